@@ -157,10 +157,10 @@ fn row(name: &str, commits: &[Commit], send: &mut dyn FnMut(&str, u32) -> Sent) 
                 files.push(share(hit, commit.files.len()));
             }
             if !commit.symbols.is_empty() {
-                let held = |symbol: &&String| {
+                let was_found = |symbol: &&String| {
                     commit.files.iter().any(|file| sent_symbols.contains(&(file.clone(), (*symbol).clone())))
                 };
-                symbols.push(share(commit.symbols.iter().filter(held).count(), commit.symbols.len()));
+                symbols.push(share(commit.symbols.iter().filter(was_found).count(), commit.symbols.len()));
             }
         }
         for (text, shares) in shown.iter_mut().zip([files, symbols]) {
@@ -312,11 +312,11 @@ fn glances(index: &mut Index, root: &Path, victim: &Path, text: &[u8], bounds: &
         index.put_graph(graph);
         steps[4].push(begun.elapsed());
     }
-    let [looked, read, held, graph, all] = steps;
+    let [looked, read, stored, graph, all] = steps;
     println!("one file changed, known files looked at: {}", spread(all));
     println!("  looked {}", spread(looked));
     println!("  read {}", spread(read));
-    println!("  put in, while others wait {}", spread(held));
+    println!("  put in, while others wait {}", spread(stored));
     println!("  graph {}", spread(graph));
 }
 

@@ -130,8 +130,8 @@ fn request(client: &mut Client, branch: BranchId) -> String {
     assert!(plan.est_total <= plan.budget.prompt);
     let Answer::Text(body) = client.must(Request::Plan(PlanRequest::WireText { branch })) else { panic!("no text") };
     let body: serde_json::Value = serde_json::from_str(&body).unwrap();
-    let said = body["messages"].as_array().unwrap().iter().filter_map(|m| m["content"].as_str());
-    said.collect::<Vec<_>>().join("\n")
+    let texts = body["messages"].as_array().unwrap().iter().filter_map(|m| m["content"].as_str());
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// The newest turns that fit in `room` tokens, which a window alone would send.
@@ -139,11 +139,11 @@ fn newest(sources: &[SourceTurn], room: u32) -> String {
     let mut left = room;
     let mut text = Vec::new();
     for turn in sources.iter().rev() {
-        let said: Vec<&str> = turn.messages.iter().map(|m| m.text.as_str()).collect();
-        let said = said.join("\n");
-        let Some(rest) = left.checked_sub(approximate(&said)) else { break };
+        let text_of_turn: Vec<&str> = turn.messages.iter().map(|m| m.text.as_str()).collect();
+        let text_of_turn = text_of_turn.join("\n");
+        let Some(rest) = left.checked_sub(approximate(&text_of_turn)) else { break };
         left = rest;
-        text.push(said);
+        text.push(text_of_turn);
     }
     text.join("\n")
 }
@@ -157,11 +157,11 @@ struct Row {
 }
 
 fn percent(survival: &Survival, kind: Option<AnchorKind>) -> String {
-    let (all, said) = match kind {
+    let (all, kept) = match kind {
         None => survival.sum(),
-        Some(kind) => survival.kinds.iter().find(|(k, ..)| *k == kind).map_or((0, 0), |(_, all, said)| (*all, *said)),
+        Some(kind) => survival.kinds.iter().find(|(k, ..)| *k == kind).map_or((0, 0), |(_, all, kept)| (*all, *kept)),
     };
-    if all == 0 { "–".into() } else { format!("{:.1} %", f64::from(said) * 100.0 / f64::from(all)) }
+    if all == 0 { "–".into() } else { format!("{:.1} %", f64::from(kept) * 100.0 / f64::from(all)) }
 }
 
 const WAYS: [&str; 4] = ["newest only", "extract 20 %", "extract, same room", "with the checker"];
@@ -209,8 +209,8 @@ fn main() {
         }
         draft = drafted(&mut client, branch, SummaryAct::KeepAll { draft: draft.number });
         act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
-        let said = request(&mut client, branch);
-        let gone = |text: &String| !said.contains(text.trim());
+        let request_text = request(&mut client, branch);
+        let gone = |text: &String| !request_text.contains(text.trim());
         lost += pinned.iter().filter(|(asked, answered)| gone(asked) || gone(answered)).count();
         lost += kept.iter().filter(|text| gone(text)).count();
         let wanted = RequiredFacts::of(&draft.sources);

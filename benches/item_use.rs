@@ -33,18 +33,18 @@ fn main() {
     texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/engine"), &mut all);
     let chars: Vec<char> = all.chars().collect();
     let piece = |from: usize, count: usize| chars[from..from + count].iter().collect::<String>();
-    let held: Vec<String> = (0..ITEMS).map(|n| piece(n * EACH, EACH)).collect();
+    let texts: Vec<String> = (0..ITEMS).map(|n| piece(n * EACH, EACH)).collect();
     let items: Vec<SentItem<'_>> =
-        (1..).zip(&held).map(|(turn, text)| SentItem { text, turn: Some(turn), ..SentItem::default() }).collect();
+        (1..).zip(&texts).map(|(turn, text)| SentItem { text, turn: Some(turn), ..SentItem::default() }).collect();
     let after = ITEMS * EACH;
     let (known, fresh, quoting) = (piece(after, 16_000), piece(after + 16_000, 8_000), piece(after / 3, 8_000));
     let calls = [ToolUse { args: r#"{"path": "src/lib.rs"}"#.to_owned(), done: true, changed: Vec::new() }];
-    for (name, said) in [("quotes items", &quoting), ("quotes none", &fresh)] {
+    for (name, answer) in [("quotes items", &quoting), ("quotes none", &fresh)] {
         let mut times: Vec<Duration> = Vec::with_capacity(ROUNDS);
         let mut used = 0;
         for _ in 0..ROUNDS {
             let start = Instant::now();
-            let found = find_uses(&items, &known, said, &calls);
+            let found = find_uses(&items, &known, answer, &calls);
             times.push(start.elapsed());
             used = found.iter().filter(|by| !by.is_empty()).count();
         }

@@ -12,9 +12,10 @@ mod support {
     pub(crate) mod bench;
     pub(crate) mod server;
 }
-#[path = "layouts/said.rs"]
-mod said;
+#[path = "layouts/conversations.rs"]
+mod conversations;
 
+use conversations::{Exchange, Talk};
 use pleach::config::{models::ModelTable, policies, prompts};
 use pleach::domain::call::model::{ModelInfo, Price};
 use pleach::domain::call::tokens::{CountTokens, Encoding};
@@ -22,7 +23,6 @@ use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::policy::{Layout, PolicySpec};
 use pleach::engine::startup::setup::Prompts;
 use pleach::llm::counting::tokens::Tokenizers;
-use said::{Exchange, Talk};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -77,7 +77,8 @@ fn share(part: u64, whole: u64) -> f64 {
 
 /// The requests of a whole conversation.
 fn replay(talk: &Talk, way: &Configuration, counter: &Arc<Tokenizers>) -> Vec<Vec<u8>> {
-    let answers = talk.exchanges.iter().enumerate().flat_map(|(at, one)| said::answers(&talk.exchanges, at, one));
+    let answers =
+        talk.exchanges.iter().enumerate().flat_map(|(at, one)| conversations::answers(&talk.exchanges, at, one));
     let model: Arc<Model> = Model::new(answers);
     let mut bench = Bench::new(&model);
     bench.tools = talk.tools.then(|| Arc::new(Echo) as _);
@@ -204,7 +205,7 @@ fn configurations(presets: &BTreeMap<String, PolicySpec>) -> Vec<Configuration> 
 }
 
 fn main() {
-    let talks = said::talks();
+    let talks = conversations::talks();
     let presets = policies::load(Path::new("no policies of one's own")).expect("the presets are valid");
     let table = ModelTable::new(BTreeMap::new());
     let prices: Vec<Price> =

@@ -74,9 +74,9 @@ fn run(home: &Path, args: &[&str], input: &str) -> Value {
     command.current_dir(at("work")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
-    let said = child.wait_with_output().unwrap();
-    let out = String::from_utf8_lossy(&said.stdout);
-    serde_json::from_str(&out).unwrap_or_else(|_| panic!("{args:?}: {}", String::from_utf8_lossy(&said.stderr)))
+    let output = child.wait_with_output().unwrap();
+    let out = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(&out).unwrap_or_else(|_| panic!("{args:?}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
 fn settle(home: &Path, server: &Server<'_>, encoding: &str) {

@@ -28,13 +28,13 @@ fn policy(name: &str) -> PolicySpec {
 /// A turn of a few hundred tokens. Every third calls a tool.
 fn turn(number: usize) -> Vec<TalkMessage> {
     let words = |count: usize| format!("{number} {}", "word ".repeat(count));
-    let mut said = vec![TalkMessage::new(Role::User, words(15 + number * 7 % 60))];
+    let mut messages = vec![TalkMessage::new(Role::User, words(15 + number * 7 % 60))];
     if number.is_multiple_of(3) {
-        said.push(TalkMessage::calling(words(5), &["a"]));
-        said.push(TalkMessage::result("a", words(60 + number * 13 % 500)));
+        messages.push(TalkMessage::calling(words(5), &["a"]));
+        messages.push(TalkMessage::result("a", words(60 + number * 13 % 500)));
     }
-    said.push(TalkMessage::new(Role::Assistant, words(40 + number * 11 % 150)));
-    said
+    messages.push(TalkMessage::new(Role::Assistant, words(40 + number * 11 % 150)));
+    messages
 }
 
 /// The share of all prompt tokens that were at the same place in the previous request.
@@ -43,8 +43,8 @@ fn share(name: &str, layout: Layout) -> f64 {
     let (mut reused, mut sent) = (0_u64, 0_u64);
     let mut before: Option<Outline> = None;
     for number in 0..STEPS {
-        let said = turn(number);
-        talk.open = vec![said[0].clone()];
+        let messages = turn(number);
+        talk.open = vec![messages[0].clone()];
         let state =
             OwnText { section: Section::State, text: format!("Goal: step {number}. {}", "known fact ".repeat(40)) };
         talk.own = vec![OwnText { section: Section::System, text: "Instructions. ".repeat(40) }, state];
@@ -57,7 +57,7 @@ fn share(name: &str, layout: Layout) -> f64 {
         }
         talk.anchor.clone_from(&plan.anchor);
         before = Some(outline);
-        talk.turns.push(said);
+        talk.turns.push(messages);
     }
     f64::from(u32::try_from(reused).unwrap()) / f64::from(u32::try_from(sent).unwrap())
 }

@@ -92,7 +92,7 @@ fn recall(talks: &[Talk], questions: &[Question], budgets: &[u32], vectors: Opti
     if vectors.is_some() {
         methods.push((DENSE, &dense, true));
     }
-    let messages: usize = talks.iter().map(|talk| talk.said.len()).sum();
+    let messages: usize = talks.iter().map(|talk| talk.messages.len()).sum();
     println!(
         "{} conversations, {messages} messages, {} questions; recall / all-evidence hit in %",
         talks.len(),
@@ -160,10 +160,12 @@ fn gates(talks: &[Talk], questions: &[Question]) {
     let (mut strange, mut strangers) = (0_usize, 0_usize);
     for talk in talks {
         for other in talks.iter().filter(|other| other.session != talk.session) {
-            let short =
-                other.said.iter().filter(|said| said.text.split_whitespace().count() <= 12 && !said.text.contains('?'));
-            for said in short {
-                strange += usize::from(open(talk, &said.text));
+            let short = other
+                .messages
+                .iter()
+                .filter(|message| message.text.split_whitespace().count() <= 12 && !message.text.contains('?'));
+            for message in short {
+                strange += usize::from(open(talk, &message.text));
                 strangers += 1;
             }
         }

@@ -122,6 +122,17 @@
 //!   its table in `code::parse::spec`
 //! * something stored: a [`store::types::Write`], its table family, a migration
 //!
+//! # Where things are decided
+//!
+//! * when a lease expires: [`Mark::after_turn`](domain::conversation::mark::Mark::after_turn), called after each answer by
+//!   `engine::turns::reflect`
+//! * the line that replaces an excluded message: `context::render::render_forms`, `placeholder`
+//! * the header of a card: for a turn that a person kept, `engine::plans::labels`, `card_text`; for an older message that
+//!   was found, `retrieval::cards`
+//! * the cached prefix: [`context::render::same_prefix`], from the outlines of two requests
+//! * whether a call may run: [`domain::tool::consent`], by the rules of the settings; who asks: `engine::turns::consent`
+//! * what undo reverts: [`domain::conversation::operation`], applied by `engine::branches::undo`
+//!
 //! # Glossary
 //!
 //! The conversation:

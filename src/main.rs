@@ -1,4 +1,5 @@
-//! Reads the settings, starts the engine, and runs the command line or the workbench. Not for: anything else.
+//! The program's entry point: reads the settings, starts the engine, and runs the command line or the workbench.
+//! Not for: anything else.
 
 use pleach::cli::{self, Formats, system::repair};
 use pleach::config::{commands::args::Args, load};
@@ -43,7 +44,7 @@ fn run(args: &Args, config: &load::Config) -> Result<u8, Failure> {
     Ok(tui::run(Box::new(engine.door()), events, setup, (commands, tour(config)))?.code())
 }
 
-/// Starts an engine for the tour, with the demo's conversation and without the user's folder.
+/// Returns a function that starts an engine for the tour, with the demo's conversation and without the user's folder.
 fn tour(config: &load::Config) -> tui::OpenTour {
     let config = config.clone();
     Box::new(move || {

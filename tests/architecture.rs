@@ -207,7 +207,7 @@ fn without_world(module: &[String]) -> bool {
     is_pure(module) || matches!(screen_kind(module), Some("update" | "view"))
 }
 
-fn begins(path: &[String], with: &[&str]) -> bool {
+fn starts_with(path: &[String], with: &[&str]) -> bool {
     path.len() >= with.len() && path.iter().zip(with).all(|(a, b)| a == b)
 }
 
@@ -233,7 +233,7 @@ impl Inspector<'_> {
         let tails = (0..path.len()).map(|from| path[from..].join("::"));
         let heads = (1..path.len()).rev().map(|to| path[..to].join("::"));
         for part in std::iter::once(whole).chain(tails).chain(heads) {
-            let at = self.text.lines().position(|line| code(&line) && holds_word(line, &part));
+            let at = self.text.lines().position(|line| code(&line) && contains_word(line, &part));
             if let Some(at) = at {
                 return at + 1;
             }
@@ -242,7 +242,7 @@ impl Inspector<'_> {
     }
 
     /// Checks one path as written.
-    fn judge(&mut self, written: &[String], exported: bool) {
+    fn check_path(&mut self, written: &[String], exported: bool) {
         let Some(first) = written.first() else { return };
         let inside = match first.as_str() {
             "crate" | "pleach" => Some(written[1..].to_vec()),
@@ -271,11 +271,11 @@ impl Inspector<'_> {
                 }
             }
             Some(_) => {}
-            None => self.judge_guest(written, &name, &from),
+            None => self.check_external(written, &name, &from),
         }
     }
 
-    fn judge_guest(&mut self, written: &[String], name: &str, from: &str) {
+    fn check_external(&mut self, written: &[String], name: &str, from: &str) {
         let room = self.module.first().cloned().unwrap_or_else(|| "main".to_owned());
         let homes: Vec<&str> =
             RESTRICTED_CRATES.iter().filter(|(guest, _)| written[0] == *guest).map(|(_, home)| *home).collect();
@@ -293,23 +293,23 @@ impl Inspector<'_> {
             return;
         }
         let clock = written.len() > 1 && written.last().is_some_and(|last| CLOCKS.contains(&last.as_str()));
-        if clock || WORLD.iter().any(|place| begins(written, place)) {
+        if clock || WORLD.iter().any(|place| starts_with(written, place)) {
             self.report(written, format!("{from} touches the world: {name}"));
         }
     }
 
-    fn judge_use(&mut self, tree: &syn::UseTree, before: &mut Vec<String>, exported: bool) {
+    fn check_use(&mut self, tree: &syn::UseTree, before: &mut Vec<String>, exported: bool) {
         match tree {
             syn::UseTree::Path(path) => {
                 before.push(path.ident.to_string());
-                self.judge_use(&path.tree, before, exported);
+                self.check_use(&path.tree, before, exported);
                 before.pop();
             }
-            syn::UseTree::Name(name) if name.ident == "self" => self.judge(&before.clone(), exported),
-            syn::UseTree::Name(name) => self.judge(&[&before[..], &[name.ident.to_string()]].concat(), exported),
-            syn::UseTree::Rename(name) => self.judge(&[&before[..], &[name.ident.to_string()]].concat(), exported),
-            syn::UseTree::Glob(_) => self.judge(&[&before[..], &["*".to_owned()]].concat(), exported),
-            syn::UseTree::Group(group) => group.items.iter().for_each(|item| self.judge_use(item, before, exported)),
+            syn::UseTree::Name(name) if name.ident == "self" => self.check_path(&before.clone(), exported),
+            syn::UseTree::Name(name) => self.check_path(&[&before[..], &[name.ident.to_string()]].concat(), exported),
+            syn::UseTree::Rename(name) => self.check_path(&[&before[..], &[name.ident.to_string()]].concat(), exported),
+            syn::UseTree::Glob(_) => self.check_path(&[&before[..], &["*".to_owned()]].concat(), exported),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|item| self.check_use(item, before, exported)),
         }
     }
 }
@@ -335,13 +335,13 @@ impl<'ast> Visit<'ast> for Inspector<'_> {
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         let exported = !matches!(item.vis, syn::Visibility::Inherited);
-        self.judge_use(&item.tree, &mut Vec::new(), exported);
+        self.check_use(&item.tree, &mut Vec::new(), exported);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         if segments.len() > 1 {
-            self.judge(&segments, false);
+            self.check_path(&segments, false);
         }
         visit::visit_path(self, path);
     }
@@ -380,7 +380,7 @@ impl Inspector<'_> {
     }
 }
 
-fn holds_word(line: &str, word: &str) -> bool {
+fn contains_word(line: &str, word: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {
         !line[..at].chars().next_back().is_some_and(part) && !line[at + word.len()..].chars().next().is_some_and(part)

@@ -21,12 +21,12 @@ fn hits(talk: &Talk, scores: &[f32]) -> Vec<Hit> {
     };
     order
         .into_iter()
-        .flat_map(|at| (0..passages(&talk.said[at].text).len()).map(move |passage| hit(at, passage)))
+        .flat_map(|at| (0..passages(&talk.messages[at].text).len()).map(move |passage| hit(at, passage)))
         .collect()
 }
 
 pub fn recent(talk: &Talk, _: &str) -> Vec<Hit> {
-    let scores: Vec<f32> = (1..=talk.said.len()).map(|at| at as f32).collect();
+    let scores: Vec<f32> = (1..=talk.messages.len()).map(|at| at as f32).collect();
     hits(talk, &scores)
 }
 
@@ -57,7 +57,7 @@ fn bm25(talk: &Talk, query: &str, kind: &str, terms: fn(&str) -> Vec<Term>) -> V
     COUNTED.with_borrow_mut(|known| {
         let messages = known
             .entry(format!("{kind} {}", talk.session))
-            .or_insert_with(|| talk.said.iter().map(|said| counted(&said.text)).collect());
+            .or_insert_with(|| talk.messages.iter().map(|message| counted(&message.text)).collect());
         let mean = messages.iter().map(|(_, length)| length).sum::<f32>() / messages.len().max(1) as f32;
         let mut scores = vec![0.0; messages.len()];
         let mut asked = terms(query);

@@ -25,12 +25,12 @@ impl Sum {
 pub fn print(talks: &[Talk], questions: &[Question], budgets: &[u32]) {
     let count = data::counter();
     let filter = Filter::default();
-    for (named, held) in
+    for (named, range) in
         [("tuned on", 0..TUNED.min(talks.len())), ("not tuned on", TUNED.min(talks.len())..talks.len())]
     {
         let mut sums = vec![[Sum::default(); 2]; budgets.len()];
         for question in
-            questions.iter().filter(|question| talks[held.clone()].iter().any(|talk| talk.session == question.session))
+            questions.iter().filter(|question| talks[range.clone()].iter().any(|talk| talk.session == question.session))
         {
             for talk in talks {
                 let own = usize::from(talk.session != question.session);

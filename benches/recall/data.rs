@@ -28,7 +28,7 @@ pub struct Message {
 /// A conversation with its index.
 pub struct Talk {
     pub session: String,
-    pub said: Vec<Message>,
+    pub messages: Vec<Message>,
     pub index: Index,
     pub scope: Scope,
     by_key: HashMap<Hash, usize>,
@@ -68,11 +68,11 @@ impl Vectors {
         let row = |of: &[f32], line: usize| of[line * self.dims..][..self.dims].to_vec();
         let asked = row(&self.questions, question.line);
         let cosine =
-            |said: &Message| row(&self.messages, said.line).iter().zip(&asked).map(|(a, b)| a * b).sum::<f32>();
+            |message: &Message| row(&self.messages, message.line).iter().zip(&asked).map(|(a, b)| a * b).sum::<f32>();
         let mut found = Vec::new();
-        for (position, said) in talk.said.iter().enumerate() {
+        for (position, message) in talk.messages.iter().enumerate() {
             let known = talk.index.known(talk.scope.number(position)).expect("an indexed message");
-            let cosine = cosine(said);
+            let cosine = cosine(message);
             found.extend((known.first..known.first + u32::from(known.passages)).map(|passage| (passage, cosine)));
         }
         found
@@ -80,18 +80,18 @@ impl Vectors {
 }
 
 impl Talk {
-    pub fn new(session: String, said: Vec<Message>) -> Self {
+    pub fn new(session: String, messages: Vec<Message>) -> Self {
         let mut index = Index::new();
         let mut path = Vec::new();
         let mut by_key = HashMap::new();
-        for (number, said) in said.iter().enumerate() {
-            let key = Hash::of(format!("{session}/{}", said.id).as_bytes());
-            let (role, speaker, at, text) = (said.role, said.name.as_deref(), said.at, said.text.as_str());
+        for (number, message) in messages.iter().enumerate() {
+            let key = Hash::of(format!("{session}/{}", message.id).as_bytes());
+            let (role, speaker, at, text) = (message.role, message.name.as_deref(), message.at, message.text.as_str());
             path.push(index.add(&Entry { key, role, speaker, at, lane: 0, text }));
             by_key.insert(key, number);
         }
         let scope = Scope::new(&index, &path);
-        Self { session, said, index, scope, by_key }
+        Self { session, messages, index, scope, by_key }
     }
 
     pub fn ask<'a>(&'a self, filter: &'a Filter, tuning: Option<&'a Tuning>) -> SearchOptions<'a> {
@@ -109,11 +109,11 @@ impl Talk {
 
 impl MessageTexts for Talk {
     fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
-        self.by_key.get(key).map(|at| Cow::Borrowed(self.said[*at].text.as_str()))
+        self.by_key.get(key).map(|at| Cow::Borrowed(self.messages[*at].text.as_str()))
     }
 
     fn speaker(&self, key: &Hash) -> Option<Cow<'_, str>> {
-        self.by_key.get(key).and_then(|at| self.said[*at].name.as_deref().map(Cow::Borrowed))
+        self.by_key.get(key).and_then(|at| self.messages[*at].name.as_deref().map(Cow::Borrowed))
     }
 }
 
@@ -137,17 +137,19 @@ pub fn talks(path: &str) -> Vec<Talk> {
             text(&line, "created_at").and_then(|at| at.parse::<jiff::Timestamp>().ok()).map(jiff::Timestamp::as_second);
         let role = text(&line, "role").and_then(|role| Role::from_name(&role)).unwrap_or(Role::User);
         let (id, content) = (text(&line, "id").unwrap_or_default(), text(&line, "content").unwrap_or_default());
-        let said = Message { id, role, name: text(&line, "name"), at, text: content, line: number };
-        sessions.entry(text(&line, "session").unwrap_or_default()).or_default().push(said);
+        let message = Message { id, role, name: text(&line, "name"), at, text: content, line: number };
+        sessions.entry(text(&line, "session").unwrap_or_default()).or_default().push(message);
     }
-    sessions.into_iter().map(|(session, said)| Talk::new(session, said)).collect()
+    sessions.into_iter().map(|(session, messages)| Talk::new(session, messages)).collect()
 }
 
 /// The questions of a file whose evidence is known.
 pub fn questions(path: &str, talks: &[Talk]) -> Vec<Question> {
     let mut places: HashMap<(&str, &str), usize> = HashMap::new();
     for talk in talks {
-        places.extend(talk.said.iter().enumerate().map(|(at, said)| ((talk.session.as_str(), said.id.as_str()), at)));
+        places.extend(
+            talk.messages.iter().enumerate().map(|(at, message)| ((talk.session.as_str(), message.id.as_str()), at)),
+        );
     }
     let question = |(number, line): (usize, Value)| {
         let session = text(&line, "session").unwrap_or_default();
@@ -166,11 +168,11 @@ pub struct Table(pub BTreeMap<String, (f64, f64, u32)>);
 
 impl Table {
     pub fn add(&mut self, question: &Question, filled: &Filled) {
-        let held = question.evidence.iter().filter(|at| filled.cards.iter().any(|card| card.position == **at)).count();
-        let share = held as f64 / question.evidence.len() as f64;
+        let found = question.evidence.iter().filter(|at| filled.cards.iter().any(|card| card.position == **at)).count();
+        let share = found as f64 / question.evidence.len() as f64;
         for key in [question.category.as_str(), "all"] {
             let row = self.0.entry(key.to_owned()).or_default();
-            *row = (row.0 + share, row.1 + f64::from(u8::from(held == question.evidence.len())), row.2 + 1);
+            *row = (row.0 + share, row.1 + f64::from(u8::from(found == question.evidence.len())), row.2 + 1);
         }
     }
 

@@ -125,8 +125,8 @@ fn answer(dice: &mut Dice, part: &str, area: &str) -> (String, Vec<usize>) {
     let mut paragraphs = vec![format!("Here is how I would approach the {part} for {area}. {}", padding(dice, 4))];
     for fact in &facts {
         let number = (dice.below(60) + 2).to_string();
-        let said = FACTS[*fact].0.replace("{n}", &number);
-        paragraphs.push(format!("{} The {area} {part} {said}. {}", padding(dice, 2), padding(dice, 3)));
+        let statement = FACTS[*fact].0.replace("{n}", &number);
+        paragraphs.push(format!("{} The {area} {part} {statement}. {}", padding(dice, 2), padding(dice, 3)));
         paragraphs.push(padding(dice, 4));
     }
     paragraphs.insert(3, code(dice, part, area));
@@ -138,7 +138,7 @@ pub fn technical() -> (Vec<Talk>, Vec<Question>) {
     let mut dice = Dice(2_026);
     let (mut talks, mut questions) = (Vec::new(), Vec::new());
     for session in ["made-1", "made-2"] {
-        let mut said = Vec::new();
+        let mut messages = Vec::new();
         for turn in 0..140_usize {
             let (part, area) = (PARTS[dice.below(24) as usize], AREAS[dice.below(12) as usize]);
             let at = i64::try_from(turn).ok().map(|turn| 1_700_000_000 + turn * 400 + turn / 20 * 90_000);
@@ -154,12 +154,12 @@ pub fn technical() -> (Vec<Talk>, Vec<Question>) {
                     session: session.into(),
                     query,
                     category: format!("{kind} paragraph"),
-                    evidence: vec![said.len() + 1],
+                    evidence: vec![messages.len() + 1],
                     line: 0,
                 });
             }
-            said.push(Message { id: format!("{turn}q"), role: Role::User, name: None, at, text: ask, line: 0 });
-            said.push(Message {
+            messages.push(Message { id: format!("{turn}q"), role: Role::User, name: None, at, text: ask, line: 0 });
+            messages.push(Message {
                 id: format!("{turn}a"),
                 role: Role::Assistant,
                 name: None,
@@ -168,7 +168,7 @@ pub fn technical() -> (Vec<Talk>, Vec<Question>) {
                 line: 0,
             });
         }
-        talks.push(Talk::new(session.into(), said));
+        talks.push(Talk::new(session.into(), messages));
     }
     (talks, questions)
 }

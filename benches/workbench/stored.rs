@@ -90,7 +90,7 @@ pub(crate) fn session(size: (u16, u16)) {
         live.types(word);
         let since = Instant::now();
         live.until(is_planned);
-        each.push(since.elapsed().saturating_sub(Duration::from_millis(pleach::tui::chat::model::plan::REST)));
+        each.push(since.elapsed().saturating_sub(Duration::from_millis(pleach::tui::chat::model::plan::PLAN_DELAY_MS)));
     }
     report("from the last key to the plan, the rest left out", each);
     println!("SQL statements that the screen's thread ran: {}", Store::reads_of_this_thread() - reads);

@@ -26,38 +26,38 @@ pub(super) struct Client<'a> {
     /// The approval rules from the command line.
     rules: Vec<Rule>,
     blocked: Option<Arc<Blocked>>,
-    /// An answer's last line is still open.
+    /// Whether the last line of an answer is still open.
     line_open: bool,
     /// Notices that wait until that line ends.
     waiting: Vec<String>,
 }
 
 impl<'a> Client<'a> {
-    /// Connects to the engine behind this door.
+    /// Connects to the engine behind `door`.
     #[must_use]
     pub(super) fn new(door: &'a dyn Door, events: &'a Events, rules: Vec<Rule>) -> Self {
         Self { door, events, next: 1, rules, blocked: None, line_open: false, waiting: Vec::new() }
     }
 
-    /// A second client for the same engine, for a command within a longer run. Tickets must not collide: afterwards,
-    /// pass its last ticket to [`Client::continue_from`].
+    /// Makes a second client of the same engine, for a command within a longer run. Tickets must not collide:
+    /// afterward, pass its next ticket to [`Client::continue_from`].
     #[must_use]
-    pub(super) fn again(&self) -> Self {
+    pub(super) fn nested(&self) -> Self {
         Self { next: self.next, ..Self::new(self.door, self.events, self.rules.clone()) }
     }
 
-    /// The next ticket.
+    /// Returns the next ticket.
     #[must_use]
     pub(super) fn next_ticket(&self) -> u64 {
         self.next
     }
 
-    /// Continues after another client's tickets.
+    /// Continues with this ticket, after another client's tickets.
     pub(super) fn continue_from(&mut self, ticket: u64) {
         self.next = self.next.max(ticket);
     }
 
-    /// Marks an answer's line as open or ended. Notices wait until the line ends.
+    /// Marks the answer's line as open or ended. Notices wait until the line ends.
     pub(super) fn line(&mut self, open: bool, io: &mut Io<'_>) {
         self.line_open = open;
         if !open {
@@ -65,7 +65,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Sends without waiting.
+    /// Sends a request without waiting.
     pub(super) fn send(&mut self, request: Request) -> Ticket {
         let ticket = Ticket(self.next);
         self.next += 1;
@@ -73,20 +73,20 @@ impl<'a> Client<'a> {
         ticket
     }
 
-    /// Sends and waits for the answer.
+    /// Sends a request and waits for the answer.
     pub(super) fn call(&mut self, request: Request, io: &mut Io<'_>) -> Result<Answer, Stop> {
         let ticket = self.send(request);
         loop {
             if let Some(Event::Answer { ticket: whose, result }) = self.next(io)?
                 && whose == ticket
             {
-                return result.map_err(|failure| self.refused(failure));
+                return result.map_err(|failure| self.failure_of(failure));
             }
         }
     }
 
-    /// Sends a long request and waits for the answer: Ctrl+C sends `stop` and continues to wait, a second Ctrl+C ends
-    /// the command at once.
+    /// Sends a long request and waits for the answer. Ctrl+C sends `stop` and waits on; a second Ctrl+C ends the
+    /// command at once.
     pub(super) fn stoppable(&mut self, request: Request, stop: Request, io: &mut Io<'_>) -> Result<Answer, Stop> {
         let pressed = (io.interrupts)();
         let ticket = self.send(request);
@@ -104,13 +104,13 @@ impl<'a> Client<'a> {
             {
                 return match (result, stop) {
                     (Err(failure), None) => Err(Stop::Stopped(failure)),
-                    (result, _) => result.map_err(|failure| self.refused(failure)),
+                    (result, _) => result.map_err(|failure| self.failure_of(failure)),
                 };
             }
         }
     }
 
-    /// The next event; none if no event arrived for a moment. Notices and warnings are printed here.
+    /// Returns the next event, or None if none arrived for a moment. Prints notices and warnings.
     pub(super) fn next(&mut self, io: &mut Io<'_>) -> Result<Option<Event>, Stop> {
         let event = match self.events.recv_timeout(TICK) {
             Ok(event) => event,
@@ -126,7 +126,7 @@ impl<'a> Client<'a> {
         Ok(Some(event))
     }
 
-    /// Prints what every command prints. The waiting command handles the rest.
+    /// Handles what is the same for every command. The waiting command handles the rest.
     #[deny(clippy::wildcard_enum_match_arm)]
     fn handle(&mut self, event: &Event, io: &mut Io<'_>) {
         match event {
@@ -144,7 +144,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Answers a call that waits for approval by the rules of the command line, or asks the person.
+    /// Answers a call that waits for approval: by the rules of the command line, or else by asking the person.
     #[deny(clippy::wildcard_enum_match_arm)]
     fn handle_tool(&mut self, event: &ToolEvent, io: &mut Io<'_>) {
         match event {
@@ -186,15 +186,16 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Adds the choices to a failure for lack of budget, if they arrived as an event.
-    pub(super) fn refused(&mut self, failure: Failure) -> Stop {
+    /// Returns the reason for a failed request. If the budget was too small, includes the choices that arrived as an
+    /// event.
+    pub(super) fn failure_of(&mut self, failure: Failure) -> Stop {
         match self.blocked.take() {
             Some(blocked) if failure.kind == FailureKind::Blocked => Stop::Blocked(blocked),
             _ => Stop::Failed(failure),
         }
     }
 
-    /// Opens the session and the branch that the flags name.
+    /// Opens the session and the branch with these names.
     pub(super) fn open(
         &mut self,
         session: &NameOrId,
@@ -225,7 +226,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// The exact request body of the open branch's last plan.
+    /// Returns the exact request body of the open branch's last plan.
     pub(super) fn wire(&mut self, view: &SessionView, io: &mut Io<'_>) -> Result<String, Stop> {
         match self.call(Request::Plan(PlanRequest::WireText { branch: view.current }), io)? {
             Answer::Text(body) => Ok(body),
@@ -259,7 +260,7 @@ fn handle_indexing(event: &IndexingEvent, io: &mut Io<'_>) {
     }
 }
 
-/// The failure for an answer of an unexpected kind.
+/// Returns the failure for an answer of an unexpected kind.
 #[must_use]
 pub(super) fn unexpected(answer: &Answer) -> Stop {
     let kind = format!("{answer:?}");

@@ -1,6 +1,6 @@
-//! Approval of tool calls on the command line: by `--allow`, by a person at the terminal, or else denied. Also the
-//! `rules` command.
-//! Not for: rules of the settings, the session, and the folder, which the engine applies.
+//! Approval of tool calls on the command line: by `--allow`, by a person at the terminal, or denied if there is no
+//! terminal. Also the `rules` command.
+//! Not for: the rules of the settings, the session, and the folder, which the engine applies.
 
 use super::Run;
 use super::client::unexpected;
@@ -15,12 +15,12 @@ use crate::domain::tool::mcp::OUTSIDE;
 use crate::engine::api::{Answer, Request, RuleAct, ToolRequest};
 use serde_json::json;
 
-/// Lines around a change.
-const AROUND: usize = 3;
+/// The number of unchanged lines around a change.
+const CONTEXT_LINES: usize = 3;
 
-/// `TOOL` or `TOOL:ON`, as `--allow` takes it.
+/// Parses the value of `--allow`: `TOOL` or `TOOL:ON`.
 #[must_use]
-pub(super) fn allowed(text: &str) -> Rule {
+pub(super) fn parse_allow(text: &str) -> Rule {
     let (tool, on) = match text.split_once(':') {
         Some((tool, on)) => (tool, Some(on.to_owned())),
         None => (text, None),
@@ -38,7 +38,7 @@ pub(super) fn rules(run: &mut Run<'_, '_>, command: Option<&RulesCommand>) -> Re
         Some(RulesCommand::Deny(args)) => (args, Verdict::Deny, true),
         Some(RulesCommand::Remove { verdict, rule }) => (rule, *verdict, false),
     };
-    run.done(
+    run.change(
         Request::Tool(ToolRequest::Rule(RuleAct::Set { scope: args.scope(), rule: args.rule(verdict), on })),
         "Done.",
     )
@@ -64,24 +64,25 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The `--allow` value that approves a call, quoted for a shell: a short command line itself, or else the tool if a
-/// rule for the tool is enough, or else the long line. None if no rule can approve the call: a star in a rule matches
-/// anything, so a rule cannot spell out a line with a star.
-fn allow_flag(asking: &PendingApproval) -> Option<String> {
-    let ToolEffect::Run(command) = &asking.effect else { return Some(asking.tool.clone()) };
+/// Returns the `--allow` value that approves a call, quoted for a shell: the command line if it is short, or else the
+/// tool if a rule for the tool is enough, or else the long command line. None if no rule can approve the call. A star
+/// in a rule matches any text, so a rule cannot stand for exactly one command line with a star.
+fn allow_flag(pending: &PendingApproval) -> Option<String> {
+    let ToolEffect::Run(command) = &pending.effect else { return Some(pending.tool.clone()) };
     let line = &command.line;
-    let whole = format!("{}:{line}", asking.tool);
+    let whole = format!("{}:{line}", pending.tool);
     let short = line.len() <= 100 && !line.contains(['\n', '\r']);
-    let words = if short { [&whole, &asking.tool] } else { [&asking.tool, &whole] };
-    let lets = |word: &&&String| decide([allowed(word)].iter(), &asking.tool, &asking.effect).0 == Verdict::Allow;
-    let word = words.iter().find(lets)?;
-    Some(if **word == whole { format!("'{}'", whole.replace('\'', r"'\''")) } else { asking.tool.clone() })
+    let words = if short { [&whole, &pending.tool] } else { [&pending.tool, &whole] };
+    let approves =
+        |word: &&&String| decide([parse_allow(word)].iter(), &pending.tool, &pending.effect).0 == Verdict::Allow;
+    let word = words.iter().find(approves)?;
+    Some(if **word == whole { format!("'{}'", whole.replace('\'', r"'\''")) } else { pending.tool.clone() })
 }
 
 /// The message about a call that was denied because there is no terminal to ask on.
-fn refused(asking: &PendingApproval) -> String {
+fn denial_message(asking: &PendingApproval) -> String {
     let tool = &asking.tool;
-    match (asking.effect.steers(), allow_flag(asking)) {
+    match (asking.effect.config_change(), allow_flag(asking)) {
         (Some((path, what)), _) => {
             format!("{tool} was denied: {path} {what}, so only approval at a terminal lets a tool change the file.")
         }
@@ -95,16 +96,16 @@ fn refused(asking: &PendingApproval) -> String {
     }
 }
 
-/// The decision about a call that needs approval; none after Ctrl+C, which stops the turn.
-pub(super) fn approve(io: &mut Io<'_>, rules: &[Rule], asking: &PendingApproval) -> Option<Consent> {
-    if decide(rules.iter(), &asking.tool, &asking.effect).0 == Verdict::Allow {
+/// Decides about a call that needs approval. Returns None after Ctrl+C, which stops the turn.
+pub(super) fn approve(io: &mut Io<'_>, rules: &[Rule], pending: &PendingApproval) -> Option<Consent> {
+    if decide(rules.iter(), &pending.tool, &pending.effect).0 == Verdict::Allow {
         return Some(Consent::Yes { hunks: Vec::new() });
     }
     if !(io.in_tty && io.err_tty) || io.json {
-        io.note(&refused(asking));
+        io.note(&denial_message(pending));
         return Some(Consent::Unasked);
     }
-    for line in effects(asking) {
+    for line in effects(pending) {
         io.note(&line);
     }
     let answer = io.answer("Enter y to approve, n to deny, or a message to deny with; Ctrl+C stops the turn:")?;
@@ -115,10 +116,10 @@ pub(super) fn approve(io: &mut Io<'_>, rules: &[Rule], asking: &PendingApproval)
     })
 }
 
-/// Everything that the call would do.
-fn effects(asking: &PendingApproval) -> Vec<String> {
-    let mut lines = vec![format!("{} needs approval.", asking.tool)];
-    match &asking.effect {
+/// Describes everything that the call would do, in lines.
+fn effects(pending: &PendingApproval) -> Vec<String> {
+    let mut lines = vec![format!("{} needs approval.", pending.tool)];
+    match &pending.effect {
         ToolEffect::Run(command) => {
             let folder = if command.folder.is_empty() { "." } else { &command.folder };
             lines.push(format!("In {folder}, at most {} seconds:", command.seconds));
@@ -128,10 +129,13 @@ fn effects(asking: &PendingApproval) -> Vec<String> {
         }
         ToolEffect::Change(changes) => {
             lines.extend(
-                asking.effect.steers().map(|(path, what)| format!("{path} {what}. No rule can approve this change.")),
+                pending
+                    .effect
+                    .config_change()
+                    .map(|(path, what)| format!("{path} {what}. No rule can approve this change.")),
             );
             for change in changes {
-                let difference = change.unified(AROUND);
+                let difference = change.unified(CONTEXT_LINES);
                 lines.extend(folded_difference(difference.trim_end_matches('\n')).iter().map(Row::to_text));
             }
             let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
@@ -142,7 +146,7 @@ fn effects(asking: &PendingApproval) -> Vec<String> {
             if *looks {
                 lines.push("The server declares this tool as read-only; pleach cannot verify that.".to_owned());
             }
-            let call = format!("{server}: {tool} {}", asking.args);
+            let call = format!("{server}: {tool} {}", pending.args);
             lines.extend(folded(&call).iter().map(Row::to_text));
             lines.extend(length(&call).map(|length| format!("End of the text: {length}.")));
         }
@@ -182,20 +186,20 @@ mod tests {
                 seconds: 1,
                 protection: Vec::new(),
             });
-            let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect, rule: None };
-            let Some(flag) = allow_flag(&asking) else {
+            let pending = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect, rule: None };
+            let Some(flag) = allow_flag(&pending) else {
                 assert!(line.contains('*') && line.contains(';'), "{line:?} can be spelled out");
                 continue;
             };
-            // As a shell reads it.
+            // Split the flag as a shell would.
             let read = shell_words(&flag);
             assert_eq!(read.len(), 1, "{flag}");
-            let rule = allowed(&read[0]);
-            assert_eq!(decide([&rule].into_iter(), "run", &asking.effect).0, Verdict::Allow, "{flag} for {line:?}");
+            let rule = parse_allow(&read[0]);
+            assert_eq!(decide([&rule].into_iter(), "run", &pending.effect).0, Verdict::Allow, "{flag} for {line:?}");
         }
     }
 
-    /// Words, single quotes and backslashes.
+    /// Splits a text into words, with single quotes and backslashes.
     fn shell_words(text: &str) -> Vec<String> {
         let (mut words, mut quoted, mut chars) = (vec![String::new()], false, text.chars());
         while let Some(c) = chars.next() {
@@ -212,7 +216,7 @@ mod tests {
 
     #[test]
     fn an_allow_flag_names_a_tool_and_a_pattern() {
-        assert_eq!(allowed("run:cargo test*").on.as_deref(), Some("cargo test*"));
-        assert_eq!((allowed("edit_file").tool.as_str(), allowed("edit_file").on), ("edit_file", None));
+        assert_eq!(parse_allow("run:cargo test*").on.as_deref(), Some("cargo test*"));
+        assert_eq!((parse_allow("edit_file").tool.as_str(), parse_allow("edit_file").on), ("edit_file", None));
     }
 }

@@ -6,7 +6,7 @@ use crate::config::editor;
 use crate::config::load::Environment;
 use crate::domain::base::failure::Failure;
 
-/// The text that the editor saved.
+/// Returns the text that the editor saved.
 pub(super) fn edit(text: &str, env: &Environment) -> Result<String, Stop> {
     editor::edit(text, env).map_err(|error| {
         Failure::user(error.to_string())

@@ -9,11 +9,11 @@ use crate::config::commands::args::Args;
 use crate::config::load::Config;
 use crate::engine::api::{Door, Events, Ticket};
 
-/// Runs a command and returns its output; the answers to its requests arrive as events.
+/// Runs a command and returns its output. The answers to the command's requests arrive as events.
 pub type CommandRunner = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
 
-/// Runs commands with an engine that the full-screen program uses too. Their tickets start at [`Ticket::COMMANDS`], and
-/// the events contain only the answers to them.
+/// Makes a runner of commands for an engine that the full-screen program uses too. The tickets of commands start at
+/// [`Ticket::COMMANDS`], and `events` must contain only the answers to them.
 #[must_use]
 pub fn command_runner(config: Config, door: Box<dyn Door>, formats: Formats) -> CommandRunner {
     let mut next = Ticket::COMMANDS.0;

@@ -1,5 +1,5 @@
-//! What every command works with while it runs, and how one ends: its streams, its client, its exit code.
-//! Not for: any command itself.
+//! The state of a running command (streams, client, flags), and how a command ends: error messages and the exit code.
+//! Not for: any particular command.
 
 use super::client::{Client, unexpected};
 use super::output::{Io, Outlet, in_commands, sentence};
@@ -15,7 +15,7 @@ use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 
-/// The formats of import and export, passed in so that this module does not depend on theirs.
+/// The functions of import and export, passed in so that this module does not depend on theirs.
 #[derive(Clone, Copy)]
 pub struct Formats {
     /// Checks whether a file with these first bytes and this name can be imported.
@@ -28,7 +28,7 @@ pub struct Formats {
     pub markdown: fn(&Transcript, bool) -> String,
 }
 
-/// Everything that a command uses.
+/// Everything that a running command uses.
 pub struct Run<'r, 'io> {
     pub(super) global: &'r Global,
     pub(super) config: &'r Config,
@@ -38,23 +38,23 @@ pub struct Run<'r, 'io> {
 }
 
 impl Run<'_, '_> {
-    /// Opens the session and branch that the flags name.
+    /// Opens the session and the branch that the flags name.
     pub(super) fn open(&mut self, create: bool) -> Result<Arc<SessionView>, Stop> {
         self.client.open(&self.global.session, &self.global.branch, create, &mut self.io)
     }
 
-    /// Makes a change and prints the engine's message, or `said` if the engine has no message.
-    pub(super) fn done(&mut self, request: Request, said: &str) -> Result<(), Stop> {
+    /// Requests a change and prints the engine's message, or `message` if the engine has none.
+    pub(super) fn change(&mut self, request: Request, message: &str) -> Result<(), Stop> {
         let answer = self.client.call(request, &mut self.io)?;
-        self.did(answer, said)
+        self.print_result(answer, message)
     }
 
-    /// Prints the result of a change.
-    pub(super) fn did(&mut self, answer: Answer, said: &str) -> Result<(), Stop> {
+    /// Prints the result of a change, or `message` if the result has no message.
+    pub(super) fn print_result(&mut self, answer: Answer, message: &str) -> Result<(), Stop> {
         let words = match answer {
-            Answer::Done(words) if words.is_empty() => said.to_owned(),
+            Answer::Done(words) if words.is_empty() => message.to_owned(),
             Answer::Done(words) => sentence(&in_commands(&words)),
-            Answer::Branch(_) | Answer::Text(_) => said.to_owned(),
+            Answer::Branch(_) | Answer::Text(_) => message.to_owned(),
             other => return Err(unexpected(&other)),
         };
         self.io.either(&json!({ "done": true, "message": words }), &words)
@@ -79,12 +79,12 @@ pub(super) fn on_process(args: &Args, interrupts: &dyn Fn() -> usize, work: impl
     };
     let code = work(io);
     let Some(failed) = out.close() else { return code };
-    let _ = writeln!(err, "pleach: {}", Safe::line(&unwritten(&failed)));
+    let _ = writeln!(err, "pleach: {}", Safe::line(&write_failure(&failed)));
     if code == 0 { 1 } else { code }
 }
 
-/// The message about failed writes to standard output.
-pub(super) fn unwritten(failed: &std::io::Error) -> String {
+/// Returns the message about a failed write to standard output.
+pub(super) fn write_failure(failed: &std::io::Error) -> String {
     let what = sentence(&format!("Can't write to standard output: {failed}"));
     format!(
         "{what} The printed output is incomplete; the command's changes are in the store. Free disk space, then print \
@@ -92,14 +92,14 @@ pub(super) fn unwritten(failed: &std::io::Error) -> String {
     )
 }
 
-/// Prints why a command ended early, if that was not printed yet.
+/// Prints why a command ended early, unless that was printed already, and returns the exit code.
 pub(super) fn finish(result: Result<(), Stop>, io: &mut Io<'_>) -> u8 {
     let Err(stop) = result else { return 0 };
     match &stop {
         Stop::Failed(failure) | Stop::Stopped(failure) => io.note(&describe(failure)),
         Stop::Usage(what) => io.note(what),
         Stop::Interrupted => io.note("interrupted; the text received so far is kept"),
-        Stop::Said(_) => {}
+        Stop::Printed(_) => {}
         Stop::Blocked(blocked) => {
             io.note(&blocked.sentence());
             for choice in &blocked.choices {
@@ -113,7 +113,7 @@ pub(super) fn finish(result: Result<(), Stop>, io: &mut Io<'_>) -> u8 {
     stop.code()
 }
 
-/// A failure in sentences: the problem, the data that was kept, and the next step.
+/// Describes a failure in sentences: the problem, the data that was kept, and the next step.
 pub(super) fn describe(failure: &Failure) -> String {
     let parts = [&failure.what, &failure.kept, &failure.todo].map(|part| sentence(&in_commands(part)));
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")

@@ -11,43 +11,44 @@ use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// The maximum bytes of a message; processing takes about twenty times as much memory: 198 MB for this size.
+/// The maximum size of a message in bytes. Processing takes about twenty times as much memory: 198 MB for this size.
 pub(super) const MAX_MESSAGE: u64 = 10 << 20;
 
-/// The maximum bytes of a request body, or of a batch of queries.
+/// The maximum size of a request body, or of a batch of queries, in bytes.
 pub(super) const MAX_BODY: u64 = 32 << 20;
 
-/// The maximum bytes read from an endless source: a pipe or a device.
+/// The maximum number of bytes read from an endless source: a pipe or a device.
 const MAX_STREAM: u64 = 2 << 30;
 
-/// The first bytes of an import, which decide whether the rest is read.
-const PREFIX: u64 = 64 << 10;
+/// The number of bytes at the beginning of an import that decide whether the rest is read.
+const DETECTION_BYTES: u64 = 64 << 10;
 
-/// The time without input before a notice says that pleach waits for standard input.
-const SILENCE: Duration = Duration::from_secs(2);
+/// The time without input after which a notice says that pleach waits for standard input.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Io<'_> {
-    /// A message from the command line's words and standard input. `-` is standard input alone; piped input follows the
-    /// words. Nothing is read from a terminal. None without words and input.
+    /// Makes a message of the command line's words and standard input. `-` stands for standard input alone; otherwise
+    /// piped input follows the words. Nothing is read from a terminal. Returns None if there are neither words nor
+    /// input.
     pub(super) fn message(&mut self, words: &[String]) -> Result<Option<String>, Stop> {
         if let [only] = words
             && only == "-"
         {
             return self.read_all().map(Some);
         }
-        let said = (!words.is_empty()).then(|| words.join(" "));
+        let typed = (!words.is_empty()).then(|| words.join(" "));
         if self.in_tty || !self.joins {
-            return Ok(said);
+            return Ok(typed);
         }
-        let given = self.read_all()?;
-        Ok(match said {
-            Some(said) if given.trim().is_empty() => Some(said),
-            Some(said) => Some(format!("{said}\n\n{}", quoted(&given))),
-            None => Some(given),
+        let piped = self.read_all()?;
+        Ok(match typed {
+            Some(typed) if piped.trim().is_empty() => Some(typed),
+            Some(typed) => Some(format!("{typed}\n\n{}", quoted(&piped))),
+            None => Some(piped),
         })
     }
 
-    /// All of standard input, without one final line end.
+    /// Reads all of standard input, without one line end at the end.
     pub fn read_all(&mut self) -> Result<String, Stop> {
         let mut text = self.read_exactly(MAX_MESSAGE)?;
         if text.ends_with('\n') {
@@ -59,18 +60,18 @@ impl Io<'_> {
         Ok(text)
     }
 
-    /// All of standard input, byte for byte.
+    /// Reads all of standard input unchanged, at most `most` bytes.
     pub(super) fn read_exactly(&mut self, most: u64) -> Result<String, Stop> {
-        let _waiting = (!self.in_tty).then(say_when_silent);
+        let _waiting = (!self.in_tty).then(warn_when_silent);
         bounded(&mut self.input, most, "Standard input")
     }
 }
 
-/// Prints a notice on standard error, once, if no input arrives for a while. Dropping the result stops the timer.
-fn say_when_silent() -> impl Sized {
+/// Prints a notice on standard error once if no input arrives for a while. Dropping the result stops the timer.
+fn warn_when_silent() -> impl Sized {
     let (over, wait) = channel::<()>();
     let _ = std::thread::Builder::new().name("silence".into()).spawn(move || {
-        if wait.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+        if wait.recv_timeout(SILENCE_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
             let what = "pleach: reading the message from standard input until its end (use < /dev/null for no input)";
             let _ = writeln!(io::stderr(), "{what}");
         }
@@ -78,7 +79,7 @@ fn say_when_silent() -> impl Sized {
     over
 }
 
-/// Piped input as it follows the words: in a code fence if it has several lines.
+/// Formats piped input for a message: several lines are put into a code fence.
 fn quoted(text: &str) -> String {
     if !text.contains('\n') {
         return text.to_owned();
@@ -92,7 +93,7 @@ fn quoted(text: &str) -> String {
     format!("{fence}\n{text}\n{fence}")
 }
 
-/// A file's text, or `-`.
+/// Reads a file's text; `-` is standard input.
 pub(super) fn text_of(run: &mut Run<'_, '_>, file: &Path) -> Result<String, Stop> {
     if file == Path::new("-") {
         return run.io.read_exactly(MAX_BODY);
@@ -119,11 +120,11 @@ fn unreadable(name: &str, error: &io::Error) -> Failure {
     Failure::user(format!("{name} cannot be read: {error}."))
 }
 
-/// Opens a file to import. Input that is not a regular file is first copied to a private temporary file, up to a limit.
+/// Opens a file to import. Input that is not a regular file is copied to a private temporary file first, up to a limit.
 pub(super) fn to_import(run: &mut Run<'_, '_>, file: &Path) -> Result<File, Stop> {
     let name = file.display().to_string();
     if name == "-" {
-        let _waiting = (!run.io.in_tty).then(say_when_silent);
+        let _waiting = (!run.io.in_tty).then(warn_when_silent);
         return spool(&mut run.io.input, "Standard input", run.formats.check, &run.config.paths.store, &mut |what| {
             let _ = writeln!(run.io.err, "pleach: {what}");
         });
@@ -153,7 +154,7 @@ fn spool(
     note: &mut dyn FnMut(&str),
 ) -> Result<File, Stop> {
     let mut prefix = Vec::new();
-    (&mut *from).take(PREFIX).read_to_end(&mut prefix).map_err(|error| unreadable(name, &error))?;
+    (&mut *from).take(DETECTION_BYTES).read_to_end(&mut prefix).map_err(|error| unreadable(name, &error))?;
     check(&prefix, name)?;
     let unwritable = |error: io::Error| {
         Failure::new(FailureKind::Store, format!("{name} cannot be buffered on disk: {error}."))
@@ -170,7 +171,7 @@ fn spool(
     Ok(kept)
 }
 
-/// A new unlinked file beside the store, for its owner only.
+/// Makes an unlinked file beside the store that only its owner can read.
 fn unlinked_file(store: &Path) -> io::Result<File> {
     let folder = store.parent().filter(|folder| folder.is_dir());
     let folder = folder.map_or_else(std::env::temp_dir, Path::to_path_buf);

@@ -1,10 +1,10 @@
-//! Signals of the command line: a small thread counts Ctrl+C; the file size limit must not end the program.
-//! Not for: the meaning of a Ctrl+C count (the commands), or the workbench's signals.
+//! Signals of the command line: a thread counts Ctrl+C, and exceeding the file size limit does not end the program.
+//! Not for: what a number of presses means (the commands), or the workbench's signals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Starts counting. From then on, Ctrl+C alone no longer ends the program.
+/// Starts to count presses of Ctrl+C. From then on, Ctrl+C no longer ends the program by itself.
 pub(super) fn count() -> Arc<AtomicUsize> {
     let presses = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&presses);
@@ -14,25 +14,25 @@ pub(super) fn count() -> Arc<AtomicUsize> {
             runtime.block_on(listen(&counter, ready));
         }
     });
-    // Returns when the signal is registered, or when registration failed: then Ctrl+C still ends the program.
+    // Returns once the signal is registered or its registration has failed; then Ctrl+C still ends the program.
     let _ = started.recv();
     presses
 }
 
-/// Makes a write beyond the file size limit (`ulimit -f`) fail like a write to a full disk, instead of ending the
-/// program. Child processes get the system's default again, as with every handled signal.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail like a write to a full disk instead of ending the
+/// program. Child processes get the system's default again, as for every handled signal.
 #[cfg(unix)]
-pub(super) fn outlive_file_limit() {
+pub(super) fn ignore_file_limit() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
     let _inside = runtime.enter();
-    // The handler stays when the listener and the runtime are dropped.
+    // The handler stays registered when the listener and the runtime are dropped.
     let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
 }
 
-/// Only Unix ends a program because of a file's size.
+/// Other systems than Unix do not end a program because of a file's size.
 #[cfg(not(unix))]
-pub(super) fn outlive_file_limit() {}
+pub(super) fn ignore_file_limit() {}
 
 #[cfg(unix)]
 async fn listen(counter: &AtomicUsize, ready: std::sync::mpsc::Sender<()>) {

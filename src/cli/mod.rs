@@ -27,7 +27,7 @@ use context::{code, memory, pins, plan, retrieve, stats, summaries, what_if};
 use conversation::{aside, ask, files, messages, race, sessions, settings};
 pub use embedded::{CommandRunner, command_runner};
 pub use execution::{Formats, Run};
-use execution::{finish, on_process, unwritten};
+use execution::{finish, on_process, write_failure};
 use output::Io;
 use std::io::Write as _;
 use std::sync::atomic::Ordering;
@@ -37,8 +37,8 @@ use system::{backups, mcp, program, project, traces, trust};
 /// Runs a command on the process's streams and returns its exit code.
 #[must_use]
 pub fn run(args: &Args, config: &Config, door: &dyn Door, events: &Events, formats: &Formats) -> u8 {
-    // Counting starts when a turn first checks for Ctrl+C: until then, and for every other command, Ctrl+C ends the
-    // program.
+    // Presses are counted from the moment when a turn first checks for Ctrl+C. Before that, and for all other commands,
+    // Ctrl+C ends the program.
     let pressed = std::cell::OnceCell::new();
     let count = || pressed.get_or_init(interrupt::count).load(Ordering::SeqCst);
     on_process(args, &count, |io| run_on(args, config, door, events, formats, io))
@@ -61,7 +61,7 @@ pub fn fail(args: &Args, failure: &Failure) -> u8 {
 
 /// Runs a command on the given streams and returns its exit code.
 pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, formats: &Formats, io: Io<'_>) -> u8 {
-    let rules = args.global.allow.iter().map(|text| consent::allowed(text)).collect();
+    let rules = args.global.allow.iter().map(|text| consent::parse_allow(text)).collect();
     let client = Client::new(door, events, rules);
     let mut run = Run { global: &args.global, config, client, io, formats };
     system::trust::warn_untrusted(&mut run);
@@ -72,18 +72,18 @@ pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, fo
 /// Makes the file size limit harmless and parses the command line. Prints clap's messages.
 ///
 /// # Errors
-/// The exit code, if there is nothing to run.
+/// Returns the exit code if there is no command to run.
 pub fn parse() -> Result<Args, u8> {
-    interrupt::outlive_file_limit();
+    interrupt::ignore_file_limit();
     read::parse(std::env::args_os()).map_err(|error| {
         if !error.use_stderr() {
             // Help and version contain only trusted text.
             let printed = error.print().and_then(|()| std::io::stdout().flush());
             let Err(failed) = printed.or_else(output::unless_closed) else { return 0 };
-            let _ = writeln!(std::io::stderr(), "pleach: {}", Safe::line(&unwritten(&failed)));
+            let _ = writeln!(std::io::stderr(), "pleach: {}", Safe::line(&write_failure(&failed)));
             return 1;
         }
-        // clap repeats the typed text, which can come from anywhere.
+        // clap repeats the typed words, which can contain anything.
         let _ = write!(std::io::stderr(), "{}", Safe::text(&error.render().to_string()));
         2
     })
@@ -142,12 +142,12 @@ impl Run<'_, '_> {
                 let by = if *by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
                 project::summary(self, path.as_deref(), by, (*undo, *redo))
             }
-            Some(Command::Compress(wish)) => summaries::compress(self, wish),
+            Some(Command::Compress(args)) => summaries::compress(self, args),
             Some(Command::Capsules(command)) => summaries::summaries(self, command),
             Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),
             Some(Command::Traces(args)) => traces::traces(self, args),
-            Some(Command::Undo) => messages::again(self, Request::Session(SessionRequest::Undo), "Undone."),
-            Some(Command::Redo) => messages::again(self, Request::Session(SessionRequest::Redo), "Redone."),
+            Some(Command::Undo) => messages::undo_or_redo(self, Request::Session(SessionRequest::Undo), "Undone."),
+            Some(Command::Redo) => messages::undo_or_redo(self, Request::Session(SessionRequest::Redo), "Redone."),
             Some(Command::Theme { name }) => program::choose_theme(self, name.as_deref()),
             Some(Command::Skill { name }) => project::skill(self, name.as_deref()),
             Some(Command::State(command)) => sessions::state(self, command),

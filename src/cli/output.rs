@@ -1,5 +1,5 @@
-//! Standard output, error, and input: the only place where the command line writes. Terminal output is sanitized; data
-//! for a file or pipe is written unchanged.
+//! The streams of the command line: the only place where it writes. Terminal output is sanitized; data for a file or a
+//! pipe is written unchanged.
 //! Not for: the content (the commands).
 
 use super::stop::Stop;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
-/// The maximum bytes of a typed line.
+/// The maximum length of a typed line in bytes.
 const MAX_LINE: u64 = 64 << 10;
 
 /// The streams of a command.
@@ -27,7 +27,7 @@ pub struct Io<'a> {
     pub err_tty: bool,
     /// Standard input is a terminal.
     pub in_tty: bool,
-    /// Standard input can be part of a message; false if it contains commands.
+    /// Whether standard input can be part of a message; false if it contains commands.
     pub joins: bool,
     /// Print JSON.
     pub json: bool,
@@ -37,19 +37,19 @@ pub struct Io<'a> {
     pub interrupts: &'a dyn Fn() -> usize,
 }
 
-/// Standard output that remembers its first write error. A closed pipe (`| head`) is not an error.
+/// Standard output that stores its first write error. A closed pipe (`| head`) is not an error.
 pub struct Outlet<W: Write> {
     to: W,
     failed: Option<io::Error>,
 }
 
 impl<W: Write> Outlet<W> {
-    /// Writes to `to`.
+    /// Makes an outlet that writes to `to`.
     pub fn new(to: W) -> Self {
         Self { to, failed: None }
     }
 
-    /// Flushes, and returns the first error.
+    /// Flushes, and returns the first error, if any.
     pub fn close(mut self) -> Option<io::Error> {
         let _ = self.flush();
         self.failed
@@ -66,7 +66,7 @@ impl<W: Write> Outlet<W> {
     }
 }
 
-/// Treats a closed pipe as success.
+/// Returns success for a closed pipe, and any other error as it is.
 pub fn unless_closed(error: io::Error) -> io::Result<()> {
     if error.kind() == ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
 }
@@ -84,8 +84,8 @@ impl<W: Write> Write for Outlet<W> {
 }
 
 impl Io<'_> {
-    /// The same streams, for a command within a longer run.
-    pub fn again(&mut self) -> Io<'_> {
+    /// Returns the same streams, for a command within a longer run.
+    pub fn reborrow(&mut self) -> Io<'_> {
         Io { out: &mut *self.out, err: &mut *self.err, input: &mut *self.input, ..*self }
     }
 
@@ -112,7 +112,7 @@ impl Io<'_> {
         }
     }
 
-    /// Writes data: exactly these bytes, or sanitized text on a terminal.
+    /// Writes data: unchanged, or as sanitized text on a terminal.
     pub fn data(&mut self, text: &str) {
         let _ = if self.out_tty {
             write!(self.out, "{}", Safe::text(text))
@@ -124,8 +124,8 @@ impl Io<'_> {
         let _ = self.out.flush();
     }
 
-    /// Writes text of a conversation. A pipe can lead to a terminal (`| cat`), so control characters are escaped there
-    /// too, except tabs and line ends. `--json` has the exact characters.
+    /// Writes text of a conversation. A pipe can lead to a terminal (`| cat`), so control characters except tabs and
+    /// line ends are escaped there too. `--json` prints the exact characters.
     pub fn words(&mut self, text: &str) {
         let _ = if self.out_tty {
             write!(self.out, "{}", Safe::text(text))
@@ -137,7 +137,7 @@ impl Io<'_> {
         let _ = self.out.flush();
     }
 
-    /// Adds a line end if `text` has none.
+    /// Writes a line end if `text` has none.
     pub fn end_line(&mut self, text: &str) {
         if !text.ends_with('\n') {
             self.data("\n");
@@ -152,7 +152,7 @@ impl Io<'_> {
         Ok(())
     }
 
-    /// Prints JSON with `--json`, or else text.
+    /// Prints a JSON value with `--json`, or else a text.
     pub fn either<T: Serialize>(&mut self, value: &T, words: &str) -> Result<(), Stop> {
         if self.json {
             return self.value(value);
@@ -163,7 +163,7 @@ impl Io<'_> {
         Ok(())
     }
 
-    /// A text from the command line's words: `-` reads standard input; none without words.
+    /// Makes a text of the command line's words; `-` reads standard input. None if there are no words.
     pub fn text(&mut self, words: &[String]) -> Result<Option<String>, Stop> {
         match words {
             [] => Ok(None),
@@ -172,13 +172,13 @@ impl Io<'_> {
         }
     }
 
-    /// Reads a typed line.
+    /// Reads a typed line; None at the end of the input.
     pub fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         (&mut self.input).take(MAX_LINE).read_line(&mut line).ok().filter(|read| *read > 0).map(|_| line)
     }
 
-    /// Discards text that was typed at a terminal before a question: it was meant for something else.
+    /// Discards text that was typed at a terminal before a question, because it is not an answer to it.
     fn discard_typed(&mut self) {
         #[cfg(unix)]
         if self.in_tty {
@@ -186,40 +186,41 @@ impl Io<'_> {
         }
     }
 
-    /// Prints a question and reads the line typed as the answer, without its ends; what was typed before does not
-    /// count. Empty at the end of the input; none if Ctrl+C was pressed after the question began to be printed.
+    /// Prints a question and returns the answer: the next typed line without surrounding white space. Text that was
+    /// typed before the question does not count. Returns an empty text at the end of the input, and None if Ctrl+C was
+    /// pressed since the question was printed.
     pub fn answer(&mut self, question: &str) -> Option<String> {
         let pressed = (self.interrupts)();
         self.discard_typed();
         self.note(question);
         #[cfg(unix)]
-        if self.in_tty && !self.typed_unless(pressed) {
+        if self.in_tty && !self.wait_for_input(pressed) {
             return None;
         }
         let line = self.line().unwrap_or_default();
         ((self.interrupts)() == pressed).then(|| line.trim().to_owned())
     }
 
-    /// Waits for typed text; false if Ctrl+C was pressed more than `pressed` times.
+    /// Waits until text is typed. Returns false if Ctrl+C was pressed more than `pressed` times.
     #[cfg(unix)]
-    fn typed_unless(&self, pressed: usize) -> bool {
+    fn wait_for_input(&self, pressed: usize) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let input = std::io::stdin();
         let tick = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
         loop {
             let mut waits = [PollFd::new(&input, PollFlags::IN)];
-            // A signal ends the wait early; the check below finds out whether it was Ctrl+C.
-            let there = matches!(poll(&mut waits, Some(&tick)), Ok(count) if count > 0);
+            // A signal ends the wait early; the check below tells whether it was Ctrl+C.
+            let ready = matches!(poll(&mut waits, Some(&tick)), Ok(count) if count > 0);
             if (self.interrupts)() > pressed {
                 return false;
             }
-            if there {
+            if ready {
                 return true;
             }
         }
     }
 
-    /// Asks for confirmation. Without a terminal, `--yes` is required.
+    /// Asks for confirmation. Fails if there is no terminal and `yes` is false.
     pub fn confirm(&mut self, question: &str, yes: bool) -> Result<bool, Stop> {
         if yes {
             return Ok(true);
@@ -235,8 +236,8 @@ impl Io<'_> {
     }
 }
 
-/// Data with invisible characters escaped: JSON with JSON escapes, so that the value stays the same, any other text
-/// with markers.
+/// Escapes invisible characters in data. JSON gets JSON escapes, so that its value stays the same; other text gets
+/// markers.
 fn escape_hidden(text: &str) -> String {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
     if text.starts_with(['{', '[']) && values.all(|value| value.is_ok()) {
@@ -252,7 +253,7 @@ fn escape_hidden(text: &str) -> String {
     Safe::marked(text)
 }
 
-/// A text without control characters, except tabs and line ends.
+/// Escapes control characters except tabs and line ends.
 fn plain(text: &str) -> Cow<'_, str> {
     let acts = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     if !text.contains(acts) {
@@ -269,7 +270,7 @@ fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// JSON lines with control characters escaped; the values stay the same.
+/// Escapes control characters in JSON lines. The values stay the same.
 #[must_use]
 pub fn escaped_lines(lines: &str) -> String {
     let mut out = String::with_capacity(lines.len());
@@ -295,7 +296,7 @@ fn without_numbers(text: &str) -> String {
     out
 }
 
-/// Replaces the engine's hints about keys with hints about commands.
+/// Replaces the engine's hints about keys by hints about commands.
 #[must_use]
 pub fn in_commands(text: &str) -> String {
     let keys = [
@@ -314,7 +315,7 @@ pub fn in_commands(text: &str) -> String {
     keys.iter().fold(text.to_owned(), |text, (key, command)| text.replace(key, command))
 }
 
-/// Starts a sentence with a capital letter and ends it with a period.
+/// Makes a sentence: an initial capital letter, and a period at the end unless there is another end mark.
 #[must_use]
 pub fn sentence(text: &str) -> String {
     let text = without_numbers(text.trim());
@@ -322,17 +323,17 @@ pub fn sentence(text: &str) -> String {
     let Some(first) = chars.next() else { return String::new() };
     // Paths, flags, and names keep their spelling.
     let word = text.split_whitespace().next().unwrap_or_default();
-    let begins = if word != "pleach" && word.chars().all(char::is_lowercase) {
+    let capital = if word != "pleach" && word.chars().all(char::is_lowercase) {
         first.to_uppercase().collect()
     } else {
         first.to_string()
     };
     let end = if text.ends_with(['.', '!', '?', ':', '…']) { "" } else { "." };
-    format!("{begins}{}{end}", chars.as_str())
+    format!("{capital}{}{end}", chars.as_str())
 }
 
-/// JSON with invisible characters escaped: the same value, and nothing that a terminal interprets. Such characters
-/// occur only inside strings, so the escape is always valid.
+/// Escapes invisible characters in JSON, so that a terminal interprets none of them. The value stays the same: such
+/// characters occur only inside strings, where the escape is valid.
 #[must_use]
 pub fn escaped(json: &str) -> String {
     use std::fmt::Write as _;
@@ -349,13 +350,13 @@ pub fn escaped(json: &str) -> String {
     out
 }
 
-/// A number with commas.
+/// Formats a number with commas.
 #[must_use]
 pub fn number(n: impl Into<u64>) -> String {
     crate::domain::call::tokens::grouped(n.into())
 }
 
-/// Millionths of a dollar as money.
+/// Formats millionths of a dollar as dollars.
 #[must_use]
 pub fn money(micro: u64) -> String {
     if (1..100).contains(&micro) {
@@ -364,7 +365,7 @@ pub fn money(micro: u64) -> String {
     format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)
 }
 
-/// A time in the user's time zone.
+/// Formats a time (milliseconds since 1970) in the user's time zone.
 #[must_use]
 pub fn time(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map_or_else(
@@ -373,7 +374,7 @@ pub fn time(ms: i64) -> String {
     )
 }
 
-/// The first `width` characters, padded or ended by an ellipsis.
+/// Returns the first `width` characters of a line, padded with spaces or ended by an ellipsis.
 #[must_use]
 pub fn column(text: &str, width: usize) -> String {
     let line = Safe::line(text);
@@ -389,7 +390,7 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// Standard error on which Ctrl+C is pressed as soon as something is printed.
+    /// A writer for standard error that simulates Ctrl+C as soon as something is printed.
     struct PressedAt<'a>(&'a Cell<usize>);
 
     impl Write for PressedAt<'_> {

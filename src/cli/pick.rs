@@ -1,5 +1,5 @@
-//! Finds messages and branches of an open session by typed names, and shortens their ids.
-//! Not for: sessions and marked items (the engine).
+//! Finds messages and branches of an open session by typed names, and shortens ids.
+//! Not for: sessions and marked items, which the engine finds.
 
 use super::stop::Stop;
 use crate::domain::base::failure::Failure;
@@ -10,18 +10,18 @@ use crate::domain::conversation::resolve;
 use crate::domain::conversation::tree::{Slot, Tree};
 use crate::engine::api::SessionView;
 
-/// The session's tree.
+/// Builds the session's tree.
 #[must_use]
 pub(super) fn tree(view: &SessionView) -> Tree {
     Tree::build(view.nodes.clone())
 }
 
-/// The message with this name, first on the open branch.
+/// Returns the message with this name. The path of the open branch has precedence.
 pub(super) fn message<'a>(view: &'a SessionView, text: &str) -> Result<&'a NodeHead, Stop> {
     named(view, text, resolve::message)
 }
 
-/// The message after which a new branch starts.
+/// Returns the message after which a new branch starts.
 pub(super) fn end<'a>(view: &'a SessionView, text: &str) -> Result<&'a NodeHead, Stop> {
     named(view, text, resolve::end)
 }
@@ -38,7 +38,7 @@ fn named<'a>(
     head.ok_or_else(|| Failure::user("That message no longer exists.").into())
 }
 
-/// A branch by its id, a unique prefix of the id, or its name; the current branch without a text.
+/// Returns a branch by its id, a unique prefix of its id, or its name; without a text, the current branch.
 pub(super) fn branch<'a>(view: &'a SessionView, text: Option<&str>) -> Result<&'a Branch, Stop> {
     let found: Vec<&Branch> = match text {
         None => view.branches.iter().filter(|branch| branch.id == view.current).collect(),
@@ -61,13 +61,13 @@ pub(super) fn branch<'a>(view: &'a SessionView, text: Option<&str>) -> Result<&'
     }
 }
 
-/// The slots of a branch's path.
+/// Returns the slots of a branch's path.
 #[must_use]
 pub(super) fn path(tree: &Tree, branch: &Branch) -> Vec<Slot> {
     branch.head.and_then(|head| tree.slot(head)).map(|slot| tree.path(slot)).unwrap_or_default()
 }
 
-/// The user message that a message belongs to: the message itself, or the nearest user message above.
+/// Returns the user message of the turn that a message belongs to.
 pub(super) fn user_message_of(view: &SessionView, node: NodeId) -> Result<NodeId, Stop> {
     let tree = tree(view);
     let mut at = tree.slot(node);
@@ -80,7 +80,7 @@ pub(super) fn user_message_of(view: &SessionView, node: NodeId) -> Result<NodeId
     Err(Failure::user("Nothing to regenerate: the message does not follow any of your messages.").into())
 }
 
-/// The number of id characters that distinguish all messages of the session.
+/// Returns the number of characters that distinguish the ids of all messages of the session, at least 8.
 #[must_use]
 pub(super) fn id_length(view: &SessionView) -> usize {
     let mut ids: Vec<String> = view.nodes.iter().map(|head| head.id.to_string()).collect();
@@ -89,7 +89,7 @@ pub(super) fn id_length(view: &SessionView) -> usize {
     ids.windows(2).map(same).max().unwrap_or_default().max(7) + 1
 }
 
-/// An id cut to `id_length` characters.
+/// Returns the first characters of an id.
 #[must_use]
 pub(super) fn short(id: impl std::fmt::Display, enough: usize) -> String {
     id.to_string().chars().take(enough).collect()

@@ -1,5 +1,5 @@
-//! The JSON that the command line prints. These shapes are a contract: fields are added, never renamed or dropped.
-//! Not for: printing (`output`), or text for users (the commands).
+//! The JSON that the command line prints. Its shapes are a contract: fields are added, but never renamed or dropped.
+//! Not for: printing (`output`), or text for people (the commands).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
@@ -51,7 +51,7 @@ pub struct PlanShape<'a> {
 }
 
 impl PlanShape<'_> {
-    /// Adds the running task of the plan's branch.
+    /// Adds the task that is running on the plan's branch.
     #[must_use]
     pub fn on(self, branch: Option<&Branch>) -> Self {
         let running = branch.and_then(|branch| task::running(&branch.overrides.tasks));
@@ -79,7 +79,7 @@ impl From<Budget> for BudgetShape {
     }
 }
 
-/// How the server's token count relates to the estimate.
+/// How the server's token counts relate to the estimates.
 #[derive(Serialize)]
 struct CalibrationShape {
     factor: f64,
@@ -181,7 +181,7 @@ impl<'a> From<&'a Source> for SourceShape<'a> {
     }
 }
 
-/// A plan with the digest of its request, and the calibration and cost if known.
+/// Returns a plan with the digest of its request, and with the calibration and the cost if they are known.
 #[must_use]
 pub fn plan(
     plan: &ContextPlan,
@@ -290,7 +290,7 @@ pub(super) fn pin(kind: MarkKind) -> &'static str {
     }
 }
 
-/// The fidelity of a row: the form of its most shortened message.
+/// Returns the fidelity of a row: the form of its most shortened message.
 #[must_use]
 pub fn fidelity(row: &Row) -> &'static str {
     let has = |wanted: fn(Form) -> bool| row.items.iter().any(|item| wanted(item.form));
@@ -311,7 +311,7 @@ pub fn fidelity(row: &Row) -> &'static str {
     }
 }
 
-/// A request that does not fit the budget.
+/// Returns a request that does not fit the budget.
 #[must_use]
 pub fn blocked(blocked: &Blocked) -> Value {
     json!({
@@ -331,7 +331,7 @@ fn choice(choice: &BlockedRemedy) -> Value {
     value
 }
 
-/// One call of `plans list --json`.
+/// A call in `plans list --json`.
 #[derive(Serialize)]
 pub struct RunShape<'a> {
     run_id: RunId,
@@ -360,7 +360,7 @@ pub struct RunShape<'a> {
     at: i64,
 }
 
-/// A call.
+/// Returns a call.
 #[must_use]
 pub fn run<'a>(card: &'a RunCard, branches: &'a [Branch]) -> RunShape<'a> {
     RunShape {
@@ -390,14 +390,14 @@ pub fn run<'a>(card: &'a RunCard, branches: &'a [Branch]) -> RunShape<'a> {
     }
 }
 
-/// Millionths of a dollar in dollars.
+/// Converts millionths of a dollar to dollars.
 #[must_use]
 #[allow(clippy::cast_precision_loss, reason = "amounts far below 2^53 are exact")]
 pub fn dollars(micro: u64) -> f64 {
     micro as f64 / 1e6
 }
 
-/// One message of `message list --json`. `turn` counts the user messages up to it, from 1; before the first it is null.
+/// Returns a message for `message list --json`. `turn` is the number of user messages up to this one; 0 becomes null.
 #[must_use]
 pub fn message(head: &NodeHead, node: Option<&Node>, turn: u32) -> Value {
     let mut value = json!({
@@ -432,7 +432,7 @@ fn call(part: &Part) -> Option<Value> {
     }
 }
 
-/// A branch.
+/// Returns a branch.
 #[must_use]
 pub fn branch(branch: &Branch, current: bool, messages: usize) -> Value {
     json!({
@@ -451,7 +451,7 @@ pub fn branch(branch: &Branch, current: bool, messages: usize) -> Value {
     })
 }
 
-/// The record of a race branch.
+/// Returns the record of a race branch.
 #[must_use]
 pub fn branch_run(record: &BranchRun) -> Value {
     let mut value = serde_json::to_value(record).unwrap_or_default();
@@ -460,7 +460,7 @@ pub fn branch_run(record: &BranchRun) -> Value {
     value
 }
 
-/// A session.
+/// Returns a session.
 #[must_use]
 pub fn session(card: &SessionCard) -> Value {
     serde_json::to_value(card).unwrap_or_default()

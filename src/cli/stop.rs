@@ -1,5 +1,5 @@
-//! The reasons why a command ends early, and their exit codes.
-//! Not for: printing them (`run`).
+//! Reasons why a command ends early, and their exit codes.
+//! Not for: printing them (`execution`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::planning::plan::Blocked;
@@ -16,10 +16,10 @@ pub enum Stop {
     Usage(String),
     /// Ctrl+C was pressed.
     Interrupted,
-    /// Ctrl+C was pressed, with details about the result.
+    /// Ctrl+C was pressed; the failure has details about the result.
     Stopped(Failure),
-    /// All messages were printed; only the exit code is left.
-    Said(u8),
+    /// All messages were printed already; only the exit code is left.
+    Printed(u8),
 }
 
 impl From<Failure> for Stop {
@@ -29,7 +29,7 @@ impl From<Failure> for Stop {
 }
 
 impl Stop {
-    /// The exit code.
+    /// Returns the exit code.
     #[must_use]
     pub fn code(&self) -> u8 {
         match self {
@@ -37,7 +37,7 @@ impl Stop {
             Self::Blocked(_) => 3,
             Self::Usage(_) => 2,
             Self::Interrupted | Self::Stopped(_) => 130,
-            Self::Said(code) => *code,
+            Self::Printed(code) => *code,
         }
     }
 }

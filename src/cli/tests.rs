@@ -1,4 +1,4 @@
-//! Commands against a door that answers from a script.
+//! Tests of commands against a fake engine that answers from a script.
 
 use super::*;
 use crate::config::load::{Environment, Sources, load};
@@ -224,28 +224,28 @@ fn card(status: RunStatus) -> RunCard {
 
 const BODY: &str = r#"{"model":"m","messages":[{"role":"system","content":"be"},{"role":"assistant","tool_calls":[{"id":"c1","function":{"name":"read","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"file"}],"stream":true}"#;
 
-struct Said {
+struct Output {
     code: u8,
     out: String,
     err: String,
     seen: Vec<Request>,
 }
 
-impl Said {
+impl Output {
     fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
     }
 }
 
 #[derive(Default)]
-struct Stage {
+struct Harness {
     input: &'static str,
     tty: bool,
     presses: usize,
 }
 
-impl Stage {
-    fn say(self, line: &[&str], script: impl Fn(Ticket, &Request) -> Vec<Event> + Send + 'static) -> Said {
+impl Harness {
+    fn execute(self, line: &[&str], script: impl Fn(Ticket, &Request) -> Vec<Event> + Send + 'static) -> Output {
         let args = Args::try_parse_from(std::iter::once(&"pleach").chain(line)).unwrap();
         let (tx, events) = channel();
         let door = FakeDoor { out: Mutex::new(tx), seen: Mutex::default(), script: Box::new(script) };
@@ -276,12 +276,12 @@ impl Stage {
         };
         let code = run_on(&args, &config, &door, &events, &formats, io);
         let seen = door.seen.into_inner().unwrap();
-        Said { code, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap(), seen }
+        Output { code, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap(), seen }
     }
 }
 
-fn say(line: &[&str], script: impl Fn(Ticket, &Request) -> Vec<Event> + Send + 'static) -> Said {
-    Stage::default().say(line, script)
+fn execute(line: &[&str], script: impl Fn(Ticket, &Request) -> Vec<Event> + Send + 'static) -> Output {
+    Harness::default().execute(line, script)
 }
 
 fn plans(ticket: Ticket, request: &Request) -> Vec<Event> {
@@ -294,35 +294,35 @@ fn plans(ticket: Ticket, request: &Request) -> Vec<Event> {
 
 #[test]
 fn the_shape_of_a_plan() {
-    let said = say(&["plan", "--json", "hello", "there"], plans);
-    assert_eq!(said.code, 0, "{}", said.err);
-    let Some(Request::Plan(PlanRequest::Replan { draft, .. })) = said.seen.last() else { panic!() };
+    let printed = execute(&["plan", "--json", "hello", "there"], plans);
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    let Some(Request::Plan(PlanRequest::Replan { draft, .. })) = printed.seen.last() else { panic!() };
     assert_eq!(&*draft.text, "hello there");
-    insta::assert_snapshot!(serde_json::to_string_pretty(&said.json()).unwrap());
+    insta::assert_snapshot!(serde_json::to_string_pretty(&printed.json()).unwrap());
 }
 
 #[test]
 fn a_plan_as_text_and_as_bytes() {
-    let said = say(&["plan", "--request", "x"], plans);
-    assert_eq!(said.out, BODY);
-    let said = say(&["plan", "x"], plans);
+    let printed = execute(&["plan", "--request", "x"], plans);
+    assert_eq!(printed.out, BODY);
+    let printed = execute(&["plan", "x"], plans);
     for part in ["71 of", "recent turns", "You pinned this", "left out 1", "removes the oldest turn", "1,234 bytes"] {
-        assert!(said.out.contains(part), "{part}: {}", said.out);
+        assert!(printed.out.contains(part), "{part}: {}", printed.out);
     }
-    let said = say(&["build"], plans);
+    let printed = execute(&["build"], plans);
     assert_eq!(
-        said.out,
+        printed.out,
         "──── system ────\nbe\n\n──── assistant ────\n→ read({}) c1\n\n──── tool (answers c1) ────\nfile\n\n"
     );
-    let said = say(&["context", "show"], plans);
-    assert!(said.out.contains("model: \"m\"") && said.out.contains("──── system ────\nbe"));
-    assert_eq!(say(&["context", "show", "--json"], plans).json()["stream"], true);
+    let printed = execute(&["context", "show"], plans);
+    assert!(printed.out.contains("model: \"m\"") && printed.out.contains("──── system ────\nbe"));
+    assert_eq!(execute(&["context", "show", "--json"], plans).json()["stream"], true);
 }
 
 #[test]
 fn a_blocked_plan_exits_with_3() {
     for refuses in [true, false] {
-        let said = say(&["plan", "--json", "x"], move |ticket, _| {
+        let printed = execute(&["plan", "--json", "x"], move |ticket, _| {
             let planned = Planned::Blocked(Arc::new(blocked()));
             if refuses {
                 let event = Event::Planned { branch: BranchId(id(91)), generation: 1, planned };
@@ -332,13 +332,13 @@ fn a_blocked_plan_exits_with_3() {
                 vec![answer(ticket, Answer::Planned(planned))]
             }
         });
-        assert_eq!(said.code, 3);
-        let json = said.json();
+        assert_eq!(printed.code, 3);
+        let json = printed.json();
         assert_eq!((json["blocked"].as_bool(), json["needed"].as_u64()), (Some(true), Some(9_000)));
         assert_eq!(json["choices"][0]["choice"], "larger_budget");
         assert_eq!(json["choices"][0]["at_least"], 9_000);
         assert_eq!(json["budget"]["prompt"], budget().prompt);
-        assert!(said.err.contains("nothing was sent") && said.err.contains("larger context window"));
+        assert!(printed.err.contains("nothing was sent") && printed.err.contains("larger context window"));
     }
 }
 
@@ -369,24 +369,24 @@ const STREAM: &[&str] = &["Hel", "lo\n--", "-STATE---\nGoal: x\n", "---END STATE
 
 #[test]
 fn ask_streams_without_the_state_block() {
-    let said = say(&["ask", "hi"], answers(STREAM, RunStatus::Complete));
-    assert_eq!((said.code, said.out.as_str()), (0, "Hello\n"), "{}", said.err);
-    assert!(said.err.contains("1 answer was interrupted"));
-    let said = say(&["ask", "hi"], answers(&["a\n--", "- rule\nb"], RunStatus::Complete));
-    assert_eq!(said.out, "a\n--- rule\nb\n");
-    let said = say(&["ask", "hi"], answers(&["x\n#", "## STATE\nGoal: y"], RunStatus::Complete));
-    assert_eq!(said.out, "x\n");
-    let said = say(&["ask", "hi"], answers(&["x\n### STATE", "MENT\ny  \n"], RunStatus::Complete));
-    assert_eq!(said.out, "x\n### STATEMENT\ny  \n");
-    let said =
-        Stage { tty: true, ..Stage::default() }.say(&["ask", "hi"], answers(&["a\u{1b}[2Jb"], RunStatus::Complete));
-    assert!(!said.out.contains('\u{1b}') && said.out.contains("⟨U+001B⟩"));
+    let printed = execute(&["ask", "hi"], answers(STREAM, RunStatus::Complete));
+    assert_eq!((printed.code, printed.out.as_str()), (0, "Hello\n"), "{}", printed.err);
+    assert!(printed.err.contains("1 answer was interrupted"));
+    let printed = execute(&["ask", "hi"], answers(&["a\n--", "- rule\nb"], RunStatus::Complete));
+    assert_eq!(printed.out, "a\n--- rule\nb\n");
+    let printed = execute(&["ask", "hi"], answers(&["x\n#", "## STATE\nGoal: y"], RunStatus::Complete));
+    assert_eq!(printed.out, "x\n");
+    let printed = execute(&["ask", "hi"], answers(&["x\n### STATE", "MENT\ny  \n"], RunStatus::Complete));
+    assert_eq!(printed.out, "x\n### STATEMENT\ny  \n");
+    let printed = Harness { tty: true, ..Harness::default() }
+        .execute(&["ask", "hi"], answers(&["a\u{1b}[2Jb"], RunStatus::Complete));
+    assert!(!printed.out.contains('\u{1b}') && printed.out.contains("⟨U+001B⟩"));
 }
 
 #[test]
 fn ask_as_json() {
-    let said = say(&["ask", "--json", "hi"], answers(STREAM, RunStatus::Complete));
-    let json = said.json();
+    let printed = execute(&["ask", "--json", "hi"], answers(STREAM, RunStatus::Complete));
+    let json = printed.json();
     assert_eq!((json["text"].as_str(), json["status"].as_str()), (Some("Hello"), Some("complete")));
     assert_eq!(json["plan_id"], Hash([7; 32]).to_string());
     assert_eq!(json["request_digest"], Hash([9; 32]).to_string());
@@ -398,13 +398,13 @@ fn ask_as_json() {
 #[test]
 fn ask_reads_standard_input() {
     for line in [&["ask", "-"][..], &["ask"][..]] {
-        let stage = Stage { input: "two\nlines\n", ..Stage::default() };
-        let said = stage.say(line, answers(&["ok"], RunStatus::Complete));
-        let Some(Request::Turn(TurnRequest::Ask { draft, plan: None, .. })) = said.seen.last() else { panic!() };
+        let harness = Harness { input: "two\nlines\n", ..Harness::default() };
+        let printed = harness.execute(line, answers(&["ok"], RunStatus::Complete));
+        let Some(Request::Turn(TurnRequest::Ask { draft, plan: None, .. })) = printed.seen.last() else { panic!() };
         assert_eq!(*draft, Draft { text: "two\nlines".into(), kind: DraftKind::Message, ..Draft::default() });
     }
-    assert_eq!(Stage { input: "\n", ..Stage::default() }.say(&["ask", "-"], |_, _| vec![]).code, 2);
-    assert_eq!(Stage { tty: true, ..Stage::default() }.say(&["ask"], |_, _| vec![]).code, 2);
+    assert_eq!(Harness { input: "\n", ..Harness::default() }.execute(&["ask", "-"], |_, _| vec![]).code, 2);
+    assert_eq!(Harness { tty: true, ..Harness::default() }.execute(&["ask"], |_, _| vec![]).code, 2);
 }
 
 #[test]
@@ -414,20 +414,24 @@ fn ask_sends_a_body_byte_for_byte() {
     std::fs::write(file.path(), body).unwrap();
     let path = file.path().display().to_string();
     for line in [&["ask", "--request", &path][..], &["ask", "--request", "-", "my", "words"][..]] {
-        let stage = Stage { input: body, ..Stage::default() };
-        let said = stage.say(line, |ticket, request| {
+        let harness = Harness { input: body, ..Harness::default() };
+        let printed = harness.execute(line, |ticket, request| {
             let Request::Plan(PlanRequest::Exact { .. }) = request else { return vec![] };
             vec![Event::Answer { ticket, result: Err(Failure::new(FailureKind::Blocked, "9 too many")) }]
         });
-        assert_eq!(said.code, 3, "{}", said.err);
-        let Some(Request::Plan(PlanRequest::Exact { act: Exact::Send { draft, body: sent }, .. })) = said.seen.last()
+        assert_eq!(printed.code, 3, "{}", printed.err);
+        let Some(Request::Plan(PlanRequest::Exact { act: Exact::Send { draft, body: sent }, .. })) =
+            printed.seen.last()
         else {
             panic!()
         };
         assert_eq!((&**sent, &*draft.text), (body, line.get(3..).unwrap_or_default().join(" ").as_str()));
     }
-    assert_eq!(say(&["ask", "--request", "/no/such/file"], |_, _| vec![]).code, 1);
-    assert_eq!(Stage { input: "{}", ..Stage::default() }.say(&["ask", "--request", "-", "-"], |_, _| vec![]).code, 2);
+    assert_eq!(execute(&["ask", "--request", "/no/such/file"], |_, _| vec![]).code, 1);
+    assert_eq!(
+        Harness { input: "{}", ..Harness::default() }.execute(&["ask", "--request", "-", "-"], |_, _| vec![]).code,
+        2
+    );
 }
 
 #[test]
@@ -442,23 +446,23 @@ fn exit_codes_distinguish_causes() {
         (FailureKind::Provider, 4),
         (FailureKind::Store, 5),
     ] {
-        assert_eq!(say(&["ask", "x"], refused(kind)).code, code);
-        assert_eq!(say(&["undo"], refused(kind)).code, code);
+        assert_eq!(execute(&["ask", "x"], refused(kind)).code, code);
+        assert_eq!(execute(&["undo"], refused(kind)).code, code);
     }
-    assert_eq!(say(&["ask", "x"], answers(&["par"], RunStatus::Errored)).code, 4);
-    let said = say(&["ask", "x"], |ticket, _| {
+    assert_eq!(execute(&["ask", "x"], answers(&["par"], RunStatus::Errored)).code, 4);
+    let printed = execute(&["ask", "x"], |ticket, _| {
         let failure = Some(Failure::new(FailureKind::Provider, "refused \u{1b}[31m").kept("Your words are kept."));
         let asked = answer(ticket, Answer::Asked { run: RunId(id(70)) });
         vec![asked, Event::Turn(TurnEvent::Closed { branch: BranchId(id(91)), draft: None, failure })]
     });
-    assert_eq!((said.code, said.out.as_str()), (4, ""));
-    assert!(said.err.contains("Your words are kept") && !said.err.contains('\u{1b}'));
+    assert_eq!((printed.code, printed.out.as_str()), (4, ""));
+    assert!(printed.err.contains("Your words are kept") && !printed.err.contains('\u{1b}'));
 }
 
 #[test]
 fn ctrl_c_cancels_and_keeps_waiting() {
-    let stage = Stage { presses: 1, ..Stage::default() };
-    let said = stage.say(&["ask", "x"], |ticket, request| match request {
+    let harness = Harness { presses: 1, ..Harness::default() };
+    let printed = harness.execute(&["ask", "x"], |ticket, request| match request {
         Request::Turn(TurnRequest::Ask { .. }) => vec![answer(ticket, Answer::Asked { run: RunId(id(70)) })],
         Request::Turn(TurnRequest::Cancel { branch }) => vec![
             answer(ticket, Answer::Done(String::new())),
@@ -466,10 +470,10 @@ fn ctrl_c_cancels_and_keeps_waiting() {
         ],
         other => panic!("{other:?}"),
     });
-    assert_eq!(said.code, 130);
-    assert!(matches!(said.seen.last(), Some(Request::Turn(TurnRequest::Cancel { .. }))));
-    let stage = Stage { presses: 2, ..Stage::default() };
-    assert_eq!(stage.say(&["ask", "x"], |_, _| vec![]).code, 130);
+    assert_eq!(printed.code, 130);
+    assert!(matches!(printed.seen.last(), Some(Request::Turn(TurnRequest::Cancel { .. }))));
+    let harness = Harness { presses: 2, ..Harness::default() };
+    assert_eq!(harness.execute(&["ask", "x"], |_, _| vec![]).code, 130);
 }
 
 fn bodies(ticket: Ticket, request: &Request) -> Vec<Event> {
@@ -483,23 +487,23 @@ fn bodies(ticket: Ticket, request: &Request) -> Vec<Event> {
 
 #[test]
 fn messages_of_the_branch_and_of_the_tree() {
-    let said = say(&["message", "list", "--json"], bodies);
-    let json = said.json();
+    let printed = execute(&["message", "list", "--json"], bodies);
+    let json = printed.json();
     assert_eq!(json.as_array().unwrap().len(), 4);
-    assert!(!said.out.contains('\u{9b}'));
+    assert!(!printed.out.contains('\u{9b}'));
     let keys: Vec<&String> = json[0].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["id", "external_id", "parent", "role", "content", "status", "turn", "lane"]);
     assert_eq!((json[0]["external_id"].as_str(), json[0]["turn"].as_u64()), (Some("ext-1"), Some(1)));
     assert_eq!((json[3]["status"].as_str(), json[3]["turn"].as_u64()), (Some("interrupted"), Some(2)));
     assert_eq!(json[1]["content"], "body\u{9b} of assistant");
-    assert_eq!(say(&["message", "list", "--all", "--json"], bodies).json().as_array().unwrap().len(), 5);
-    let said = say(&["message", "list"], bodies);
-    assert_eq!(said.out.lines().count(), 4);
-    assert!(!said.out.contains('\u{1b}'));
+    assert_eq!(execute(&["message", "list", "--all", "--json"], bodies).json().as_array().unwrap().len(), 5);
+    let printed = execute(&["message", "list"], bodies);
+    assert_eq!(printed.out.lines().count(), 4);
+    assert!(!printed.out.contains('\u{1b}'));
     let prefix = id(3).to_string()[..8].to_owned();
-    assert_eq!(say(&["message", "show", &prefix, "--json"], bodies).json()["turn"], 2);
-    assert_eq!(say(&["message", "show", "019"], bodies).code, 1);
-    assert_eq!(say(&["message", "show", "zz"], bodies).code, 1);
+    assert_eq!(execute(&["message", "show", &prefix, "--json"], bodies).json()["turn"], 2);
+    assert_eq!(execute(&["message", "show", "019"], bodies).code, 1);
+    assert_eq!(execute(&["message", "show", "zz"], bodies).code, 1);
 }
 
 fn done(ticket: Ticket, request: &Request) -> Vec<Event> {
@@ -523,70 +527,76 @@ fn commands_become_requests() {
         (&["exclude", "ext-1", "--once"], named(false), set(MarkKind::ExcludeOnce)),
         (&["include", "ext-1"], named(false), set(MarkKind::IncludeOnce)),
     ] {
-        let said = say(line, done);
-        assert_eq!(said.seen.last(), Some(&Request::Branch(BranchRequest::Mark { branch, items, act })), "{line:?}");
+        let printed = execute(line, done);
+        assert_eq!(printed.seen.last(), Some(&Request::Branch(BranchRequest::Mark { branch, items, act })), "{line:?}");
     }
     let overrides = |change: fn(&mut Overrides)| {
         let mut overrides = Overrides { budget: Some(7), ..Overrides::default() };
         change(&mut overrides);
         Request::Branch(BranchRequest::Override { branch, overrides })
     };
-    let said = say(&["mode", "off"], done);
-    assert_eq!(said.seen.last(), Some(&overrides(|o| o.mode = Some(Mode::Off))));
-    let said = say(&["lane", "billing"], done);
-    assert_eq!(said.seen.last(), Some(&overrides(|o| o.lane = Some("billing".into()))));
-    let said = say(&["lane", "root"], done);
-    assert_eq!(said.seen.last(), Some(&overrides(|o| o.lane = Some(String::new()))));
-    let said = say(&["context", "window", "4"], done);
-    assert_eq!(said.seen.last(), Some(&overrides(|o| o.window = Some(4))));
-    let said = say(&["branch", "rename", "alt", "new"], done);
+    let printed = execute(&["mode", "off"], done);
+    assert_eq!(printed.seen.last(), Some(&overrides(|o| o.mode = Some(Mode::Off))));
+    let printed = execute(&["lane", "billing"], done);
+    assert_eq!(printed.seen.last(), Some(&overrides(|o| o.lane = Some("billing".into()))));
+    let printed = execute(&["lane", "root"], done);
+    assert_eq!(printed.seen.last(), Some(&overrides(|o| o.lane = Some(String::new()))));
+    let printed = execute(&["lane", "none"], done);
+    assert_eq!(printed.seen.last(), Some(&overrides(|_| {})));
+    let printed = execute(&["context", "window", "4"], done);
+    assert_eq!(printed.seen.last(), Some(&overrides(|o| o.window = Some(4))));
+    let printed = execute(&["branch", "rename", "alt", "new"], done);
     assert_eq!(
-        said.seen.last(),
+        printed.seen.last(),
         Some(&Request::Branch(BranchRequest::Rename { branch: BranchId(id(92)), name: "new".into() }))
     );
-    let said = say(&["session", "rename", "-s", "work", "t"], done);
+    let printed = execute(&["session", "rename", "-s", "work", "t"], done);
     assert_eq!(
-        said.seen.last(),
+        printed.seen.last(),
         Some(&Request::Session(SessionRequest::Rename { session: Some("work".into()), title: Some("t".into()) }))
     );
-    let said = say(&["state", "edit", "Goal: y"], done);
-    assert_eq!(said.seen.last(), Some(&Request::Branch(BranchRequest::EditState { branch, text: "Goal: y".into() })));
-    let said = say(&["undo", "--json"], done);
+    let printed = execute(&["state", "edit", "Goal: y"], done);
     assert_eq!(
-        (said.seen.last(), said.json()["message"].as_str()),
+        printed.seen.last(),
+        Some(&Request::Branch(BranchRequest::EditState { branch, text: "Goal: y".into() }))
+    );
+    let printed = execute(&["undo", "--json"], done);
+    assert_eq!(
+        (printed.seen.last(), printed.json()["message"].as_str()),
         (Some(&Request::Session(SessionRequest::Undo)), Some("Undone."))
     );
-    let said = say(&["regenerate"], answers(&["x"], RunStatus::Complete));
-    let Some(Request::Turn(TurnRequest::Ask { draft, .. })) = said.seen.last() else { panic!() };
+    let printed = execute(&["regenerate"], answers(&["x"], RunStatus::Complete));
+    let Some(Request::Turn(TurnRequest::Ask { draft, .. })) = printed.seen.last() else { panic!() };
     assert_eq!(draft.kind, DraftKind::Regenerate(NodeId(id(3))));
-    let said = say(&["edit", "ext-1", "better", "words"], answers(&["x"], RunStatus::Complete));
-    let Some(Request::Turn(TurnRequest::Ask { draft, .. })) = said.seen.last() else { panic!() };
+    let printed = execute(&["edit", "ext-1", "better", "words"], answers(&["x"], RunStatus::Complete));
+    let Some(Request::Turn(TurnRequest::Ask { draft, .. })) = printed.seen.last() else { panic!() };
     assert_eq!(*draft, Draft { text: "better words".into(), kind: DraftKind::Edit(NodeId(id(1))), ..Draft::default() });
 }
 
 #[test]
 fn trusting_a_folder_needs_an_explicit_yes() {
-    let trusts =
-        |said: &Said| said.seen.iter().any(|seen| matches!(seen, Request::Tool(ToolRequest::Trust { trusted: true })));
-    let said = say(&["trust"], done);
-    assert!(said.code == 1 && said.err.contains("trust --yes") && !trusts(&said), "{}", said.err);
-    let asked = |input| Stage { input, tty: true, ..Stage::default() }.say(&["trust"], done);
+    let trusts = |printed: &Output| {
+        printed.seen.iter().any(|seen| matches!(seen, Request::Tool(ToolRequest::Trust { trusted: true })))
+    };
+    let printed = execute(&["trust"], done);
+    assert!(printed.code == 1 && printed.err.contains("trust --yes") && !trusts(&printed), "{}", printed.err);
+    let asked = |input| Harness { input, tty: true, ..Harness::default() }.execute(&["trust"], done);
     assert!(asked("y\n").err.contains("sent to the model's server") && trusts(&asked("y\n")));
     assert!(!trusts(&asked("n\n")) && !trusts(&asked("")));
-    assert!(trusts(&say(&["trust", "--yes"], done)));
-    let said = say(&["trust", "--off"], done);
-    assert!(said.out.contains("is not trusted") && said.seen.is_empty(), "{}", said.out);
-    let said = say(&["--allow", "run", "undo"], done);
-    assert!(said.err.contains("--allow has no effect"), "{}", said.err);
+    assert!(trusts(&execute(&["trust", "--yes"], done)));
+    let printed = execute(&["trust", "--off"], done);
+    assert!(printed.out.contains("is not trusted") && printed.seen.is_empty(), "{}", printed.out);
+    let printed = execute(&["--allow", "run", "undo"], done);
+    assert!(printed.err.contains("--allow has no effect"), "{}", printed.err);
 }
 
 #[test]
 fn irreversible_commands_ask_for_confirmation() {
     for line in [&["message", "remove", "ext-1"][..], &["session", "delete", "work"][..]] {
-        assert_eq!(say(line, done).code, 2);
-        let no = Stage { input: "n\n", tty: true, ..Stage::default() }.say(line, done);
+        assert_eq!(execute(line, done).code, 2);
+        let no = Harness { input: "n\n", tty: true, ..Harness::default() }.execute(line, done);
         assert_eq!((no.code, no.err.contains("Permanently delete")), (1, true));
-        let sends = |said: &Said| {
+        let sends = |printed: &Output| {
             let removes = |seen: &Request| {
                 matches!(
                     seen,
@@ -594,14 +604,14 @@ fn irreversible_commands_ask_for_confirmation() {
                         | Request::Session(SessionRequest::Delete { .. })
                 )
             };
-            said.seen.iter().any(removes)
+            printed.seen.iter().any(removes)
         };
         assert!(!sends(&no));
-        let yes = Stage { input: "y\n", tty: true, ..Stage::default() }.say(line, done);
+        let yes = Harness { input: "y\n", tty: true, ..Harness::default() }.execute(line, done);
         assert!(yes.code == 0 && sends(&yes));
-        assert!(sends(&say(&[line, &["--yes"]].concat(), done)));
-        // One backup contains it: a terminal asks the person, a script prints the command to use.
-        let held = |ticket, request: &Request| match request {
+        assert!(sends(&execute(&[line, &["--yes"]].concat(), done)));
+        // One backup contains the deleted data. On a terminal the person is asked; a script gets the command to use.
+        let backups_with_data = |ticket, request: &Request| match request {
             Request::Program(ProgramRequest::Backups(act)) => {
                 let backup = BackupCard { path: "/s/b".into(), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
                 let removed = u64::from(*act == BackupAct::List);
@@ -610,13 +620,13 @@ fn irreversible_commands_ask_for_confirmation() {
             }
             _ => done(ticket, request),
         };
-        let acts = |said: &Said| {
+        let acts = |printed: &Output| {
             let act = |seen: &Request| {
                 if let Request::Program(ProgramRequest::Backups(act)) = seen { Some(*act) } else { None }
             };
-            said.seen.iter().filter_map(act).collect::<Vec<_>>()
+            printed.seen.iter().filter_map(act).collect::<Vec<_>>()
         };
-        let typed = |input| Stage { input, tty: true, ..Stage::default() }.say(line, held);
+        let typed = |input| Harness { input, tty: true, ..Harness::default() }.execute(line, backups_with_data);
         let rewritten = typed("y\ny\n");
         assert_eq!(acts(&rewritten), [BackupAct::List, BackupAct::Rewrite]);
         assert!(rewritten.err.contains("/s/b  2026-01-01 10:00 UTC (1 KiB)  was deleted"), "{}", rewritten.err);
@@ -626,7 +636,7 @@ fn irreversible_commands_ask_for_confirmation() {
             (&["-y", "--backups", "keep"], &[]),
             (&["-y", "--backups", "delete"], &[BackupAct::List, BackupAct::Delete]),
         ] {
-            assert_eq!(acts(&say(&[line, wish].concat(), held)), wanted);
+            assert_eq!(acts(&execute(&[line, wish].concat(), backups_with_data)), wanted);
         }
     }
 }
@@ -634,32 +644,32 @@ fn irreversible_commands_ask_for_confirmation() {
 #[test]
 fn lists_and_files() {
     let runs = |ticket, _: &Request| vec![answer(ticket, Answer::Runs(vec![card(RunStatus::Complete)]))];
-    let json = say(&["plans", "list", "--json"], runs).json();
+    let json = execute(&["plans", "list", "--json"], runs).json();
     for key in ["run_id", "plan_id", "request_digest", "branch", "model", "status", "est_total", "usage"] {
         assert!(!json[0][key].is_null(), "{key}");
     }
-    let json = say(&["branch", "list", "--json"], done).json();
+    let json = execute(&["branch", "list", "--json"], done).json();
     assert_eq!((json[0]["current"].as_bool(), json[1]["messages"].as_u64()), (Some(true), Some(3)));
-    let stage = Stage { input: "{}", ..Stage::default() };
-    let said = stage.say(&["import", "-", "--json"], |ticket, _| {
+    let harness = Harness { input: "{}", ..Harness::default() };
+    let printed = harness.execute(&["import", "-", "--json"], |ticket, _| {
         let session = SessionId(id(90));
         let sessions = vec![ImportResult { states: 1, session, title: "t".into(), added: 2, known: 0, head: None }];
         let skipped = vec![Skipped { place: "line 3".into(), why: "no role".into() }];
         vec![answer(ticket, Answer::Imported { format: "jsonl".into(), sessions, skipped })]
     });
-    let json = said.json();
+    let json = printed.json();
     assert_eq!((json["sessions"][0]["added"].as_u64(), json["format"].as_str()), (Some(2), Some("jsonl")));
-    assert!(said.err.contains("line 3: no role"));
-    assert_eq!(Stage { input: "bad", ..Stage::default() }.say(&["import", "-"], done).code, 1);
-    assert_eq!(say(&["import", "/no/such/file"], done).code, 1);
+    assert!(printed.err.contains("line 3: no role"));
+    assert_eq!(Harness { input: "bad", ..Harness::default() }.execute(&["import", "-"], done).code, 1);
+    assert_eq!(execute(&["import", "/no/such/file"], done).code, 1);
     let transcript = |ticket, _: &Request| vec![answer(ticket, Answer::Transcript(Box::default()))];
-    let said = say(&["export"], transcript);
-    assert_eq!(said.out, "sk-secret\\u001b\n");
-    assert!(said.err.contains("looks like a secret"));
-    assert_eq!(say(&["export", "--mask"], transcript).out, "masked\n");
-    let said = say(&["export", "--all", "--format", "markdown"], transcript);
+    let printed = execute(&["export"], transcript);
+    assert_eq!(printed.out, "sk-secret\\u001b\n");
+    assert!(printed.err.contains("looks like a secret"));
+    assert_eq!(execute(&["export", "--mask"], transcript).out, "masked\n");
+    let printed = execute(&["export", "--all", "--format", "markdown"], transcript);
     assert!(matches!(
-        said.seen.last(),
+        printed.seen.last(),
         Some(Request::Session(SessionRequest::Transcript { branch: None, session: Some(_) }))
     ));
 }
@@ -667,21 +677,21 @@ fn lists_and_files() {
 #[test]
 fn replay_says_whether_the_bytes_are_the_same() {
     for (digest, code) in [(Hash([9; 32]), 0), (Hash([1; 32]), 1)] {
-        let said = say(&["replay", "abc", "--dry-run", "--json"], move |ticket, _| {
+        let printed = execute(&["replay", "abc", "--dry-run", "--json"], move |ticket, _| {
             let run = Box::new(card(RunStatus::Complete));
             vec![answer(ticket, Answer::Replayed { run, digest, body: BODY.into() })]
         });
-        assert_eq!((said.code, said.json()["same"].as_bool()), (code, Some(code == 0)));
+        assert_eq!((printed.code, printed.json()["same"].as_bool()), (code, Some(code == 0)));
     }
 }
 
 #[test]
 fn commands_without_an_engine() {
-    let said = say(&["completions", "bash"], done);
-    assert!(said.out.contains("_pleach") && said.out.contains("regenerate"));
-    assert!(say(&["man"], done).out.contains(".TH pleach"));
-    assert!(say(&["config", "path", "--json"], done).json()["store"].as_str().unwrap().ends_with("pleach.db"));
-    assert!(say(&["config", "show"], done).out.contains("[profiles.openai]"));
+    let printed = execute(&["completions", "bash"], done);
+    assert!(printed.out.contains("_pleach") && printed.out.contains("regenerate"));
+    assert!(execute(&["man"], done).out.contains(".TH pleach"));
+    assert!(execute(&["config", "path", "--json"], done).json()["store"].as_str().unwrap().ends_with("pleach.db"));
+    assert!(execute(&["config", "show"], done).out.contains("[profiles.openai]"));
     let args = Args::try_parse_from(["pleach", "config", "check"]).unwrap();
     assert!(args.local());
     let why = ConfigError::NoHome("x".into());

@@ -1,4 +1,4 @@
-//! Symbols: what a source file defines, and where.
+//! The symbols that a source file defines, and their places in it.
 //! Not for: finding (`parse::file`) or scoring them (`rank`).
 
 use crate::domain::code::symbols::Kind;
@@ -17,26 +17,26 @@ impl Span {
     /// Creates a span from byte offsets, clipped at 4 GiB.
     #[must_use]
     pub fn new(start: usize, end: usize) -> Self {
-        let short = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        Self { start: short(start), end: short(end.max(start)) }
+        let to_u32 = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Self { start: to_u32(start), end: to_u32(end.max(start)) }
     }
 
-    /// The span as a range for slicing, clipped to a text's length.
+    /// Returns the span as a range for slicing, clipped to a text's length.
     #[must_use]
     pub fn within(self, length: usize) -> Range<usize> {
         let end = (self.end as usize).min(length);
         (self.start as usize).min(end)..end
     }
 
-    /// Whether the span is empty.
+    /// Returns whether the span is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.start >= self.end
     }
 
-    /// Whether another span lies entirely inside this one.
+    /// Returns whether another span lies entirely inside this one.
     #[must_use]
-    pub fn holds(self, other: Self) -> bool {
+    pub fn contains(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 }
@@ -50,11 +50,11 @@ pub struct Symbol {
     pub name: Box<str>,
     /// The index of the enclosing symbol among the file's symbols. `None` for the file itself.
     pub parent: Option<u32>,
-    /// From its documentation and attributes to its end.
+    /// The span from its documentation and attributes to its end.
     pub span: Span,
     /// The first and last line of `span`, from 1.
     pub lines: (u32, u32),
-    /// The signature: from its first word to its body.
+    /// The span of the signature: from its first word to its body.
     pub head: Span,
     /// The line where `head` starts, from 1.
     pub line: u32,

@@ -23,7 +23,7 @@ fn read(language: Language, text: &str) -> Parsed {
     Reader::default().read(language, "file", text.as_bytes(), &|| true).unwrap()
 }
 
-/// The kind, name, and parent's name of every symbol except the file.
+/// Returns the kind, name, and parent's name of every symbol except the file.
 fn outline(language: Language, text: &str) -> Vec<(Kind, String, String)> {
     let parsed = read(language, text);
     let name = |at: u32| parsed.symbols[at as usize].name.to_string();
@@ -418,8 +418,8 @@ fn budgets_hold_and_lines_are_unique() {
     update(&mut index, folder.path(), None);
     for budget in [0, 5, 20, 40, 60, 100, 200, 1_000, 8_000] {
         let found = ask(&index, folder.path(), "retry the request of a client with backoff and options", budget);
-        let told: u32 = found.items.iter().map(|item| item.tokens).sum();
-        assert!(told <= budget, "{told} of {budget}");
+        let total: u32 = found.items.iter().map(|item| item.tokens).sum();
+        assert!(total <= budget, "{total} of {budget}");
         for (at, one) in found.items.iter().enumerate() {
             assert!(one.span.0 <= one.span.1 && one.whole.1 >= one.span.1);
             let apart =

@@ -1,4 +1,4 @@
-//! The constants of the ranking, tuned on the histories of several projects, each validated on the others.
+//! The constants of the ranking, tuned on the histories of several projects and validated on the others.
 //! Not for: limits of what is sent, which the caller sets.
 
 /// The constants of the ranking.
@@ -22,9 +22,9 @@ pub struct Tuning {
     pub back: u64,
     /// Rounds of the flow.
     pub rounds: usize,
-    /// The share of the enclosing symbol's score that a symbol gets.
+    /// The share of the enclosing symbol's score that a symbol gains.
     pub parent: f32,
-    /// The share of its neighbors' scores that a symbol gets.
+    /// The share of its neighbors' scores that a symbol gains.
     pub beside: f32,
     /// The weight of a symbol's size.
     pub size: f32,
@@ -34,7 +34,7 @@ pub struct Tuning {
     pub test: f32,
     /// The factor for files as symbols.
     pub whole: f32,
-    /// The factor for modules and impls.
+    /// The factor for modules and impl blocks.
     pub shell: f32,
     /// The factor for constants and types.
     pub small: f32,
@@ -48,7 +48,7 @@ pub struct Tuning {
     pub prefix: f32,
     /// The bonus for a name that is spelled out in the query.
     pub exact: f32,
-    /// The number of symbols of one file after which the next ones count less.
+    /// How strongly each further symbol of one file counts less.
     pub spread: f32,
 }
 

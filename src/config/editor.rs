@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::Command;
 
-/// The editor did not start, or failed; the text is unchanged.
+/// The editor did not start or it failed; the text is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[error("The editor {editor:?} failed: {why}.")]
 pub struct EditorError {
@@ -37,7 +37,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     options.open(path)?.write_all(text.as_bytes())
 }
 
-/// The editor's variable can contain flags, as in `code --wait`.
+/// Runs the editor on a file. The variable can contain flags, as in `code --wait`.
 fn open(editor: &str, path: &Path) -> io::Result<()> {
     let mut words = editor.split_whitespace();
     let program = words.next().ok_or_else(|| io::Error::other("no editor is set"))?;
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn saved_arrangements_load_and_failures_are_reported() {
+    fn edited_text_is_returned_and_failures_are_reported() {
         let with = |editor, text| edit(text, &Environment::of([("EDITOR", editor)]));
         assert_eq!(with("true", "words").unwrap(), "words");
         assert_eq!(with("sed -i s/a/b/", "a cat").unwrap(), "b cat");

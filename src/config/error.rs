@@ -4,7 +4,7 @@
 use crate::domain::base::failure::{Failure, FailureKind};
 use std::fmt;
 
-/// A place in a file, counted from 1; columns count characters.
+/// A position in a file. Lines and columns start at 1; columns count characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Line.
@@ -14,7 +14,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of a byte.
+    /// Returns the position of a byte offset.
     #[must_use]
     pub fn of(text: &str, byte: usize) -> Self {
         let mut end = byte.min(text.len());
@@ -33,7 +33,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A configuration that cannot be used. Texts are not sanitized.
+/// A configuration that cannot be used. The texts are not sanitized.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A file exists but cannot be read.
@@ -98,7 +98,7 @@ fn key_words(key: &str) -> String {
 }
 
 impl ConfigError {
-    /// A hint for the user.
+    /// Returns a hint for the user, or an empty text.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -113,14 +113,14 @@ impl ConfigError {
         }
     }
 
-    /// The failure for the screen and the command line.
+    /// Returns the failure for the screen and the command line.
     #[must_use]
     pub fn failure(&self) -> Failure {
         Failure::new(FailureKind::Config, self.to_string()).todo(self.hint())
     }
 }
 
-/// The candidate nearest to `word`, if the two are similar enough.
+/// Returns the candidate nearest to `word`, or None if no candidate is similar enough.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let limit = (word.chars().count() / 3).max(1);
@@ -132,7 +132,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate.to_owned())
 }
 
-/// Edit distance that counts two swapped neighbors as one step.
+/// Returns the edit distance. Swapping two adjacent characters counts as one step.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
     let mut rows = vec![vec![0_usize; b.len() + 1]; a.len() + 1];

@@ -1,14 +1,15 @@
-//! A folder's own settings file: whether it is read, which settings take effect, and the user's decision. In an
-//! untrusted folder, no setting takes effect. In a trusted folder, screen settings take effect at once; all other
-//! settings change requests, so they take effect after the user approved exactly these values. Decisions are stored per
-//! folder beside the store, where neither the folder nor a tool can write. An invalid file is reported and skipped.
-//! Not for: asking (`cli`, `tui`), or the other layers (`load`).
+//! A folder's own settings file (`.pleach.toml`): whether it is read, which of its settings take effect, and the user's
+//! decision about it. In an untrusted folder, no setting takes effect. In a trusted folder, screen settings take effect
+//! at once. All other settings change requests, so they take effect only after the user has approved exactly these
+//! values. Decisions are stored per folder beside the store, where neither the folder nor a tool can write. An invalid
+//! file is reported and skipped.
+//! Not for: asking for approval (`cli`, `tui`), or the other layers (`load`).
 
 use super::error::{ConfigError, Place};
 use super::layer::{Layer, merge};
 use super::load::{Config, load};
 use super::paths::Paths;
-use super::save::{make_dir, real, write};
+use super::save::{canonical, make_dir, write};
 use super::settings::Settings;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
@@ -20,15 +21,15 @@ use toml::{Table, Value};
 /// The name of a folder's own file.
 pub const FOLDER_FILE: &str = ".pleach.toml";
 
-/// The settings that the file can contain. Servers, keys, tools, trust, the store, and the log belong to the user's
-/// file.
+/// The top-level settings that the file can contain. Profiles, servers, keys, tools, trust, the store, and the log
+/// belong to the user's file.
 const ALLOWED_KEYS: [&str; 9] =
     ["model", "mode", "policy", "layout", "budget", "state_block", "personality", "system", "screen"];
 
 /// The table that changes only the look of the screen and needs no approval.
 const WITHOUT_APPROVAL: &str = "screen";
 
-/// The user's decision about a folder's file.
+/// The user's decision about a folder's file, as stored.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 struct FolderAnswer {
     folder: String,
@@ -38,24 +39,24 @@ struct FolderAnswer {
     approved: Option<String>,
 }
 
-/// A folder's file, and its layer of effective settings.
+/// A folder's file: its status, and the layer of its settings that are in effect.
 pub(super) struct FoundFile {
-    pub(super) card: FolderSettings,
+    pub(super) report: FolderSettings,
     pub(super) layer: Option<Layer>,
 }
 
-/// Reads the file of a folder. `below` are the settings without the file; `judge` checks the settings with a layer on
-/// top.
+/// Reads the file of a folder. `below` is the merged table of the settings without this file; `validate` checks the
+/// settings with a layer on top. Returns None if the folder has no such file.
 pub(super) fn find(
     paths: &Paths,
     workspace: &Path,
     trusted: bool,
     below: &Table,
-    judge: impl Fn(&Layer) -> Result<(), ConfigError>,
+    validate: impl Fn(&Layer) -> Result<(), ConfigError>,
 ) -> Option<FoundFile> {
     let file = workspace.join(FOLDER_FILE);
     file.symlink_metadata().ok()?;
-    let mut card = FolderSettings {
+    let mut report = FolderSettings {
         path: file.display().to_string(),
         standing: SettingsFileStatus::Untrusted,
         digest: None,
@@ -66,49 +67,49 @@ pub(super) fn find(
         fault: None,
     };
     if !trusted {
-        return Some(FoundFile { card, layer: None });
+        return Some(FoundFile { report, layer: None });
     }
     let read = Layer::read::<Settings>(&file).and_then(|layer| {
         layer.iter().try_for_each(allowed)?;
-        layer.iter().try_for_each(&judge)?;
+        layer.iter().try_for_each(&validate)?;
         Ok(layer)
     });
     let layer = match read {
         Ok(layer) => layer?,
         Err(error) => {
-            card.standing = SettingsFileStatus::Faulty;
-            card.fault = Some(fault(&error, &card.path));
-            return Some(FoundFile { card, layer: None });
+            report.standing = SettingsFileStatus::Faulty;
+            report.fault = Some(fault(&error, &report.path));
+            return Some(FoundFile { report, layer: None });
         }
     };
-    card.keys = layer.table.keys().cloned().collect();
+    report.keys = layer.table.keys().cloned().collect();
     let asked: Table = layer.table.iter().filter(|(key, _)| *key != WITHOUT_APPROVAL).map(pair).collect();
     let decision = FolderAnswer::read(&record(paths, workspace));
-    apply_decision(&mut card, &asked, &decision, below);
-    let holds = |key: &String| key == WITHOUT_APPROVAL || card.standing == SettingsFileStatus::Used;
-    let table = layer.table.iter().filter(|(key, _)| holds(key)).map(pair).collect();
-    Some(FoundFile { card, layer: Some(Layer { table, ..layer }) })
+    apply_decision(&mut report, &asked, &decision, below);
+    let in_effect = |key: &String| key == WITHOUT_APPROVAL || report.standing == SettingsFileStatus::Used;
+    let table = layer.table.iter().filter(|(key, _)| in_effect(key)).map(pair).collect();
+    Some(FoundFile { report, layer: Some(Layer { table, ..layer }) })
 }
 
-/// Compares the settings that need approval with the user's decision.
-fn apply_decision(card: &mut FolderSettings, restricted: &Table, decision: &FolderAnswer, below: &Table) {
+/// Compares the settings that need approval with the user's decision, and sets the file's status and its changes.
+fn apply_decision(report: &mut FolderSettings, restricted: &Table, decision: &FolderAnswer, below: &Table) {
     let digest = digest(restricted);
-    let word = (decision.digest == Some(digest)).then_some(decision.yes);
+    let decided = (decision.digest == Some(digest)).then_some(decision.yes);
     let approved: Option<Table> = decision.approved.as_ref().and_then(|text| toml::from_str(text).ok());
-    card.approved_before = approved.is_some();
-    card.digest = (!restricted.is_empty()).then_some(digest);
+    report.approved_before = approved.is_some();
+    report.digest = (!restricted.is_empty()).then_some(digest);
     let mut before = below.clone();
-    // While a new version waits for approval, its changes are shown against the approved version.
-    if let Some(approved) = approved.filter(|_| word.is_none()) {
+    // While a new version waits for approval, its changes are shown relative to the approved version.
+    if let Some(approved) = approved.filter(|_| decided.is_none()) {
         merge(&mut before, &approved);
     }
     let mut after = below.clone();
     merge(&mut after, restricted);
-    card.changes = changes(&before, &after);
-    card.standing = match word {
+    report.changes = changes(&before, &after);
+    report.standing = match decided {
         Some(true) => SettingsFileStatus::Used,
         Some(false) => SettingsFileStatus::Declined,
-        None if card.changes.is_empty() => SettingsFileStatus::Used,
+        None if report.changes.is_empty() => SettingsFileStatus::Used,
         None => SettingsFileStatus::Waits,
     };
 }
@@ -117,7 +118,7 @@ fn pair((key, value): (&String, &Value)) -> (String, Value) {
     (key.clone(), value.clone())
 }
 
-/// The digest of the settings' values, so that a changed comment needs no new approval.
+/// Returns the digest of the settings' values. Changed comments do not change it, so they need no new approval.
 fn digest(restricted: &Table) -> Hash {
     Hash::of(toml::to_string(restricted).unwrap_or_default().as_bytes())
 }
@@ -132,33 +133,33 @@ fn allowed(layer: &Layer) -> Result<(), ConfigError> {
     }
 }
 
-/// An error without the leading file name.
+/// Returns the text of an error without the leading file name.
 fn fault(error: &ConfigError, file: &str) -> String {
     let decision = format!("{error} {}", error.hint());
     let decision = decision.strip_prefix(file).unwrap_or(&decision);
     decision.trim_start_matches([',', ' ']).trim_end().to_owned()
 }
 
-/// The settings that differ, by their dotted names.
+/// Returns the settings that differ, by their dotted names.
 fn changes(before: &Table, after: &Table) -> Vec<SettingChange> {
     let (before, after) = (leaves(before), leaves(after));
     let keys: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let differs = keys.into_iter().filter(|key| before.get(*key) != after.get(*key));
-    let written = |value: Option<&Value>| value.map(written);
+    let to_toml = |value: Option<&Value>| value.map(to_toml);
     differs
-        .map(|key| SettingChange { key: key.clone(), before: written(before.get(key)), after: written(after.get(key)) })
+        .map(|key| SettingChange { key: key.clone(), before: to_toml(before.get(key)), after: to_toml(after.get(key)) })
         .collect()
 }
 
-/// A value in TOML notation; a multi-line text unchanged.
-fn written(value: &Value) -> String {
+/// Returns a value in TOML notation, except that a multiline text stays as it is.
+fn to_toml(value: &Value) -> String {
     match value {
         Value::String(text) if text.contains('\n') => text.trim_end_matches('\n').to_owned(),
         other => other.to_string(),
     }
 }
 
-/// All values except tables, by their dotted names.
+/// Returns all values except tables, by their dotted names.
 pub(super) fn leaves(table: &Table) -> BTreeMap<String, Value> {
     fn descend(table: &Table, under: &str, all: &mut BTreeMap<String, Value>) {
         for (key, value) in table {
@@ -176,29 +177,31 @@ pub(super) fn leaves(table: &Table) -> BTreeMap<String, Value> {
     all
 }
 
-/// The path of the decision about a folder's file, by the folder's canonical path.
+/// Returns the path of the record with the decision about a folder's file. The name is derived from the folder's
+/// canonical path.
 fn record(paths: &Paths, workspace: &Path) -> PathBuf {
-    let name = Hash::of(real(workspace).as_os_str().as_encoded_bytes());
+    let name = Hash::of(canonical(workspace).as_os_str().as_encoded_bytes());
     paths.data_dir.join("folders").join(format!("{name}.json"))
 }
 
-/// Whether a version of pleach that asks about such files has recorded the folder, or a parent folder.
+/// Whether the folder or one of its parent folders has a record. Only versions of pleach that ask about such files make
+/// records.
 fn is_recorded(paths: &Paths, workspace: &Path) -> bool {
-    real(workspace).ancestors().any(|folder| record(paths, folder).exists())
+    canonical(workspace).ancestors().any(|folder| record(paths, folder).exists())
 }
 
-/// Records a newly trusted folder, so that no notice about older versions, which did not ask, is shown.
+/// Records a newly trusted folder, so that the notice about older versions, which did not ask, is not shown for it.
 pub(super) fn record_trust(paths: &Paths, folder: &Path) {
     if is_recorded(paths, folder) {
         return;
     }
-    let decision = FolderAnswer { folder: real(folder).display().to_string(), ..FolderAnswer::default() };
+    let decision = FolderAnswer { folder: canonical(folder).display().to_string(), ..FolderAnswer::default() };
     // Without the record, only an unnecessary notice is shown.
     let _ = write(&record(paths, folder), &serde_json::to_string(&decision).unwrap_or_default());
 }
 
 impl FolderAnswer {
-    /// The decision; the default if the file cannot be read.
+    /// Reads the decision; returns the default if the file cannot be read.
     fn read(file: &Path) -> Self {
         let text = std::fs::read_to_string(file).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
@@ -206,14 +209,14 @@ impl FolderAnswer {
 }
 
 impl Config {
-    /// The file with the decision about the folder's settings.
+    /// Returns the path of the file with the decision about the folder's settings.
     #[must_use]
     pub fn folder_record(&self) -> PathBuf {
         record(&self.paths, &self.workspace)
     }
 
-    /// The folder and name of that file, to watch if the workspace has its own settings. The folder is created only if
-    /// the data folder exists; `--demo` must not create a data folder.
+    /// Returns the folder and the name of that file, for watching it, or None if the workspace has no settings of its
+    /// own. The folder is created only if the data folder exists, because `--demo` must not create a data folder.
     #[must_use]
     pub fn watched_record(&self) -> Option<(PathBuf, String)> {
         self.folder.as_ref()?;
@@ -226,17 +229,17 @@ impl Config {
         Some((folder.to_owned(), name.to_string_lossy().into_owned()))
     }
 
-    /// The current status of the folder's file, read again.
+    /// Reads the folder's file again and returns its current status.
     #[must_use]
     pub fn folder_now(&self) -> Option<FolderSettings> {
         load(self.sources()).ok()?.folder
     }
 
-    /// Stores the user's decision about the settings with this digest. Returns false, and stores nothing, if the file
-    /// has changed since.
+    /// Stores the user's decision about the settings with this digest. Returns false, and stores nothing, if the
+    /// settings have changed since.
     ///
     /// # Errors
-    /// When the decision cannot be written.
+    /// Returns an error if the file cannot be read or the decision cannot be written.
     pub fn record_folder_answer(&self, digest: Hash, yes: bool) -> Result<bool, ConfigError> {
         let file = self.workspace.join(FOLDER_FILE);
         let Some(layer) = Layer::read::<Settings>(&file)? else { return Ok(false) };
@@ -248,7 +251,7 @@ impl Config {
         let before = FolderAnswer::read(&record);
         let kept = before.approved.filter(|_| before.digest != Some(digest));
         let decision = FolderAnswer {
-            folder: real(&self.workspace).display().to_string(),
+            folder: canonical(&self.workspace).display().to_string(),
             digest: Some(digest),
             yes,
             approved: if yes { toml::to_string(&restricted).ok() } else { kept },

@@ -6,10 +6,10 @@ use crate::config::settings::CallOverrides;
 use crate::domain::planning::mode::Mode;
 use tempfile::TempDir;
 
-struct Place(TempDir);
+struct TestHome(TempDir);
 
-impl Place {
-    /// A home with a workspace in it.
+impl TestHome {
+    /// Makes a home folder with a workspace in it.
     fn new(trusted: bool) -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         std::fs::create_dir_all(place.work()).unwrap();
@@ -24,7 +24,8 @@ impl Place {
     fn user(&self, trusted: bool, text: &str) {
         let dir = self.0.path().join(".config/pleach");
         std::fs::create_dir_all(&dir).unwrap();
-        let folders = if trusted { format!("trusted_folders = [{:?}]\n", real(&self.work())) } else { String::new() };
+        let folders =
+            if trusted { format!("trusted_folders = [{:?}]\n", canonical(&self.work())) } else { String::new() };
         std::fs::write(dir.join("config.toml"), format!("{folders}{text}")).unwrap();
     }
 
@@ -42,7 +43,7 @@ impl Place {
         self.load_at(self.work())
     }
 
-    fn standing(&self) -> SettingsFileStatus {
+    fn status(&self) -> SettingsFileStatus {
         self.load().folder.unwrap().standing
     }
 }
@@ -51,7 +52,7 @@ const STEERING: &str = "model = \"m\"\nmode = \"heavy\"\nbudget = 5000\npersonal
 
 #[test]
 fn settings_of_an_untrusted_folder_have_no_effect() {
-    let place = Place::new(false);
+    let place = TestHome::new(false);
     let without = place.load().settings;
     let linked = place.0.path().join("link");
     std::os::unix::fs::symlink(place.work(), &linked).unwrap();
@@ -60,8 +61,8 @@ fn settings_of_an_untrusted_folder_have_no_effect() {
         for workspace in [place.work(), linked.clone()] {
             let config = place.load_at(workspace);
             assert_eq!(config.settings, without, "{text}");
-            let card = config.folder.unwrap();
-            assert_eq!((card.standing, card.digest, card.fault), (SettingsFileStatus::Untrusted, None, None));
+            let report = config.folder.unwrap();
+            assert_eq!((report.standing, report.digest, report.fault), (SettingsFileStatus::Untrusted, None, None));
             assert!(config.notes.iter().any(|note| note.contains("is not read")), "{:?}", config.notes);
         }
     }
@@ -69,55 +70,56 @@ fn settings_of_an_untrusted_folder_have_no_effect() {
 
 #[test]
 fn settings_that_affect_calls_need_approval() {
-    let place = Place::new(true);
+    let place = TestHome::new(true);
     place.folder(STEERING);
     let config = place.load();
     // Screen settings take effect at once, others do not.
     assert!(config.settings.screen.ascii && config.settings.model.is_empty() && config.settings.mode == Mode::Light);
-    let card = config.folder.clone().unwrap();
-    assert_eq!((card.standing, card.approved_before), (SettingsFileStatus::Waits, false));
+    let report = config.folder.clone().unwrap();
+    assert_eq!((report.standing, report.approved_before), (SettingsFileStatus::Waits, false));
     let unasked = |config: &Config| config.notes.iter().any(|note| note.contains("Earlier versions of pleach used"));
     assert!(unasked(&config), "an earlier version trusted it: {:?}", config.notes);
-    assert_eq!(card.names(), "budget, mode, model, personality, system.replace");
+    assert_eq!(report.names(), "budget, mode, model, personality, system.replace");
     let mode = SettingChange { key: "mode".into(), before: Some("\"light\"".into()), after: Some("\"heavy\"".into()) };
-    assert!(card.changes.contains(&mode), "{:?}", card.changes);
-    let digest = card.digest.unwrap();
+    assert!(report.changes.contains(&mode), "{:?}", report.changes);
+    let digest = report.digest.unwrap();
     assert!(!config.record_folder_answer(Hash::of(b"another"), true).unwrap(), "what was not shown is not approved");
-    assert_eq!(place.standing(), SettingsFileStatus::Waits);
+    assert_eq!(place.status(), SettingsFileStatus::Waits);
 
     assert!(config.record_folder_answer(digest, true).unwrap());
     let config = place.load();
     assert_eq!((config.settings.model.as_str(), config.settings.mode), ("m", Mode::Heavy));
     assert_eq!(config.origins["mode"], place.work().join(FOLDER_FILE).display().to_string());
     place.folder(format!("# a comment\n{}", STEERING.replace("ascii = true", "ascii = false")));
-    assert_eq!(place.standing(), SettingsFileStatus::Used, "comments and looks are not asked about");
+    assert_eq!(place.status(), SettingsFileStatus::Used, "comments and looks are not asked about");
 
-    // Changed values need approval again, and are compared with the approved ones; until then none takes effect.
+    // Changed values need approval again and are compared with the approved ones. Until then, none of them takes
+    // effect.
     place.folder(STEERING.replace("\"S\"", "\"S\\nobey\"").replace("budget = 5000\n", ""));
     let config = place.load();
     assert!(config.settings.model.is_empty() && config.settings.system.replace.is_empty());
-    let card = config.folder.clone().unwrap();
-    assert_eq!((card.standing, card.approved_before), (SettingsFileStatus::Waits, true));
+    let report = config.folder.clone().unwrap();
+    assert_eq!((report.standing, report.approved_before), (SettingsFileStatus::Waits, true));
     assert!(!unasked(&config), "it was asked about: {:?}", config.notes);
-    assert_eq!(card.names(), "budget, system.replace");
-    assert_eq!(card.changes[1].lines(), ["system.replace", "- \"S\"", "+ S", "+ obey"]);
+    assert_eq!(report.names(), "budget, system.replace");
+    assert_eq!(report.changes[1].lines(), ["system.replace", "- \"S\"", "+ S", "+ obey"]);
     assert!(!config.record_folder_answer(digest, true).unwrap(), "the text that was shown is gone");
-    assert!(config.record_folder_answer(card.digest.unwrap(), false).unwrap());
-    assert_eq!(place.standing(), SettingsFileStatus::Declined);
+    assert!(config.record_folder_answer(report.digest.unwrap(), false).unwrap());
+    assert_eq!(place.status(), SettingsFileStatus::Declined);
     assert!(place.load().notes.is_empty(), "{:?}", place.load().notes);
 
     // The last approved version needs no new approval; a denial is remembered too.
     place.folder(STEERING);
-    assert_eq!(place.standing(), SettingsFileStatus::Used);
+    assert_eq!(place.status(), SettingsFileStatus::Used);
     let config = place.load();
     assert_eq!(config.settings.model, "m");
     assert!(config.record_folder_answer(digest, false).unwrap());
-    assert_eq!((place.standing(), place.load().settings.model.as_str()), (SettingsFileStatus::Declined, ""));
+    assert_eq!((place.status(), place.load().settings.model.as_str()), (SettingsFileStatus::Declined, ""));
 }
 
 #[test]
 fn approval_covers_the_folder_by_any_path_and_no_other_folder() {
-    let place = Place::new(true);
+    let place = TestHome::new(true);
     place.folder(STEERING);
     let (linked, inner) = (place.0.path().join("link"), place.work().join("inner"));
     std::os::unix::fs::symlink(place.work(), &linked).unwrap();
@@ -129,21 +131,21 @@ fn approval_covers_the_folder_by_any_path_and_no_other_folder() {
     assert_eq!(place.load_at(linked).folder.unwrap().standing, SettingsFileStatus::Used);
     assert_eq!(place.load_at(inner).folder.unwrap().standing, SettingsFileStatus::Waits);
     place.user(false, "");
-    assert_eq!((place.standing(), place.load().settings.model.as_str()), (SettingsFileStatus::Untrusted, ""));
+    assert_eq!((place.status(), place.load().settings.model.as_str()), (SettingsFileStatus::Untrusted, ""));
 }
 
 #[test]
 fn settings_without_effect_need_no_approval() {
-    let place = Place::new(true);
+    let place = TestHome::new(true);
     place.folder("mode = \"light\"\n");
-    assert_eq!(place.standing(), SettingsFileStatus::Used);
+    assert_eq!(place.status(), SettingsFileStatus::Used);
     place.user(true, "mode = \"off\"\n");
-    assert_eq!((place.standing(), place.load().settings.mode), (SettingsFileStatus::Waits, Mode::Off));
+    assert_eq!((place.status(), place.load().settings.mode), (SettingsFileStatus::Waits, Mode::Off));
 }
 
 #[test]
 fn an_invalid_file_does_not_block_the_start() {
-    let place = Place::new(true);
+    let place = TestHome::new(true);
     let without = place.load().settings;
     let faults: [(&[u8], &str); 9] = [
         (b"model = ", "line 1"),
@@ -160,28 +162,28 @@ fn an_invalid_file_does_not_block_the_start() {
         place.folder(text);
         let config = place.load();
         assert_eq!(config.settings, without);
-        let card = config.folder.clone().unwrap();
-        let said = config.notes.join("\n");
-        assert!(card.standing == SettingsFileStatus::Faulty && said.contains(why), "{said}");
-        assert_eq!(said.matches(FOLDER_FILE).count(), 1, "{said}");
+        let report = config.folder.clone().unwrap();
+        let notes = config.notes.join("\n");
+        assert!(report.standing == SettingsFileStatus::Faulty && notes.contains(why), "{notes}");
+        assert_eq!(notes.matches(FOLDER_FILE).count(), 1, "{notes}");
     }
     std::fs::remove_file(place.work().join(FOLDER_FILE)).unwrap();
     std::fs::create_dir(place.work().join(FOLDER_FILE)).unwrap();
-    assert_eq!((place.standing(), place.load().settings), (SettingsFileStatus::Faulty, without));
+    assert_eq!((place.status(), place.load().settings), (SettingsFileStatus::Faulty, without));
 }
 
 #[test]
 fn a_newly_trusted_folder_was_never_used_without_approval() {
-    let place = Place::new(false);
+    let place = TestHome::new(false);
     let inner = place.work().join("inner");
     std::fs::create_dir(&inner).unwrap();
     std::fs::write(inner.join(FOLDER_FILE), STEERING).unwrap();
     place.folder(STEERING);
-    let told = |workspace: PathBuf| place.load_at(workspace).folder.unwrap().trusted_unasked;
-    assert!(!told(place.work()), "nothing of an untrusted folder was used");
+    let trusted_unasked = |workspace: PathBuf| place.load_at(workspace).folder.unwrap().trusted_unasked;
+    assert!(!trusted_unasked(place.work()), "nothing of an untrusted folder was used");
     place.load().save_trusted(&place.work(), true).unwrap();
     for workspace in [place.work(), inner] {
         assert_eq!(place.load_at(workspace.clone()).folder.unwrap().standing, SettingsFileStatus::Waits);
-        assert!(!told(workspace));
+        assert!(!trusted_unasked(workspace));
     }
 }

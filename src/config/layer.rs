@@ -1,6 +1,6 @@
-//! A layer of configuration: a TOML text with its origin, checked alone so that errors point to their file, then merged
-//! table by table.
-//! Not for: the list and order of layers (`load`).
+//! A layer of configuration: a TOML text with its origin. Each layer is checked alone, so that errors point to its
+//! file, and then merged table by table.
+//! Not for: the list and the order of the layers (`load`).
 
 use super::error::{ConfigError, Place, nearest};
 use serde::de::DeserializeOwned;
@@ -8,19 +8,19 @@ use std::ops::Range;
 use std::path::Path;
 use toml_edit::{Document, Item, TableLike};
 
-/// A layer.
+/// A layer of configuration.
 #[derive(Clone, Debug)]
 pub struct Layer {
     /// The file, or another description of the origin.
     pub origin: String,
-    /// Its text.
+    /// The whole text.
     pub text: String,
-    /// What it says.
+    /// The parsed table.
     pub table: toml::Table,
 }
 
 impl Layer {
-    /// Parses a text, which alone must be a valid `T`.
+    /// Parses a text, which must be a valid `T` by itself.
     pub fn parse<T: DeserializeOwned>(origin: &str, text: &str) -> Result<Self, ConfigError> {
         if let Err(error) = toml::from_str::<T>(text) {
             return Err(explain(origin, text, error.message(), error.span()));
@@ -29,7 +29,7 @@ impl Layer {
         Ok(Self { origin: origin.to_owned(), text: text.to_owned(), table })
     }
 
-    /// Reads a file; none if the file does not exist.
+    /// Reads a file; returns None if the file does not exist.
     pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<Self>, ConfigError> {
         let origin = path.display().to_string();
         let bytes = match read_small(path) {
@@ -51,7 +51,7 @@ impl Layer {
         Self::parse::<T>(&origin, &text).map(Some)
     }
 
-    /// The location of a key in the text.
+    /// Returns the position of a key in the text.
     #[must_use]
     pub fn place(&self, path: &[&str]) -> Option<Place> {
         let document = Document::parse(self.text.as_str()).ok()?;
@@ -68,14 +68,14 @@ impl Layer {
     }
 }
 
-/// Reads a regular file of limited size: a folder can contain anything.
+/// Reads a regular file of at most 4 MiB. A folder is not trusted: it can contain special files and very large ones.
 fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
-    const MOST: u64 = 4 << 20;
+    const MAX_BYTES: u64 = 4 << 20;
     let about = std::fs::metadata(path)?;
     if !about.is_file() {
         return Err(std::io::Error::other("it is not a regular file"));
     }
-    if about.len() > MOST {
+    if about.len() > MAX_BYTES {
         return Err(std::io::Error::other("it is larger than 4 MiB"));
     }
     std::fs::read(path)
@@ -121,7 +121,7 @@ struct Unknown {
     expected: Vec<String>,
 }
 
-/// Parses serde's message: "unknown field `x`, expected one of `a`, `b`".
+/// Parses serde's message: "unknown field `x`, expected one of `a`, `b`". Returns None for any other message.
 fn unknown(message: &str) -> Option<Unknown> {
     let field = message.strip_prefix("unknown field `");
     let (word, tail) = field.or_else(|| message.strip_prefix("unknown variant `"))?.split_once('`')?;
@@ -129,7 +129,7 @@ fn unknown(message: &str) -> Option<Unknown> {
     Some(Unknown { field: field.is_some(), word: word.to_owned(), expected })
 }
 
-/// A setting with this name in another table.
+/// Returns the dotted name of a built-in setting with a similar name, in any table.
 fn find_elsewhere(field: &str) -> Option<String> {
     let known: toml::Table = toml::from_str(super::DEFAULT).ok()?;
     let mut paths = Vec::new();
@@ -144,7 +144,7 @@ fn find_elsewhere(field: &str) -> Option<String> {
     paths.into_iter().find(|(key, _)| *key == near).map(|(_, path)| path)
 }
 
-/// The dotted path of the key or value at a span; empty if the text is not valid TOML.
+/// Returns the dotted path of the key or value at a span; empty if the text is not valid TOML.
 fn path_at(text: &str, span: &Range<usize>) -> String {
     let Ok(document) = Document::parse(text) else { return String::new() };
     let mut parts = Vec::new();

@@ -1,5 +1,6 @@
-//! Finds the effective settings: built-in values, the user's file, the folder's file, environment, command line.
-//! Not for: changing them (`save`) or choosing a profile (`start`).
+//! Finds the effective settings from the built-in values, the user's file, the folder's file, the environment, and the
+//! command line.
+//! Not for: changing settings (`save`), or choosing a profile (`start`).
 
 use super::error::{ConfigError, Place, nearest};
 use super::folder;
@@ -25,20 +26,20 @@ pub struct Environment(Arc<Lookup>);
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Environment {
-    /// The environment of the process.
+    /// Returns the environment of the process.
     #[must_use]
     pub fn of_process() -> Self {
         Self(Arc::new(|name| std::env::var(name).ok()))
     }
 
-    /// An environment with these variables.
+    /// Makes an environment with these variables.
     #[must_use]
     pub fn of<const N: usize>(pairs: [(&str, &str); N]) -> Self {
         let map: BTreeMap<String, String> = pairs.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
         Self(Arc::new(move |name| map.get(name).cloned()))
     }
 
-    /// A variable.
+    /// Returns a variable, or None if it is not set or empty.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<String> {
         (self.0)(name).filter(|value| !value.is_empty())
@@ -91,7 +92,7 @@ pub struct Config {
     pub notes: Vec<String>,
 }
 
-/// Finds the settings.
+/// Finds the effective settings.
 pub fn load(sources: Sources) -> Result<Config, ConfigError> {
     let mut paths = Paths::find(&sources.env)?;
     let mut notes = Vec::new();
@@ -106,8 +107,8 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
         checked(&merged(&layers), &policies, &paths, &layers).map(drop)
     };
     let found = folder::find(&paths, &sources.workspace, trusted, &own, with);
-    let (card, layer) = found.map_or((None, None), |found| (Some(found.card), found.layer));
-    notes.extend(card.as_ref().and_then(FolderSettings::notice));
+    let (report, layer) = found.map_or((None, None), |found| (Some(found.report), found.layer));
+    notes.extend(report.as_ref().and_then(FolderSettings::notice));
     if let Some(layer) = layer.filter(|layer| !layer.table.is_empty()) {
         layers.push(layer);
         settings = checked(&merged(&layers), &policies, &paths, &layers)?;
@@ -124,7 +125,7 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
     Ok(Config {
         models: ModelTable::new(settings.models.clone()),
         files: layers.iter().skip(1).map(|layer| PathBuf::from(&layer.origin)).collect(),
-        folder: card,
+        folder: report,
         origins,
         settings,
         paths,
@@ -136,7 +137,7 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
     })
 }
 
-/// All layers in one table.
+/// Merges all layers into one table.
 fn merged(layers: &[Layer]) -> toml::Table {
     let mut table = toml::Table::new();
     for layer in layers {
@@ -145,7 +146,7 @@ fn merged(layers: &[Layer]) -> toml::Table {
     table
 }
 
-/// Reads and checks the settings.
+/// Converts a merged table into settings and checks them.
 fn checked(
     table: &toml::Table,
     policies: &BTreeMap<String, PolicySpec>,
@@ -165,14 +166,14 @@ fn checked(
     Ok(settings)
 }
 
-/// The file of each setting that is not built in.
+/// Returns the file of each setting that is not built in, by the setting's dotted name.
 fn origins(layers: &[Layer]) -> BTreeMap<String, String> {
     let each = layers.iter().skip(1);
     each.flat_map(|layer| folder::leaves(&layer.table).into_keys().map(|key| (key, layer.origin.clone()))).collect()
 }
 
 impl Config {
-    /// The sources for reading the same files again. The open store stays the same.
+    /// Returns the sources for reading the same files again. The store that is open stays the same.
     #[must_use]
     pub fn sources(&self) -> Sources {
         Sources {
@@ -183,20 +184,20 @@ impl Config {
         }
     }
 
-    /// The known properties of a model of a profile.
+    /// Returns the known properties of a model of a profile.
     #[must_use]
     pub fn model_info(&self, name: &str, profile: &str) -> ModelInfo {
         self.models.info(name, self.settings.profiles.get(profile))
     }
 
-    /// A profile by name.
+    /// Returns a profile by its name.
     #[must_use]
     pub fn profile(&self, name: &str) -> Option<&Profile> {
         self.settings.profiles.get(name)
     }
 }
 
-/// The built-in settings and the user's own file.
+/// Reads the built-in settings and the user's own file.
 fn own_layers(paths: &Paths, notes: &mut Vec<String>) -> Result<Vec<Layer>, ConfigError> {
     let mut layers = vec![Layer::parse::<Settings>("the built-in settings", super::DEFAULT)?];
     let user = paths.user_file();
@@ -209,7 +210,8 @@ fn own_layers(paths: &Paths, notes: &mut Vec<String>) -> Result<Vec<Layer>, Conf
     Ok(layers)
 }
 
-/// API keys are never in the settings, but headers and the user part of an address can be just as secret.
+/// Whether the file can contain secrets. API keys are never in the settings, but headers, variables of servers, and the
+/// user part of an address can be just as secret.
 fn may_hold_secrets(table: &toml::Table) -> bool {
     let servers = table.get("mcpServers").and_then(toml::Value::as_table);
     let given = |server: &toml::Value| server.get("env").is_some() || server.get("headers").is_some();
@@ -236,7 +238,7 @@ fn open_permissions(_: &Path) -> Option<String> {
     None
 }
 
-/// An error in the highest layer that contains the key.
+/// Makes an error that points to the highest layer that contains the key.
 fn faulty(layers: &[Layer], path: &[&str], what: String, nearest: Option<String>) -> ConfigError {
     let found = layers.iter().rev().find_map(|layer| layer.place(path).map(|place| (layer, place)));
     let (file, place) = found.map_or_else(
@@ -305,7 +307,7 @@ fn check(settings: &Settings, policies: &BTreeMap<String, PolicySpec>, layers: &
     Ok(())
 }
 
-/// The invalid key of the embedder, with the error.
+/// Returns the invalid key of the embedder and the error, or None if its settings are valid.
 fn embedder_fault(settings: &Settings) -> Option<(&'static str, String)> {
     let set = &settings.embedder;
     match set.kind {
@@ -379,7 +381,7 @@ fn apply_env(
             from("profiles.openai.base_url", "OPENAI_BASE_URL");
             if host != "openai.com" && !host.ends_with(".openai.com") {
                 profile.needs_key = false;
-                // Servers that follow OpenAI's older format accept this name; servers that need the newer name return
+                // Servers that follow OpenAI's older format accept this name. Servers that need the newer name return
                 // an error.
                 if profile.dialect.limit_field == "max_completion_tokens" {
                     profile.dialect.limit_field = "max_tokens".into();
@@ -416,7 +418,7 @@ fn check_given(
     Ok(())
 }
 
-/// The host of an http(s) address.
+/// Returns the host of an http or https address, or None if the text is not such an address.
 #[must_use]
 pub fn host(address: &str) -> Option<String> {
     let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;

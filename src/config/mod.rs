@@ -1,5 +1,5 @@
-//! Settings, policies, the model table, and the prompts: everything that users can configure, and the files that
-//! contain it.
+//! Settings, policies, the model table, themes, key bindings, commands, and prompts: everything that users can
+//! configure, and the files that contain it.
 //! Not for: acting on the configuration.
 
 pub mod commands;

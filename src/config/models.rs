@@ -1,5 +1,5 @@
-//! Known properties of models: the shipped table and the user's entries.
-//! Not for: properties that a server reports (`llm`; the engine puts them on top).
+//! Known properties of models: the built-in table and the user's entries.
+//! Not for: properties that a server reports (`llm`), which the engine gives precedence.
 
 use super::settings::ModelEntry;
 use crate::domain::call::model::{Backend, ModelInfo, Profile};
@@ -11,7 +11,7 @@ const TABLE: &str = include_str!("../../config/models.toml");
 /// The context window assumed for unknown models.
 pub const ASSUMED_WINDOW: u32 = 8_192;
 
-/// The shipped table with the user's entries on top.
+/// The built-in table and the user's entries, which have precedence.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ModelTable {
     shipped: BTreeMap<String, ModelEntry>,
@@ -19,14 +19,15 @@ pub struct ModelTable {
 }
 
 impl ModelTable {
-    /// The shipped table with `own` on top. An invalid shipped table would be empty; a test prevents that.
+    /// Makes a table with the user's entries `own`. A built-in table that cannot be parsed counts as empty; a test
+    /// prevents that.
     #[must_use]
     pub fn new(own: BTreeMap<String, ModelEntry>) -> Self {
         Self { shipped: toml::from_str(TABLE).unwrap_or_default(), own }
     }
 
-    /// The known properties of a model of a profile. The profile's window overrides the shipped table, and the user's
-    /// entry for the model overrides both.
+    /// Returns the known properties of a model of a profile. The profile's context window overrides the built-in table,
+    /// and the user's entry for the model overrides both.
     #[must_use]
     pub fn info(&self, name: &str, profile: Option<&Profile>) -> ModelInfo {
         let shipped = find(&self.shipped, name).cloned().unwrap_or_default();
@@ -50,8 +51,8 @@ impl ModelTable {
         }
     }
 
-    /// The `tokenizer.json` that counts a model's tokens, if any: the model's own, or else the profile's. The path is
-    /// not expanded.
+    /// Returns the path of the `tokenizer.json` that counts a model's tokens, not expanded: the model's own, or else
+    /// the profile's. None if neither names one, or if the model's entry is empty.
     #[must_use]
     pub fn tokenizer<'a>(&'a self, name: &str, profile: Option<&'a Profile>) -> Option<&'a str> {
         let own = [&self.own, &self.shipped].into_iter().find_map(|table| find(table, name)?.tokenizer.as_deref());
@@ -59,8 +60,8 @@ impl ModelTable {
     }
 }
 
-/// The entry with the longest name that is a prefix of the model's name, or of the part after its last `/`. A longer
-/// version number (`gpt-5` in `gpt-5.9`) is a different model: a wrong price is worse than none.
+/// Returns the entry with the longest name that is a prefix of the model's name, or of the part after its last `/`. A
+/// longer version number (`gpt-5` in `gpt-5.9`) is a different model, because a wrong price is worse than none.
 fn find<'a>(table: &'a BTreeMap<String, ModelEntry>, name: &str) -> Option<&'a ModelEntry> {
     let whole = name.to_lowercase();
     let bare = whole.rsplit('/').next().unwrap_or_default();

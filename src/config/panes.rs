@@ -1,6 +1,6 @@
-//! The screen arrangement: layout, panel widths, and hidden panels, saved per screen size class in a file of the state
-//! folder.
-//! Not for: the user's settings (`settings`), or positions of panes (the workbench).
+//! The screen arrangement: layout, panel widths, and hidden panels, saved for each class of screen sizes in a file of
+//! the state folder.
+//! Not for: the user's settings (`settings`), or the positions of the panes (the workbench).
 
 use super::save;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ impl Shape {
         }
     }
 
-    /// The layout with this name.
+    /// Returns the layout with this name, in any case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|shape| shape.name().eq_ignore_ascii_case(name.trim()))
@@ -57,7 +57,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The class of a size in columns and rows.
+    /// Returns the class of a size in columns and rows.
     #[must_use]
     pub fn of((columns, rows): (u16, u16)) -> Self {
         match (columns, rows) {
@@ -76,11 +76,11 @@ impl Class {
 pub struct Arrangement {
     /// The layout.
     pub layout: Shape,
-    /// Columns of the left panels.
+    /// Width of the left panels in columns.
     pub left: u16,
-    /// Columns of the right panel.
+    /// Width of the right panel in columns.
     pub right: u16,
-    /// Rows of the tools panel.
+    /// Height of the tools panel in rows.
     pub tools: u16,
     /// The branches are hidden.
     pub no_branches: bool,
@@ -90,7 +90,7 @@ pub struct Arrangement {
     pub no_tools: bool,
 }
 
-/// All arrangements.
+/// The arrangements of all size classes.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Arrangements {
@@ -98,7 +98,7 @@ pub struct Arrangements {
 }
 
 impl Arrangements {
-    /// Reads the file; an unreadable file counts as empty, because a few keys restore the arrangement.
+    /// Reads the file. A file that cannot be read counts as empty, because a few keys restore the arrangement.
     #[must_use]
     pub fn load(file: &Path) -> Self {
         std::fs::read_to_string(file).ok().and_then(|text| toml::from_str(&text).ok()).unwrap_or_default()
@@ -110,7 +110,7 @@ impl Arrangements {
         save::write(file, &text)
     }
 
-    /// The arrangement for a size in columns and rows.
+    /// Returns the arrangement for a size in columns and rows.
     #[must_use]
     pub fn of(&self, size: (u16, u16)) -> Arrangement {
         self.by_class.get(&Class::of(size)).copied().unwrap_or_default()

@@ -21,6 +21,9 @@ pub struct Paths {
 
 impl Paths {
     /// Finds the default paths.
+    ///
+    /// # Errors
+    /// Returns an error if the home folder is unknown, or if `HOME` is a relative path.
     pub fn find(env: &Environment) -> Result<Self, ConfigError> {
         let xdg = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = env.get("HOME").map(PathBuf::from);
@@ -43,31 +46,31 @@ impl Paths {
         Ok(Self { store: data_dir.join("pleach.db"), config_dir, data_dir, state_dir })
     }
 
-    /// The user's settings file.
+    /// Returns the path of the user's settings file.
     #[must_use]
     pub fn user_file(&self) -> PathBuf {
         self.config_dir.join("config.toml")
     }
 
-    /// The folder of the user's policies.
+    /// Returns the folder of the user's policies.
     #[must_use]
     pub fn policies_dir(&self) -> PathBuf {
         self.config_dir.join("policies")
     }
 
-    /// The folder of the user's themes.
+    /// Returns the folder of the user's themes.
     #[must_use]
     pub fn themes_dir(&self) -> PathBuf {
         self.config_dir.join("themes")
     }
 
-    /// The file with the screen arrangement.
+    /// Returns the path of the file with the screen arrangement.
     #[must_use]
     pub fn screen_file(&self) -> PathBuf {
         self.state_dir.join("screen.toml")
     }
 
-    /// The user's key table.
+    /// Returns the path of the user's key table.
     #[must_use]
     pub fn keymap_file(&self) -> PathBuf {
         self.config_dir.join("keymap.toml")

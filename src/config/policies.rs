@@ -4,7 +4,7 @@
 use super::error::ConfigError;
 use super::layer::Layer;
 use crate::domain::planning::policy::PolicySpec;
-use crate::domain::planning::tuning::Milli;
+use crate::domain::planning::tuning::{Milli, TurnSelection};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -16,7 +16,7 @@ const BUILT_IN: [(&str, &str); 5] = [
     ("window", include_str!("../../config/policies/window.toml")),
 ];
 
-/// All policies by name. The user's file overrides a built-in policy with the same name.
+/// Reads all policies by name. A user's file overrides a built-in policy with the same name.
 pub fn load(dir: &Path) -> Result<BTreeMap<String, PolicySpec>, ConfigError> {
     let mut found = BTreeMap::new();
     for (name, text) in BUILT_IN {
@@ -51,15 +51,15 @@ pub(super) fn own_files(dir: &Path) -> Result<Vec<std::path::PathBuf>, ConfigErr
     Ok(files)
 }
 
-/// The names and texts of the built-in policies.
+/// Returns the names and texts of the built-in policies.
 pub(super) fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
     BUILT_IN.into_iter()
 }
 
-/// Reads a policy's text; errors have a location.
+/// Parses a policy's text. Errors have a position.
 ///
 /// # Errors
-/// When the text is not valid TOML, or contains an unknown key or an invalid value.
+/// Returns an error if the text is not valid TOML, or contains an unknown key or an invalid value.
 pub fn read(name: &str, text: &str) -> Result<PolicySpec, ConfigError> {
     let layer = Layer::parse::<PolicySpec>(&format!("policy {name}"), text)?;
     let mut found = BTreeMap::new();
@@ -84,7 +84,7 @@ fn insert(found: &mut BTreeMap<String, PolicySpec>, name: &str, layer: &Layer) -
     Ok(())
 }
 
-/// The first invalid number, by its key.
+/// Returns the key of the first invalid number, and the error. None if all numbers are valid.
 fn fault(spec: &PolicySpec) -> Option<(&'static [&'static str], &'static str)> {
     let (lanes, relevance, adaptive, levels) = (&spec.lanes, &spec.relevance, &spec.adaptive, &spec.levels);
     let within = |percent: u32, low: u32| (low..=100).contains(&percent);
@@ -98,7 +98,9 @@ fn fault(spec: &PolicySpec) -> Option<(&'static [&'static str], &'static str)> {
     ];
     let none = Milli(0);
     let activation = &spec.activation;
-    let checks: [(bool, &'static [&'static str], &'static str); 20] = [
+    let recent = spec.choose == TurnSelection::Recent;
+    let checks: [(bool, &'static [&'static str], &'static str); 21] = [
+        (!spec.lane_window || recent, &["lane_window"], "works only with choose = \"recent\""),
         ((none..Milli::ONE).contains(&activation.keep), &["activation", "keep"], "must be at least 0 and below 1"),
         (activation.promote > none, &["activation", "promote"], "must be above 0"),
         (activation.turns > 0, &["activation", "turns"], "must be at least 1"),
@@ -132,7 +134,7 @@ mod tests {
     use super::*;
     use crate::domain::conversation::activation::Activation;
     use crate::domain::planning::policy::StateBlock;
-    use crate::domain::planning::tuning::{Adaptive, Lanes, Levels, Relevance, TurnSelection};
+    use crate::domain::planning::tuning::{Adaptive, Lanes, Levels, Relevance};
     use crate::domain::summary::draft::{AutoSummarySettings, AutoSummaryTrigger};
 
     #[test]
@@ -149,7 +151,7 @@ mod tests {
         assert_eq!(window.state_block, StateBlock::Required, "which is also written on");
     }
 
-    /// The files contain every number, with the defaults of the code, so that a copy can be tuned line by line.
+    /// The files contain every number with the default of the code, so that a copy can be tuned line by line.
     #[test]
     fn policy_files_list_every_number() {
         let dir = tempfile::tempdir().unwrap();
@@ -205,13 +207,13 @@ mod tests {
                 other => panic!("{other}"),
             }
         };
-        let told = |line, column, key: &str, what: &str| (line, column, key.to_owned(), what.to_owned());
+        let expected = |line, column, key: &str, what: &str| (line, column, key.to_owned(), what.to_owned());
         let text = "choose = \"levels\"\n[levels]\nworking = 1\ntotal = 5000\n";
-        assert_eq!(found(text), told(4, 1, "levels.total", "must be at least permanent + session + working"));
+        assert_eq!(found(text), expected(4, 1, "levels.total", "must be at least permanent + session + working"));
         let text = "[lanes]\nkeep = 31\n";
-        assert_eq!(found(text), told(2, 1, "lanes.keep", "must be at most lanes.messages"));
+        assert_eq!(found(text), expected(2, 1, "lanes.keep", "must be at most lanes.messages"));
         let text = "[adaptive]\nbase = 8000\n  step = 0\n";
-        assert_eq!(found(text), told(3, 3, "adaptive.step", "must be above 0"));
+        assert_eq!(found(text), expected(3, 3, "adaptive.step", "must be above 0"));
         let (line, column, key, what) = found("[relevance]\nrecency = 5000\n");
         assert_eq!((line, column, key.as_str()), (2, 11, "relevance.recency"));
         assert!(what.contains("from -1000 to 1000"), "{what}");

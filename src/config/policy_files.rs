@@ -1,9 +1,9 @@
 //! The user's policies as files with a bounded history, so that undo works across restarts: every saved text is kept
-//! beside them, with the version it was made from.
+//! beside them, with the version that it was made from.
 //! Not for: the content of a policy (`policies`), or choosing a policy for a branch (`engine`).
 //!
-//! `policies/NAME.toml` is the policy; `policies/.history/NAME/` has `0003-0002.toml` (version 3, made from version 2),
-//! `at` (the version in the policy's file), and `preset` (the original of a copied policy).
+//! `policies/NAME.toml` is the policy. `policies/.history/NAME/` has `0003-0002.toml` (version 3, made from version 2),
+//! `at` (the number of the current version), and `preset` (the name of the policy that this one is a copy of).
 
 use super::error::ConfigError;
 use super::policies::{built_in, own_files, read};
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// The maximum number of versions kept per policy.
-pub const KEPT: usize = 100;
+pub const MAX_VERSIONS: usize = 100;
 /// The maximum bytes of a policy.
-const LONGEST: usize = 256 << 10;
+const MAX_BYTES: usize = 256 << 10;
 
 /// A version of a policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,7 +27,7 @@ pub struct Version {
     pub from: u32,
     /// The text.
     pub text: String,
-    /// The time of saving in milliseconds since 1970, if known.
+    /// The time of saving in milliseconds since 1970, or None if the file system does not report it.
     pub at: Option<i64>,
 }
 
@@ -55,10 +55,10 @@ pub fn is_name(name: &str) -> bool {
     (1..=40).contains(&name.len()) && name.chars().all(fits) && !name.starts_with('-')
 }
 
-/// All policies with their histories, built-in policies first. Unreadable policies are skipped.
+/// Returns all policies with their histories, built-in policies first. Policies that cannot be read are skipped.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// Returns an error if the folder cannot be read.
 pub fn list(dir: &Path) -> Result<Vec<PolicyText>, ConfigError> {
     let mut own: BTreeMap<String, PathBuf> = BTreeMap::new();
     for path in own_files(dir)? {
@@ -92,28 +92,30 @@ pub fn list(dir: &Path) -> Result<Vec<PolicyText>, ConfigError> {
     Ok(all)
 }
 
-/// Validates a text and saves it as the policy with this name. The previous text stays in the history.
+/// Validates a text and saves it as the policy with this name. The previous text stays in the history. `preset` names
+/// the policy that a new policy is a copy of.
 ///
 /// # Errors
-/// When the text is not a valid policy (nothing changes), or the file cannot be written.
+/// Returns an error if the text is not a valid policy or the name is invalid (then nothing changes), or if the file
+/// cannot be written.
 pub fn save(dir: &Path, name: &str, text: &str, preset: Option<&str>) -> Result<PolicySpec, ConfigError> {
     let file = dir.join(format!("{name}.toml"));
     let unwritable =
         |error: std::io::Error| ConfigError::Unwritable { file: file.display().to_string(), why: error.to_string() };
-    if !is_name(name) || text.len() > LONGEST {
+    if !is_name(name) || text.len() > MAX_BYTES {
         let why = if is_name(name) { "a policy can have at most 256 KiB" } else { "invalid policy name" };
         return Err(unwritable(std::io::Error::other(why)));
     }
     let spec = read(name, text)?;
     let history = History::open(dir, name);
     let mut from = history.at();
-    if let Ok(there) = std::fs::read_to_string(&file) {
-        let kept = history.versions().into_iter().any(|version| version.number == from && version.text == there);
+    if let Ok(file_text) = std::fs::read_to_string(&file) {
+        let kept = history.versions().into_iter().any(|version| version.number == from && version.text == file_text);
         if !kept {
-            // Another program changed the file: its text becomes a version too.
-            from = history.put(from, &there).map_err(unwritable)?;
+            // Another program has changed the file: its text becomes a version too.
+            from = history.put(from, &file_text).map_err(unwritable)?;
         }
-        if there == text {
+        if file_text == text {
             history.set_at(from).map_err(unwritable)?;
             return Ok(spec);
         }
@@ -129,11 +131,11 @@ pub fn save(dir: &Path, name: &str, text: &str, preset: Option<&str>) -> Result<
     Ok(spec)
 }
 
-/// Restores the version that the current version was made from, or with `forward` the newest version made from the
-/// current version. None if there is no such version.
+/// Restores the version that the current version was made from, or with `forward` the newest version that was made from
+/// the current one. Returns the number and the policy, or None if there is no such version.
 ///
 /// # Errors
-/// When that version is no longer a valid policy, or the file cannot be written.
+/// Returns an error if that version is no longer a valid policy, or if the file cannot be written.
 pub fn step(dir: &Path, name: &str, forward: bool) -> Result<Option<(u32, PolicySpec)>, ConfigError> {
     let file = dir.join(format!("{name}.toml"));
     let unwritable =
@@ -144,11 +146,11 @@ pub fn step(dir: &Path, name: &str, forward: bool) -> Result<Option<(u32, Policy
     let history = History::open(dir, name);
     let versions = history.versions();
     let mut at = history.at();
-    let there = std::fs::read_to_string(&file).unwrap_or_default();
-    let holds = versions.iter().find(|version| version.number == at);
-    if !there.is_empty() && holds.is_none_or(|version| version.text != there) {
-        // A text from another program is kept as a version; undo returns to the last text saved here.
-        at = history.put(at, &there).map_err(unwritable)?;
+    let file_text = std::fs::read_to_string(&file).unwrap_or_default();
+    let recorded = versions.iter().find(|version| version.number == at);
+    if !file_text.is_empty() && recorded.is_none_or(|version| version.text != file_text) {
+        // A text from another program becomes a version, so that undo returns to the last text saved by this program.
+        at = history.put(at, &file_text).map_err(unwritable)?;
         history.set_at(at).map_err(unwritable)?;
     }
     let versions = history.versions();
@@ -182,7 +184,8 @@ impl History {
         write(&self.dir.join("at"), &number.to_string())
     }
 
-    /// The original of a copied policy, with its text; for a file that overrides a built-in policy, that policy.
+    /// Returns the policy that this one is a copy of, with its text. For a file that overrides a built-in policy,
+    /// returns that policy.
     fn preset(&self, name: &str) -> Option<(String, String)> {
         let named = std::fs::read_to_string(self.dir.join("preset")).ok().map(|text| text.trim().to_owned());
         let wanted = named.unwrap_or_else(|| name.to_owned());
@@ -190,7 +193,7 @@ impl History {
         found.map(|(preset, text)| (preset.to_owned(), text.to_owned()))
     }
 
-    /// Oldest first.
+    /// Returns the versions, oldest first.
     fn versions(&self) -> Vec<Version> {
         let Ok(entries) = std::fs::read_dir(&self.dir) else { return Vec::new() };
         let mut all: Vec<Version> = entries.filter_map(|entry| version(&entry.ok()?.path())).collect();
@@ -198,12 +201,12 @@ impl History {
         all
     }
 
-    /// Adds a version, and deletes the oldest versions above the limit.
+    /// Adds a version, deletes the oldest versions above the limit, and returns the new version's number.
     fn put(&self, from: u32, text: &str) -> std::io::Result<u32> {
         let all = self.versions();
         let number = all.last().map_or(0, |version| version.number) + 1;
         write(&self.dir.join(format!("{number:04}-{from:04}.toml")), text)?;
-        for old in all.iter().take((all.len() + 1).saturating_sub(KEPT)) {
+        for old in all.iter().take((all.len() + 1).saturating_sub(MAX_VERSIONS)) {
             let _ = std::fs::remove_file(self.dir.join(format!("{:04}-{:04}.toml", old.number, old.from)));
         }
         Ok(number)
@@ -295,12 +298,12 @@ mod tests {
             assert!(save(dir.path(), name, "user_cap = 1\n", None).is_err() && !is_name(name), "{name:?}");
         }
         assert_eq!((mine(dir.path()).versions.len(), mine(dir.path()).text.as_str()), (1, "user_cap = 1\n"));
-        for n in 2..KEPT + 20 {
+        for n in 2..MAX_VERSIONS + 20 {
             save(dir.path(), "mine", &format!("user_cap = {n}\n"), None).unwrap();
         }
         let known = mine(dir.path());
-        assert_eq!((known.versions.len(), known.current as usize), (KEPT, KEPT + 19));
+        assert_eq!((known.versions.len(), known.current as usize), (MAX_VERSIONS, MAX_VERSIONS + 19));
         save(dir.path(), "mine", &known.text, None).unwrap();
-        assert_eq!(mine(dir.path()).versions.len(), KEPT, "the same text is no new version");
+        assert_eq!(mine(dir.path()).versions.len(), MAX_VERSIONS, "the same text is no new version");
     }
 }

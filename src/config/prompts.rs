@@ -11,15 +11,15 @@ pub const STATE_BLOCK: &str = include_str!("../../assets/prompts/state_block.md"
 pub const CONTINUE: &str = include_str!("../../assets/prompts/continue.md");
 /// Asks for a summary of older messages.
 pub const SUMMARIZE: &str = include_str!("../../assets/prompts/summarize.md");
-/// Changes when [`SUMMARIZE`] does.
+/// The version of [`SUMMARIZE`]; it increases when the text changes.
 pub const SUMMARIZE_VERSION: u32 = 2;
 /// Asks for a module summary.
 pub const MODULE: &str = include_str!("../../assets/prompts/module.md");
-/// Changes when [`MODULE`] does.
+/// The version of [`MODULE`]; it increases when the text changes.
 pub const MODULE_VERSION: u32 = 2;
 /// Asks for a session's title.
 pub const TITLE: &str = include_str!("../../assets/prompts/title.md");
-/// Changes when [`TITLE`] does.
+/// The version of [`TITLE`]; it increases when the text changes.
 pub const TITLE_VERSION: u32 = 2;
 
 #[cfg(test)]
@@ -28,7 +28,7 @@ mod tests {
     use crate::domain::conversation::state;
 
     #[test]
-    fn the_requested_form_is_the_found_form() {
+    fn the_parser_finds_the_requested_state_block() {
         let block = state::find(STATE_BLOCK, true).unwrap();
         assert!(block.terminated);
         let names: Vec<String> = state::fields(&block.text).into_iter().map(|(name, _)| name).collect();

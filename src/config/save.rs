@@ -1,5 +1,5 @@
-//! Saves the few settings that the program itself changes in the user's file, and keeps every comment.
-//! Not for: other settings, which users edit.
+//! Saves the few settings that the program itself changes in the user's file, and keeps all comments there.
+//! Not for: other settings, which only users edit.
 
 use super::error::{ConfigError, Place};
 use super::load::Config;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Array, DocumentMut, Item, Value, value};
 
 impl Config {
-    /// Sets the default profile (and model, unless empty).
+    /// Sets the default profile and its model; an empty model is the profile's own.
     pub fn save_default(&mut self, profile: &str, model: &str) -> Result<(), ConfigError> {
         edit(&self.paths.user_file(), |document| {
             set(document, "profile", profile);
@@ -26,7 +26,7 @@ impl Config {
             let screen = document.entry("screen").or_insert_with(toml_edit::table);
             let Some(screen) = screen.as_table_like_mut() else { return };
             match screen.get_mut("theme").and_then(Item::as_value_mut) {
-                Some(there) => replace(there, name.into()),
+                Some(existing) => replace(existing, name.into()),
                 None => {
                     screen.insert("theme", value(name));
                 }
@@ -38,7 +38,7 @@ impl Config {
 
     /// Trusts a folder, or stops trusting it.
     pub fn save_trusted(&mut self, folder: &Path, trusted: bool) -> Result<(), ConfigError> {
-        let name = real(folder).display().to_string();
+        let name = canonical(folder).display().to_string();
         let mut folders = self.settings.trusted_folders.clone();
         folders.retain(|known| *known != name);
         if trusted {
@@ -47,7 +47,7 @@ impl Config {
         edit(&self.paths.user_file(), |document| {
             let list: Array = folders.iter().map(String::as_str).collect();
             match document.get_mut("trusted_folders").and_then(Item::as_value_mut) {
-                Some(there) => replace(there, Value::Array(list)),
+                Some(existing) => replace(existing, Value::Array(list)),
                 None => {
                     document.insert("trusted_folders", value(list));
                 }
@@ -67,20 +67,20 @@ impl Config {
     }
 }
 
-/// Whether a folder or one of its parent folders is in the list.
+/// Whether a folder or one of its parent folders is in the list of trusted folders.
 pub(super) fn is_in_list(trusted: &[String], folder: &Path) -> bool {
-    let folder = real(folder);
-    trusted.iter().any(|known| folder.starts_with(real(Path::new(known))))
+    let folder = canonical(folder);
+    trusted.iter().any(|known| folder.starts_with(canonical(Path::new(known))))
 }
 
-/// A folder's canonical path.
-pub(super) fn real(folder: &Path) -> PathBuf {
+/// Returns a folder's canonical path, or the given path if it cannot be resolved.
+pub(super) fn canonical(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
 fn set(document: &mut DocumentMut, key: &str, text: &str) {
     match document.get_mut(key).and_then(Item::as_value_mut) {
-        Some(there) => replace(there, text.into()),
+        Some(existing) => replace(existing, text.into()),
         None => {
             document.insert(key, value(text));
         }
@@ -88,9 +88,9 @@ fn set(document: &mut DocumentMut, key: &str, text: &str) {
 }
 
 /// Replaces a value and keeps the comment after it.
-fn replace(there: &mut Value, mut new: Value) {
-    new.decor_mut().clone_from(there.decor());
-    *there = new;
+fn replace(existing: &mut Value, mut new: Value) {
+    new.decor_mut().clone_from(existing.decor());
+    *existing = new;
 }
 
 fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), ConfigError> {
@@ -109,7 +109,7 @@ fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Config
     })?;
     change(&mut document);
     // A symbolic link stays a link: its target is replaced.
-    write(&real(file), &document.to_string())
+    write(&canonical(file), &document.to_string())
         .map_err(|error| ConfigError::Unwritable { file: name, why: error.to_string() })
 }
 

@@ -1,4 +1,5 @@
-//! MCP servers in the settings and in a folder's `.mcp.json`: expands variables, reports errors, and hides secrets.
+//! MCP servers in the settings and in a folder's `.mcp.json`: reads and checks their entries, expands variables, and
+//! hides secrets.
 //! Not for: starting servers (`mcp`), or approving a folder's file (`engine`).
 
 use super::load::{Config, Environment};
@@ -13,7 +14,7 @@ use std::path::Path;
 
 /// The name of a folder's own server file.
 pub const MCP_FILE: &str = ".mcp.json";
-/// The maximum bytes of the file, and the maximum number of servers in it.
+/// The maximum size of the file in bytes, and the maximum number of servers in it.
 const MOST_BYTES: u64 = 1 << 20;
 const MOST_SERVERS: usize = 64;
 /// Seconds without a message after which a call fails.
@@ -23,7 +24,7 @@ const DEFAULT_START_TIMEOUT: u32 = 30;
 const FIELDS: [&str; 9] = ["type", "command", "args", "env", "cwd", "url", "headers", "disabled", "timeout"];
 
 impl Config {
-    /// The configured servers; reads the folder's file again.
+    /// Returns the configured servers. Reads the folder's file again.
     #[must_use]
     pub fn named_servers(&self) -> ConfiguredServers {
         let folder = self.workspace.display().to_string();
@@ -40,7 +41,7 @@ impl Config {
     }
 }
 
-/// Checks a server; the error has the key and the reason.
+/// Checks a server. The error has the key and the reason.
 pub(super) fn check(server: &McpServer) -> Result<(), (&'static str, String)> {
     let (program, address) = (!server.command.trim().is_empty(), !server.url.trim().is_empty());
     match (program, address, server.kind) {
@@ -60,7 +61,7 @@ pub(super) fn check(server: &McpServer) -> Result<(), (&'static str, String)> {
     }
 }
 
-/// The bytes of a regular file of limited size; none if the file does not exist.
+/// Reads a regular file of limited size. Returns None if the file does not exist.
 fn read(path: &Path) -> Option<Result<Vec<u8>, String>> {
     let about = std::fs::symlink_metadata(path).ok()?;
     if !about.is_file() {
@@ -75,7 +76,7 @@ fn read(path: &Path) -> Option<Result<Vec<u8>, String>> {
     Some(read.map(|_| bytes))
 }
 
-/// Parses a folder's file. Unknown fields belong to other programs and are skipped.
+/// Parses a folder's file. Unknown fields are for other programs and are skipped.
 fn parse(bytes: &[u8]) -> Result<BTreeMap<String, McpServer>, String> {
     let whole: serde_json::Value =
         serde_json::from_slice(bytes).map_err(|error| format!("it is not valid JSON: {error}"))?;
@@ -115,7 +116,7 @@ fn spec(name: &str, server: &McpServer, origin: Origin, folder: &str, env: &Envi
     }
 }
 
-/// A value that is only a reference to a variable, without the default value.
+/// Returns a value that only refers to a variable, without the variable's default. None for any other value.
 fn reference(value: &str) -> Option<String> {
     let inner = value.strip_prefix("${")?.strip_suffix('}')?;
     let name = inner.split(":-").next()?;
@@ -144,29 +145,29 @@ fn transport(server: &McpServer, folder: &str, env: &Environment) -> Result<Serv
     })
 }
 
-/// Expands `${NAME}` and `${NAME:-words}`; other text stays unchanged.
+/// Expands `${NAME}` and `${NAME:-words}`. Fails if a variable without a default is not set.
 fn fill(text: &str, env: &Environment) -> Result<String, String> {
-    let mut made = String::with_capacity(text.len());
+    let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        made.push_str(before);
+        expanded.push_str(before);
         let Some((inner, tail)) = after.split_once('}') else {
-            made.push_str("${");
+            expanded.push_str("${");
             rest = after;
             continue;
         };
         let (name, or) = inner.split_once(":-").map_or((inner, None), |(name, or)| (name, Some(or)));
         match env.get(name).or_else(|| or.map(str::to_owned)) {
-            Some(value) => made.push_str(&value),
+            Some(value) => expanded.push_str(&value),
             None => return Err(format!("the variable {name} is not set")),
         }
         rest = tail;
     }
-    made.push_str(rest);
-    Ok(made)
+    expanded.push_str(rest);
+    Ok(expanded)
 }
 
-/// The whole command or address for display, with unexpanded variables.
+/// Returns the whole command or address for display. Variables stay unexpanded.
 fn shown(server: &McpServer) -> String {
     if !server.url.is_empty() {
         return address::without_secrets(&server.url);
@@ -208,12 +209,12 @@ mod tests {
         assert_eq!((given[0].1.reveal(), folder.as_str()), ("s3cret", "/w"));
         let two = spec("two", &all["two"], Origin::Folder, "/w", &env());
         assert_eq!((two.shown.as_str(), two.seconds), ("https://h/mcp?key=•••&x=•••", 2));
-        let said = format!("{one:?}{two:?}{all:?}");
-        assert!(!said.contains("s3cret") && !said.contains("literal"), "{said}");
+        let output = format!("{one:?}{two:?}{all:?}");
+        assert!(!output.contains("s3cret") && !output.contains("literal"), "{output}");
     }
 
     #[test]
-    fn policy_errors_name_the_field() {
+    fn server_errors_name_the_field() {
         for (file, why) in [
             ("[", "it is not valid JSON"),
             ("{}", "it has no `mcpServers` object"),
@@ -221,8 +222,8 @@ mod tests {
             (r#"{"mcpServers":{"a":{"type":"sse","url":"http://h/sse"}}}"#, "a: type: the old SSE"),
             (r#"{"mcpServers":{"a":{"command":7}}}"#, "a: invalid type"),
         ] {
-            let said = parse(file.as_bytes()).unwrap_err();
-            assert!(said.starts_with(why), "{file}: {said}");
+            let output = parse(file.as_bytes()).unwrap_err();
+            assert!(output.starts_with(why), "{file}: {output}");
         }
     }
 }

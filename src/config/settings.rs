@@ -1,4 +1,4 @@
-//! The settings as types. `config/default.toml` contains every setting with a comment.
+//! The settings as types. `config/default.toml` lists every setting with a comment.
 //! Not for: reading files (`layer`), or finding the effective settings (`load`).
 
 pub use super::mcp::{McpKind, McpServer};
@@ -68,7 +68,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The effective system prompt: the built-in prompt or its replacement, with the extension.
+    /// Returns the effective system prompt: the built-in prompt or its replacement, followed by the extension.
     #[must_use]
     pub fn system_prompt(&self) -> String {
         let own = self.system.replace.trim();
@@ -77,7 +77,7 @@ impl Settings {
         if more.is_empty() { base.to_owned() } else { format!("{base}\n\n{more}") }
     }
 
-    /// The names of the top-level settings or tables that differ in `next`.
+    /// Returns the names of the top-level settings and tables that differ in `next`.
     #[must_use]
     pub fn differences(&self, next: &Self) -> Vec<String> {
         let table = |settings: &Self| toml::Table::try_from(settings).unwrap_or_default();
@@ -88,7 +88,7 @@ impl Settings {
         names
     }
 
-    /// The limit on the prompt, if set.
+    /// Returns the limit on the prompt in tokens, or None if it is not set.
     #[must_use]
     pub fn cap(&self) -> Option<u32> {
         (self.budget > 0).then_some(self.budget)
@@ -114,7 +114,7 @@ pub enum StateBlockChoice {
 }
 
 impl StateBlockChoice {
-    /// The effective choice with a policy.
+    /// Returns the effective choice under a policy.
     #[must_use]
     pub fn over(self, policy: StateBlock) -> StateBlock {
         match self {
@@ -141,7 +141,7 @@ pub enum LayoutChoice {
 }
 
 impl LayoutChoice {
-    /// The layout that it names; none follows the policy.
+    /// Returns the layout that the setting names, or None if the policy decides.
     #[must_use]
     pub fn named(self) -> Option<Layout> {
         match self {
@@ -151,7 +151,7 @@ impl LayoutChoice {
         }
     }
 
-    /// Its name in configuration.
+    /// Returns the name in the settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.named().map_or("policy", Layout::name)
@@ -175,7 +175,7 @@ pub enum CompactionChoice {
 }
 
 impl CompactionChoice {
-    /// The choice that overrides the policy, if any.
+    /// Returns the choice that overrides the policy, or None if the policy decides.
     #[must_use]
     pub fn over_policy(self) -> Option<AutoSummaryOverride> {
         match self {
@@ -270,7 +270,7 @@ pub enum Titles {
     Model,
 }
 
-/// Limits for each branch of a race; 0 is no limit.
+/// Limits for each branch of a race; 0 means no limit.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Race {
@@ -283,12 +283,13 @@ pub struct Race {
 }
 
 impl Race {
-    /// The effective limits.
+    /// Returns the limits that are set.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the integer")]
     pub fn limits(&self) -> Limits {
         let micro = (self.max_cost * 1e6).round().clamp(0.0, 9e15) as u64;
-        Limits { tokens: Some(self.max_tokens), cost_micro: Some(micro), seconds: Some(self.max_seconds) }.set()
+        Limits { tokens: Some(self.max_tokens), cost_micro: Some(micro), seconds: Some(self.max_seconds) }
+            .without_zeros()
     }
 }
 
@@ -339,7 +340,7 @@ pub struct Screen {
     pub notify: Notify,
     /// The minimum seconds of a long run.
     pub notify_after: u32,
-    /// No animation.
+    /// No animations.
     pub reduced_motion: bool,
     /// Terminal hyperlinks.
     pub links: LinksChoice,
@@ -400,7 +401,7 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// The name in the configuration and in filters.
+    /// Returns the name in the settings and in log filters.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -422,7 +423,7 @@ pub struct Log {
     pub level: LogLevel,
 }
 
-/// The kind of embedder.
+/// Where embeddings come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EmbedderKind {
@@ -441,7 +442,7 @@ pub enum EmbedderKind {
 pub struct Embedder {
     /// The kind.
     pub kind: EmbedderKind,
-    /// The model directory.
+    /// The path of the model directory.
     pub path: String,
     /// The profile of the server.
     pub profile: String,

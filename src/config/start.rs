@@ -1,4 +1,4 @@
-//! Chooses the profile and model at the start.
+//! Chooses the profile at the start, and prints the effective settings.
 //! Not for: finding local servers (`engine`), or reading API keys (`llm`).
 
 use super::load::Config;
@@ -9,12 +9,12 @@ use std::fmt::Write as _;
 use toml_edit::{DocumentMut, Item, Table};
 
 /// The order in which profiles with a key in the environment are tried; other profiles follow by name.
-const ORDER: [&str; 6] = ["openai", "openrouter", "anthropic", "mistral", "groq", "deepseek"];
+const PROFILE_ORDER: [&str; 6] = ["openai", "openrouter", "anthropic", "mistral", "groq", "deepseek"];
 
 impl Config {
-    /// The initial profile: the configured profile (flag, environment, file), or else openai if its key or address is
-    /// in the environment, or else the first profile with a key. None: nothing is configured, so local servers are
-    /// worth a search.
+    /// Returns the initial profile: the configured one (flag, environment, file), or else openai if its address is in
+    /// the environment, or else the first profile with a key. None if nothing is configured; the caller then looks for
+    /// local servers.
     #[must_use]
     pub fn start_profile(&self) -> Option<&Profile> {
         let named = self.overrides.profile.as_deref().unwrap_or(&self.settings.profile);
@@ -25,11 +25,11 @@ impl Config {
         openai.or_else(|| self.with_keys().into_iter().next())
     }
 
-    /// The profiles with an available key, in the order of the offers.
+    /// Returns the profiles with an available key, in the order in which they are offered.
     #[must_use]
     pub fn with_keys(&self) -> Vec<&Profile> {
-        let first = ORDER.into_iter().filter_map(|name| self.profile(name));
-        let rest = self.settings.profiles.values().filter(|profile| !ORDER.contains(&profile.name.as_str()));
+        let first = PROFILE_ORDER.into_iter().filter_map(|name| self.profile(name));
+        let rest = self.settings.profiles.values().filter(|profile| !PROFILE_ORDER.contains(&profile.name.as_str()));
         first.chain(rest).filter(|profile| self.finds_key(profile)).collect()
     }
 
@@ -38,7 +38,7 @@ impl Config {
         in_env || !profile.api_key_cmd.is_empty()
     }
 
-    /// The effective settings as TOML, without possible secrets.
+    /// Returns the effective settings as TOML, with possible secrets hidden.
     #[must_use]
     pub fn shown(&self) -> String {
         let mut settings = self.settings.clone();
@@ -61,7 +61,8 @@ impl Config {
 }
 
 impl Config {
-    /// The effective settings as TOML, each with its origin unless built in, and the status of the folder's own file.
+    /// Returns the effective settings as TOML, each with its origin unless it is built in, and the status of the
+    /// folder's own file.
     #[must_use]
     pub fn explained(&self) -> String {
         let shown = self.shown();
@@ -71,10 +72,10 @@ impl Config {
             explain(document.as_table_mut(), &parts, origin);
         }
         let mut text = String::from("# Settings without a comment have their built-in value.\n");
-        if let Some(card) = &self.folder {
+        if let Some(report) = &self.folder {
             let asks =
-                if card.standing == SettingsFileStatus::Waits { "; /folder-settings shows it and asks" } else { "" };
-            let _ = writeln!(text, "# {}: {}{asks}", one_line(&card.path), one_line(&card.to_text()));
+                if report.standing == SettingsFileStatus::Waits { "; /folder-settings shows it and asks" } else { "" };
+            let _ = writeln!(text, "# {}: {}{asks}", one_line(&report.path), one_line(&report.to_text()));
         }
         text + &document.to_string()
     }
@@ -100,7 +101,7 @@ fn explain(table: &mut Table, parts: &[&str], origin: &str) {
     }
 }
 
-/// A text as a single comment line.
+/// Returns a text on one line.
 fn one_line(text: &str) -> String {
     text.split(['\n', '\r']).collect::<Vec<_>>().join(" ")
 }

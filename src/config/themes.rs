@@ -4,28 +4,28 @@
 use std::path::Path;
 
 /// The maximum bytes of a theme file.
-const MOST: u64 = 256 << 10;
+const MAX_BYTES: u64 = 256 << 10;
 
 /// A theme's text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ThemeText {
     /// The name: the file name without its extension.
     pub name: String,
-    /// TOML.
+    /// The TOML text.
     pub text: String,
     /// Whether the theme is the user's own.
     pub own: bool,
 }
 
 impl ThemeText {
-    /// The description: the first line, if it is a comment.
+    /// Returns the description: the first line, if it is a comment.
     #[must_use]
     pub fn about(&self) -> &str {
         self.text.lines().next().and_then(|line| line.strip_prefix('#')).unwrap_or_default().trim()
     }
 }
 
-/// The built-in themes by name.
+/// The built-in themes, in the order of the list.
 pub const BUILT_IN: [(&str, &str); 6] = [
     ("dark", include_str!("../../config/themes/dark.toml")),
     ("light", include_str!("../../config/themes/light.toml")),
@@ -35,8 +35,8 @@ pub const BUILT_IN: [(&str, &str); 6] = [
     ("mono", include_str!("../../config/themes/mono.toml")),
 ];
 
-/// All themes: built-in themes, then the user's own by name. A user's theme replaces a built-in theme with the same
-/// name. Unreadable files are returned as sentences.
+/// Returns all themes: the built-in ones, then the user's own by name. A user's theme replaces a built-in theme with
+/// the same name. The second list has sentences about files that cannot be read.
 #[must_use]
 pub fn load(dir: &Path) -> (Vec<ThemeText>, Vec<String>) {
     let built_in = |(name, text): &(&str, &str)| ThemeText { name: (*name).into(), text: (*text).into(), own: false };
@@ -49,7 +49,7 @@ pub fn load(dir: &Path) -> (Vec<ThemeText>, Vec<String>) {
         if path.extension().is_none_or(|end| end != "toml") {
             continue;
         }
-        if !std::fs::metadata(&path).is_ok_and(|about| about.is_file() && about.len() <= MOST) {
+        if !std::fs::metadata(&path).is_ok_and(|about| about.is_file() && about.len() <= MAX_BYTES) {
             problems.push(format!(
                 "{} can't be a theme: it is not a regular file, or it is larger than 256 \
                 KiB.",

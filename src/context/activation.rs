@@ -1,5 +1,5 @@
-//! The items that the program leases, keeps for one call, renews, releases, or suggests to pin at the end of a turn: a
-//! pure decision over what touched each item.
+//! Decides at the end of a turn which items the program leases, includes for one call, renews, releases, or suggests to
+//! pin: a pure decision over what touched each item.
 //! Not for: recording touches or applying the decision (`engine`), or the effect of a pin on a plan (`admission`).
 //!
 //! An item's activation at the end of a turn is `A' = keep·A + user + model + plan + found + hop − negative`, in
@@ -15,7 +15,7 @@ use crate::domain::planning::tuning::Milli;
 /// Turns that are considered; older ones weigh less than a hundredth.
 pub const HORIZON: usize = 16;
 /// Upper bound of an activation, in thousandths.
-const MOST: i32 = 10_000;
+const MAX_ACTIVATION: i32 = 10_000;
 
 /// The mark on an item before the decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +40,7 @@ pub struct Item {
     pub inside: bool,
     /// Its mark.
     pub held: ItemMarks,
-    /// A person excluded or released it, so the program does nothing with it.
+    /// A person excluded or released it, so the program leaves it alone.
     pub refused: bool,
     /// What touched it, newest turn first.
     pub seen: Vec<Touch>,
@@ -49,7 +49,7 @@ pub struct Item {
 /// Further inputs of the decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DecisionContext<'a> {
-    /// The policy's numbers.
+    /// The numbers of the policy.
     pub spec: &'a Activation,
     /// Whether the mode lets the program create leases.
     pub creates: bool,
@@ -102,7 +102,7 @@ pub enum ChangeReason {
 }
 
 impl ChangeReason {
-    /// The reason as a short phrase.
+    /// Returns the reason as a short phrase.
     #[must_use]
     pub fn to_text(self) -> String {
         match self {
@@ -128,7 +128,8 @@ pub struct Step {
     pub why: ChangeReason,
 }
 
-/// An item's activation in thousandths, with its terms by name. `seen` and `clusters` list the newest turn first.
+/// Returns an item's activation in thousandths, and its terms by name. `seen` and `clusters` list the newest turn
+/// first.
 #[must_use]
 pub fn activation(
     seen: &[Touch],
@@ -137,11 +138,11 @@ pub fn activation(
 ) -> (i32, Vec<(&'static str, i32)>) {
     let now = clusters.first().copied().flatten();
     let same = |ago: usize| !spec.clusters || clusters.get(ago).copied().flatten() == now;
-    let fold = |weight: Milli, holds: &dyn Fn(usize, &Touch) -> bool| {
+    let fold = |weight: Milli, matches: &dyn Fn(usize, &Touch) -> bool| {
         let turns = seen.iter().enumerate().take(HORIZON).rev();
         turns.fold(0_i32, |sum, (ago, touch)| {
-            let more = if holds(ago, touch) { weight.0 } else { 0 };
-            spec.keep.of(sum).saturating_add(more).clamp(0, MOST)
+            let more = if matches(ago, touch) { weight.0 } else { 0 };
+            spec.keep.of(sum).saturating_add(more).clamp(0, MAX_ACTIVATION)
         })
     };
     let parts = vec![
@@ -152,50 +153,51 @@ pub fn activation(
         ("hop", fold(spec.hop, &|_, touch| touch.hop)),
         ("negative", -fold(spec.negative, &|_, touch| touch.against)),
     ];
-    let whole = parts.iter().fold(0_i32, |sum, (_, part)| sum.saturating_add(*part)).clamp(0, MOST);
+    let whole = parts.iter().fold(0_i32, |sum, (_, part)| sum.saturating_add(*part)).clamp(0, MAX_ACTIVATION);
     (whole, parts)
 }
 
-/// The number of the last `within` turns that referred to the item.
+/// Returns the number of the last `within` turns that referred to the item.
 fn referred(seen: &[Touch], within: u32) -> u32 {
     let turns = seen.iter().take(within as usize).filter(|touch| touch.refers()).count();
     u32::try_from(turns).unwrap_or(u32::MAX)
 }
 
-/// Whether the last two questions have other subjects than the question at which the item was last referred to or
-/// found.
-fn left_behind(item: &Item, ground: &DecisionContext<'_>) -> bool {
-    let (Some(Some(last)), Some(Some(before))) = (ground.clusters.first(), ground.clusters.get(1)) else {
+/// Returns whether the last two questions belong to other subjects than the question at which the item was last
+/// referred to or found.
+fn subject_changed(item: &Item, context: &DecisionContext<'_>) -> bool {
+    let (Some(Some(last)), Some(Some(before))) = (context.clusters.first(), context.clusters.get(1)) else {
         return false;
     };
     let touched = item.seen.iter().position(|touch| touch.refers() || touch.found);
-    let of = touched.filter(|ago| *ago > 1).and_then(|ago| ground.clusters.get(ago).copied().flatten());
-    ground.spec.clusters && of.is_some_and(|of| of != *last && of != *before)
+    let touched_subject = touched.filter(|ago| *ago > 1).and_then(|ago| context.clusters.get(ago).copied().flatten());
+    context.spec.clusters
+        && touched_subject.is_some_and(|touched_subject| touched_subject != *last && touched_subject != *before)
 }
 
 /// Decides the changes of all items, in the order in which they are reported. An item gets at most one step, except
-/// that a suggestion may come with a renewal. Empty when the policy or the mode allows none.
+/// that a suggestion may accompany a renewal. Returns an empty list if the policy or the mode allows no leases.
 #[must_use]
-pub fn decide(items: &[Item], ground: &DecisionContext<'_>) -> Vec<Step> {
-    if !ground.spec.on || !ground.creates {
+pub fn decide(items: &[Item], context: &DecisionContext<'_>) -> Vec<Step> {
+    if !context.spec.on || !context.creates {
         return Vec::new();
     }
-    let mut work = DecisionState {
+    let mut state = DecisionState {
         items,
-        ground,
-        active: items.iter().map(|item| activation(&item.seen, ground.clusters, ground.spec).0).collect(),
+        context,
+        active: items.iter().map(|item| activation(&item.seen, context.clusters, context.spec).0).collect(),
         leased: items.iter().map(|item| matches!(item.held, ItemMarks::Leased { .. })).collect(),
         steps: Vec::new(),
     };
-    work.keep_or_end();
-    work.promote();
-    work.hook();
-    work.steps
+    state.renew_or_end();
+    state.promote();
+    state.include_once();
+    state.steps
 }
 
 struct DecisionState<'a> {
     items: &'a [Item],
-    ground: &'a DecisionContext<'a>,
+    context: &'a DecisionContext<'a>,
     active: Vec<i32>,
     /// Whether the program leases each item after the steps so far.
     leased: Vec<bool>,
@@ -207,16 +209,17 @@ impl DecisionState<'_> {
         self.steps.push(Step { item, to, why });
     }
 
-    /// Renews the program's leases that were referred to, and ends those whose subject was left.
-    fn keep_or_end(&mut self) {
+    /// Renews the program's leases on items that this turn referred to, and ends those whose subject is no longer
+    /// discussed.
+    fn renew_or_end(&mut self) {
         for (at, item) in self.items.iter().enumerate() {
             let ItemMarks::Leased { renewals } = item.held else { continue };
             if item.seen.first().is_some_and(|touch| touch.refers()) {
                 self.step(at, ItemChange::Renew, ChangeReason::Renewed(renewals + 1));
-                if renewals + 1 == self.ground.spec.suggest_after {
+                if renewals + 1 == self.context.spec.suggest_after {
                     self.step(at, ItemChange::Suggest, ChangeReason::Renewed(renewals + 1));
                 }
-            } else if left_behind(item, self.ground) {
+            } else if subject_changed(item, self.context) {
                 self.end(at, ChangeReason::MovedOn);
             }
         }
@@ -227,7 +230,7 @@ impl DecisionState<'_> {
         self.step(at, ItemChange::End, why);
     }
 
-    /// Items without a mark, by activation; the newest first among equals.
+    /// Returns the items without a mark, highest activation first; the newest first among equals.
     fn free(&self) -> Vec<usize> {
         let may = |at: &usize| {
             let item = &self.items[*at];
@@ -239,8 +242,9 @@ impl DecisionState<'_> {
         free
     }
 
+    /// Leases items that were referred to often enough, or whose activation is high enough, while there is room.
     fn promote(&mut self) {
-        let spec = self.ground.spec;
+        let spec = self.context.spec;
         for at in self.free() {
             let seen = &self.items[at].seen;
             let (turns, now) = (referred(seen, spec.within), seen.first().copied().unwrap_or_default());
@@ -258,46 +262,46 @@ impl DecisionState<'_> {
         }
     }
 
-    /// Whether a lease on this item fits. Leases with low activation end to make room, lowest first, and only if that
-    /// is enough.
+    /// Returns whether a lease on this item fits. Ends leases with low activation to make room, lowest first, but only
+    /// if that frees enough.
     fn make_room(&mut self, at: usize) -> bool {
         let mut idle: Vec<usize> = (0..self.items.len())
             .filter(|other| {
                 let old = matches!(self.items[*other].held, ItemMarks::Leased { .. });
                 let touched = self.items[*other].seen.first().is_some_and(|touch| touch.refers());
-                self.leased[*other] && old && !touched && self.active[*other] < self.ground.spec.demote.0
+                self.leased[*other] && old && !touched && self.active[*other] < self.context.spec.demote.0
             })
             .collect();
         idle.sort_by_key(|other| (self.active[*other], *other));
         let needed = self.items[at].tokens;
         let (mut tokens, mut count) = (self.tokens(), self.leased.iter().filter(|leased| **leased).count());
-        let most = self.ground.spec.leases as usize;
-        let mut going = 0;
-        while tokens.saturating_add(needed) > self.ground.cap || count + 1 > most {
-            let Some(other) = idle.get(going) else { return false };
+        let most = self.context.spec.leases as usize;
+        let mut ended = 0;
+        while tokens.saturating_add(needed) > self.context.cap || count + 1 > most {
+            let Some(other) = idle.get(ended) else { return false };
             tokens = tokens.saturating_sub(self.items[*other].tokens);
             count -= 1;
-            going += 1;
+            ended += 1;
         }
-        for other in idle.into_iter().take(going) {
+        for other in idle.into_iter().take(ended) {
             self.end(other, ChangeReason::OverCap(self.active[other]));
         }
         true
     }
 
-    /// Tokens of all leases.
+    /// Returns the tokens of all leases.
     fn tokens(&self) -> u32 {
         let own = self.items.iter().zip(&self.leased).filter(|(_, leased)| **leased);
-        own.fold(self.ground.taken, |sum, (item, _)| sum.saturating_add(item.tokens))
+        own.fold(self.context.taken, |sum, (item, _)| sum.saturating_add(item.tokens))
     }
 
-    /// Sends the items that this turn referred to with the next call, within their own cap and the cap of leases.
-    fn hook(&mut self) {
+    /// Includes the items that this turn referred to in the next call, within their own cap and the cap for leases.
+    fn include_once(&mut self) {
         let (mut tokens, mut count) = (self.tokens(), 0);
         for at in self.free() {
             let Some(touch) = self.items[at].seen.first().filter(|touch| touch.refers()) else { continue };
             let then = tokens.saturating_add(self.items[at].tokens);
-            if count < self.ground.spec.ephemeral && then <= self.ground.cap {
+            if count < self.context.spec.ephemeral && then <= self.context.cap {
                 (tokens, count) = (then, count + 1);
                 self.step(at, ItemChange::Ephemeral, ChangeReason::Named { user: touch.user });
             }

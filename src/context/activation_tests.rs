@@ -23,12 +23,12 @@ fn item(tokens: u32, held: ItemMarks, seen: &str) -> Item {
 
 const NONE: &[Option<ClusterId>] = &[];
 
-fn ground<'a>(spec: &'a Activation, clusters: &'a [Option<ClusterId>]) -> DecisionContext<'a> {
+fn context<'a>(spec: &'a Activation, clusters: &'a [Option<ClusterId>]) -> DecisionContext<'a> {
     DecisionContext { spec, creates: true, cap: 2_048, taken: 0, clusters }
 }
 
-fn told(items: &[Item], ground: &DecisionContext<'_>) -> Vec<(usize, ItemChange)> {
-    decide(items, ground).into_iter().map(|step| (step.item, step.to)).collect()
+fn changes(items: &[Item], context: &DecisionContext<'_>) -> Vec<(usize, ItemChange)> {
+    decide(items, context).into_iter().map(|step| (step.item, step.to)).collect()
 }
 
 fn active(seen: &str) -> i32 {
@@ -59,46 +59,46 @@ fn sent_and_found_items_are_not_promoted() {
 #[test]
 fn a_reference_is_kept_for_one_call_and_the_second_is_leased() {
     let spec = Activation::default();
-    let ground = ground(&spec, NONE);
-    assert_eq!(told(&[item(100, ItemMarks::Free, "m")], &ground), [(0, ItemChange::Ephemeral)]);
-    assert_eq!(told(&[item(100, ItemMarks::Free, "m . . . u")], &ground), [(0, ItemChange::Lease)]);
+    let context = context(&spec, NONE);
+    assert_eq!(changes(&[item(100, ItemMarks::Free, "m")], &context), [(0, ItemChange::Ephemeral)]);
+    assert_eq!(changes(&[item(100, ItemMarks::Free, "m . . . u")], &context), [(0, ItemChange::Lease)]);
     assert_eq!(
-        told(&[item(100, ItemMarks::Free, "m . . . . u")], &ground),
+        changes(&[item(100, ItemMarks::Free, "m . . . . u")], &context),
         [(0, ItemChange::Ephemeral)],
         "six turns apart"
     );
-    assert_eq!(told(&[item(100, ItemMarks::Free, ". u u")], &ground), [], "nobody spoke of it now");
-    assert_eq!(told(&[item(100, ItemMarks::Free, "pf")], &ground), []);
-    assert_eq!(told(&[item(100, ItemMarks::Free, "umpf")], &ground), [(0, ItemChange::Lease)], "by its activation");
+    assert_eq!(changes(&[item(100, ItemMarks::Free, ". u u")], &context), [], "nobody spoke of it now");
+    assert_eq!(changes(&[item(100, ItemMarks::Free, "pf")], &context), []);
+    assert_eq!(changes(&[item(100, ItemMarks::Free, "umpf")], &context), [(0, ItemChange::Lease)], "by its activation");
     let inside = Item { inside: true, ..item(100, ItemMarks::Free, "u u") };
-    assert_eq!(told(&[inside], &ground), [], "what the window holds needs no pin");
+    assert_eq!(changes(&[inside], &context), [], "what the window holds needs no pin");
 }
 
 #[test]
 fn leases_are_renewed_and_the_third_renewal_suggests() {
     let spec = Activation::default();
-    let ground = ground(&spec, NONE);
+    let context = context(&spec, NONE);
     let leased = |renewals, seen: &str| [item(100, ItemMarks::Leased { renewals }, seen)];
-    assert_eq!(told(&leased(0, "u"), &ground), [(0, ItemChange::Renew)]);
-    assert_eq!(told(&leased(0, "pf"), &ground), [], "being sent is no reference");
-    assert_eq!(told(&leased(2, "m"), &ground), [(0, ItemChange::Renew), (0, ItemChange::Suggest)]);
-    assert_eq!(told(&leased(3, "m"), &ground), [(0, ItemChange::Renew)], "it is suggested once");
+    assert_eq!(changes(&leased(0, "u"), &context), [(0, ItemChange::Renew)]);
+    assert_eq!(changes(&leased(0, "pf"), &context), [], "being sent is no reference");
+    assert_eq!(changes(&leased(2, "m"), &context), [(0, ItemChange::Renew), (0, ItemChange::Suggest)]);
+    assert_eq!(changes(&leased(3, "m"), &context), [(0, ItemChange::Renew)], "it is suggested once");
 }
 
 #[test]
 fn a_full_cap_ends_only_idle_leases() {
     let spec = Activation::default();
     let wants = item(1_000, ItemMarks::Free, "u u");
-    let held = |seen: &str| item(1_500, ItemMarks::Leased { renewals: 0 }, seen);
-    let idle = [held(". . . . . . . . . . . . ."), wants.clone()];
-    assert_eq!(told(&idle, &ground(&spec, NONE)), [(0, ItemChange::End), (1, ItemChange::Lease)]);
-    let busy = [held(". u"), wants.clone()];
-    assert_eq!(told(&busy, &ground(&spec, NONE)), [], "and for one call there is no room either");
+    let leased = |seen: &str| item(1_500, ItemMarks::Leased { renewals: 0 }, seen);
+    let idle = [leased(". . . . . . . . . . . . ."), wants.clone()];
+    assert_eq!(changes(&idle, &context(&spec, NONE)), [(0, ItemChange::End), (1, ItemChange::Lease)]);
+    let busy = [leased(". u"), wants.clone()];
+    assert_eq!(changes(&busy, &context(&spec, NONE)), [], "and for one call there is no room either");
     let few = Activation { leases: 1, ..spec };
-    let small = DecisionContext { cap: 9_000, ..ground(&few, NONE) };
-    assert_eq!(told(&busy, &small), [(1, ItemChange::Ephemeral)]);
-    let persons = DecisionContext { taken: 1_500, ..ground(&spec, NONE) };
-    assert_eq!(told(&[wants], &persons), [], "a person's leases count in the cap");
+    let small = DecisionContext { cap: 9_000, ..context(&few, NONE) };
+    assert_eq!(changes(&busy, &small), [(1, ItemChange::Ephemeral)]);
+    let persons = DecisionContext { taken: 1_500, ..context(&spec, NONE) };
+    assert_eq!(changes(&[wants], &persons), [], "a person's leases count in the cap");
 }
 
 #[test]
@@ -106,13 +106,13 @@ fn two_questions_of_another_subject_end_a_lease() {
     let spec = Activation::default();
     let subject = |ids: &[u32]| ids.iter().map(|id| Some(ClusterId(*id))).collect::<Vec<_>>();
     let items = [item(100, ItemMarks::Leased { renewals: 0 }, ". . u")];
-    let ends = |clusters: &[u32]| told(&items, &ground(&spec, &subject(clusters)));
+    let ends = |clusters: &[u32]| changes(&items, &context(&spec, &subject(clusters)));
     assert_eq!(ends(&[2, 2, 1]), [(0, ItemChange::End)]);
     assert_eq!(ends(&[3, 2, 1]), [(0, ItemChange::End)]);
     assert_eq!(ends(&[2, 1, 1]), [], "one is no change yet");
     assert_eq!(ends(&[1, 2, 1]), []);
     let without = Activation { clusters: false, ..spec };
-    assert_eq!(told(&items, &ground(&without, &subject(&[2, 2, 1]))), []);
+    assert_eq!(changes(&items, &context(&without, &subject(&[2, 2, 1]))), []);
     let found = item(1, ItemMarks::Free, ". f").seen;
     assert_eq!(activation(&found, &subject(&[1, 1]), &spec).0, 280);
     assert_eq!(activation(&found, &subject(&[2, 1]), &spec).0, 0, "found for another subject");
@@ -129,14 +129,14 @@ fn any_item() -> impl Strategy<Value = Item> {
         hop,
         against,
     });
-    let held = prop_oneof![
+    let marks = prop_oneof![
         3 => Just(ItemMarks::Free),
         2 => (0_u32..5).prop_map(|renewals| ItemMarks::Leased { renewals }),
         1 => Just(ItemMarks::Person),
     ];
     let flags = (any::<bool>(), any::<bool>());
-    (prop_oneof![1_u32..6, 1_u32..1_500], flags, held, proptest::collection::vec(touch, 0..20))
-        .prop_map(|(tokens, (inside, refused), held, seen)| Item { tokens, inside, held, refused, seen })
+    (prop_oneof![1_u32..6, 1_u32..1_500], flags, marks, proptest::collection::vec(touch, 0..20))
+        .prop_map(|(tokens, (inside, refused), marks, seen)| Item { tokens, inside, held: marks, refused, seen })
 }
 
 proptest! {
@@ -151,19 +151,19 @@ proptest! {
         ephemeral in 0_u32..4,
     ) {
         let spec = Activation { leases, ephemeral, ..Activation::default() };
-        let ground = DecisionContext { spec: &spec, creates: true, cap, taken, clusters: &clusters };
-        let steps = decide(&items, &ground);
-        prop_assert_eq!(&steps, &decide(&items, &ground), "the same every time");
+        let context = DecisionContext { spec: &spec, creates: true, cap, taken, clusters: &clusters };
+        let steps = decide(&items, &context);
+        prop_assert_eq!(&steps, &decide(&items, &context), "the same every time");
         let off = Activation { on: false, ..spec };
-        let silent = DecisionContext { spec: &off, ..ground };
+        let silent = DecisionContext { spec: &off, ..context };
         prop_assert_eq!(decide(&items, &silent), Vec::new());
-        let silent = DecisionContext { creates: false, ..ground };
+        let silent = DecisionContext { creates: false, ..context };
         prop_assert_eq!(decide(&items, &silent), Vec::new());
         let count = |to: ItemChange| steps.iter().filter(|step| step.to == to).count();
-        let held = items.iter().filter(|item| matches!(item.held, ItemMarks::Leased { .. })).count();
+        let leased_before = items.iter().filter(|item| matches!(item.held, ItemMarks::Leased { .. })).count();
         prop_assert!(count(ItemChange::Ephemeral) <= ephemeral as usize);
         if count(ItemChange::Lease) > 0 {
-            prop_assert!(held - count(ItemChange::End) + count(ItemChange::Lease) <= leases as usize);
+            prop_assert!(leased_before - count(ItemChange::End) + count(ItemChange::Lease) <= leases as usize);
         }
         let ended = |at: usize| steps.iter().any(|step| step.item == at && step.to == ItemChange::End);
         let old: u32 = (0..items.len())
@@ -185,7 +185,7 @@ proptest! {
             let value = activation(&item.seen, &clusters, &spec).0;
             let wanted = now.refers() && turns >= spec.turns as usize
                 || (now.refers() || now.found) && value >= spec.promote.0;
-            let full = held - count(ItemChange::End) + count(ItemChange::Lease) >= leases as usize;
+            let full = leased_before - count(ItemChange::End) + count(ItemChange::Lease) >= leases as usize;
             prop_assert!(!wanted || swapped || full || taken + old + made(ItemChange::Lease) + item.tokens > cap, "{at}");
             let rest = count(ItemChange::Ephemeral) == ephemeral as usize || taken + old + fresh + item.tokens > cap;
             prop_assert!(!now.refers() || got(ItemChange::Ephemeral) || rest, "{at}");

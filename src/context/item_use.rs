@@ -12,7 +12,7 @@
 //! * **edited**, **expanded**: from the tool calls, by path and lines.
 
 use super::references;
-use super::summary::text::carries;
+use super::summary::text::has_content;
 use crate::domain::call::item_use::UseKind;
 use crate::domain::code::symbols::{CodeRef, Kind};
 use serde_json::Value;
@@ -20,11 +20,11 @@ use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Consecutive content words that make a quotation.
-const RUN: usize = 4;
+const QUOTE_WORDS: usize = 4;
 /// Content words that make a quotation even if many items contain them.
-const LONG: usize = 8;
+const LONG_QUOTE_WORDS: usize = 8;
 /// Minimum digits of a number without a unit.
-const DIGITS: usize = 3;
+const MIN_DIGITS: usize = 3;
 /// Units after a number, in lower case and sorted.
 const UNITS: &[&str] = &[
     "%", "b", "days", "files", "gb", "ghz", "gib", "h", "hours", "hz", "k", "kb", "khz", "kib", "lines", "m", "mb",
@@ -61,8 +61,8 @@ pub struct ChangedFile {
 }
 
 impl ChangedFile {
-    /// The lines of `before`, from 1, that differ from `after`, without the common beginning and end. For a pure
-    /// insertion, the two lines around it; `None` if the texts are equal.
+    /// Returns the lines of `before`, from 1, that differ from `after`, without the common beginning and end. For a
+    /// pure insertion, the two lines around it; `None` if the texts are equal.
     #[must_use]
     pub fn lines(before: &str, after: &str) -> Option<(u32, u32)> {
         let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
@@ -89,20 +89,20 @@ pub struct ToolUse {
     pub changed: Vec<ChangedFile>,
 }
 
-/// For each item, the kinds of evidence that the answer used it. `known` is what the model had without the items
-/// (question, tool results, instructions); `said` is the text of the answer.
+/// Returns for each item the kinds of evidence that the answer used it. `known` is what the model had without the items
+/// (question, tool results, instructions); `answer` is the text of the answer.
 #[must_use]
-pub fn find_uses(items: &[SentItem<'_>], known: &str, said: &str, calls: &[ToolUse]) -> Vec<Vec<UseKind>> {
+pub fn find_uses(items: &[SentItem<'_>], known: &str, answer: &str, calls: &[ToolUse]) -> Vec<Vec<UseKind>> {
     let args: Vec<Value> = calls.iter().map(|call| serde_json::from_str(&call.args).unwrap_or_default()).collect();
-    let mut spoken = said.to_owned();
+    let mut answer_and_args = answer.to_owned();
     for (call, args) in calls.iter().zip(&args) {
-        strings(args, &mut spoken);
+        append_strings(args, &mut answer_and_args);
         if args.is_null() {
-            spoken.push('\n');
-            spoken.push_str(&call.args);
+            answer_and_args.push('\n');
+            answer_and_args.push_str(&call.args);
         }
     }
-    let (quoted, named) = (quoted(items, known, &spoken), named(items, known, &spoken));
+    let (quoted, named) = (quoted(items, known, &answer_and_args), named(items, known, &answer_and_args));
     let of = |(at, item): (usize, &SentItem<'_>)| {
         let shown = calls.iter().zip(&args).any(|(call, args)| expanded(item, call, args));
         let changed = calls.iter().filter(|call| call.done).flat_map(|call| &call.changed);
@@ -112,25 +112,25 @@ pub fn find_uses(items: &[SentItem<'_>], known: &str, said: &str, calls: &[ToolU
             (UseKind::Quoted, quoted.contains(&at)),
             (UseKind::Named, named.contains(&at)),
             (UseKind::Edited, edited),
-            (UseKind::Symbol, item.code.is_some_and(|code| mentioned(&spoken, code))),
+            (UseKind::Symbol, item.code.is_some_and(|code| mentioned(&answer_and_args, code))),
             (UseKind::Expanded, shown),
         ]
         .into_iter()
-        .filter_map(|(kind, holds)| holds.then_some(kind))
+        .filter_map(|(kind, applies)| applies.then_some(kind))
         .collect()
     };
     items.iter().enumerate().map(of).collect()
 }
 
 /// Appends every string of a JSON value, one per line.
-fn strings(value: &Value, out: &mut String) {
+fn append_strings(value: &Value, out: &mut String) {
     match value {
         Value::String(text) => {
             out.push('\n');
             out.push_str(text);
         }
-        Value::Array(all) => all.iter().for_each(|value| strings(value, out)),
-        Value::Object(all) => all.values().for_each(|value| strings(value, out)),
+        Value::Array(all) => all.iter().for_each(|value| append_strings(value, out)),
+        Value::Object(all) => all.values().for_each(|value| append_strings(value, out)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -141,16 +141,17 @@ fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     hasher.finish()
 }
 
-/// Hashes of all runs of [`RUN`] content words. A path or a qualified name is one word.
+/// Returns the hashes of all runs of [`QUOTE_WORDS`] content words. A path or a qualified name is one word.
 fn runs(text: &str) -> Vec<u64> {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '/' | '\\' | '.' | ':' | '-');
     let words = text.split(|c: char| !inside(c)).map(|word| word.trim_matches(['\'', '.', ':', '-', '/', '\\']));
-    let words: Vec<u64> = words.map(str::to_lowercase).filter(|word| carries(word)).map(|word| hash(&word)).collect();
-    words.windows(RUN).map(hash).collect()
+    let words: Vec<u64> =
+        words.map(str::to_lowercase).filter(|word| has_content(word)).map(|word| hash(&word)).collect();
+    words.windows(QUOTE_WORDS).map(hash).collect()
 }
 
-fn quoted(items: &[SentItem<'_>], known: &str, spoken: &str) -> BTreeSet<usize> {
-    let mut wanted: HashSet<u64> = runs(spoken).into_iter().collect();
+fn quoted(items: &[SentItem<'_>], known: &str, answer_and_args: &str) -> BTreeSet<usize> {
+    let mut wanted: HashSet<u64> = runs(answer_and_args).into_iter().collect();
     if wanted.is_empty() {
         return BTreeSet::new();
     }
@@ -161,7 +162,7 @@ fn quoted(items: &[SentItem<'_>], known: &str, spoken: &str) -> BTreeSet<usize> 
     let mut short: Vec<(usize, BTreeSet<u64>)> = Vec::new();
     for (at, item) in items.iter().enumerate() {
         let own = runs(item.text);
-        let long = own.split(|run| !wanted.contains(run)).any(|part| part.len() > LONG - RUN);
+        let long = own.split(|run| !wanted.contains(run)).any(|part| part.len() > LONG_QUOTE_WORDS - QUOTE_WORDS);
         if long {
             found.insert(at);
         }
@@ -173,57 +174,58 @@ fn quoted(items: &[SentItem<'_>], known: &str, spoken: &str) -> BTreeSet<usize> 
     found
 }
 
-/// A path without a trailing line number.
-fn bare(name: &str) -> &str {
+/// Returns a path without a trailing line number.
+fn without_line(name: &str) -> &str {
     let line = name.find(':').filter(|at| name[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
     line.map_or(name, |at| &name[..at])
 }
 
-/// A name, and for a path also its file name.
+/// Returns a name, and for a path also its file name.
 fn forms(name: &str) -> impl Iterator<Item = &str> {
-    let name = bare(name);
+    let name = without_line(name);
     let file = name.rsplit_once('/').map(|(_, file)| file).filter(|file| file.contains('.'));
     [Some(name), file].into_iter().flatten()
 }
 
-fn named(items: &[SentItem<'_>], known: &str, spoken: &str) -> BTreeSet<usize> {
-    let mut wanted: BTreeSet<String> = references::every_symbol(spoken).map(|name| bare(name).to_owned()).collect();
-    wanted.extend(numbers(spoken));
-    for name in references::every_symbol(known).flat_map(forms) {
+fn named(items: &[SentItem<'_>], known: &str, answer_and_args: &str) -> BTreeSet<usize> {
+    let mut wanted: BTreeSet<String> =
+        references::all_symbols(answer_and_args).map(|name| without_line(name).to_owned()).collect();
+    wanted.extend(numbers(answer_and_args));
+    for name in references::all_symbols(known).flat_map(forms) {
         wanted.remove(name);
     }
     for number in numbers(known) {
         wanted.remove(&number);
     }
     let before: HashSet<String> = references::find_references(known).into_iter().collect();
-    let referred: Vec<String> = references::find_references(spoken)
+    let referred: Vec<String> = references::find_references(answer_and_args)
         .into_iter()
         .filter(|name| !before.contains(name) && !name.contains(' '))
         .collect();
-    let turns: Vec<String> = references::find_references(spoken)
+    let turns: Vec<String> = references::find_references(answer_and_args)
         .into_iter()
         .filter(|name| !before.contains(name) && name.starts_with("turn "))
         .collect();
     let mut found = BTreeSet::new();
-    let mut held: Vec<(usize, BTreeSet<String>)> = Vec::new();
+    let mut names_by_item: Vec<(usize, BTreeSet<String>)> = Vec::new();
     for (at, item) in items.iter().enumerate() {
         let turn = item.turn.is_some_and(|turn| turns.iter().any(|name| *name == format!("turn {turn}")));
         if turn || referred.iter().any(|id| item.text.contains(id)) {
             found.insert(at);
         }
         if !wanted.is_empty() {
-            let names = references::every_symbol(item.text).flat_map(forms).filter(|name| wanted.contains(*name));
+            let names = references::all_symbols(item.text).flat_map(forms).filter(|name| wanted.contains(*name));
             let mut names: BTreeSet<String> = names.map(str::to_owned).collect();
             names.extend(numbers(item.text).filter(|number| wanted.contains(number)));
-            held.push((at, names));
+            names_by_item.push((at, names));
         }
     }
-    found.extend(references::holders(&held, &wanted));
+    found.extend(references::holders(&names_by_item, &wanted));
     found
 }
 
-/// Distinctive numbers in a text: three digits or more and not round, or with a unit (`37%`, `1500ms`). Thousands
-/// separators are removed; digits inside a word do not count.
+/// Returns the distinctive numbers in a text: three digits or more and not round, or with a unit (`37%`, `1500ms`).
+/// Thousands separators are removed; digits inside a word do not count.
 fn numbers(text: &str) -> impl Iterator<Item = String> + '_ {
     let bytes = text.as_bytes();
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -256,20 +258,20 @@ fn number(value: &str, behind: &str) -> Option<String> {
     if let Some(unit) = unit {
         return Some(value + &unit);
     }
-    let joined = behind.starts_with(letter);
+    let in_word = behind.starts_with(letter);
     let digits = value.chars().filter(char::is_ascii_digit).count();
     let round = value.trim_end_matches('0').len() <= 1;
-    (!joined && digits >= DIGITS && !round).then_some(value)
+    (!in_word && digits >= MIN_DIGITS && !round).then_some(value)
 }
 
-/// Whether a text names a symbol in a form that is not an everyday word.
+/// Returns whether a text names a symbol in a form that is not an everyday word.
 fn mentioned(text: &str, code: &CodeRef) -> bool {
     if code.kind == Kind::File {
         return false;
     }
     let whole = code.qualified.as_str();
     let name = whole.rsplit([':', '.']).next().unwrap_or(whole);
-    let shape = references::every_symbol(name).next().is_some();
+    let shape = references::all_symbols(name).next().is_some();
     let common = name.len() < 4 || COMMON.binary_search(&name).is_ok();
     let parent = whole[..whole.len() - name.len()].trim_end_matches([':', '.']).rsplit([':', '.']).next();
     let letter = |c: char| c.is_alphanumeric() || c == '_';
@@ -290,7 +292,7 @@ fn path<'a>(item: &SentItem<'a>) -> Option<&'a str> {
     item.code.map(|code| code.path.as_str()).or(item.path)
 }
 
-/// Whether changed lines overlap the lines of an item.
+/// Returns whether changed lines overlap the lines of an item.
 fn touches(item: &SentItem<'_>, lines: Option<(u32, u32)>) -> bool {
     match (item.code, lines) {
         (Some(code), Some((first, last))) => first <= code.lines.1 && code.lines.0 <= last,
@@ -298,7 +300,7 @@ fn touches(item: &SentItem<'_>, lines: Option<(u32, u32)>) -> bool {
     }
 }
 
-/// Whether a tool call that changed nothing asked for an item's symbol, file or lines.
+/// Returns whether a tool call that changed nothing asked for an item's symbol, file or lines.
 fn expanded(item: &SentItem<'_>, call: &ToolUse, args: &Value) -> bool {
     if !call.done || !call.changed.is_empty() {
         return false;

@@ -14,8 +14,8 @@ fn symbol(qualified: &str, path: &str, lines: (u32, u32)) -> CodeRef {
     CodeRef { path, qualified, kind: Kind::Function, lines, nth: 0, file: Key::of(b"file") }
 }
 
-fn of(item: SentItem<'_>, known: &str, said: &str) -> Vec<UseKind> {
-    find_uses(&[item], known, said, &[]).remove(0)
+fn of(item: SentItem<'_>, known: &str, answer: &str) -> Vec<UseKind> {
+    find_uses(&[item], known, answer, &[]).remove(0)
 }
 
 fn call(args: &str, changed: &[(&str, Option<(u32, u32)>)]) -> ToolUse {
@@ -35,8 +35,8 @@ fn consecutive_words_are_a_quotation() {
         ("the lease of the lock lasts: agreed lease lock lasts", "We agreed the lease of the lock lasts?", vec![]),
         ("", "", vec![]),
     ];
-    for (said, known, wanted) in cases {
-        assert_eq!(of(note(LEASE), known, said), wanted, "{said}");
+    for (answer, known, wanted) in cases {
+        assert_eq!(of(note(LEASE), known, answer), wanted, "{answer}");
     }
     let chat = "Let me know if you have any other questions about it.";
     assert_eq!(of(note(chat), "", chat), [], "stop words count for nothing");
@@ -44,9 +44,9 @@ fn consecutive_words_are_a_quotation() {
 
 #[test]
 fn rare_names_not_in_the_question_count() {
-    for said in ["Look at renew_lease.", "It is 1500 ms.", "Open lease.rs:12.", "In `src/lock/lease.rs`, line 3."] {
-        assert_eq!(of(note(LEASE), "", said), [UseKind::Named], "{said}");
-        assert_eq!(of(note(LEASE), said, said), [], "{said}");
+    for answer in ["Look at renew_lease.", "It is 1500 ms.", "Open lease.rs:12.", "In `src/lock/lease.rs`, line 3."] {
+        assert_eq!(of(note(LEASE), "", answer), [UseKind::Named], "{answer}");
+        assert_eq!(of(note(LEASE), answer, answer), [], "{answer}");
     }
     assert_eq!(of(note(LEASE), "What of src/lock/lease.rs?", "Open lease.rs."), [], "the question has its path");
     let items = [note("retry_at is 5"), note("retry_at was 4"), note("retry_at, MAX_WAIT")];
@@ -70,11 +70,11 @@ fn numbers_need_digits_or_a_unit() {
 fn a_symbol_is_distinguished_from_a_word() {
     let rotate = symbol("auth::Session::rotate", "src/auth.rs", (10, 20));
     let item = SentItem { code: Some(&rotate), ..note("pub fn rotate(&self) {}") };
-    for said in ["Call `rotate` first.", "Then rotate(pool) runs.", "Session::rotate is slow.", "a Session.rotate"] {
-        assert_eq!(of(item, "", said), [UseKind::Symbol], "{said}");
+    for answer in ["Call `rotate` first.", "Then rotate(pool) runs.", "Session::rotate is slow.", "a Session.rotate"] {
+        assert_eq!(of(item, "", answer), [UseKind::Symbol], "{answer}");
     }
-    for said in ["Please rotate it.", "rotated(x)", "`rotates`", "rotate, then stop"] {
-        assert_eq!(of(item, "", said), [], "{said}");
+    for answer in ["Please rotate it.", "rotated(x)", "`rotates`", "rotate, then stop"] {
+        assert_eq!(of(item, "", answer), [], "{answer}");
     }
     let new = symbol("Session::new", "src/auth.rs", (1, 4));
     let item = SentItem { code: Some(&new), ..note("pub fn new() -> Self {}") };
@@ -126,7 +126,7 @@ fn changed_lines_lie_between_what_both_texts_share() {
 
 const STOPS: &[&str] = &["the", "of", "and", "is", "it", "that", "to", "in", "we", "this", "have", "with"];
 
-/// The digits of a number as choices. Words made from one number are much cheaper to generate than from a strategy for each
+/// Makes choices from the digits of one number. Generating words this way is much cheaper than a strategy for each
 /// letter.
 struct Choices(u64);
 
@@ -142,7 +142,7 @@ impl Choices {
         (0..count).map(|_| char::from(of[self.below(of.len())])).collect()
     }
 
-    /// A pronounceable word, an identifier, a path, a number, or a stop word.
+    /// Returns a pronounceable word, an identifier, a path, a number, or a stop word.
     fn word(&mut self) -> String {
         const ALL: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
         const CONSONANTS: &[u8] = b"bcdfghjklmnpqrstvwxyz";
@@ -181,15 +181,15 @@ fn has_content(word: &str) -> bool {
 proptest! {
     #[test]
     fn without_a_common_word_nothing_is_used(
-        items in proptest::collection::vec(texts(40), 1..6), known in texts(20), said in texts(60)
+        items in proptest::collection::vec(texts(40), 1..6), known in texts(20), answer in texts(60)
     ) {
-        let said: Vec<String> = said.into_iter()
+        let answer: Vec<String> = answer.into_iter()
             .filter(|word| !has_content(word) || !items.iter().flatten().any(|own| own.contains(word) || word.contains(own)))
             .collect();
         let texts: Vec<String> = items.iter().map(|words| words.join(" ")).collect();
         let items: Vec<SentItem<'_>> = texts.iter().map(|text| note(text)).collect();
-        let used = find_uses(&items, &known.join(" "), &said.join(" "), &[]);
-        prop_assert!(used.iter().all(Vec::is_empty), "{:?} by {:?}", texts, said);
+        let used = find_uses(&items, &known.join(" "), &answer.join(" "), &[]);
+        prop_assert!(used.iter().all(Vec::is_empty), "{:?} by {:?}", texts, answer);
     }
 
     #[test]
@@ -200,44 +200,44 @@ proptest! {
         let from = from.index(own.len() - 7);
         let quote = &own[from..from + 8];
         let content = quote.iter().filter(|word| has_content(word)).count();
-        let said = [around.0.join(" "), quote.join(" "), around.1.join(" ")].join(". ");
+        let answer = [around.0.join(" "), quote.join(" "), around.1.join(" ")].join(". ");
         let mut texts = vec![own.join(" "); copies];
         texts.extend(others.iter().map(|words| words.join(" ")));
         let items: Vec<SentItem<'_>> = texts.iter().map(|text| note(text)).collect();
-        let used = find_uses(&items, "", &said, &[]);
+        let used = find_uses(&items, "", &answer, &[]);
         if content == 8 {
-            prop_assert!(used[..copies].iter().all(|by| by.contains(&UseKind::Quoted)), "{said}");
+            prop_assert!(used[..copies].iter().all(|by| by.contains(&UseKind::Quoted)), "{answer}");
         }
-        let alone = find_uses(&items[..1], "", &said, &[]);
-        prop_assert!(content < RUN || alone[0].contains(&UseKind::Quoted), "{said}");
+        let alone = find_uses(&items[..1], "", &answer, &[]);
+        prop_assert!(content < QUOTE_WORDS || alone[0].contains(&UseKind::Quoted), "{answer}");
     }
 
     #[test]
-    fn names_in_the_question_do_not_count(own in texts(40), known in texts(10), said in texts(60)) {
-        let (text, said) = (own.join(" "), said.join(" "));
-        let before = of(note(&text), &known.join(" "), &said);
+    fn names_in_the_question_do_not_count(own in texts(40), known in texts(10), answer in texts(60)) {
+        let (text, answer) = (own.join(" "), answer.join(" "));
+        let before = of(note(&text), &known.join(" "), &answer);
         let asked = format!("{} {text}", known.join(" "));
-        let after = of(note(&text), &asked, &said);
+        let after = of(note(&text), &asked, &answer);
         prop_assert!(!after.contains(&UseKind::Named) && !after.contains(&UseKind::Quoted), "{after:?} {before:?}");
-        let less = of(note(&text), "", &said);
+        let less = of(note(&text), "", &answer);
         prop_assert!(before.iter().all(|kind| less.contains(kind)), "more that is known never brings evidence");
     }
 
     #[test]
     fn stop_words_never_count(
         own in proptest::collection::vec(proptest::sample::select(STOPS), 0..60),
-        said in proptest::collection::vec(proptest::sample::select(STOPS), 0..60)
+        answer in proptest::collection::vec(proptest::sample::select(STOPS), 0..60)
     ) {
-        prop_assert_eq!(of(note(&own.join(" ")), "", &said.join(" ")), []);
+        prop_assert_eq!(of(note(&own.join(" ")), "", &answer.join(" ")), []);
         let both = own.join(" ");
         prop_assert_eq!(of(note(&both), "", &both), []);
     }
 
     #[test]
-    fn any_texts_are_read(item in "\\PC{0,200}", known in "\\PC{0,80}", said in "\\PC{0,200}", args in "\\PC{0,40}") {
+    fn any_texts_are_read(item in "\\PC{0,200}", known in "\\PC{0,80}", answer in "\\PC{0,200}", args in "\\PC{0,40}") {
         let code = symbol(&item, &known, (1, 2));
-        let items = [note(&item), SentItem { code: Some(&code), path: Some(&known), ..note(&said) }];
-        let used = find_uses(&items, &known, &said, &[call(&args, &[(&known, None)])]);
+        let items = [note(&item), SentItem { code: Some(&code), path: Some(&known), ..note(&answer) }];
+        let used = find_uses(&items, &known, &answer, &[call(&args, &[(&known, None)])]);
         prop_assert_eq!(used.len(), 2);
         prop_assert!(used.iter().all(|by| by.is_sorted()));
     }

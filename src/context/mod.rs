@@ -1,8 +1,9 @@
-//! The planner: a frozen input in, a plan with reasons out, and the plan as bytes. Pure: no clock, no files, no store, no
-//! tokenizer, no randomness.
+//! The planner: a frozen input in, a plan with reasons out, and the plan as bytes. Pure: no clock, no files, no store,
+//! no tokenizer, no randomness.
 //!
-//! * [`plan`] solves: `policy` scores, `admission` admits, [`explain`] makes the rows. [`render`] makes the bytes, once.
-//! * [`already_in`] says which turns are sent whatever is found, so that no source repeats them.
+//! * [`plan`] solves: `policy` scores, `admission` admits, [`explain`] makes the rows. [`render`] makes the bytes,
+//!   once.
+//! * [`already_in`] returns the turns that are sent regardless of what is found, so that no source repeats them.
 //! * [`summary`] makes summaries of older turns and checks which facts they dropped.
 //! * After the answer: [`references`] finds what a text refers to, [`activation`] decides what the program leases, and
 //!   [`item_use`] determines which items the answer used.
@@ -35,7 +36,7 @@ pub fn plan(input: &PlanInput) -> Result<ContextPlan, Box<Blocked>> {
     Ok(explain::explain(&input, &admitted))
 }
 
-/// What is sent whatever is retrieved.
+/// The parts of a request that do not depend on what is retrieved.
 #[derive(Clone, Debug, Default)]
 pub struct AlreadyIn {
     /// The rows that are sent.
@@ -44,25 +45,25 @@ pub struct AlreadyIn {
     pub closed: HashSet<Atom>,
 }
 
-/// What is sent while `kept` tokens stay free for retrieval; `None` if the call is blocked. Retrieved candidates are
-/// ignored: sources call this to learn what they must not repeat.
+/// Returns what is sent while `kept` tokens stay free for retrieved candidates, or `None` if the call is blocked.
+/// Ignores the retrieved candidates themselves: sources call this to learn what they must not repeat.
 #[must_use]
 pub fn already_in(input: &PlanInput, kept: u32) -> Option<AlreadyIn> {
     let input = &*state_request::with_state_request(input).ok()?;
     // Ignores summaries, so that a newly accepted one does not make its turns searchable.
-    let bare = SummaryCoverage::new(input, Vec::new());
-    let admitted = admit::admit_with(input, bare, admit::AllowanceUse::KeptFree(kept), None).ok()?;
+    let no_summaries = SummaryCoverage::new(input, Vec::new());
+    let admitted = admit::admit_with(input, no_summaries, admit::AllowanceUse::KeptFree(kept), None).ok()?;
     let used = || admit::admit_using(input, admit::AllowanceUse::KeptFree(kept)).map(|plan| plan.summed.used);
     let used = if input.summaries.iter().any(|one| one.lacks) { used().ok()? } else { Vec::new() };
     let lacking = input.summaries.iter().filter(|one| one.lacks && used.contains(&one.by));
     let lacking = lacking.map(|one| one.by).collect();
-    let (lacking, went_on) = (
+    let (lacking, retained) = (
         SummaryCoverage::new(input, lacking),
         SummaryCoverage::new(input, window::retained_summaries(input).collect()),
     );
     let closed = input.turns.iter().enumerate().filter(|(at, _)| {
-        let goes = admitted.places[*at].is_sent() || went_on.by[*at].is_some();
-        admitted.places[*at].is_excluded() || (goes && lacking.by[*at].is_none())
+        let is_sent = admitted.places[*at].is_sent() || retained.by[*at].is_some();
+        admitted.places[*at].is_excluded() || (is_sent && lacking.by[*at].is_none())
     });
     let closed = closed.map(|(_, turn)| turn.atom).collect();
     Some(AlreadyIn { rows: explain::included(&admitted), closed })

@@ -1,23 +1,23 @@
-//! References in a text to the conversation: turns by number, messages by id, quoted words, and the paths and symbols
-//! it names.
-//! Not for: resolving them (`engine`) or their effect (`activation`).
+//! Finds what a text refers to: turns by number, messages by id, quoted words, and the paths and symbols it names.
+//! Not for: resolving references (`engine`) or deciding their effect (`activation`).
 
 use std::collections::BTreeSet;
 
 /// Maximum names read from one text.
-const MOST: usize = 8;
+const MAX_NAMES: usize = 8;
 /// Maximum symbols read from one text.
-const SYMBOLS: usize = 400;
+const MAX_SYMBOLS: usize = 400;
 /// Minimum and maximum characters of a quotation; shorter ones would match everywhere.
-const QUOTED: (usize, usize) = (20, 300);
+const QUOTATION_CHARS: (usize, usize) = (20, 300);
 /// Minimum words of a quotation.
-const WORDS: usize = 4;
+const MIN_QUOTATION_WORDS: usize = 4;
 /// Minimum characters of a symbol.
-const SHORTEST: usize = 4;
+const MIN_SYMBOL_CHARS: usize = 4;
 /// A name that this many items of a call contain identifies none of them.
 pub const SHARED: usize = 3;
 
-/// The references of a text in its order: `turn 7`, ids as `#1a2b3c4d`, and quoted words. Code blocks are ignored.
+/// Returns the references in a text, in order and without repetitions: `turn 7`, ids such as `#1a2b3c4d` (without the
+/// `#`), and quoted words. Ignores code blocks. At most eight references are returned.
 #[must_use]
 pub fn find_references(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
@@ -33,7 +33,7 @@ pub fn find_references(text: &str) -> Vec<String> {
     }
     let mut seen = BTreeSet::new();
     found.retain(|name| seen.insert(name.clone()));
-    found.truncate(MOST);
+    found.truncate(MAX_NAMES);
     found
 }
 
@@ -60,41 +60,41 @@ fn ids(line: &str, found: &mut Vec<String>) {
 }
 
 fn quotations(line: &str, found: &mut Vec<String>) {
-    let mut put = |text: &str| {
+    let mut add = |text: &str| {
         let text = text.trim();
-        let long = (QUOTED.0..=QUOTED.1).contains(&text.chars().count());
-        if long && text.split_whitespace().count() >= WORDS {
+        let has_length = (QUOTATION_CHARS.0..=QUOTATION_CHARS.1).contains(&text.chars().count());
+        if has_length && text.split_whitespace().count() >= MIN_QUOTATION_WORDS {
             found.push(text.to_owned());
         }
     };
     if let Some(quoted) = line.trim_start().strip_prefix('>') {
-        put(quoted);
+        add(quoted);
         return;
     }
     let pieces: Vec<&str> = line.split(['"', '“', '”']).collect();
-    pieces.iter().enumerate().filter(|(at, _)| at % 2 == 1 && at + 1 < pieces.len()).for_each(|(_, piece)| put(piece));
+    pieces.iter().enumerate().filter(|(at, _)| at % 2 == 1 && at + 1 < pieces.len()).for_each(|(_, piece)| add(piece));
 }
 
-/// Paths and symbols in a text: whole tokens of four characters or more that contain `_`, `/`, `::`, a dot or an inner
-/// capital letter, or mix letters and digits.
+/// Returns the paths and symbols in a text: whole tokens of four characters or more that contain `_`, `/`, `::`, a dot
+/// or an inner capital letter, or mix letters and digits.
 #[must_use]
 pub fn symbols(text: &str) -> BTreeSet<String> {
-    every_symbol(text).take(SYMBOLS).map(str::to_owned).collect()
+    all_symbols(text).take(MAX_SYMBOLS).map(str::to_owned).collect()
 }
 
-/// All paths and symbols in the order of the text, with repetitions.
-pub fn every_symbol(text: &str) -> impl Iterator<Item = &str> {
+/// Returns all paths and symbols in the order of the text, with repetitions.
+pub fn all_symbols(text: &str) -> impl Iterator<Item = &str> {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '\\' | '.' | ':' | '-');
     let tokens = text.split(move |c: char| !inside(c)).map(|token| token.trim_matches(['.', ':', '-', '/']));
-    tokens.filter(|token| token.chars().count() >= SHORTEST && is_symbol(token))
+    tokens.filter(|token| token.chars().count() >= MIN_SYMBOL_CHARS && is_symbol(token))
 }
 
-/// The items whose texts contain one of these names, ignoring names that too many items contain.
+/// Returns the items whose texts contain one of these names, ignoring names that [`SHARED`] or more items contain.
 #[must_use]
 pub fn holders<T: Ord>(texts: &[(usize, BTreeSet<T>)], names: &BTreeSet<T>) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     for name in names {
-        let of: BTreeSet<usize> = texts.iter().filter(|(_, held)| held.contains(name)).map(|(item, _)| *item).collect();
+        let of: BTreeSet<usize> = texts.iter().filter(|(_, own)| own.contains(name)).map(|(item, _)| *item).collect();
         if of.len() < SHARED {
             found.extend(of);
         }
@@ -148,7 +148,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read(text in "\\PC{0,200}") {
-            prop_assert!(find_references(&text).len() <= MOST);
+            prop_assert!(find_references(&text).len() <= MAX_NAMES);
             prop_assert!(symbols(&text).iter().all(|symbol| text.contains(symbol.as_str())));
         }
     }

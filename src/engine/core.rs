@@ -1,9 +1,9 @@
-//! The engine's own thread: handles requests and reports of other threads, one after the other.
-//! Not for: the work itself; each family of requests has its file.
+//! The engine's own thread: handles requests and the reports of other threads, one at a time.
+//! Not for: the work itself; each family of requests has its own file.
 //!
-//! Each part of its state has its own type in a file that does not depend on this one (`sessions::state`,
-//! `turns::state`, `plans::state`, `summaries::state`, `tools::state`, `workers`); methods of [`Core`] are in the file
-//! of their subject.
+//! Each part of the state is a type in a file that does not import this one (`sessions::state`, `turns::state`,
+//! `plans::state`, `summaries::state`, `tools::state`, `workers`). The methods of [`Core`] are in the files of the work
+//! that they do.
 
 use super::api::{Answer, Event, SessionEvent, Settings, Ticket};
 use super::calls::diff_worker::DiffWorker;
@@ -35,13 +35,13 @@ use crate::store::Store;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
-/// The engine's thread.
+/// The engine's state and the handles of its threads.
 pub(super) struct Core {
     pub(super) setup: Setup,
-    /// Facts learned about servers, models, and code.
+    /// What the program learned about servers, models and code.
     pub(super) learned: LearnedSettings,
     pub(super) store: Store,
-    /// For threads that report to this one.
+    /// A sender for threads that report to this one.
     pub(super) inbox: Sender<Inbox>,
     pub(super) events: Sender<Event>,
     pub(super) jobs: Jobs<Inbox>,
@@ -88,7 +88,8 @@ impl Core {
         })
     }
 
-    /// Works until the API is closed; then saves running work.
+    /// Handles messages until [`Inbox::Stop`] arrives or all senders are gone; then saves the turns under way, backs up
+    /// the store, and closes it.
     pub(super) fn run(mut self, inbox: &Receiver<Inbox>) {
         let tell = self.inbox.clone();
         self.setup.foreign.tell(Box::new(move || drop(tell.send(Inbox::Changed(OutsideChange::Servers)))));
@@ -126,14 +127,14 @@ impl Core {
         }
     }
 
-    /// Reports the answer to a request.
+    /// Sends the answer to a request.
     pub(super) fn answer(&self, ticket: Ticket, result: Result<Answer, Failure>) {
-        self.say(Event::Answer { ticket, result });
+        self.emit(Event::Answer { ticket, result });
     }
 
-    /// Sends an event. It is not a failure if there is no receiver: the screen may have closed while an answer is still
-    /// being saved.
-    pub(super) fn say(&self, event: Event) {
+    /// Sends an event. A missing receiver is not an error: the screen may have closed while an answer is still being
+    /// saved.
+    pub(super) fn emit(&self, event: Event) {
         let _ = self.events.send(event);
     }
 
@@ -141,21 +142,21 @@ impl Core {
         (self.setup.now)()
     }
 
-    /// The rules of a branch.
+    /// Returns the rules of a branch: its profile, model, policy, tools and settings.
     pub(super) fn rules(&self, branch: &Branch) -> Result<Rules, Failure> {
-        self.deny_files(Some(branch.id));
+        self.apply_denials(Some(branch.id));
         let mut rules = rules(&self.setup, &self.learned, branch, self.tools.trusted)?;
         let listed = skills::atom();
         if branch.marks.iter().any(|mark| mark.target == listed && mark.kind.excludes()) {
             rules.tools.retain(|tool| tool.name != skills::TOOL);
         }
         if let Some(code) = &mut rules.code {
-            code.sight = self.sight(branch.id);
+            code.sight = self.file_visibility(branch.id);
         }
         Ok(rules)
     }
 
-    /// Reports the present state of a branch to the screen.
+    /// Sends the present state of a branch to the screen.
     pub(super) fn show_branch(&mut self, id: BranchId) {
         self.plans.touch(id);
         if let Ok(session) = self.sessions.of_branch_mut(id) {
@@ -163,11 +164,11 @@ impl Core {
         }
         if let Ok(branch) = self.sessions.branch(id) {
             self.show_settings(&branch);
-            self.say(Event::Session(SessionEvent::Branch(Box::new(branch))));
+            self.emit(Event::Session(SessionEvent::Branch(Box::new(branch))));
         }
     }
 
-    /// Reports the settings of a branch to the screen.
+    /// Sends the settings of a branch to the screen; nothing if its rules cannot be resolved.
     pub(super) fn show_settings(&self, branch: &Branch) {
         let Ok(rules) = self.rules(branch) else { return };
         let settings = Settings {
@@ -178,13 +179,13 @@ impl Core {
             policy: rules.policy.name.clone(),
             layout: rules.layout.name().into(),
         };
-        self.say(Event::Session(SessionEvent::Settings { branch: branch.id, settings: Box::new(settings) }));
+        self.emit(Event::Session(SessionEvent::Settings { branch: branch.id, settings: Box::new(settings) }));
     }
 
-    /// Forgets plans and drafts of deleted branches.
+    /// Drops the plans and drafts of deleted branches.
     pub(super) fn forget_branches(&mut self, gone: &[BranchId]) {
         for id in gone {
-            self.cancel_latched(*id);
+            self.cancel_pending_send(*id);
             self.plans.forget(*id);
         }
         self.plans.planner.forget();
@@ -192,25 +193,25 @@ impl Core {
         self.drop_drafts(gone);
     }
 
-    /// Reports new or changed nodes.
+    /// Sends new or changed nodes to the screen.
     pub(super) fn show_nodes(&self, session: SessionId, heads: Vec<NodeHead>) {
         if !heads.is_empty() {
-            self.say(Event::Session(SessionEvent::Nodes { session, heads }));
+            self.emit(Event::Session(SessionEvent::Nodes { session, heads }));
         }
     }
 
-    /// The node's whole content, read from the store.
+    /// Reads a node's whole content from the store.
     pub(super) fn content(&self, node: NodeId) -> Result<Content, Failure> {
         content(&self.store, node)
     }
 }
 
-/// Adds the tool that loads skills.
+/// Adds the tool that loads skills to the tools of the setup.
 pub(super) fn with_skills(inner: Arc<dyn RunTools>, project: &Arc<Project>) -> Arc<dyn RunTools> {
     Arc::new(WithAdded { inner, added: SkillTools { project: project.clone() } })
 }
 
-/// A node's whole content, read from the store.
+/// Reads a node's whole content from the store.
 pub(super) fn content(store: &Store, node: NodeId) -> Result<Content, Failure> {
     let found = store.nodes(&[node])?.pop();
     found.map(|node| node.content).ok_or_else(|| Failure::user("That message no longer exists."))

@@ -1,7 +1,7 @@
-//! The handler of each request or report, one line each.
+//! Maps each request and each report to its handler, one line each.
 //! Not for: the handlers themselves.
 //!
-//! Every family is matched exhaustively: an unhandled request or report does not compile.
+//! Every family is matched exhaustively, so a request or report without a handler does not compile.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::api::{
@@ -74,14 +74,15 @@ impl Core {
         }
     }
 
-    /// Carries out a request and answers it, at once or later.
+    /// Handles a request. It is answered at once or later; a request that needs the tool servers waits until they have
+    /// started.
     pub(super) fn request(&mut self, ticket: Ticket, request: Request) {
         if let Some(request) = self.wait_for_servers(ticket, request) {
             self.request_now(ticket, request);
         }
     }
 
-    /// The same, without waiting for tool servers.
+    /// Handles a request without waiting for the tool servers.
     pub(super) fn request_now(&mut self, ticket: Ticket, request: Request) {
         if let Err(failure) = self.begin(ticket, request) {
             self.release_claims();
@@ -113,14 +114,14 @@ impl Core {
         }
     }
 
-    /// Answers at once.
+    /// Sends an answer at once.
     #[expect(clippy::unnecessary_wraps, reason = "the last step of handlers that can fail")]
     fn answer_now(&self, ticket: Ticket, result: Result<Answer, Failure>) -> Result<(), Failure> {
         self.answer(ticket, result);
         Ok(())
     }
 
-    /// Requests about sessions.
+    /// Handles requests about sessions.
     fn on_session(&mut self, ticket: Ticket, request: SessionRequest) -> Result<(), Failure> {
         let result = match request {
             SessionRequest::List => self.store.sessions().map(Answer::Sessions).map_err(Failure::from),
@@ -146,14 +147,14 @@ impl Core {
         };
         let opened = matches!(result, Ok(Answer::Opened(_)));
         self.answer(ticket, result);
-        // Settings of a branch mean something only once its session is known.
+        // The screen can use a branch's settings only once it knows the session, so they follow the answer.
         if let Some(branch) = self.sessions.current().ok().filter(|_| opened).map(|session| session.current) {
             self.show_settings(&self.sessions.branch(branch)?);
         }
         Ok(())
     }
 
-    /// Requests about one branch.
+    /// Handles requests about one branch.
     fn on_branch(&mut self, ticket: Ticket, request: BranchRequest) -> Result<(), Failure> {
         let result = match request {
             BranchRequest::Compare { a, b } => return self.compare_branches(ticket, a, b),
@@ -185,7 +186,7 @@ impl Core {
         self.answer_now(ticket, result)
     }
 
-    /// Requests about a running turn, and side questions.
+    /// Handles requests about a turn under way and about side questions.
     fn on_turn(&mut self, ticket: Ticket, request: TurnRequest) -> Result<(), Failure> {
         let result = match request {
             TurnRequest::Ask { branch, draft, plan } => return self.ask(ticket, branch, draft, plan),
@@ -200,7 +201,7 @@ impl Core {
         self.answer_now(ticket, result)
     }
 
-    /// Requests about the next call.
+    /// Handles requests about the next call.
     fn on_plan(&mut self, ticket: Ticket, request: PlanRequest) -> Result<(), Failure> {
         let result = match request {
             PlanRequest::Replan { branch, generation, draft } => {
@@ -228,7 +229,7 @@ impl Core {
         self.answer_now(ticket, result)
     }
 
-    /// Requests about calls that were made.
+    /// Handles requests about calls that were made.
     fn on_call(&mut self, ticket: Ticket, request: CallRequest) -> Result<(), Failure> {
         let result = match request {
             CallRequest::DiffPlans { before, after } => return self.compare_calls(ticket, before, after),
@@ -246,7 +247,7 @@ impl Core {
         self.answer_now(ticket, result)
     }
 
-    /// Requests about memories.
+    /// Handles requests about memories.
     fn on_memory(&mut self, request: MemoryRequest) -> Result<Answer, Failure> {
         match request {
             MemoryRequest::List { session, words, scope } => self.memories(session.as_deref(), words.as_deref(), scope),
@@ -255,7 +256,7 @@ impl Core {
         }
     }
 
-    /// Requests about tools and the workspace.
+    /// Handles requests about tools and the workspace.
     fn on_tool(&mut self, ticket: Ticket, request: ToolRequest) -> Result<(), Failure> {
         let result = match request {
             ToolRequest::Files(FileAct::Find { query, limit }) => {
@@ -269,13 +270,13 @@ impl Core {
             ToolRequest::FolderSettings(act) => self.folder_settings(act),
             ToolRequest::Servers(branch, act) => self.act_on_servers(branch, act),
             ToolRequest::Traces(act) => self.traces(act),
-            ToolRequest::Rule(RuleAct::List) => self.rules_listed(),
+            ToolRequest::Rule(RuleAct::List) => self.list_rules(),
             ToolRequest::Rule(RuleAct::Set { scope, rule, on }) => self.set_rule(scope, rule, on),
         };
         self.answer_now(ticket, result)
     }
 
-    /// Requests about editable texts.
+    /// Handles requests about editable texts.
     fn on_editable(&mut self, ticket: Ticket, request: EditableAct) -> Result<(), Failure> {
         let result = match request {
             EditableAct::TryPolicy { branch, draft, policy } => return self.try_policy(ticket, branch, draft, policy),
@@ -286,7 +287,7 @@ impl Core {
         self.answer_now(ticket, result)
     }
 
-    /// Requests about the program itself.
+    /// Handles requests about the program itself.
     fn on_program(&mut self, ticket: Ticket, request: ProgramRequest) -> Result<(), Failure> {
         let result = match request {
             ProgramRequest::Models { profile } => return self.models(ticket, profile.as_deref()),
@@ -294,7 +295,7 @@ impl Core {
                 self.doctor(ticket);
                 return Ok(());
             }
-            ProgramRequest::Reload => self.read_again(),
+            ProgramRequest::Reload => self.reload_config(),
             ProgramRequest::Meters => Ok(Answer::Meters(super::calls::meters::learned(&self.store))),
             ProgramRequest::ForgetQuirks { profile, model, quirk } => {
                 self.forget_quirks((profile.as_deref(), model.as_deref()), quirk)
@@ -304,7 +305,7 @@ impl Core {
         self.answer_now(ticket, result)
     }
 
-    /// The calls of the open session, newest last.
+    /// Returns the calls of the open session, newest last.
     fn runs(&self) -> Result<Answer, Failure> {
         Ok(Answer::Runs(self.store.runs(self.sessions.current()?.card.id)?))
     }
@@ -323,7 +324,7 @@ impl Core {
     }
 }
 
-/// Panics if a test wants to see how the screen behaves without the engine.
+/// Panics if a test asked for it, to show how the screen behaves without the engine.
 #[cfg(debug_assertions)]
 fn panic_on_request(message: &Inbox) {
     let undo =

@@ -1,5 +1,5 @@
-//! Messages to the engine's thread: requests, and reports of other threads.
-//! Not for: handling them (`dispatch`).
+//! The messages to the engine's thread: requests, and reports of other threads.
+//! Not for: how they are handled (`dispatch`).
 
 use super::api::{Answer, Request, Ticket};
 use super::jobs::Jobs;
@@ -18,55 +18,55 @@ use crate::store::file::claims::Claim;
 pub(crate) enum Inbox {
     /// A request arrived.
     Request(Ticket, Box<Request>),
-    /// A request was answered on another thread.
+    /// Another thread answered a request.
     Answer(Ticket, Box<Result<Answer, Failure>>),
-    /// The planner's thread did some work.
+    /// The planner's thread reports a result.
     Plan(PlanReport),
-    /// A call or a tool reports, or a claim was granted.
+    /// A call or a tool reports progress, or a claim was granted.
     Turn(TurnReport),
-    /// A summary was written, or found to be due.
+    /// A summary was written or is due.
     Summary(SummaryReport),
-    /// The model wrote a session's title, or could not.
+    /// The model wrote a session's title, or failed to.
     Title(Box<TitleResult>),
-    /// Something outside this thread may have changed.
+    /// Something outside the engine's thread may have changed.
     Changed(OutsideChange),
-    /// The door was closed.
+    /// The engine stops.
     Stop,
 }
 
-/// Work of the planner's thread.
+/// A result of the planner's thread.
 pub(crate) enum PlanReport {
-    /// A plan, or how far indexing is.
+    /// A plan, or the progress of indexing.
     Worker(Box<WorkerEvent>),
     /// The plans of a what-if comparison.
     Trials(Box<Trials>),
-    /// The plan that an act would give.
+    /// The plan that would follow from an act.
     Preview(Box<PreviewWork>),
-    /// The tokens of a request that was edited by hand.
+    /// The token count of a request that was edited by hand.
     EditedBody(Box<EditedBody>),
     /// The last request of a branch, read from the store; `None` if it could not be read.
     PreviousRequest(BranchId, RunId, Option<PreviousRequest>),
 }
 
-/// The course of calls.
+/// Progress of calls.
 pub(crate) enum TurnReport {
-    /// A call or a tool of a branch's turn.
+    /// Progress of a call or a tool in a branch's turn.
     Call(BranchId, Box<Report>),
-    /// The call of a side question.
+    /// Progress of the call of a side question.
     Aside(Box<Report>),
-    /// A tool call that a person runs again.
+    /// Progress of a tool call that a person repeats.
     Rerun(Box<RerunEvent>),
-    /// The claim on a branch that a request waited for.
+    /// A claim on a branch, for the request that waited for it.
     Claimed(Ticket, BranchId, Box<Claim>),
 }
 
-/// Work on summaries.
+/// A result of work on summaries.
 pub(crate) enum SummaryReport {
-    /// A draft, or why there is none.
+    /// A draft, or the reason that there is none.
     Draft(Box<DraftResult>),
     /// Whether a summary is due on a branch.
     Due(Box<DueResult>),
-    /// A module summary, or why there is none.
+    /// A module summary, or the reason that there is none.
     Module(Box<ModuleResult>),
 }
 
@@ -74,18 +74,18 @@ pub(crate) enum SummaryReport {
 pub(crate) enum OutsideChange {
     /// A tool server changed its state or its tools.
     Servers,
-    /// The workspace's code, or the map of it, changed.
+    /// The workspace's code or its map changed.
     Code,
     /// Rules or skills of the project changed.
     Project,
-    /// A server reported its models, each with its profile.
+    /// The models that servers reported, each with its profile's name.
     Models(Vec<(String, ModelInfo)>),
-    /// Another window may have written to the store: time to check.
+    /// Another window may have written to the store.
     Store,
 }
 
 impl Jobs<Inbox> {
-    /// Computes an answer on a separate thread. The ticket is answered in every case.
+    /// Computes an answer on a thread of its own. The ticket is always answered, even if the work panics.
     pub(crate) fn answer(
         &self,
         name: &str,

@@ -1,6 +1,6 @@
 //! Starts all threads of the engine. A *job* is work with an end: it has a name, is counted, and always reports, even
 //! if its thread cannot be started or its work panics. A *service* works until its queue closes.
-//! `tests/architecture.rs` rejects threads started elsewhere in the engine.
+//! `tests/architecture.rs` rejects threads that other files of the engine start.
 //! Not for: what jobs do and when they start; canceling a job, which carries its own flag for that.
 
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
-/// Jobs that may run at the same time. A person reaches a handful; more mean that something waits for ever.
+/// The maximum number of jobs that run at the same time. Ordinary use needs a handful; more means that jobs hang.
 const MOST: usize = 64;
 
 /// Starts jobs, which report to the engine's thread by messages `M`.
@@ -20,13 +20,13 @@ pub(crate) struct Jobs<M> {
 }
 
 impl<M: Send + 'static> Jobs<M> {
-    /// Jobs that report to the engine's thread through `inbox`.
+    /// Returns a starter of jobs that report to the engine's thread through `inbox`.
     pub(crate) fn new(inbox: Sender<M>) -> Self {
         Self { inbox, running: Arc::default(), most: MOST }
     }
 
-    /// Runs work on a separate thread. `lost` is called instead of the rest of the work if the thread cannot be
-    /// started, too many jobs run, or the work panics.
+    /// Runs work on a thread of its own. Calls `lost` if the thread cannot be started, if too many jobs run, or if the
+    /// work panics.
     pub(crate) fn run(
         &self,
         name: &str,
@@ -39,7 +39,7 @@ impl<M: Send + 'static> Jobs<M> {
             job.why = TOO_MANY;
             return;
         }
-        // Where the thread cannot be started, the closure is dropped, and the job with it.
+        // If the thread cannot be started, the closure is dropped and the job with it.
         let body = move || {
             let mut job = job;
             job.why = PANICKED;
@@ -51,7 +51,7 @@ impl<M: Send + 'static> Jobs<M> {
         }
     }
 
-    /// Runs work that ends in one message to the engine's thread. `lost` makes that message if the work fails.
+    /// Runs work that ends in one message to the engine's thread. If the work fails to produce it, `lost` does.
     pub(crate) fn report(
         &self,
         name: &str,
@@ -67,7 +67,7 @@ const NOT_STARTED: &str = "The system did not start another thread.";
 const TOO_MANY: &str = "Too many background jobs are running.";
 const PANICKED: &str = "An internal error stopped this.";
 
-/// A counted job. If it is dropped before its end, it reports that.
+/// A counted job. If it is dropped before its work is done, it reports the reason.
 struct Job<L: FnOnce(Failure)> {
     running: Arc<AtomicUsize>,
     lost: Option<L>,
@@ -91,7 +91,7 @@ impl<L: FnOnce(Failure)> Drop for Job<L> {
 /// Starts a thread that works until its queue is closed.
 ///
 /// # Errors
-/// The system would not start it; without its services the engine does not start.
+/// Fails if the system cannot start the thread. The engine does not start without its services.
 pub(crate) fn service(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Failure> {
     let started = std::thread::Builder::new().name(format!("pleach-{name}")).spawn(work);
     started.map_err(|error| {
@@ -102,10 +102,11 @@ pub(crate) fn service(name: &str, work: impl FnOnce() + Send + 'static) -> Resul
     })
 }
 
-/// Work that [`together`] does.
+/// A part of the work that [`together`] runs.
 pub(crate) type Part<T> = Box<dyn FnOnce() -> T + Send>;
 
-/// Runs parts of a job in parallel and waits for all of them; `None` for a part that failed.
+/// Runs parts of a job in parallel and waits for all of them. A part that could not be started or panicked gives
+/// `None`.
 pub(crate) fn together<T: Send>(parts: Vec<Part<T>>) -> Vec<Option<T>> {
     std::thread::scope(|scope| {
         let start = |part| std::thread::Builder::new().name("pleach-part".into()).spawn_scoped(scope, part).ok();
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_is_answered_with_what_the_work_gave() {
+    fn a_ticket_is_answered_with_the_result_of_the_work() {
         let (jobs, out) = jobs(1);
         jobs.answer("test", Ticket(7), || Ok(Answer::Done("made".into())));
         let (ticket, result) = answered(&out);
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn one_job_too_many_is_refused_and_the_place_is_free_once_the_first_has_ended() {
+    fn a_job_beyond_the_maximum_is_refused_until_another_has_ended() {
         let (jobs, out) = jobs(1);
         let (go, wait) = channel::<()>();
         jobs.answer("test", Ticket(1), move || {
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_done_together_and_one_that_panics_spoils_no_other() {
+    fn parts_run_in_parallel_and_a_panic_affects_no_other_part() {
         let parts: Vec<Part<u32>> = vec![Box::new(|| 1), Box::new(|| panic!("planted by the test")), Box::new(|| 3)];
         assert_eq!(together(parts), [Some(1), None, Some(3)]);
     }

@@ -1,9 +1,9 @@
-//! The engine: the only module that orchestrates. All requests come in through [`api`].
+//! The engine: the only room that orchestrates the others. All requests come in through [`api`].
 //!
-//! One thread owns the state (`core`). Planning (`plans::worker`), calls and tools (`turns::stream`,
-//! `turns::tool_calls`) run on other threads and report to it (`inbox`). A pure machine makes a turn's decisions
-//! ([`turns::machine`]). Every change is written to the store first and shown afterwards.
-//! Not for: what one module can do alone (`context`, `store`, `llm`, …), or how anything looks.
+//! One thread owns the state (`core`). Planning (`plans::worker`), calls (`turns::stream`) and tools
+//! (`turns::tool_calls`) run on other threads, which send their results to it (`inbox`). A pure state machine makes the
+//! decisions of a turn ([`turns::machine`]). Every change is written to the store first and shown afterwards.
+//! Not for: what one room can do alone (`context`, `store`, `llm`, …), or how anything looks.
 
 pub mod api;
 mod branches;
@@ -36,16 +36,16 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often to check whether another window wrote to the store, which reads one number.
-const LOOK: Duration = Duration::from_millis(700);
+/// How often the engine checks whether another window wrote to the store. A check reads one number.
+const STORE_CHECK_INTERVAL: Duration = Duration::from_millis(700);
 
-/// A running engine. Dropping it cancels calls and saves what arrived.
+/// A running engine. Dropping it cancels all calls and saves the text that has arrived.
 pub struct Engine {
     inbox: Sender<Inbox>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// A door that can be handed on.
+/// A cheap handle that sends requests to the engine. Handles may be cloned and sent to other threads.
 #[derive(Clone)]
 pub struct EngineDoor(Sender<Inbox>);
 
@@ -59,12 +59,12 @@ impl Engine {
     /// Starts the engine's threads.
     ///
     /// # Errors
-    /// The system would not start one of them.
+    /// Fails if the system cannot start one of the threads.
     pub fn start(setup: Setup) -> Result<(Self, Events), Failure> {
         let (inbox, receiver) = mpsc::channel();
         let (events, out) = mpsc::channel::<Event>();
         watch_store(&setup.store, &events);
-        let looked_at = (setup.store.clone(), events.clone());
+        let store_and_events = (setup.store.clone(), events.clone());
         let project = Project::new(&setup);
         let mut builder = InputBuilder::new(setup.store.clone(), setup.counter.clone());
         builder.project = Some(project.clone());
@@ -83,27 +83,27 @@ impl Engine {
         let thread = Some(jobs::service("engine", move || core.run(&receiver))?);
         let to_engine = inbox.clone();
         let look = move || {
-            let (store, events) = looked_at;
-            let mut held_up = None;
+            let (store, events) = store_and_events;
+            let mut last_failure = None;
             while to_engine.send(Inbox::Changed(OutsideChange::Store)).is_ok() {
                 if polled.poll() && to_engine.send(Inbox::Changed(OutsideChange::Project)).is_err() {
                     break;
                 }
-                report_storage_failure(&mut held_up, store.post_delay(), &events);
-                std::thread::sleep(LOOK);
+                report_storage_failure(&mut last_failure, store.post_delay(), &events);
+                std::thread::sleep(STORE_CHECK_INTERVAL);
             }
         };
         jobs::service("look", look)?;
         Ok((Self { inbox, thread }, out))
     }
 
-    /// The door.
+    /// Returns a handle for sending requests.
     #[must_use]
     pub fn door(&self) -> EngineDoor {
         EngineDoor(self.inbox.clone())
     }
 
-    /// Stops it and waits until everything is saved.
+    /// Stops the engine and waits until everything is saved.
     pub fn stop(mut self) {
         self.end();
     }
@@ -116,24 +116,24 @@ impl Engine {
     }
 }
 
-/// If a program ended without closing the store, checks the file in the background; also converts plans of older
-/// versions to the current format.
+/// Starts two background tasks of the store: an integrity check of the file if the last process ended without closing
+/// it, and the conversion of plans that older versions stored.
 fn watch_store(store: &Store, events: &Sender<Event>) {
     let events = events.clone();
-    let told = events.clone();
+    let notices = events.clone();
     store.check_after_crash(move |sentence| drop(events.send(Event::Program(ProgramEvent::Alarm(sentence)))));
-    store.start_conversion(move |sentence| drop(told.send(Event::Program(ProgramEvent::Notice(sentence)))));
+    store.start_conversion(move |sentence| drop(notices.send(Event::Program(ProgramEvent::Notice(sentence)))));
 }
 
-/// Reports when parts of an answer cannot be saved, and when they can be saved again.
+/// Reports when pieces of an answer can no longer be saved, and when they can be saved again.
 fn report_storage_failure(before: &mut Option<String>, now: Option<String>, events: &Sender<Event>) {
     match (&before, &now) {
         (None, Some(why)) => {
-            let said = format!(
+            let sentence = format!(
                 "The store can't be written ({why}). New messages stay in memory, and pleach tries to save them every \
                     second. Free some disk space."
             );
-            drop(events.send(Event::Program(ProgramEvent::StorageFailure(Some(said)))));
+            drop(events.send(Event::Program(ProgramEvent::StorageFailure(Some(sentence)))));
         }
         (Some(_), None) => drop(events.send(Event::Program(ProgramEvent::StorageFailure(None)))),
         (None, None) | (Some(_), Some(_)) => {}

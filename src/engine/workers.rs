@@ -1,4 +1,4 @@
-//! The services that work beside the engine's thread on their queues: indexing, searching, comparing.
+//! The services that work beside the engine's thread: indexing, searching, comparing.
 //! Not for: planning (`plans::worker`), or work with an end (`jobs`).
 
 use super::calls::diff_worker::DiffWorker;
@@ -6,11 +6,11 @@ use super::indexing::code_indexer::CodeIndexer;
 use super::indexing::vectors::Vectors;
 use super::sessions::search::SearchWorker;
 
-/// See the module.
+/// The services of the engine, each with its own queue.
 pub(super) struct Workers {
-    /// Reads the workspace's code.
+    /// Indexes the workspace's code.
     pub(super) code: CodeIndexer,
-    /// Computes vectors of messages, if there is an embedder.
+    /// Computes vectors of messages; `None` without an embedder.
     pub(super) vectors: Option<Vectors>,
     /// Searches all sessions.
     pub(super) search: SearchWorker,

@@ -1,12 +1,12 @@
-//! Writes JSON lines: one message per line, in the format that imports read, plus the fields needed for an exact round
-//! trip, followed by one line per branch with its head.
-//! Not for: masking; that is done before.
+//! Writes JSON lines: one message per line in the format that imports read, with the fields needed for an exact round
+//! trip, and then one line per branch with its head.
+//! Not for: masking, which is done before.
 
 use crate::domain::conversation::message::{End, Part, Role};
 use crate::domain::conversation::record::{Record, TAG, Transcript};
 use serde_json::{Map, Value, json};
 
-/// Writes all records in order, then a line for each branch, which other readers skip.
+/// Writes all records in order, and then a line for each branch, which other readers skip.
 pub(super) fn write(transcript: &Transcript) -> String {
     let mut text = String::new();
     for (index, record) in transcript.records.iter().enumerate() {
@@ -44,7 +44,7 @@ fn line(record: &Record) -> Map<String, Value> {
     if let Some(name) = &record.name {
         line.insert("name".into(), name.as_str().into());
     }
-    say(record, &mut line);
+    write_chat_fields(record, &mut line);
     if !is_plain(record) {
         line.insert("parts".into(), json!(record.content.parts));
     }
@@ -67,8 +67,8 @@ fn line(record: &Record) -> Map<String, Value> {
     line
 }
 
-/// Writes the fields beside the content, with the message's name and star among them; if `extra` is not an object,
-/// beside it.
+/// Writes the fields beside the content, with the message's label and star among them. If `extra` is not an object,
+/// label and star are written beside it.
 fn keep_extra(record: &Record, line: &mut Map<String, Value>) {
     let mut tag = Map::new();
     if !record.label.is_empty() {
@@ -89,8 +89,8 @@ fn keep_extra(record: &Record, line: &mut Map<String, Value>) {
     }
 }
 
-/// The fields that every reader of chat messages knows.
-fn say(record: &Record, line: &mut Map<String, Value>) {
+/// Writes the fields that every reader of chat messages knows.
+fn write_chat_fields(record: &Record, line: &mut Map<String, Value>) {
     let parts = &record.content.parts;
     let texts: Vec<&str> = parts
         .iter()
@@ -127,7 +127,7 @@ fn say(record: &Record, line: &mut Map<String, Value>) {
     }
 }
 
-/// Whether the plain fields are sufficient: `[reasoning] [text] [calls …]`, or a tool's one reply.
+/// Whether the plain fields are sufficient: `[reasoning] [text] [calls …]`, or a tool's single reply.
 fn is_plain(record: &Record) -> bool {
     let parts = record.content.parts.as_slice();
     if record.role == Role::Tool {
@@ -153,7 +153,7 @@ fn is_whole(args: &str) -> bool {
     args.is_empty() || serde_json::from_str::<serde::de::IgnoredAny>(args).is_ok()
 }
 
-/// RFC 3339 if the calendar covers the time, otherwise milliseconds.
+/// Formats a time as RFC 3339, or as milliseconds since 1970 if the calendar does not cover it.
 fn time(at: i64) -> Value {
     jiff::Timestamp::from_millisecond(at).map_or_else(|_| at.into(), |stamp| stamp.to_string().into())
 }

@@ -1,5 +1,5 @@
-//! Writes Markdown for reading: the current path first, then every other branch from the message where it diverges.
-//! Not for: reading back (JSON lines are exact; this is not).
+//! Writes Markdown for reading: the current path first, and then every other branch from the message where it diverges.
+//! Not for: reading it back. Only JSON lines are exact.
 
 use crate::domain::conversation::message::{End, NodeHead, Part, Role};
 use crate::domain::conversation::record::{Record, Transcript};
@@ -51,7 +51,7 @@ pub(super) fn write(transcript: &Transcript) -> String {
     text
 }
 
-/// Parents and children, by index of the record.
+/// Parents and children, by the index of the record.
 struct Family {
     parents: Vec<Option<usize>>,
     children: Vec<Vec<usize>>,
@@ -64,7 +64,7 @@ impl Family {
         let count = transcript.records.len();
         let by_id: HashMap<&str, usize> =
             transcript.records.iter().enumerate().map(|(at, record)| (record.id.as_str(), at)).collect();
-        // Only an earlier record counts as parent: records list parents first, so no cycle can arise.
+        // Only an earlier record counts as a parent. Records list parents first, so there cannot be a cycle.
         let parents: Vec<Option<usize>> = transcript
             .records
             .iter()
@@ -91,7 +91,7 @@ impl Family {
         self.roots.iter().find(|root| self.on_path[**root]).or(self.roots.first()).copied()
     }
 
-    /// The child that the text continues with: the one on the current path, otherwise the newest.
+    /// Returns the child that the text continues with: the one on the current path, or else the newest.
     fn next(&self, node: usize) -> Option<usize> {
         let children = &self.children[node];
         children.iter().find(|kid| self.on_path[**kid]).or(children.last()).copied()
@@ -166,7 +166,7 @@ fn write_part(text: &mut String, part: &Part) {
     }
 }
 
-/// Writes a fenced block whose fence is longer than any run of backticks inside.
+/// Writes a fenced block. Its fence is longer than any run of backticks in the text.
 fn fenced(text: &mut String, language: &str, body: &str) {
     let (mut longest, mut run) = (0, 0);
     for byte in body.bytes() {

@@ -1,5 +1,5 @@
-//! Writers of export formats, from neutral records: JSON lines (exact) and Markdown (for reading).
-//! Not for: reading them back (`import`) or choosing what is exported (`engine`).
+//! Writers of export formats from neutral records: JSON lines, which are exact, and Markdown for reading.
+//! Not for: reading them back (`import`), or choosing what is exported (`engine`).
 
 mod jsonl;
 mod markdown;
@@ -15,25 +15,26 @@ use std::borrow::Cow;
 pub struct Exported {
     /// The file's text.
     pub text: String,
-    /// The number of secrets found. With masking each is replaced; without, all are still in the text.
+    /// The number of secrets found. With masking they are replaced; without it they are still in the text.
     pub secrets_found: usize,
 }
 
-/// The whole tree as JSON lines in the import format; reading it back gives the same tree.
+/// Writes the whole tree as JSON lines in the import format. Reading them back gives the same tree.
 #[must_use]
 pub fn jsonl(transcript: &Transcript, mask: bool) -> Exported {
     let (transcript, secrets_found) = masked(transcript, mask);
     Exported { text: jsonl::write(&transcript), secrets_found }
 }
 
-/// The tree as Markdown: the current path first, then every other branch from where it diverges.
+/// Writes the tree as Markdown: the current path first, and then every other branch from where it diverges.
 #[must_use]
 pub fn markdown(transcript: &Transcript, mask: bool) -> Exported {
     let (transcript, secrets_found) = masked(transcript, mask);
     Exported { text: markdown::write(&transcript), secrets_found }
 }
 
-/// The transcript, masked if requested, and the number of secrets. Keeps ids, because they connect the tree.
+/// Returns the transcript, masked if requested, and the number of secrets. Ids are never masked, because they connect
+/// the tree.
 fn masked(transcript: &Transcript, mask: bool) -> (Cow<'_, Transcript>, usize) {
     let mut copy = transcript.clone();
     let mut found = mask_text(&mut copy.title);

@@ -1,12 +1,11 @@
-//! Finds secrets in text by pattern, counts them, and replaces them with `[masked:KIND]`. A few rules of high
-//! precision.
-//! Not for: deciding when to mask (exports and summaries do) or storing the program's own keys.
+//! Finds secrets in text with a few precise patterns, counts them, and replaces them with `[masked:KIND]`.
+//! Not for: deciding when to mask (exports and summaries do), or storing the program's own keys.
 
 use regex::{Regex, RegexSet, RegexSetBuilder};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// One rule: what it finds, its pattern (group 1, if present, is the secret), and a further check of the match.
+/// A rule: the kind of secret, its pattern (group 1, if there is one, is the secret), and a check of the match.
 struct Rule {
     kind: &'static str,
     pattern: &'static str,
@@ -21,7 +20,7 @@ const fn checked(kind: &'static str, pattern: &'static str, check: fn(&str) -> b
     Rule { kind, pattern, check }
 }
 
-/// More specific rules first: later rules do not see what an earlier one masked.
+/// More specific rules come first, because later rules do not see what an earlier rule masked.
 const RULES: &[Rule] = &[
     rule(
         "private-key",
@@ -81,12 +80,13 @@ static COMPILED: LazyLock<Compiled> = LazyLock::new(|| Compiled {
     each: RULES.iter().map(|rule| Regex::new(&ascii(rule.pattern)).ok()).collect(),
 });
 
-/// Makes word classes ASCII: the automata stay small and fast, and keys have no other letters.
+/// Makes word classes ASCII, so that the automata stay small and fast. Keys have no other letters.
 fn ascii(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)").replace(r"\s", r"[ \t\r\n]")
 }
 
-/// The text with every secret replaced by `[masked:KIND]`, and their number. Linear in the length of the text.
+/// Returns the text with every secret replaced by `[masked:KIND]`, and their number. The time is linear in the length
+/// of the text.
 #[must_use]
 pub fn mask(text: &str) -> (Cow<'_, str>, usize) {
     let compiled = &*COMPILED;
@@ -101,7 +101,7 @@ pub fn mask(text: &str) -> (Cow<'_, str>, usize) {
     (text, found)
 }
 
-/// The number of secrets in a text.
+/// Returns the number of secrets in a text.
 #[must_use]
 pub fn count(text: &str) -> usize {
     mask(text).1
@@ -136,11 +136,11 @@ fn is_mixed(text: &str) -> bool {
 /// Whether a match is more than a placeholder.
 fn is_password(text: &str) -> bool {
     let plain = text.to_ascii_lowercase();
-    let said = ["password", "passwd", "pass", "secret", "user", "token", "example", "changeme", "xxxx", "****"];
-    !said.contains(&plain.as_str()) && !plain.bytes().all(|b| matches!(b, b'x' | b'*' | b'.' | b'-'))
+    let placeholders = ["password", "passwd", "pass", "secret", "user", "token", "example", "changeme", "xxxx", "****"];
+    !placeholders.contains(&plain.as_str()) && !plain.bytes().all(|b| matches!(b, b'x' | b'*' | b'.' | b'-'))
 }
 
-/// Whether letters and digits are mixed as in no identifier of a program. A bare UUID is an identity, not a secret.
+/// Whether letters and digits alternate more often than in identifiers. A bare UUID is an identifier, not a secret.
 fn is_random(text: &str) -> bool {
     let bytes = text.as_bytes();
     let turns = bytes.windows(2).filter(|two| two[0].is_ascii_digit() != two[1].is_ascii_digit()).count();
@@ -155,7 +155,7 @@ fn is_uuid(text: &str) -> bool {
             .all(|(at, b)| if matches!(at, 8 | 13 | 18 | 23) { b == b'-' } else { b.is_ascii_hexdigit() })
 }
 
-/// Shannon entropy in bits per character.
+/// Returns the Shannon entropy in bits per byte.
 #[allow(clippy::cast_precision_loss, reason = "lengths here are far below 2^52")]
 fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
@@ -170,7 +170,7 @@ fn entropy(bytes: &[u8]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Assembled at run time, so that no scanner takes this file for a leak.
+    /// The samples are assembled at run time, so that no scanner reports this file as a leak.
     fn samples() -> Vec<(&'static str, String)> {
         let r = "4fT9xQ2mZ7bK1wL8pR3vN6cJ5hG0sD4yA2eU7iO9tX1qW8rE3kM6nB5vC0zH2jL7fP4gS9dY1aQ6uI8oT3xK5m";
         let hex = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
@@ -211,7 +211,7 @@ mod tests {
         ]
     }
 
-    /// Texts that are close to a rule but contain no secret.
+    /// Texts that are similar to a rule's pattern but contain no secret.
     const HARMLESS: &[&str] = &[
         "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
         "sk-ant-short",

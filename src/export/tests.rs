@@ -1,4 +1,4 @@
-//! Exports as text: readable, and masked on request. The round trip is tested with the reader, in the import room.
+//! Tests of exports as text: readable, and masked on request. The round trip is tested with the reader, in `import`.
 
 use super::*;
 use crate::domain::conversation::message::{End, Role};
@@ -20,7 +20,7 @@ fn record(id: &str, parent: Option<&str>, role: Role, parts: Vec<Part>) -> Recor
     }
 }
 
-fn said(text: &str) -> Vec<Part> {
+fn text_part(text: &str) -> Vec<Part> {
     vec![Part::Text { text: text.into() }]
 }
 
@@ -31,11 +31,11 @@ fn small() -> Transcript {
         source: "pleach:1".into(),
         title: "Two\nlines".into(),
         records: vec![
-            record("u", None, Role::User, said("What is in a.md?")),
+            record("u", None, Role::User, text_part("What is in a.md?")),
             record("a", Some("u"), Role::Assistant, vec![call]),
             record("t", Some("a"), Role::Tool, vec![reply]),
-            record("x", Some("t"), Role::Assistant, said("Fences.")),
-            record("y", Some("t"), Role::Assistant, said("Other answer.")),
+            record("x", Some("t"), Role::Assistant, text_part("Fences.")),
+            record("y", Some("t"), Role::Assistant, text_part("Other answer.")),
         ],
         current: Some("x".into()),
         branches: Vec::new(),
@@ -59,10 +59,10 @@ fn markdown_of_deep_and_wide_trees() {
     let mut all = Transcript { title: "Deep".into(), ..Transcript::default() };
     for n in 0..100_000_u32 {
         let parent = n.checked_sub(1).map(|n| n.to_string());
-        all.records.push(record(&n.to_string(), parent.as_deref(), Role::User, said("x")));
+        all.records.push(record(&n.to_string(), parent.as_deref(), Role::User, text_part("x")));
     }
     for n in 0..10_000_u32 {
-        all.records.push(record(&format!("w{n}"), Some("5"), Role::Assistant, said("y")));
+        all.records.push(record(&format!("w{n}"), Some("5"), Role::Assistant, text_part("y")));
     }
     let text = markdown(&all, false).text;
     assert_eq!(text.matches("\n## ").count(), 110_000);
@@ -74,17 +74,17 @@ fn masks_everywhere_only_when_asked() {
     let mut all = small();
     all.title = format!("about {key}");
     all.records[0].content = Content {
-        parts: said(&format!("use {key}")),
+        parts: text_part(&format!("use {key}")),
         extra: Some(serde_json::json!({"deep": [{"er": format!("{key} {key}")}]})),
     };
     if let Part::Call { args, .. } = &mut all.records[1].content.parts[0] {
         *args = format!(r#"{{"path":"{key}"}}"#);
     }
-    for (make, held) in [(jsonl as fn(&Transcript, bool) -> Exported, 5), (markdown, 3)] {
+    for (make, expected) in [(jsonl as fn(&Transcript, bool) -> Exported, 5), (markdown, 3)] {
         let open = make(&all, false);
-        assert_eq!((open.secrets_found, open.text.matches(&key).count()), (5, held));
+        assert_eq!((open.secrets_found, open.text.matches(&key).count()), (5, expected));
         let masked = make(&all, true);
         assert_eq!((masked.secrets_found, masked.text.matches(&key).count()), (5, 0));
-        assert_eq!(masked.text.matches("[masked:github]").count(), held);
+        assert_eq!(masked.text.matches("[masked:github]").count(), expected);
     }
 }

@@ -1,13 +1,13 @@
-//! Reads one conversation of a ChatGPT export (`conversations.json`): the whole tree, with every branch and hidden
-//! node.
+//! Reads one conversation of a ChatGPT export (`conversations.json`): the whole tree, with all branches and hidden
+//! nodes.
 //! Not for: finding conversations in a file.
 
 use super::json::{self, Object};
-use super::lines::{MESSAGES_MOST, too_large, trimmed};
+use super::lines::{MAX_MESSAGES, too_large, trimmed};
 use super::message::{Draft, Parent};
 use super::notes::Notes;
 use super::source::Source;
-use super::split::{self, Cutting, Kept};
+use super::split::{self, Kept, Separator};
 use super::time;
 use super::tree_builder::{FilePosition, ShortId, short};
 use crate::domain::conversation::message::{Content, End, Part, Role};
@@ -19,21 +19,21 @@ use std::io;
 /// The format's name.
 pub(super) const FORMAT: &str = "chatgpt";
 
-/// No node.
+/// The index that stands for no node.
 const NONE: u32 = u32::MAX;
 
-/// The nodes of one conversation: their places in the file, and the order in which they are read.
+/// The nodes of a conversation: their offsets in the file, and the order in which they are read.
 pub(super) struct Nodes {
     places: Vec<u64>,
-    /// For each node, the one whose `children` list it.
+    /// For each node, the node whose `children` list it.
     listed: Vec<u32>,
-    /// Siblings in the order of their parent's `children`; nodes that no list reaches follow in the order of the file.
+    /// Siblings in the order of their parent's `children`. Nodes that no list reaches follow in the order of the file.
     order: Vec<u32>,
-    /// How many of `order` were read.
+    /// The number of entries of `order` that were read.
     at: usize,
 }
 
-/// The first and the last child of each node, and its next sibling.
+/// The first child, the last child, and the next sibling of each node.
 struct Family {
     first: Vec<u32>,
     last: Vec<u32>,
@@ -46,12 +46,12 @@ struct Links {
 }
 
 impl Nodes {
-    /// Indexes the mapping whose first entry begins here.
+    /// Indexes the mapping whose first entry begins at `start`.
     pub(super) fn of(source: &mut Source, start: u64, prefix: &str, notes: &mut Notes) -> io::Result<Self> {
         let mut ids: HashMap<ShortId, u32> = HashMap::new();
         let mut places = Vec::new();
-        source.go(start)?;
-        while let Some(element) = split::next(source, Cutting::Object)? {
+        source.seek_to(start)?;
+        while let Some(element) = split::next(source, Separator::Object)? {
             let text = String::from_utf8_lossy(&element.bytes);
             let Some((key, _)) = entry(&text) else {
                 notes.skip(
@@ -62,13 +62,13 @@ impl Nodes {
                 continue;
             };
             let at = u32::try_from(places.len()).unwrap_or(NONE);
-            if at >= MESSAGES_MOST {
-                let more = 1 + split::count(source, Cutting::Object)?;
-                let why = format!("{more} nodes were skipped: pleach reads {MESSAGES_MOST} per conversation");
+            if at >= MAX_MESSAGES {
+                let more = 1 + split::count(source, Separator::Object)?;
+                let why = format!("{more} nodes were skipped: pleach reads {MAX_MESSAGES} per conversation");
                 notes.skip(format!("{prefix}node {key}"), why);
                 break;
             }
-            // Of two nodes with one key, the last one is used.
+            // If two nodes have the same key, the last one is used.
             match ids.insert(short(&key), at) {
                 Some(same) => {
                     ids.insert(short(&key), same);
@@ -82,23 +82,23 @@ impl Nodes {
         Ok(Self { places, listed, order, at: 0 })
     }
 
-    /// The place of the next node.
+    /// Returns the position of the next node, or `None` at the end.
     pub(super) fn next(&mut self) -> Option<FilePosition> {
         let node = self.order.get(self.at).copied()?;
         self.at += 1;
         Some(FilePosition { place: self.places[node as usize], number: u64::from(node) })
     }
 
-    /// Reads a node.
+    /// Reads a node. Returns `None` if it has no key.
     pub(super) fn draft(
         &self,
         source: &mut Source,
-        spot: FilePosition,
+        position: FilePosition,
         prefix: &str,
         notes: &mut Notes,
     ) -> io::Result<Option<Draft>> {
-        source.go(spot.place)?;
-        let Some(element) = split::next(source, Cutting::Object)? else { return Ok(None) };
+        source.seek_to(position.place)?;
+        let Some(element) = split::next(source, Separator::Object)? else { return Ok(None) };
         let text = String::from_utf8_lossy(&element.bytes);
         if matches!(text, std::borrow::Cow::Owned(_)) {
             notes.lossy();
@@ -114,7 +114,7 @@ impl Nodes {
         });
         let (weight, named) =
             (element.weight, matches!(value.get("parent"), Some(Value::String(_) | Value::Number(_))));
-        let list = self.listed.get(usize::try_from(spot.number).unwrap_or(usize::MAX)).copied();
+        let list = self.listed.get(usize::try_from(position.number).unwrap_or(usize::MAX)).copied();
         let list = list.filter(|at| !named && *at != NONE);
         drop(element.bytes);
         let list = match list.and_then(|at| self.places.get(at as usize)) {
@@ -125,7 +125,7 @@ impl Nodes {
     }
 }
 
-/// A key and the text of its value.
+/// Splits an entry into its key and the text of its value.
 fn entry(text: &str) -> Option<(String, &str)> {
     let text = trimmed(text);
     let mut keys = serde_json::Deserializer::from_str(text).into_iter::<String>();
@@ -135,12 +135,12 @@ fn entry(text: &str) -> Option<(String, &str)> {
 }
 
 fn key_at(source: &mut Source, place: u64) -> io::Result<Option<String>> {
-    source.go(place)?;
-    let element = split::next(source, Cutting::Object)?;
+    source.seek_to(place)?;
+    let element = split::next(source, Separator::Object)?;
     Ok(element.and_then(|element| entry(&String::from_utf8_lossy(&element.bytes)).map(|(key, _)| key)))
 }
 
-/// For each node its listing parent, and the lists. The first list that names a node owns it.
+/// Returns for each node the parent that lists it, and the children. The first list that names a node owns it.
 fn family(
     source: &mut Source,
     start: u64,
@@ -150,8 +150,8 @@ fn family(
     let none = || vec![NONE; places.len()];
     let mut listed = none();
     let mut family = Family { first: none(), last: none(), next: none() };
-    source.go(start)?;
-    while let Some(element) = split::next(source, Cutting::Object)? {
+    source.seek_to(start)?;
+    while let Some(element) = split::next(source, Separator::Object)? {
         let text = String::from_utf8_lossy(&element.bytes);
         let Some((key, value)) = entry(&text) else { continue };
         let Some(at) = ids.get(&short(&key)).copied().filter(|at| places[*at as usize] == element.place) else {
@@ -173,8 +173,8 @@ fn family(
     Ok((listed, family))
 }
 
-/// All nodes depth first: those that no list contains, each with its descendants; then those that none of these
-/// reaches.
+/// Returns all nodes depth first: those that no list contains, each with its descendants, and then those that none of
+/// these reaches.
 fn order(listed: &[u32], family: &Family) -> Vec<u32> {
     let mut order = Vec::with_capacity(listed.len());
     let mut seen = vec![false; listed.len()];
@@ -207,8 +207,8 @@ fn draft(key: String, listed_under: Option<String>, node: Value, prefix: &str, n
             Object::new()
         }
     };
-    let said = json::id(&mut node, "parent").or(listed_under);
-    let mut draft = Draft::placeholder(key, said.map_or(Parent::Root, Parent::Of), 0, "node");
+    let role_name = json::id(&mut node, "parent").or(listed_under);
+    let mut draft = Draft::placeholder(key, role_name.map_or(Parent::Root, Parent::Of), 0, "node");
     match node.shift_remove("message") {
         Some(Value::Object(message)) => {
             if let Err(why) = fill(&mut draft, message) {
@@ -218,7 +218,7 @@ fn draft(key: String, listed_under: Option<String>, node: Value, prefix: &str, n
         None | Some(Value::Null) => {}
         Some(other) => notes.skip(draft.place(prefix), format!("its message is {}", json::kind(&other))),
     }
-    // Here an unread or empty node is part of the tree even without descendants.
+    // In this format, an unreadable or empty node is part of the tree even if it has no descendants.
     draft.placeholder = false;
     draft
 }
@@ -227,9 +227,9 @@ fn fill(draft: &mut Draft, mut message: Object) -> Result<(), String> {
     let Some(Value::Object(mut author)) = message.shift_remove("author") else {
         return Err("it has no author".into());
     };
-    let said = json::text(&mut author, "role").unwrap_or_default();
-    let role = Role::from_name(&said)
-        .ok_or_else(|| format!("unknown role {:?}", said.chars().take(40).collect::<String>()))?;
+    let role_name = json::text(&mut author, "role").unwrap_or_default();
+    let role = Role::from_name(&role_name)
+        .ok_or_else(|| format!("unknown role {:?}", role_name.chars().take(40).collect::<String>()))?;
     json::drop_null(&mut author, "name");
     let name = json::text(&mut author, "name");
     if author.get("metadata").and_then(Value::as_object).is_some_and(serde_json::Map::is_empty) {
@@ -261,7 +261,7 @@ fn fill(draft: &mut Draft, mut message: Object) -> Result<(), String> {
     if !kept.is_empty() {
         message.insert("opaque".into(), Value::Array(kept));
     }
-    // The message's own id is nearly always the node's; keep it only if it differs.
+    // The message's own id is nearly always the node's. It is kept only if it differs.
     if message.get("id").and_then(Value::as_str) == Some(record.id.as_str()) {
         message.shift_remove("id");
     }
@@ -302,7 +302,8 @@ fn as_reply(parts: Vec<Part>, name: &str) -> Vec<Part> {
     others
 }
 
-/// The parts of any content type. Fields that the parts do not express go back into the message, for `extra`.
+/// Returns the parts of a content of any type. Fields that the parts do not express are put back into the message, for
+/// `extra`.
 fn content_parts(mut content: Object, message: &mut Object, kept: &mut Vec<Value>) -> Vec<Part> {
     let kind = json::text(&mut content, "content_type").unwrap_or_default();
     let mut parts = Vec::new();
@@ -334,8 +335,8 @@ fn part(item: Value, kept: &mut Vec<Value>) -> Option<Part> {
         Value::Null => None,
         Value::String(text) => Some(Part::Text { text }),
         other => {
-            let spoken = other.get("content_type").and_then(Value::as_str) == Some("audio_transcription");
-            match other.get("text").and_then(Value::as_str).filter(|_| spoken) {
+            let is_transcript = other.get("content_type").and_then(Value::as_str) == Some("audio_transcription");
+            match other.get("text").and_then(Value::as_str).filter(|_| is_transcript) {
                 Some(text) => Some(Part::Text { text: text.to_owned() }),
                 None => Some(json::opaque(other, kept)),
             }

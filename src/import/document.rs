@@ -1,16 +1,17 @@
-//! Reads one conversation that is a JSON value of its own (a list of messages, or a `ChatGPT` export's mapping), of any
-//! size: its messages are read one by one from their places in the file.
-//! Not for: single messages of a file (`lines`), or the fields around a conversation's messages (`outline`).
+//! Reads one conversation that is a JSON value of its own (a list of messages, or a `ChatGPT` export's mapping) and can
+//! have any size: its messages are read one by one from their offsets in the file.
+//! Not for: files of single messages (`lines`), or the fields around a conversation's messages (`outline`).
 
 use super::chatgpt::{self, Nodes};
 use super::json::{self, Object};
-use super::lines::{MESSAGES, MESSAGES_MOST, Stream, trimmed};
+use super::lines::{MAX_MESSAGES, OPENAI_FORMAT, Stream, trimmed};
 use super::outline::{Found, Outline};
 use super::reader::{Reader, Shape, drafted};
 use super::session_buffer::SessionBuffer;
 use super::source::Source;
-use super::split::{self, Cutting, Element, Kept};
+use super::split::{self, Element, Kept, Separator};
 use super::survey;
+use super::telegram::{self, Chat};
 use super::tree_builder::{FilePosition, TreeBuilder};
 use crate::domain::base::hash::Fields;
 use crate::domain::conversation::record::Piece;
@@ -18,45 +19,47 @@ use memchr::memmem;
 use serde_json::Value;
 use std::io::{self, Cursor};
 
-/// A conversation being read.
+/// A conversation that is being read.
 pub(super) struct Document {
-    /// The reader to continue with after it.
+    /// The reader to continue with after the conversation.
     outer: Reader,
-    back: Back,
+    back: ResumePoint,
     place: String,
     session_buffer: SessionBuffer,
-    /// The id of the current message, if given.
+    /// The id of the current message, if the file names one.
     current: Option<String>,
+    /// What is known of a chat of Telegram.
+    chat: Option<Chat>,
     messages: u32,
     number: u64,
-    /// Everything read so far is placed.
+    /// Whether everything that was read so far is placed.
     settled: bool,
-    /// Nothing remains to be read.
+    /// Whether nothing is left to read.
     over: bool,
-    /// The conversation breaks off.
-    torn: bool,
+    /// Whether the conversation breaks off.
+    truncated: bool,
 }
 
 /// Where to continue after a conversation.
-enum Back {
-    /// In this source, if the conversation is in memory.
+enum ResumePoint {
+    /// In this source; the conversation is in memory.
     To(Box<Source>),
     /// At this offset of the same source.
     At(u64),
 }
 
-/// The fields found around a value's messages.
+/// The fields around a conversation's messages.
 struct Header {
     object: Object,
-    cutting: Cutting,
-    /// Offset of its first message.
+    separator: Separator,
+    /// The offset of the first message.
     start: u64,
     closed: bool,
     dropped: u64,
 }
 
 impl Stream {
-    /// Begins to read a conversation if this element is one; otherwise returns the element.
+    /// Begins to read a conversation if the element is one. Otherwise returns the element.
     pub(super) fn enter(&mut self, mut element: Element, place: &str) -> io::Result<Option<Element>> {
         if !may_be_one(&element) {
             return Ok(Some(element));
@@ -67,9 +70,9 @@ impl Stream {
             outline.feed(&element.bytes);
             let Some(header) = header(outline.finish()) else { return Ok(Some(element)) };
             let memory = Source::new(Box::new(Cursor::new(std::mem::take(&mut element.bytes))))?;
-            (header, Back::To(Box::new(std::mem::replace(&mut self.source, memory))))
+            (header, ResumePoint::To(Box::new(std::mem::replace(&mut self.source, memory))))
         } else {
-            self.source.go(element.place)?;
+            self.source.seek_to(element.place)?;
             self.source.end_at(Some(element.place + element.size));
             loop {
                 let fresh = self.source.next()?;
@@ -82,38 +85,51 @@ impl Stream {
             }
             let Some(mut header) = header(outline.finish()) else {
                 self.source.end_at(None);
-                self.source.go(after)?;
+                self.source.seek_to(after)?;
                 return Ok(Some(element));
             };
             header.start += element.place;
-            (header, Back::At(after))
+            (header, ResumePoint::At(after))
         };
         self.open(header, back, place)?;
         Ok(None)
     }
 
-    fn open(&mut self, header: Header, back: Back, place: &str) -> io::Result<()> {
-        let Header { mut object, cutting, start, closed, dropped } = header;
+    fn open(&mut self, header: Header, back: ResumePoint, place: &str) -> io::Result<()> {
+        let Header { mut object, separator, start, closed, dropped } = header;
         if dropped > 0 {
             let why = format!("{dropped} bytes around its messages were cut");
             self.notes.skip(place, why);
         }
-        let mapping = cutting == Cutting::Object;
+        let mapping = separator == Separator::Object;
         let unit = if mapping { "node" } else { "message" };
-        let shape = Shape { cutting, element: unit, unit, start };
+        let shape = Shape { separator, element: unit, unit, start, account: false };
         let prefix = format!("{place}, ");
-        let (session_buffer, nodes) = if mapping {
+        let (mut chat, mut nodes) = (None, None);
+        let session_buffer = if mapping {
             let session_buffer = self.mapped(&mut object, &prefix, place);
-            let nodes = Nodes::of(&mut self.source, start, &session_buffer.tree_builder.prefix, &mut self.notes)?;
-            (session_buffer, Some(nodes))
+            nodes = Some(Nodes::of(&mut self.source, start, &session_buffer.tree_builder.prefix, &mut self.notes)?);
+            session_buffer
+        } else if self.reader.shape.account || telegram::is_chat(&object) {
+            let telegram::About { source, title, chat: read } = telegram::about(&mut object);
+            chat = Some(read);
+            let prefix = if self.reader.shape.account { format!("{place} ({title}), ") } else { prefix };
+            let tree_builder = TreeBuilder::new(unit, &prefix, false);
+            SessionBuffer {
+                source: Some(source),
+                title: Some(title),
+                tree_builder,
+                format: Some(telegram::FORMAT),
+                ..SessionBuffer::default()
+            }
         } else {
             let session = json::id(&mut object, "id").or_else(|| json::id(&mut object, "conversation_id"));
             let title = json::text(&mut object, "title").or_else(|| json::text(&mut object, "name"));
             let tree_builder = TreeBuilder::new(unit, &prefix, survey::is_tree(&mut self.source, shape)?);
-            (SessionBuffer { session, title, tree_builder, format: Some(MESSAGES), ..SessionBuffer::default() }, None)
+            SessionBuffer { session, title, tree_builder, format: Some(OPENAI_FORMAT), ..SessionBuffer::default() }
         };
-        self.format.get_or_insert(session_buffer.format.unwrap_or(MESSAGES));
-        self.source.go(start)?;
+        self.format.get_or_insert(session_buffer.format.unwrap_or(OPENAI_FORMAT));
+        self.source.seek_to(start)?;
         let outer = std::mem::replace(&mut self.reader, Reader { shape, inside: true, nodes });
         let current = if mapping { json::id(&mut object, "current_node") } else { None };
         self.document = Some(Box::new(Document {
@@ -122,16 +138,17 @@ impl Stream {
             place: place.to_owned(),
             session_buffer,
             current,
+            chat,
             messages: 0,
             number: 0,
             settled: true,
             over: false,
-            torn: !closed,
+            truncated: !closed,
         }));
         Ok(())
     }
 
-    /// The fields of a `ChatGPT` conversation.
+    /// Makes the state for a `ChatGPT` conversation with these fields.
     fn mapped(&self, object: &mut Object, prefix: &str, place: &str) -> SessionBuffer {
         let id = json::id(object, "conversation_id").or_else(|| json::id(object, "id"));
         let title = json::text(object, "title").filter(|title| !title.trim().is_empty());
@@ -148,7 +165,7 @@ impl Stream {
         }
     }
 
-    /// Reads one message of the conversation, or places those that were read, or ends the conversation.
+    /// Reads one message of the conversation, places messages that were read, or ends the conversation.
     pub(super) fn step_document(&mut self, mut document: Box<Document>) -> io::Result<()> {
         if !document.settled {
             document.settled = self.advance(&mut document.session_buffer)?;
@@ -163,19 +180,19 @@ impl Stream {
 
     fn read_document(&mut self, document: &mut Document) -> io::Result<()> {
         let draft = if let Some(nodes) = &mut self.reader.nodes {
-            let Some(spot) = nodes.next() else {
+            let Some(position) = nodes.next() else {
                 document.over = true;
                 return Ok(());
             };
             nodes
-                .draft(&mut self.source, spot, &document.session_buffer.tree_builder.prefix, &mut self.notes)?
-                .map(|draft| (draft, spot))
+                .draft(&mut self.source, position, &document.session_buffer.tree_builder.prefix, &mut self.notes)?
+                .map(|draft| (draft, position))
         } else {
-            if self.messages + document.messages >= MESSAGES_MOST {
-                let more = split::count(&mut self.source, Cutting::Array)?;
+            if self.messages + document.messages >= MAX_MESSAGES {
+                let more = split::count(&mut self.source, Separator::Array)?;
                 if more > 0 {
                     let why = format!(
-                        "{more} messages were skipped: pleach reads {MESSAGES_MOST}; split the \
+                        "{more} messages were skipped: pleach reads {MAX_MESSAGES}; split the \
                         file for the rest"
                     );
                     self.notes.skip(
@@ -186,7 +203,7 @@ impl Stream {
                 document.over = true;
                 return Ok(());
             }
-            let Some(element) = split::next(&mut self.source, Cutting::Array)? else {
+            let Some(element) = split::next(&mut self.source, Separator::Array)? else {
                 document.over = true;
                 return Ok(());
             };
@@ -196,19 +213,22 @@ impl Stream {
                 (draft, FilePosition { place: element.place, number: document.number })
             })
         };
-        let Some((draft, spot)) = draft else { return Ok(()) };
+        let Some((draft, position)) = draft else { return Ok(()) };
         document.messages += 1;
         document.session_buffer.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
-        document.session_buffer.tree_builder.put(draft, spot, &mut self.notes);
+        document.session_buffer.tree_builder.put(draft, position, &mut self.notes);
         document.settled = false;
         Ok(())
     }
 
-    fn draft_document(&mut self, element: &Element, document: &Document) -> Option<super::message::Draft> {
+    fn draft_document(&mut self, element: &Element, document: &mut Document) -> Option<super::message::Draft> {
         let prefix = &document.session_buffer.tree_builder.prefix;
         let place = format!("{prefix}message {}", document.number);
         match self.value(element, &place)? {
-            Value::Object(object) => Some(drafted(object, document.number, "message", prefix, &mut self.notes)),
+            Value::Object(object) => match &mut document.chat {
+                Some(chat) => chat.draft(object, document.number).map_err(|why| self.notes.skip(place, why)).ok(),
+                None => Some(drafted(object, document.number, "message", prefix, &mut self.notes)),
+            },
             other => {
                 self.notes.skip(place, format!("it is {}, not an object", json::kind(&other)));
                 None
@@ -217,16 +237,16 @@ impl Stream {
     }
 
     fn leave(&mut self, document: Document) -> io::Result<()> {
-        let Document { outer, back, place, session_buffer, current, torn, .. } = document;
+        let Document { outer, back, place, session_buffer, current, truncated, .. } = document;
         self.reader = outer;
         match back {
-            Back::To(source) => self.source = *source,
-            Back::At(after) => {
+            ResumePoint::To(source) => self.source = *source,
+            ResumePoint::At(after) => {
                 self.source.end_at(None);
-                self.source.go(after)?;
+                self.source.seek_to(after)?;
             }
         }
-        if torn {
+        if truncated {
             self.notes.skip(&*place, "the file breaks off; the messages before that point were read");
         }
         let Some(session) = session_buffer.begun else {
@@ -244,7 +264,7 @@ impl Stream {
 }
 
 impl SessionBuffer {
-    /// Identifies a conversation of an export without an id by its first node.
+    /// Identifies a conversation of an export that has no id by its first node.
     pub(super) fn name_by_first(&mut self) {
         if self.format == Some(chatgpt::FORMAT)
             && self.source.is_none()
@@ -256,23 +276,23 @@ impl SessionBuffer {
     }
 }
 
-/// Whether the element may be a conversation: an object with such a field somewhere.
+/// Whether the element may be a conversation: it contains the name of such a field somewhere.
 fn may_be_one(element: &Element) -> bool {
     let has = |word: &str| memmem::find(&element.bytes, word.as_bytes()).is_some();
     element.kept == Kept::Nothing || has("\"messages\"") || has("\"mapping\"")
 }
 
-/// `None` if it is not a conversation.
+/// Returns the header of a conversation, or `None` if the value is not one.
 fn header(found: Found) -> Option<Header> {
     let Found { around, dropped, list, closed } = found;
-    let (start, cutting) = list?;
+    let (start, separator) = list?;
     let text = String::from_utf8_lossy(&around);
-    let Ok(Value::Object(object)) = serde_json::from_str(trimmed(&text)) else { return None };
-    let there = match cutting {
-        Cutting::Object => object.get("mapping").is_some_and(Value::is_object),
+    let Ok(Value::Object(object)) = json::parse(trimmed(&text)) else { return None };
+    let there = match separator {
+        Separator::Object => object.get("mapping").is_some_and(Value::is_object),
         _ => {
             object.get("messages").is_some_and(Value::is_array) && !object.get("mapping").is_some_and(Value::is_object)
         }
     };
-    there.then_some(Header { object, cutting, start, closed, dropped })
+    there.then_some(Header { object, separator, start, closed, dropped })
 }

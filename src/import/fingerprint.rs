@@ -1,18 +1,18 @@
-//! The beginning of a conversation, which identifies one without an id.
+//! A hash that identifies a conversation without an id.
 //! Not for: reading its messages.
 
 use crate::domain::base::hash::Fields;
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::record::Record;
 
-/// Identifies a conversation without an id by its beginning, up to the first answer: a longer version of the file has
-/// the same beginning, and two conversations that only share the question do not.
+/// Identifies a conversation without an id by its messages up to the first answer. A longer version of the file has the
+/// same beginning; two conversations that share only the question do not.
 pub(super) struct Fingerprint {
     fields: Fields,
     asked: bool,
-    /// Whether the first answer was read.
+    /// Whether the first answer was added.
     pub(super) over: bool,
-    /// The first question.
+    /// The first question, as a preview.
     first: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
-    /// Adds the next message; returns whether it is the first answer.
+    /// Adds the next message. Returns whether the first answer was added.
     pub(super) fn add(&mut self, record: &Record) -> bool {
         if self.over {
             return true;
@@ -38,7 +38,7 @@ impl Fingerprint {
         self.over
     }
 
-    /// The hash, and the first question.
+    /// Returns the hash and the first question.
     pub(super) fn finish(self) -> (String, Option<String>) {
         (self.fields.finish().to_string()[..20].to_owned(), self.first)
     }

@@ -1,6 +1,5 @@
 //! Reads a file value by value and returns its sessions piece by piece.
-//! Not for: splitting a file into values (`split`), the content of messages (`message`), or their order (`tree_builder`,
-//! `arrange`).
+//! Not for: splitting a file into values (`split`), the content of messages (`message`), or their order (`tree_builder`).
 
 use super::document::Document;
 use super::json::{self, Object};
@@ -8,9 +7,9 @@ use super::message::Draft;
 use super::notes::Notes;
 use super::reader::{Reader, Shape, bare, drafted, is_message};
 use super::session_buffer::SessionBuffer;
-use super::shorten::{Shortener, WHOLE};
+use super::shorten::{MAX_VALUE_BYTES, Shortener};
 use super::source::Source;
-use super::split::{self, Cutting, Element, Kept};
+use super::split::{self, Element, Kept, Separator};
 use super::survey::{self, Facts};
 use super::tree_builder::{FilePosition, TreeBuilder};
 use crate::domain::base::failure::Failure;
@@ -20,25 +19,26 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 
-pub(super) const LINES: &str = "jsonl";
-pub(super) const MESSAGES: &str = "openai";
+/// The names of the formats: one JSON object per line, and a list of messages as in the chat API.
+pub(super) const JSONL_FORMAT: &str = "jsonl";
+pub(super) const OPENAI_FORMAT: &str = "openai";
 
-/// Most messages read from one file. Their positions are kept in memory.
-pub(super) const MESSAGES_MOST: u32 = 800_000;
+/// The maximum number of messages read from one file, because their positions are kept in memory.
+pub(super) const MAX_MESSAGES: u32 = 800_000;
 
-/// Most sessions read from one file of single messages, and most bytes of their names.
-const SESSIONS_MOST: (usize, usize) = (100_000, 16 << 20);
+/// The maximum number of sessions read from one file of single messages, and the maximum size of their names in bytes.
+const MAX_SESSIONS: (usize, usize) = (100_000, 16 << 20);
 
-/// Limit of a session's title in bytes.
-const TITLE: usize = 1_000;
+/// The maximum length of a session's title in bytes.
+const MAX_TITLE_BYTES: usize = 1_000;
 
-/// Most branches read per session, and most bytes of all their lines.
-const BRANCHES_MOST: (usize, usize) = (1_000, 4 << 20);
+/// The maximum number of branches read per session, and the maximum size of all of their lines in bytes.
+const MAX_BRANCHES: (usize, usize) = (1_000, 4 << 20);
 
-/// Reading stops after this many elements, or bytes, without anything readable.
-const HOPELESS: (u64, u64) = (10_000, 64 << 20);
+/// The number of elements, or of bytes, without anything readable after which reading stops.
+const MAX_UNREADABLE: (u64, u64) = (10_000, 64 << 20);
 
-/// See the module.
+/// A file that is being read piece by piece.
 pub struct Stream {
     pub(super) source: Source,
     pub(super) reader: Reader,
@@ -47,29 +47,31 @@ pub struct Stream {
     pub(super) notes: Notes,
     pub(super) format: Option<&'static str>,
     pub(super) buffers: Vec<SessionBuffer>,
-    /// Weight in memory of what is ready, of all sessions.
+    /// The weight in memory of what is ready in all sessions.
     pub(super) weight: u64,
     by_session: HashMap<Option<String>, usize>,
-    /// Bytes of the names of sessions and branches.
+    /// The size of the names of sessions and of branches in bytes.
     names: (usize, usize),
-    /// The result of a pass through the whole file, once one was needed.
+    /// The result of a pass through the whole file, if one was needed.
     facts: Option<HashMap<Option<String>, Facts>>,
-    /// The conversation being read.
+    /// The offsets of the lists that follow the one that is being read.
+    further: VecDeque<u64>,
+    /// The conversation that is being read.
     pub(super) document: Option<Box<Document>>,
     pub(super) out: VecDeque<Piece>,
-    /// The session_buffer whose messages can be placed further.
+    /// The index of the session whose messages can be placed further.
     pending: Option<usize>,
-    /// The next session_buffer to end, once the file is read.
+    /// The index of the next session to end, after the file was read.
     ending: Option<usize>,
-    /// Elements so far.
+    /// The number of elements read so far.
     number: u64,
     pub(super) messages: u32,
-    /// Most messages to read: [`MESSAGES_MOST`].
+    /// The maximum number of messages to read: [`MAX_MESSAGES`], except in tests.
     pub(super) most: u32,
     pub(super) sessions: usize,
-    /// Branches that were skipped.
+    /// The number of branches that were skipped.
     branches_lost: u64,
-    stranger: Option<String>,
+    unknown_object: Option<String>,
     over: bool,
 }
 
@@ -79,20 +81,20 @@ impl PieceReader for Stream {
             let step = self.step();
             step.map_err(|error| Failure::user(format!("{} can't be read: {error}.", self.file)))?;
             if self.over && self.sessions == 0 {
-                return Err(Failure::user(self.nothing().to_string()));
+                return Err(Failure::user(self.nothing_read().to_string()));
             }
         }
         Ok(self.out.pop_front())
     }
 
     fn report(&mut self) -> Report {
-        Report { format: self.format.unwrap_or(LINES).to_owned(), skipped: self.notes.finish() }
+        Report { format: self.format.unwrap_or(JSONL_FORMAT).to_owned(), skipped: self.notes.finish() }
     }
 }
 
 impl Stream {
-    /// A stream over a file with this name and shape.
-    pub(super) fn new(source: Source, shape: Shape, file_name: &str, file: &str) -> Self {
+    /// Makes a stream over a file with this name, shape, and further lists.
+    pub(super) fn new(source: Source, (shape, further): (Shape, Vec<u64>), file_name: &str, file: &str) -> Self {
         let base = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
         let stem = base.rsplit_once('.').map_or(base, |(stem, _)| if stem.is_empty() { base } else { stem });
         Self {
@@ -107,33 +109,34 @@ impl Stream {
             by_session: HashMap::new(),
             names: (0, 0),
             facts: None,
+            further: further.into(),
             document: None,
             out: VecDeque::new(),
             pending: None,
             ending: None,
             number: 0,
             messages: 0,
-            most: MESSAGES_MOST,
+            most: MAX_MESSAGES,
             sessions: 0,
             branches_lost: 0,
-            stranger: None,
+            unknown_object: None,
             over: false,
         }
     }
 
-    fn nothing(&mut self) -> super::ImportError {
+    fn nothing_read(&mut self) -> super::ImportError {
         let first = self.notes.first().map(|note| format!("{}: {}", note.place, note.why));
-        let why = self.stranger.take().or(first).unwrap_or_else(|| "no message was found".into());
+        let why = self.unknown_object.take().or(first).unwrap_or_else(|| "no message was found".into());
         super::ImportError::Unknown { file: self.file.clone(), why }
     }
 
-    /// Reads one element, places what was read, or ends.
+    /// Reads one element, places messages that were read, or ends.
     fn step(&mut self) -> io::Result<()> {
         if let Some(document) = self.document.take() {
             return self.step_document(document);
         }
         if let Some(at) = self.pending {
-            return self.proceed(at);
+            return self.place_messages(at);
         }
         if let Some(at) = self.ending {
             return self.finish(at);
@@ -141,9 +144,9 @@ impl Stream {
         let shape = self.reader.shape;
         let hopeless = self.sessions == 0
             && self.buffers.is_empty()
-            && (self.number >= HOPELESS.0 || self.source.place() - shape.start > HOPELESS.1);
+            && (self.number >= MAX_UNREADABLE.0 || self.source.place() - shape.start > MAX_UNREADABLE.1);
         if hopeless || self.messages >= self.most {
-            let more = if hopeless { 0 } else { split::count(&mut self.source, shape.cutting)? };
+            let more = if hopeless { 0 } else { split::count(&mut self.source, shape.separator)? };
             if more > 0 {
                 let why = format!(
                     "{more} more {}s were skipped: pleach reads {} messages from one file; split it for the rest",
@@ -154,30 +157,33 @@ impl Stream {
             self.ending = Some(0);
             return Ok(());
         }
-        let Some(element) = split::next(&mut self.source, shape.cutting)? else {
-            self.ending = Some(0);
+        let Some(element) = split::next(&mut self.source, shape.separator)? else {
+            match self.further.pop_front() {
+                Some(next) => self.source.seek_to(next)?,
+                None => self.ending = Some(0),
+            }
             return Ok(());
         };
         self.number += 1;
         let place = self.place(self.number);
-        let (spot, weight) = (FilePosition { place: element.place, number: self.number }, element.weight);
+        let (position, weight) = (FilePosition { place: element.place, number: self.number }, element.weight);
         let Some(element) = self.enter(element, &place)? else { return Ok(()) };
         let value = self.value(&element, &place);
         drop(element);
         match value {
-            Some(value) => self.take(value, &place, spot, weight),
+            Some(value) => self.handle_value(value, &place, position, weight),
             None => Ok(()),
         }
     }
 
     fn place(&self, number: u64) -> String {
-        if self.reader.shape.cutting == Cutting::Nothing {
+        if self.reader.shape.separator == Separator::Nothing {
             return "the document".into();
         }
         format!("{} {number}", self.reader.shape.element)
     }
 
-    /// The JSON of an element, if readable.
+    /// Parses the JSON of an element. Reports what cannot be read, and returns `None` for it.
     pub(super) fn value(&mut self, element: &Element, place: &str) -> Option<Value> {
         match element.kept {
             Kept::Whole => {}
@@ -192,8 +198,8 @@ impl Stream {
         let mut text = String::from_utf8_lossy(&element.bytes);
         if matches!(text, Cow::Owned(_)) {
             self.notes.lossy();
-            // The replacement character is longer than the bad byte.
-            if text.len() > WHOLE {
+            // The replacement character is longer than an invalid byte.
+            if text.len() > MAX_VALUE_BYTES {
                 let mut short = Shortener::default();
                 short.feed(text.as_bytes());
                 text = Cow::Owned(String::from_utf8_lossy(&short.finish().0).into_owned());
@@ -203,13 +209,11 @@ impl Stream {
         if text.is_empty() {
             return None;
         }
-        serde_json::from_str(text)
-            .map_err(|error| self.notes.skip(place, format!("not readable as JSON: {error}")))
-            .ok()
+        json::parse(text).map_err(|error| self.notes.skip(place, format!("not readable as JSON: {error}"))).ok()
     }
 
-    /// Takes one value: a message or a branch.
-    fn take(&mut self, value: Value, place: &str, spot: FilePosition, weight: u64) -> io::Result<()> {
+    /// Handles a value: a message or a branch.
+    fn handle_value(&mut self, value: Value, place: &str, position: FilePosition, weight: u64) -> io::Result<()> {
         let mut object = match value {
             Value::Object(object) => object,
             other => {
@@ -218,35 +222,36 @@ impl Stream {
             }
         };
         if is_message(&object) {
-            // A bare array of messages and lines without ids are read alike; only the name of the format differs.
-            self.format.get_or_insert(if self.reader.shape.unit == "line" { LINES } else { MESSAGES });
-            self.message(object, spot, weight)?;
+            // A bare array of messages and lines without ids are read in the same way; only the name of the format
+            // differs.
+            self.format.get_or_insert(if self.reader.shape.unit == "line" { JSONL_FORMAT } else { OPENAI_FORMAT });
+            self.message(object, position, weight)?;
         } else if let Some(pointer) = pointer(&mut object) {
             let session = json::id(&mut object, "session");
             self.branch(session, pointer)?;
         } else {
-            let why = stranger(&object);
+            let why = unknown_object(&object);
             self.notes.skip(place, why.clone());
-            self.stranger.get_or_insert(why);
+            self.unknown_object.get_or_insert(why);
         }
         Ok(())
     }
 
-    fn message(&mut self, mut object: Object, spot: FilePosition, weight: u64) -> io::Result<()> {
+    fn message(&mut self, mut object: Object, position: FilePosition, weight: u64) -> io::Result<()> {
         let (session, source, title) = bare(&mut object);
         let Some(at) = self.session_buffer(session, source, title)? else { return Ok(()) };
         self.messages += 1;
-        let draft = drafted(object, spot.number, self.reader.shape.unit, "", &mut self.notes);
+        let draft = drafted(object, position.number, self.reader.shape.unit, "", &mut self.notes);
         let session_buffer = &mut self.buffers[at];
         session_buffer.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
-        session_buffer.tree_builder.put(Draft { weight, ..draft }, spot, &mut self.notes);
-        self.proceed(at)
+        session_buffer.tree_builder.put(Draft { weight, ..draft }, position, &mut self.notes);
+        self.place_messages(at)
     }
 
     fn branch(&mut self, session: Option<String>, pointer: BranchPointer) -> io::Result<()> {
         let Some(at) = self.session_buffer(session, None, None)? else { return Ok(()) };
         let bytes = pointer.name.len() + pointer.head.as_ref().map_or(0, String::len) + 100;
-        if self.buffers[at].branches.len() >= BRANCHES_MOST.0 || self.names.1 + bytes > BRANCHES_MOST.1 {
+        if self.buffers[at].branches.len() >= MAX_BRANCHES.0 || self.names.1 + bytes > MAX_BRANCHES.1 {
             self.branches_lost += 1;
             return Ok(());
         }
@@ -255,8 +260,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Places the messages of a session_buffer, up to one portion.
-    fn proceed(&mut self, at: usize) -> io::Result<()> {
+    /// Places the messages of a session, up to one portion.
+    fn place_messages(&mut self, at: usize) -> io::Result<()> {
         let mut session_buffer = std::mem::take(&mut self.buffers[at]);
         let done = self.advance(&mut session_buffer)?;
         self.buffers[at] = session_buffer;
@@ -264,7 +269,7 @@ impl Stream {
         Ok(())
     }
 
-    /// The session_buffer of a session's messages; `None` if there are too many sessions.
+    /// Returns the index of a session, which is added if it is new. `None` if there are too many sessions.
     fn session_buffer(
         &mut self,
         session: Option<String>,
@@ -275,21 +280,22 @@ impl Stream {
             return Ok(Some(at));
         }
         let mut facts = match source {
-            // Our own files state this on their first line, and every message names its parent.
+            // Files that this program exported state this in their first line, and every message names its parent.
             Some(source) => Facts { source: Some(source), title, tree: true },
-            None => self.told(&session)?,
+            None => self.facts_of(&session)?,
         };
-        if let Some(title) = facts.title.as_mut().filter(|title| title.len() > TITLE) {
-            title.truncate(title.floor_char_boundary(TITLE));
-            self.notes.skip(self.place(self.number), format!("the session's title is cut after {TITLE} bytes"));
+        if let Some(title) = facts.title.as_mut().filter(|title| title.len() > MAX_TITLE_BYTES) {
+            title.truncate(title.floor_char_boundary(MAX_TITLE_BYTES));
+            self.notes
+                .skip(self.place(self.number), format!("the session's title is cut after {MAX_TITLE_BYTES} bytes"));
         }
         let length = |name: &Option<String>| name.as_ref().map_or(0, String::len);
         self.names.0 += length(&session) + length(&facts.source) + length(&facts.title);
-        if self.buffers.len() >= SESSIONS_MOST.0 || self.names.0 > SESSIONS_MOST.1 {
+        if self.buffers.len() >= MAX_SESSIONS.0 || self.names.0 > MAX_SESSIONS.1 {
             let why = format!(
                 "skipped: pleach reads {} sessions and {} MiB of their names from one file; split it for the rest",
-                SESSIONS_MOST.0,
-                SESSIONS_MOST.1 >> 20
+                MAX_SESSIONS.0,
+                MAX_SESSIONS.1 >> 20
             );
             self.notes.skip(self.place(self.number), why);
             return Ok(None);
@@ -305,24 +311,24 @@ impl Stream {
         Ok(Some(at))
     }
 
-    /// What the whole file states about a session.
+    /// Returns what the whole file states about a session.
     #[allow(clippy::ref_option, reason = "used as the key of a map")]
-    fn told(&mut self, session: &Option<String>) -> io::Result<Facts> {
+    fn facts_of(&mut self, session: &Option<String>) -> io::Result<Facts> {
         if self.facts.is_none() {
             self.facts = Some(survey::of(&mut self.source, self.reader.shape)?);
         }
         Ok(self.facts.as_mut().and_then(|facts| facts.remove(session)).unwrap_or_default())
     }
 
-    /// Ends a session_buffer, up to one portion, and the file after the last session_buffer.
+    /// Ends a session, up to one portion, or the file after the last session.
     fn finish(&mut self, at: usize) -> io::Result<()> {
         let Some(session_buffer) = self.buffers.get_mut(at) else {
             if self.branches_lost > 0 {
                 let why = format!(
                     "{} branches were skipped: pleach reads {} branches of a session and {} MiB of their names",
                     self.branches_lost,
-                    BRANCHES_MOST.0,
-                    BRANCHES_MOST.1 >> 20
+                    MAX_BRANCHES.0,
+                    MAX_BRANCHES.1 >> 20
                 );
                 self.notes.skip("file", why);
             }
@@ -337,7 +343,7 @@ impl Stream {
         self.ending = Some(at + 1);
         let Some(session) = session_buffer.begun else { return Ok(()) };
         let SessionBuffer { tree_builder, branches, .. } = session_buffer;
-        // Our own export names its current message; in other files the last message is current.
+        // Files that this program exported name their current message. In other files the last message is current.
         let last = tree_builder.count.checked_sub(1).filter(|_| session_buffer.source.is_none());
         let branches = branches.into_iter().map(|pointer| {
             let head = pointer.head.as_ref().and_then(|id| tree_builder.number(id));
@@ -361,12 +367,12 @@ pub(super) fn too_large(element: &Element) -> String {
     )
 }
 
-/// The text without separators around a value.
+/// Returns a text without the separators around a value.
 pub(super) fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}' || c == '\0')
 }
 
-/// A branch, as written by our own export.
+/// Parses a branch as this program exports it.
 fn pointer(object: &mut Object) -> Option<BranchPointer> {
     if !object.contains_key("head") {
         return None;
@@ -377,7 +383,7 @@ fn pointer(object: &mut Object) -> Option<BranchPointer> {
     Some(BranchPointer { name, head: json::id(object, "head"), archived, current })
 }
 
-fn stranger(object: &Object) -> String {
+fn unknown_object(object: &Object) -> String {
     if object.contains_key("chat_messages") {
         return "it looks like a Claude export, which is not supported yet".into();
     }

@@ -1,5 +1,5 @@
-//! Reads one message object of pleach JSON lines or OpenAI chat messages, which share their format.
-//! Not for: connecting messages (`arrange`).
+//! Reads one message object of pleach JSON lines or of OpenAI chat messages, which have the same format.
+//! Not for: connecting messages (`tree_builder`).
 
 use super::json::{self, Object};
 use super::time;
@@ -8,40 +8,40 @@ use crate::domain::conversation::record::{Record, TAG};
 use crate::domain::conversation::tag::clean;
 use serde_json::{Value, json};
 
-/// A message's statement about its parent.
+/// What a message states about its parent.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Parent {
-    /// None given.
-    Unsaid,
+    /// Nothing.
+    Unstated,
     /// It has no parent.
     Root,
-    /// This message.
+    /// It is the message with this id.
     Of(String),
 }
 
 /// A record that is not placed in its tree yet.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Draft {
-    /// Its number in the file, for sentences.
+    /// The message's number in the file, for sentences.
     pub(super) number: u64,
-    /// The unit that the number counts.
+    /// The word for what the number counts.
     pub(super) unit: &'static str,
     /// Its parent.
     pub(super) parent: Parent,
-    /// Unreadable: only its position counts, and only if it has children.
+    /// Whether the message is unreadable. Then only its position matters, and only if it has children.
     pub(super) placeholder: bool,
-    /// A tool result that does not name its call.
+    /// Whether it is a tool result that does not name its call.
     pub(super) loose: bool,
-    /// The conversation's current message.
+    /// Whether it is the conversation's current message.
     pub(super) current: bool,
     /// Its weight in memory.
     pub(super) weight: u64,
-    /// The record. Its `id` is empty if the file gives none; its `parent` is not set yet.
+    /// The record. Its `id` is empty if the file gives none, and its `parent` is not set yet.
     pub(super) record: Record,
 }
 
 impl Draft {
-    /// An empty, hidden message that keeps a position.
+    /// Makes an empty, hidden message that keeps a position in the tree.
     pub(super) fn placeholder(id: String, parent: Parent, number: u64, unit: &'static str) -> Self {
         let record = Record {
             id,
@@ -60,7 +60,7 @@ impl Draft {
         Self { number, unit, parent, placeholder: true, loose: false, current: false, weight: 0, record }
     }
 
-    /// Its position in the file, in words.
+    /// Describes the message's position in the file.
     pub(super) fn place(&self, prefix: &str) -> String {
         if self.number == 0 {
             return format!("{prefix}node {}", self.record.id);
@@ -69,16 +69,16 @@ impl Draft {
     }
 }
 
-/// Reads one message. Returns a bad one as the reason and a placeholder in its place.
+/// Reads one message. If it is invalid, returns the reason and an empty message in its place.
 pub(super) fn read(mut object: Object, number: u64, unit: &'static str) -> Result<Draft, (String, Box<Draft>)> {
     let id = json::id(&mut object, "id").unwrap_or_default();
     let parent = match object.get("parent") {
-        None => Parent::Unsaid,
+        None => Parent::Unstated,
         Some(Value::Null) => Parent::Root,
         Some(_) => match json::id(&mut object, "parent") {
             Some(id) if id.is_empty() => Parent::Root,
             Some(id) => Parent::Of(id),
-            None => Parent::Unsaid,
+            None => Parent::Unstated,
         },
     };
     json::drop_null(&mut object, "parent");
@@ -116,7 +116,7 @@ fn fill(draft: &mut Draft, role: Role, object: &mut Object) -> Result<(), String
             parts
         }
         None if role == Role::Tool => tool_parts(object, name.as_deref(), &draft.record.id, &mut kept)?,
-        None => said_parts(object, &draft.record.id, &mut kept)?,
+        None => content_and_call_parts(object, &draft.record.id, &mut kept)?,
     };
     let at = ["created_at", "timestamp", "create_time"].into_iter().find_map(|key| {
         let at = object.get(key).and_then(time::millis)?;
@@ -152,7 +152,7 @@ fn fill(draft: &mut Draft, role: Role, object: &mut Object) -> Result<(), String
     Ok(())
 }
 
-/// The exact parts, which our own export writes if the plain fields are not sufficient.
+/// Returns the exact parts, which this program exports if the plain fields are not sufficient.
 fn exact_parts(object: &mut Object) -> Option<Vec<Part>> {
     let parts = serde_json::from_value(object.get("parts")?.clone()).ok()?;
     for key in ["parts", "reasoning", "tool_calls", "tool_call_id"] {
@@ -161,7 +161,7 @@ fn exact_parts(object: &mut Object) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// Removes and returns the name and star written by our own export.
+/// Removes and returns the label and the star, as this program exports them.
 fn tag(fields: &mut Object) -> Option<(String, bool)> {
     let known = |(key, value): (&String, &Value)| match key.as_str() {
         "label" => value.is_string(),
@@ -193,23 +193,23 @@ fn extra(object: &mut Object, kept: Vec<Value>) -> Option<Value> {
     }
 }
 
-fn said_parts(object: &mut Object, id: &str, kept: &mut Vec<Value>) -> Result<Vec<Part>, String> {
+fn content_and_call_parts(object: &mut Object, id: &str, kept: &mut Vec<Value>) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
     let thought = json::text(object, "reasoning").or_else(|| json::text(object, "reasoning_content"));
     if let Some(text) = thought.filter(|text| !text.is_empty()) {
         parts.push(Part::Reasoning { text });
     }
-    let mut said = content_parts(object, kept)?;
-    if said.is_empty()
+    let mut content_parts_read = content_parts(object, kept)?;
+    if content_parts_read.is_empty()
         && let Some(text) = json::text(object, "refusal")
     {
-        said.push(Part::Text { text });
+        content_parts_read.push(Part::Text { text });
     }
     let calls = call_parts(object, id);
     if !calls.is_empty() {
-        said.retain(|part| !matches!(part, Part::Text { text } if text.is_empty()));
+        content_parts_read.retain(|part| !matches!(part, Part::Text { text } if text.is_empty()));
     }
-    parts.extend(said);
+    parts.extend(content_parts_read);
     parts.extend(calls);
     for key in ["reasoning", "reasoning_content", "refusal", "tool_calls", "function_call"] {
         json::drop_null(object, key);
@@ -260,7 +260,7 @@ fn content_item(item: Value, kept: &mut Vec<Value>) -> Part {
     }
 }
 
-/// The calls with complete arguments. Incomplete ones never become calls and stay for `extra`.
+/// Returns the calls with complete arguments. Incomplete ones do not become calls and stay in the object, for `extra`.
 fn call_parts(object: &mut Object, id: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     if let Some(Value::Array(calls)) = object.get("tool_calls") {

@@ -1,11 +1,12 @@
-//! Readers of other formats, into neutral records: pleach JSON lines, chat messages JSON, ChatGPT exports.
-//! Not for: storing what was read (`engine`, `store`) or writing formats (`export`).
+//! Readers of other formats, which return neutral records: pleach JSON lines, JSON lists of chat messages, ChatGPT
+//! exports, and Telegram Desktop exports.
+//! Not for: storing what was read (`engine`, `store`), or writing formats (`export`).
 //!
 //! The format is detected by content, never by file name. Everything readable is imported; the rest is reported with
-//! its position. Reading is iterative and linear in the size of the file. A file of any size is read piece by piece:
-//! one message is in memory at a time, at most 4 MiB of it whole (`shorten` defines what is kept of a larger one), and
-//! of finished messages only their positions. A conversation in a document of its own is read the same way (`document`).
-//! An import never takes more than 200 MB of memory.
+//! its position. Reading is iterative and takes time linear in the size of the file. A file of any size is read piece
+//! by piece: one message is in memory at a time, at most 4 MiB of it whole (`shorten` decides what is kept of a larger
+//! one), and of finished messages only their positions. A conversation that is a document of its own is read the same
+//! way (`document`). An import never uses more than 200 MB of memory.
 
 mod chatgpt;
 mod document;
@@ -21,6 +22,9 @@ mod shorten;
 mod source;
 mod split;
 mod survey;
+mod telegram;
+#[cfg(test)]
+mod telegram_tests;
 mod time;
 mod tree_builder;
 
@@ -28,17 +32,17 @@ use crate::domain::base::failure::Failure;
 use crate::domain::conversation::record::ImportedFile;
 use reader::Shape;
 use source::Source;
-use split::Cutting;
+use split::Separator;
 use std::io::Cursor;
 
 pub use lines::Stream;
 pub use source::Input;
 
-/// Bytes at the beginning of a file that decide its format.
+/// The number of bytes at the beginning of a file that decide its format.
 pub const PREFIX: usize = 64 << 10;
 
-/// Limit of a UTF-16 file, which is converted to UTF-8 in memory.
-const WIDE: u64 = 32 << 20;
+/// The maximum size of a UTF-16 file in bytes. It is converted to UTF-8 in memory.
+const MAX_UTF16_BYTES: u64 = 32 << 20;
 
 /// Why a file could not be read at all.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -73,8 +77,8 @@ pub enum ImportError {
     },
     /// No reader knows the format.
     #[error(
-        "{file} is not in a known format: {why}. Known formats: pleach JSON lines, chat messages JSON and \
-            ChatGPT exports."
+        "{file} is not in a known format: {why}. Known formats: pleach JSON lines, chat messages JSON, ChatGPT \
+            exports and Telegram Desktop exports."
     )]
     Unknown {
         /// The file.
@@ -89,12 +93,12 @@ pub fn read(bytes: &[u8], file_name: &str) -> Result<ImportedFile, Failure> {
     ImportedFile::collect(&mut open(Box::new(Cursor::new(bytes.to_vec())), file_name)?)
 }
 
-/// Whether a file with this beginning can be read, before more of it is read.
+/// Checks whether a file with this beginning can be read, before more of it is read.
 pub fn check(prefix: &[u8], file_name: &str) -> Result<(), Failure> {
     refuse(prefix, named(file_name)).map_err(|error| Failure::user(error.to_string()))
 }
 
-/// Opens a file to be read piece by piece.
+/// Opens a file that is then read piece by piece.
 pub fn open(input: Box<dyn Input>, file_name: &str) -> Result<Stream, Failure> {
     let file = named(file_name);
     let unreadable = |error: std::io::Error| Failure::user(format!("{file} can't be read: {error}."));
@@ -102,9 +106,9 @@ pub fn open(input: Box<dyn Input>, file_name: &str) -> Result<Stream, Failure> {
     let prefix = source.prefix(PREFIX as u64).map_err(unreadable)?;
     refuse(&prefix, file).map_err(|error| Failure::user(error.to_string()))?;
     if is_wide(&prefix) {
-        let bytes = source.prefix(WIDE + 1).map_err(unreadable)?;
-        if bytes.len() as u64 > WIDE {
-            let what = format!("{file} is UTF-16 text and larger than {} MiB.", WIDE >> 20);
+        let bytes = source.prefix(MAX_UTF16_BYTES + 1).map_err(unreadable)?;
+        if bytes.len() as u64 > MAX_UTF16_BYTES {
+            let what = format!("{file} is UTF-16 text and larger than {} MiB.", MAX_UTF16_BYTES >> 20);
             return Err(Failure::user(what).todo("Convert it to UTF-8 first, then import that file."));
         }
         let text = narrow(&bytes);
@@ -113,32 +117,42 @@ pub fn open(input: Box<dyn Input>, file_name: &str) -> Result<Stream, Failure> {
         let prefix = source.prefix(PREFIX as u64).map_err(unreadable)?;
         refuse(&prefix, file).map_err(|error| Failure::user(error.to_string()))?;
     }
-    let shape = shape(&mut source).map_err(unreadable)?;
-    source.go(shape.start).map_err(unreadable)?;
-    Ok(Stream::new(source, shape, file_name, file))
+    let (shape, further) = shape(&mut source).map_err(unreadable)?;
+    source.seek_to(shape.start).map_err(unreadable)?;
+    Ok(Stream::new(source, (shape, further), file_name, file))
 }
 
 fn named(file_name: &str) -> &str {
     if file_name.is_empty() { "the input" } else { file_name }
 }
 
-/// How the file is split.
-fn shape(source: &mut Source) -> std::io::Result<Shape> {
+/// Returns how the file is split, and the offsets of further lists with chats of an account.
+fn shape(source: &mut Source) -> std::io::Result<(Shape, Vec<u64>)> {
     let prefix = source.prefix(PREFIX as u64)?;
     let text = prefix.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&prefix).trim_ascii_start();
     let start = prefix.len() - text.len();
-    let shape = |cutting, element, unit, start: usize| Shape { cutting, element, unit, start: start as u64 };
+    let shape = |separator, element, unit, start: usize| {
+        (Shape { separator, element, unit, start: start as u64, account: false }, Vec::new())
+    };
     if text.first() == Some(&b'[') {
-        return Ok(shape(Cutting::Array, "element", "message", start + 1));
+        return Ok(shape(Separator::Array, "element", "message", start + 1));
     }
     if let Some(list) = split::list_of(text, "conversations") {
-        return Ok(shape(Cutting::Array, "conversation", "message", start + list));
+        return Ok(shape(Separator::Array, "conversation", "message", start + list));
     }
-    source.go(start as u64)?;
-    // A document is exactly one JSON value. With anything after it, these are lines.
-    let cutting =
-        if text.first() == Some(&b'{') && split::is_whole(source)? { Cutting::Nothing } else { Cutting::Lines };
-    Ok(shape(cutting, "line", "line", start))
+    source.seek_to(start as u64)?;
+    if text.first() != Some(&b'{') {
+        return Ok(shape(Separator::Lines, "line", "line", start));
+    }
+    let mut lists = split::find_lists(source, telegram::LISTS)?.into_iter();
+    if let Some(start) = lists.next() {
+        let first = Shape { separator: Separator::Array, element: "chat", unit: "message", start, account: true };
+        return Ok((first, lists.collect()));
+    }
+    // A document is exactly one JSON value. If anything follows the value, the file consists of lines, unless it is a
+    // truncated chat.
+    let one = split::is_whole(source)? || telegram::starts_like_chat(text);
+    Ok(shape(if one { Separator::Nothing } else { Separator::Lines }, "line", "line", start))
 }
 
 /// Rejects files that are not conversations, by their beginning.
@@ -179,7 +193,7 @@ fn refuse_packed(bytes: &[u8], file: &str) -> Result<(), ImportError> {
     }
 }
 
-/// Whether it is UTF-16 text.
+/// Whether the bytes are UTF-16 text.
 fn is_wide(bytes: &[u8]) -> bool {
     matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
 }

@@ -1,14 +1,14 @@
-//! Collects what was skipped and why, bounded: a gigabyte of garbage must not become a gigabyte of notes.
+//! Collects what was skipped and why, up to a limit, so that a gigabyte of garbage does not become a gigabyte of notes.
 //! Not for: errors that stop an import (`ImportError`).
 
 use crate::domain::conversation::record::Skipped;
 
-const MOST: usize = 1_000;
+const MAX_NOTES: usize = 1_000;
 
-/// Limit of one sentence in characters; ids and names in a file may have any length.
-const WORDS: usize = 500;
+/// The maximum length of a sentence in characters, because ids and names in a file can have any length.
+const MAX_SENTENCE_CHARS: usize = 500;
 
-/// The list of skipped things.
+/// The list of what was skipped.
 #[derive(Default)]
 pub(super) struct Notes {
     list: Vec<Skipped>,
@@ -17,33 +17,33 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Adds one.
+    /// Adds a note.
     pub(super) fn skip(&mut self, place: impl Into<String>, why: impl Into<String>) {
-        if self.list.len() < MOST {
+        if self.list.len() < MAX_NOTES {
             self.list.push(Skipped { place: clipped(place.into()), why: clipped(why.into()) });
         } else {
             self.more += 1;
         }
     }
 
-    /// Adds, once, that there were bytes that are not text.
+    /// Adds a note, once, that some bytes were not UTF-8.
     pub(super) fn lossy(&mut self) {
         if !std::mem::replace(&mut self.lossy, true) {
             self.skip("file", "some bytes were not UTF-8; each such place now reads U+FFFD");
         }
     }
 
-    /// Whether another one would be kept.
+    /// Whether another note would be kept.
     pub(super) fn has_room(&self) -> bool {
-        self.list.len() < MOST
+        self.list.len() < MAX_NOTES
     }
 
-    /// The first one, for a message about the whole file.
+    /// Returns the first note, for a message about the whole file.
     pub(super) fn first(&self) -> Option<&Skipped> {
         self.list.first()
     }
 
-    /// All of them, and the number of further ones.
+    /// Returns all notes, and a last one with the number of notes that were not kept.
     pub(super) fn finish(&mut self) -> Vec<Skipped> {
         if self.more > 0 {
             let why = format!("{} more were skipped", std::mem::take(&mut self.more));
@@ -54,7 +54,7 @@ impl Notes {
 }
 
 fn clipped(mut words: String) -> String {
-    if let Some((end, _)) = words.char_indices().nth(WORDS) {
+    if let Some((end, _)) = words.char_indices().nth(MAX_SENTENCE_CHARS) {
         words.truncate(end);
         words.push('…');
         words.shrink_to_fit();

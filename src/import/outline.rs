@@ -1,47 +1,47 @@
-//! Scans the fields around the messages of a conversation of any size, and finds where its messages begin.
-//! Not for: the messages.
+//! Scans the fields around the messages of a conversation of any size, and finds the offset of its first message.
+//! Not for: reading the messages.
 
 use super::shorten::Shortener;
-use super::split::Cutting;
+use super::split::Separator;
 use memchr::memchr2;
 
-/// Bytes of a field's name that are compared.
-const NAME: usize = 16;
+/// The number of bytes of a field's name that are compared.
+const COMPARED_BYTES: usize = 16;
 
-/// See the module.
+/// The state of the scan.
 #[derive(Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts about the place in the text")]
 pub(super) struct Outline {
     around: Shortener,
-    /// Bytes so far.
+    /// The number of bytes scanned so far.
     place: u64,
     depth: usize,
     quoted: bool,
     escaped: bool,
     /// The last string of the outermost object.
     word: Vec<u8>,
-    /// The name of its current field.
+    /// The name of the current field of the outermost object.
     name: Vec<u8>,
-    /// Document the messages.
+    /// Whether the scan is inside the messages.
     inside: bool,
     closed: bool,
-    list: Option<(u64, Cutting)>,
+    list: Option<(u64, Separator)>,
 }
 
-/// The result.
+/// The result of the scan.
 pub(super) struct Found {
     /// The object without its messages: their list is empty.
     pub(super) around: Vec<u8>,
-    /// Bytes of other fields that were dropped.
+    /// The number of bytes of other fields that were dropped.
     pub(super) dropped: u64,
-    /// The offset of the first message from the object's beginning, and the separator of the messages.
-    pub(super) list: Option<(u64, Cutting)>,
-    /// The object is complete.
+    /// The offset of the first message from the beginning of the object, and the separator of the messages.
+    pub(super) list: Option<(u64, Separator)>,
+    /// Whether the object is complete.
     pub(super) closed: bool,
 }
 
 impl Outline {
-    /// Takes more bytes.
+    /// Scans more bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         let (mut at, mut from) = (0, 0);
         while at < bytes.len() && !self.closed {
@@ -51,7 +51,7 @@ impl Outline {
             } else if self.quoted {
                 let end = memchr2(b'"', b'\\', &bytes[at..]).map_or(bytes.len(), |mark| at + mark);
                 if self.depth == 1 {
-                    let room = NAME - self.word.len();
+                    let room = COMPARED_BYTES - self.word.len();
                     self.word.extend(bytes[at..end].iter().take(room));
                 }
                 at = end;
@@ -77,7 +77,7 @@ impl Outline {
         self.place += bytes.len() as u64;
     }
 
-    /// Handles a byte outside strings; `next` is the offset after it.
+    /// Handles a byte outside strings. `next` is the offset after it.
     fn mark(&mut self, byte: u8, next: u64) {
         match byte {
             b'"' => {
@@ -86,15 +86,15 @@ impl Outline {
             }
             b':' if self.depth == 1 => self.name = std::mem::take(&mut self.word),
             b'{' | b'[' => {
-                // A mapping takes precedence over messages beside it.
-                let mapping = matches!(self.list, Some((_, Cutting::Object)));
+                // A mapping has precedence over messages beside it.
+                let mapping = matches!(self.list, Some((_, Separator::Object)));
                 let list = match (self.depth, &self.name[..], byte) {
-                    (1, b"messages", b'[') if !mapping => Some(Cutting::Array),
-                    (1, b"mapping", b'{') => Some(Cutting::Object),
+                    (1, b"messages", b'[') if !mapping => Some(Separator::Array),
+                    (1, b"mapping", b'{') => Some(Separator::Object),
                     _ => None,
                 };
-                if let Some(cutting) = list {
-                    (self.list, self.inside) = (Some((next, cutting)), true);
+                if let Some(separator) = list {
+                    (self.list, self.inside) = (Some((next, separator)), true);
                 }
                 self.depth += 1;
                 self.name.clear();
@@ -108,11 +108,11 @@ impl Outline {
         }
     }
 
-    /// The result.
+    /// Returns the result.
     pub(super) fn finish(self) -> Found {
         let (mut around, _, dropped) = self.around.finish();
         if self.inside {
-            let array = matches!(self.list, Some((_, Cutting::Array)));
+            let array = matches!(self.list, Some((_, Separator::Array)));
             around.extend_from_slice(if array { b"]}" } else { b"}}" });
         }
         Found { around, dropped, list: self.list, closed: self.closed }

@@ -1,4 +1,4 @@
-//! Reads single messages of a file, in its order or again.
+//! Reads single messages of a file, in the order of the file or again from an offset.
 //! Not for: the content of a message (`message`, `chatgpt`), or splitting the file (`split`).
 
 use super::chatgpt::Nodes;
@@ -7,7 +7,7 @@ use super::lines::trimmed;
 use super::message::{self, Draft};
 use super::notes::Notes;
 use super::source::Source;
-use super::split::{self, Cutting, Element};
+use super::split::{self, Element, Separator};
 use super::tree_builder::FilePosition;
 use serde_json::Value;
 use std::io;
@@ -15,40 +15,42 @@ use std::io;
 /// How a file is split, and the words for its elements.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
-    pub(super) cutting: Cutting,
-    /// For sentences: `line`, `element`, `conversation`.
+    pub(super) separator: Separator,
+    /// The word for an element in sentences: `line`, `element`, `document`, or `chat`.
     pub(super) element: &'static str,
-    /// The word for a single message in it.
+    /// The word for a single message in sentences.
     pub(super) unit: &'static str,
-    /// Offset of the first element.
+    /// The offset of the first element.
     pub(super) start: u64,
+    /// Whether the elements are the chats of an account.
+    pub(super) account: bool,
 }
 
-/// See the module.
+/// Reads the messages of a file.
 pub(super) struct Reader {
     pub(super) shape: Shape,
-    /// Whether the elements are the messages of one conversation rather than of any session.
+    /// Whether the elements are the messages of a single conversation, not of any session.
     pub(super) inside: bool,
-    /// The order of a `ChatGPT` conversation's nodes.
+    /// The nodes of a `ChatGPT` conversation.
     pub(super) nodes: Option<Nodes>,
 }
 
 impl Reader {
-    /// Reads a message again.
-    pub(super) fn fetch(&self, source: &mut Source, spot: FilePosition) -> io::Result<Option<Draft>> {
+    /// Reads a message again. The source stays at its offset.
+    pub(super) fn fetch(&self, source: &mut Source, position: FilePosition) -> io::Result<Option<Draft>> {
         let here = source.place();
         let draft = if let Some(order) = &self.nodes {
-            order.draft(source, spot, "", &mut Notes::default())?
+            order.draft(source, position, "", &mut Notes::default())?
         } else {
-            source.go(spot.place)?;
-            let element = split::next(source, self.shape.cutting)?;
-            element.and_then(|element| self.draft(&element, spot.number, |_| true))
+            source.seek_to(position.place)?;
+            let element = split::next(source, self.shape.separator)?;
+            element.and_then(|element| self.draft(&element, position.number, |_| true))
         };
-        source.go(here)?;
+        source.seek_to(here)?;
         Ok(draft)
     }
 
-    /// A message that names no session.
+    /// Reads an element if it is a message that names no session.
     pub(super) fn nameless(&self, element: &Element, number: u64) -> Option<Draft> {
         self.draft(element, number, |object| {
             let other = object.get("mapping").is_some_and(Value::is_object)
@@ -72,7 +74,7 @@ impl Reader {
     }
 }
 
-/// Removes and returns what a message states about its session.
+/// Removes and returns what a message states about its session: the id, the source, and the title.
 pub(super) fn bare(object: &mut Object) -> (Option<String>, Option<String>, Option<String>) {
     (json::id(object, "session"), json::text(object, "source"), json::text(object, "title"))
 }

@@ -1,29 +1,31 @@
-//! One session's messages as they arrive: when the session begins, and when finished messages are passed on.
+//! Collects the messages of one session as they arrive, and decides when the session begins and when finished messages
+//! are passed on.
 //! Not for: reading messages (`reader`), or their order (`tree_builder`).
 
 use super::chatgpt;
 use super::fingerprint::Fingerprint;
-use super::lines::{LINES, Stream};
+use super::lines::{JSONL_FORMAT, Stream};
 use super::notes::Notes;
 use super::split;
+use super::telegram;
 use super::tree_builder::{FilePosition, TreeBuilder};
 use crate::domain::conversation::record::{BranchPointer, PORTION, Piece};
 use std::io;
 
-/// Weight of all sessions' finished messages that may wait to be passed on.
-const HELD: u64 = 4 * PORTION;
+/// The maximum weight of the finished messages of all sessions that may wait to be passed on.
+const MAX_HELD_WEIGHT: u64 = 4 * PORTION;
 
-/// One session's messages as they arrive.
+/// The messages of one session as they arrive.
 #[derive(Default)]
 pub(super) struct SessionBuffer {
     pub(super) session: Option<String>,
     pub(super) source: Option<String>,
     pub(super) title: Option<String>,
-    /// Its format, if it differs from the file's.
+    /// The session's format, if it differs from the file's.
     pub(super) format: Option<&'static str>,
-    /// Whether anything in it is readable.
+    /// Whether anything in the session is readable.
     pub(super) holds: bool,
-    /// Its number, once it has begun.
+    /// The session's number, after it has begun.
     pub(super) begun: Option<usize>,
     pub(super) tree_builder: TreeBuilder,
     pub(super) branches: Vec<BranchPointer>,
@@ -33,12 +35,12 @@ impl Stream {
     /// Places messages until a portion is full. Returns whether all are placed.
     pub(super) fn advance(&mut self, session_buffer: &mut SessionBuffer) -> io::Result<bool> {
         let before = session_buffer.tree_builder.weight;
-        let done = session_buffer.tree_builder.run(&mut |spot| self.reader.fetch(&mut self.source, spot))?;
+        let done = session_buffer.tree_builder.run(&mut |position| self.reader.fetch(&mut self.source, position))?;
         self.weight += session_buffer.tree_builder.weight - before;
         self.begin(session_buffer)?;
         if session_buffer.tree_builder.is_full() {
             self.flush(session_buffer);
-        } else if self.weight > HELD {
+        } else if self.weight > MAX_HELD_WEIGHT {
             self.flush(session_buffer);
             for at in 0..self.buffers.len() {
                 let mut other = std::mem::take(&mut self.buffers[at]);
@@ -52,8 +54,9 @@ impl Stream {
     /// Ends a session, up to one portion. Returns whether it is complete.
     pub(super) fn end(&mut self, session_buffer: &mut SessionBuffer) -> io::Result<bool> {
         let before = session_buffer.tree_builder.weight;
-        let done =
-            session_buffer.tree_builder.end(&mut self.notes, &mut |spot| self.reader.fetch(&mut self.source, spot))?;
+        let done = session_buffer
+            .tree_builder
+            .end(&mut self.notes, &mut |position| self.reader.fetch(&mut self.source, position))?;
         self.weight += session_buffer.tree_builder.weight - before;
         self.begin(session_buffer)?;
         self.flush(session_buffer);
@@ -63,7 +66,7 @@ impl Stream {
         Ok(done)
     }
 
-    /// Passes on what is ready.
+    /// Passes on the messages that are ready.
     fn flush(&mut self, session_buffer: &mut SessionBuffer) {
         if let Some(session) = session_buffer.begun.filter(|_| !session_buffer.tree_builder.ready.is_empty()) {
             self.weight -= std::mem::take(&mut session_buffer.tree_builder.weight);
@@ -72,17 +75,17 @@ impl Stream {
         }
     }
 
-    /// Begins a session once it has content.
+    /// Begins a session as soon as it has content.
     pub(super) fn begin(&mut self, session_buffer: &mut SessionBuffer) -> io::Result<()> {
         session_buffer.name_by_first();
         let holds = match session_buffer.format {
-            Some(chatgpt::FORMAT) => !session_buffer.tree_builder.ready.is_empty(),
+            Some(chatgpt::FORMAT | telegram::FORMAT) => !session_buffer.tree_builder.ready.is_empty(),
             _ => session_buffer.source.is_some() || session_buffer.holds || session_buffer.tree_builder.is_full(),
         };
         if session_buffer.begun.is_some() || !holds {
             return Ok(());
         }
-        let format = session_buffer.format.or(self.format).unwrap_or(LINES);
+        let format = session_buffer.format.or(self.format).unwrap_or(JSONL_FORMAT);
         let (session, title) = (session_buffer.session.take(), session_buffer.title.take());
         let nameless =
             session.is_none() && (session_buffer.source.is_none() || (title.is_none() && self.stem.is_empty()));
@@ -94,7 +97,7 @@ impl Stream {
         };
         let first = begun.and_then(|(_, first)| first).unwrap_or_else(|| "Imported".into());
         let title = title.or(session).unwrap_or_else(|| if self.stem.is_empty() { first } else { self.stem.clone() });
-        // From here on only its presence matters.
+        // From here on, only its presence matters.
         if let Some(source) = &mut session_buffer.source {
             *source = String::new();
         }
@@ -104,27 +107,28 @@ impl Stream {
         Ok(())
     }
 
-    /// The fingerprint of a session without a name, and its first question. Reads its messages once more,
-    /// up to the first answer or the limit of messages: a file with only questions may have no end.
+    /// Returns a hash that identifies a session without a name, and the session's first question. Reads its messages
+    /// once more, up to the first answer or the maximum number of messages, because a file with only questions may have
+    /// no end.
     fn fingerprint(&mut self, session_buffer: &SessionBuffer) -> io::Result<(String, Option<String>)> {
         let mut tree_builder = TreeBuilder::new("", "", session_buffer.tree_builder.tree);
         let (here, shape) = (self.source.place(), self.reader.shape);
-        self.source.go(shape.start)?;
+        self.source.seek_to(shape.start)?;
         let (mut hash, mut number, mut notes) = (Fingerprint::default(), 0, Notes::default());
         let mut over = false;
         while !hash.over {
             let more = !over && number < u64::from(self.most);
-            if more && let Some(element) = split::next(&mut self.source, shape.cutting)? {
+            if more && let Some(element) = split::next(&mut self.source, shape.separator)? {
                 number += 1;
-                let spot = FilePosition { place: element.place, number };
+                let position = FilePosition { place: element.place, number };
                 let Some(draft) = self.reader.nameless(&element, number) else { continue };
                 drop(element);
-                tree_builder.put(draft, spot, &mut notes);
+                tree_builder.put(draft, position, &mut notes);
             } else {
                 over = true;
             }
             loop {
-                let fetch = &mut |spot| self.reader.fetch(&mut self.source, spot);
+                let fetch = &mut |position| self.reader.fetch(&mut self.source, position);
                 let done = if over { tree_builder.end(&mut notes, fetch)? } else { tree_builder.run(fetch)? };
                 tree_builder.weight = 0;
                 if tree_builder.ready.drain(..).any(|placed| hash.add(&placed.record)) || done {
@@ -135,7 +139,7 @@ impl Stream {
                 break;
             }
         }
-        self.source.go(here)?;
+        self.source.seek_to(here)?;
         Ok(hash.finish())
     }
 }

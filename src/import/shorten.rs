@@ -1,49 +1,49 @@
-//! Shortens a JSON value as it streams by: cuts long strings and, if that is not enough, drops the last entries of
+//! Shortens a JSON value while it is read: cuts long strings and, if that is not enough, drops the last entries of
 //! nested lists and objects. Valid JSON stays valid.
-//! Not for: values small enough to be kept whole.
+//! Not for: values that are small enough to be kept whole.
 
 use memchr::memchr2;
 
-/// A value of up to this many bytes is kept whole.
-pub(super) const WHOLE: usize = 4 << 20;
+/// The maximum size of a value that is kept whole, in bytes.
+pub(super) const MAX_VALUE_BYTES: usize = 4 << 20;
 
-/// A value of up to this weight is kept whole (see [`weight`]).
-pub(super) const LIGHT: u64 = 12_000_000;
+/// The maximum weight of a value that is kept whole (see [`weight`]).
+pub(super) const MAX_VALUE_WEIGHT: u64 = 12_000_000;
 
-/// Estimated bytes in memory of an entry, of a list, and of an object, apart from their strings, including derived
-/// data.
-const ENTRY: u64 = 200;
-const OBJECT: u64 = 700;
+/// The estimated size in memory of an entry or a list, and of an object, without their strings but with derived data,
+/// in bytes.
+const ENTRY_BYTES: u64 = 200;
+const OBJECT_BYTES: u64 = 700;
 
-/// Limits of what is kept, in bytes.
+/// Limits of what is kept; sizes are in bytes.
 struct Limits {
-    /// Of one string.
+    /// The maximum size of a string.
     text: usize,
-    /// Above this total, further strings are limited to `short`.
+    /// The total size above which further strings are limited to `short`.
     enough: usize,
-    /// Of one string in a value that is already large.
+    /// The maximum size of a string in a value that is already large.
     short: usize,
-    /// Above this total, nested entries are dropped.
+    /// The total size above which nested entries are dropped.
     full: usize,
-    /// A value that needs more is dropped.
+    /// The maximum size of a value; a value that needs more is dropped.
     most: usize,
-    /// Above this weight, nested entries are dropped.
+    /// The weight above which nested entries are dropped.
     heavy: u64,
-    /// A value with more weight is dropped.
+    /// The maximum weight of a value; a heavier one is dropped.
     heaviest: u64,
 }
 
 const LIMITS: Limits = Limits {
-    text: WHOLE,
-    enough: WHOLE,
+    text: MAX_VALUE_BYTES,
+    enough: MAX_VALUE_BYTES,
     short: 1 << 10,
     full: 5 << 20,
     most: 6 << 20,
-    heavy: LIGHT,
-    heaviest: 2 * LIGHT,
+    heavy: MAX_VALUE_WEIGHT,
+    heaviest: 2 * MAX_VALUE_WEIGHT,
 };
 
-/// The estimated weight of JSON in memory: its bytes, plus a surcharge for syntax outside strings.
+/// Estimates the weight of JSON in memory: its size plus a surcharge for syntax outside strings.
 pub(super) fn weight(bytes: &[u8]) -> u64 {
     let (mut at, mut sum) = (0, bytes.len() as u64);
     while at < bytes.len() {
@@ -65,34 +65,34 @@ pub(super) fn weight(bytes: &[u8]) -> u64 {
 
 fn entry(byte: u8) -> u64 {
     match byte {
-        b',' | b'[' => ENTRY,
-        b'{' => OBJECT,
+        b',' | b'[' => ENTRY_BYTES,
+        b'{' => OBJECT_BYTES,
         _ => 0,
     }
 }
 
-/// See the module.
+/// The state of the shortening.
 #[allow(clippy::struct_excessive_bools, reason = "independent facts about the place in the text")]
 pub(super) struct Shortener {
     limits: Limits,
     kept: Vec<u8>,
-    /// Weight of the kept entries apart from their bytes.
+    /// The weight of the kept entries, without their bytes.
     weight: u64,
     dropped: u64,
     lost: bool,
     depth: usize,
     quoted: bool,
-    /// Remaining bytes of an escape.
+    /// The number of bytes that are left of an escape.
     escape: u8,
-    /// The digits of a `\u` escape.
+    /// The escape after its backslash.
     code: Vec<u8>,
-    /// The last escape was the first half of a surrogate pair.
+    /// Whether the last escape was the first half of a surrogate pair.
     half: bool,
-    /// Bytes kept of the current string.
+    /// The number of bytes that were kept of the current string.
     text: usize,
-    /// The rest of the current string is dropped.
+    /// Whether the rest of the current string is dropped.
     cutting: bool,
-    /// Entries are dropped until the list or object at this depth closes.
+    /// The depth of the list or object whose remaining entries are dropped.
     skipping: Option<usize>,
 }
 
@@ -121,7 +121,7 @@ impl Shortener {
         }
     }
 
-    /// Takes more bytes.
+    /// Handles more bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         let mut at = 0;
         while at < bytes.len() {
@@ -143,7 +143,7 @@ impl Shortener {
         }
     }
 
-    /// The kept bytes, whether the value was dropped, and the number of dropped bytes.
+    /// Returns the kept bytes, whether the value was dropped, and the number of dropped bytes.
     pub(super) fn finish(self) -> (Vec<u8>, bool, u64) {
         (if self.lost { Vec::new() } else { self.kept }, self.lost, self.dropped)
     }
@@ -165,7 +165,7 @@ impl Shortener {
         most.saturating_sub(self.text)
     }
 
-    /// A run of string content without quotes and backslashes.
+    /// Handles string content without quotes and backslashes.
     fn words(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
@@ -199,7 +199,7 @@ impl Shortener {
         }
     }
 
-    /// A quote or a backslash inside a string.
+    /// Handles a quote or a backslash in a string.
     fn mark(&mut self, byte: u8) {
         if byte == b'"' {
             self.quoted = false;
@@ -212,7 +212,7 @@ impl Shortener {
         self.one(byte);
     }
 
-    /// A byte of an escape.
+    /// Handles a byte of an escape.
     fn escaped(&mut self, byte: u8) {
         if self.escape == 1 && self.code.is_empty() && byte == b'u' {
             self.escape = 5;
@@ -269,11 +269,11 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    const SMALL: Limits =
+    const SMALL_LIMITS: Limits =
         Limits { text: 800, enough: 1_600, short: 10, full: 2_400, most: 2_800, heavy: 1_000_000, heaviest: 2_000_000 };
 
     fn short(text: &str, step: usize) -> (Vec<u8>, bool, u64) {
-        let mut short = Shortener::new(SMALL);
+        let mut short = Shortener::new(SMALL_LIMITS);
         for part in text.as_bytes().chunks(step) {
             short.feed(part);
         }
@@ -288,7 +288,11 @@ mod tests {
                 let (kept, lost, dropped) = short(&text, step);
                 let value: Value = serde_json::from_slice(&kept).unwrap_or_else(|e| panic!("{unit} {lead}: {e}"));
                 assert_eq!(value["id"], "z");
-                assert!(!lost && kept.len() < SMALL.text + 40 && kept.len() > SMALL.text - 20, "{}", kept.len());
+                assert!(
+                    !lost && kept.len() < SMALL_LIMITS.text + 40 && kept.len() > SMALL_LIMITS.text - 20,
+                    "{}",
+                    kept.len()
+                );
                 assert_eq!(usize::try_from(dropped).unwrap(), text.len() - kept.len(), "{unit}");
             }
         }
@@ -300,11 +304,11 @@ mod tests {
         let items = vec![entry.as_str(); 500].join(", ");
         let (rest, gone, dropped) = short(&format!("{{\"m\":[{items}],\"id\":7}}"), 13);
         let value: Value = serde_json::from_slice(&rest).unwrap();
-        assert!(!gone && dropped > 0 && rest.len() <= SMALL.most);
+        assert!(!gone && dropped > 0 && rest.len() <= SMALL_LIMITS.most);
         assert!(value["id"] == 7 && value["m"].as_array().unwrap().len() > 40);
-        let (rest, gone, _) = short(&"x".repeat(SMALL.most + 1), 9);
+        let (rest, gone, _) = short(&"x".repeat(SMALL_LIMITS.most + 1), 9);
         assert!(gone && rest.is_empty());
-        let (rest, gone, _) = short(&" ".repeat(SMALL.most + 1), 9);
+        let (rest, gone, _) = short(&" ".repeat(SMALL_LIMITS.most + 1), 9);
         assert!(!gone && rest.is_empty());
     }
 }

@@ -1,34 +1,34 @@
-//! Splits a stream into lines, or a JSON array into its elements, without parsing them, so that one broken element does
-//! not affect the rest. Large elements are shortened.
-//! Not for: reading the elements, or how they are shortened (`shorten`).
+//! Splits a stream into lines, or a JSON array into its elements, without parsing them, so that one malformed element
+//! does not affect the rest. Large elements are shortened.
+//! Not for: parsing the elements, or how they are shortened (`shorten`).
 
-use super::shorten::{LIGHT, Shortener, WHOLE, weight};
+use super::shorten::{MAX_VALUE_BYTES, MAX_VALUE_WEIGHT, Shortener, weight};
 use super::source::Source;
 use memchr::{memchr, memchr2};
 use std::io;
 
-/// The separator of the elements.
+/// What separates the elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Cutting {
+pub(super) enum Separator {
     /// Line ends.
     Lines,
     /// The commas of an array whose `[` was consumed.
     Array,
-    /// The commas of an object whose `{` was consumed; an element is a key with its value.
+    /// The commas of an object whose `{` was consumed. An element is a key with its value.
     Object,
-    /// None: everything is one element.
+    /// Nothing: everything is one element.
     Nothing,
 }
 
-/// One element.
+/// An element.
 pub(super) struct Element {
-    /// Its offset in the file.
+    /// The element's offset in the file.
     pub(super) place: u64,
-    /// Its size in the file in bytes.
+    /// The element's size in the file in bytes.
     pub(super) size: u64,
-    /// Its bytes, or those that were kept.
+    /// The element's bytes, or those that were kept.
     pub(super) bytes: Vec<u8>,
-    /// Their weight in memory.
+    /// The weight of these bytes in memory.
     pub(super) weight: u64,
     /// How much was kept.
     pub(super) kept: Kept,
@@ -41,18 +41,18 @@ pub(super) enum Kept {
     Whole,
     /// A shortened form.
     Part,
-    /// None given.
+    /// Nothing.
     Nothing,
 }
 
-/// The next element; `None` at the end. A truncated last one is returned as far as it goes.
-pub(super) fn next(source: &mut Source, cutting: Cutting) -> io::Result<Option<Element>> {
-    let inner = matches!(cutting, Cutting::Array | Cutting::Object);
-    if inner && !begins(source)? {
+/// Returns the next element, or `None` at the end. The last element can be incomplete.
+pub(super) fn next(source: &mut Source, separator: Separator) -> io::Result<Option<Element>> {
+    let inner = matches!(separator, Separator::Array | Separator::Object);
+    if inner && !skip_separators(source)? {
         return Ok(None);
     }
     let place = source.place();
-    let mut ends = Ends::new(cutting);
+    let mut ends = EndFinder::new(separator);
     let (mut bytes, mut short): (Vec<u8>, Option<Shortener>) = (Vec::new(), None);
     loop {
         let fresh = source.next()?;
@@ -66,7 +66,7 @@ pub(super) fn next(source: &mut Source, cutting: Cutting) -> io::Result<Option<E
             None => bytes.extend_from_slice(&fresh[..taken]),
         }
         source.pass(taken);
-        if short.is_none() && bytes.len() > WHOLE {
+        if short.is_none() && bytes.len() > MAX_VALUE_BYTES {
             let mut begun = Shortener::default();
             begun.feed(&std::mem::take(&mut bytes));
             short = Some(begun);
@@ -79,11 +79,11 @@ pub(super) fn next(source: &mut Source, cutting: Cutting) -> io::Result<Option<E
     if !inner && source.next()?.is_empty() && size == 0 {
         return Ok(None);
     }
-    if cutting == Cutting::Lines {
+    if separator == Separator::Lines {
         source.pass(1);
     }
     let whole = weight(&bytes);
-    if short.is_none() && whole <= LIGHT {
+    if short.is_none() && whole <= MAX_VALUE_WEIGHT {
         return Ok(Some(Element { place, size, bytes, weight: whole, kept: Kept::Whole }));
     }
     let mut short = short.unwrap_or_default();
@@ -98,12 +98,12 @@ pub(super) fn next(source: &mut Source, cutting: Cutting) -> io::Result<Option<E
     Ok(Some(Element { place, size, weight: weight(&bytes), bytes, kept }))
 }
 
-/// Skips the remaining elements and counts them.
-pub(super) fn count(source: &mut Source, cutting: Cutting) -> io::Result<u64> {
-    let inner = matches!(cutting, Cutting::Array | Cutting::Object);
+/// Skips the remaining elements and returns their number.
+pub(super) fn count(source: &mut Source, separator: Separator) -> io::Result<u64> {
+    let inner = matches!(separator, Separator::Array | Separator::Object);
     let mut count = 0;
-    while !inner || begins(source)? {
-        let (mut ends, mut empty) = (Ends::new(cutting), true);
+    while !inner || skip_separators(source)? {
+        let (mut ends, mut empty) = (EndFinder::new(separator), true);
         loop {
             let fresh = source.next()?;
             if fresh.is_empty() {
@@ -125,10 +125,10 @@ pub(super) fn count(source: &mut Source, cutting: Cutting) -> io::Result<u64> {
     Ok(count)
 }
 
-/// Whether the value that begins here ends with the file. Keeps nothing of it.
+/// Whether the value that begins here ends with the file. Consumes nothing.
 pub(super) fn is_whole(source: &mut Source) -> io::Result<bool> {
     let place = source.place();
-    let mut ends = Ends { cutting: Cutting::Array, depth: 0, quoted: false, escaped: false, closed: false };
+    let mut ends = EndFinder { separator: Separator::Array, depth: 0, quoted: false, escaped: false, closed: false };
     let mut whole = true;
     loop {
         let fresh = source.next()?;
@@ -147,15 +147,15 @@ pub(super) fn is_whole(source: &mut Source) -> io::Result<bool> {
         let count = fresh.len();
         source.pass(count);
     }
-    source.go(place)?;
+    source.seek_to(place)?;
     Ok(whole && ends.closed)
 }
 
-/// The offset after the `[` of the list that the outermost object holds under this name.
+/// Returns the offset after the `[` of the list with this name in the outermost object.
 pub(super) fn list_of(text: &[u8], name: &str) -> Option<usize> {
     let quoted = format!("\"{name}\"");
     memchr::memmem::find_iter(text, quoted.as_bytes()).find_map(|at| {
-        let mut ends = Ends::new(Cutting::Array);
+        let mut ends = EndFinder::new(Separator::Array);
         ends.walk(&text[..at], |_, _| false);
         let rest = text[at + quoted.len()..].trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
         let rest = rest.strip_prefix(b"[").filter(|_| ends.depth == 1 && !ends.quoted)?;
@@ -163,8 +163,98 @@ pub(super) fn list_of(text: &[u8], name: &str) -> Option<usize> {
     })
 }
 
-/// Skips separators between elements; false at the array's end.
-fn begins(source: &mut Source) -> io::Result<bool> {
+/// Returns the offsets of the first elements of all lists with the field name `list` inside the given `fields` of the
+/// outermost object. Stops at the end of that object and keeps nothing else in memory.
+pub(super) fn find_lists(source: &mut Source, lists: ([&str; 2], &str)) -> io::Result<Vec<u64>> {
+    let place = source.place();
+    let mut names = Names::default();
+    let mut found = Vec::new();
+    while !names.closed {
+        let (at, fresh) = (source.place(), source.next()?);
+        if fresh.is_empty() {
+            break;
+        }
+        names.feed(fresh, |names, offset| found.extend(names.are(lists).then_some(at + offset as u64 + 1)));
+        let count = fresh.len();
+        source.pass(count);
+    }
+    source.seek_to(place)?;
+    Ok(found)
+}
+
+/// The number of bytes of a field's name that are compared.
+const COMPARED_BYTES: usize = 16;
+
+/// The names of the fields that contain the current position, for the two outermost levels.
+#[derive(Default)]
+struct Names {
+    depth: usize,
+    quoted: bool,
+    escaped: bool,
+    closed: bool,
+    /// The last string.
+    word: Vec<u8>,
+    of: [Vec<u8>; 2],
+}
+
+impl Names {
+    /// Returns whether the position is in a field of the second level with this name, inside one of these fields.
+    fn are(&self, (fields, list): ([&str; 2], &str)) -> bool {
+        let [outer, inner] = &self.of;
+        *inner == list.as_bytes() && fields.iter().any(|field| *outer == field.as_bytes())
+    }
+
+    /// Scans more bytes. Calls `list` with the offset of each `[` that begins the value of a field of the second level.
+    fn feed(&mut self, bytes: &[u8], mut list: impl FnMut(&Self, usize)) {
+        let mut at = 0;
+        while at < bytes.len() && !self.closed {
+            if self.escaped {
+                self.escaped = false;
+                at += 1;
+            } else if self.quoted {
+                let end = memchr2(b'"', b'\\', &bytes[at..]).map_or(bytes.len(), |mark| at + mark);
+                let room = COMPARED_BYTES - self.word.len();
+                self.word.extend(bytes[at..end].iter().take(room));
+                at = end;
+                if let Some(byte) = bytes.get(at) {
+                    self.quoted = *byte != b'"';
+                    self.escaped = self.quoted;
+                    at += 1;
+                }
+            } else {
+                if bytes[at] == b'[' && self.depth == 2 {
+                    list(self, at);
+                }
+                self.mark(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+
+    fn mark(&mut self, byte: u8) {
+        match byte {
+            b'"' => {
+                self.quoted = true;
+                self.word.clear();
+            }
+            b':' if (1..=2).contains(&self.depth) => self.of[self.depth - 1] = std::mem::take(&mut self.word),
+            b'{' | b'[' => {
+                self.depth += 1;
+                if self.depth == 2 {
+                    self.of[1].clear();
+                }
+            }
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                self.closed = self.depth == 0;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Skips separators between elements. Returns false at the end of the list.
+fn skip_separators(source: &mut Source) -> io::Result<bool> {
     loop {
         let fresh = source.next()?;
         if fresh.is_empty() {
@@ -180,32 +270,32 @@ fn begins(source: &mut Source) -> io::Result<bool> {
     }
 }
 
-/// Finds the end of an element over several reads. All delimiters are ASCII, so the offset is always a character
+/// Finds the end of an element over several reads. All delimiters are ASCII, so the end is always at a character
 /// boundary.
-struct Ends {
-    cutting: Cutting,
+struct EndFinder {
+    separator: Separator,
     depth: usize,
     quoted: bool,
     escaped: bool,
-    /// For a single value: it is complete.
+    /// For a single value: whether it is complete.
     closed: bool,
 }
 
-impl Ends {
-    fn new(cutting: Cutting) -> Self {
-        Self { cutting, depth: 0, quoted: false, escaped: false, closed: false }
+impl EndFinder {
+    fn new(separator: Separator) -> Self {
+        Self { separator, depth: 0, quoted: false, escaped: false, closed: false }
     }
 
     fn find(&mut self, bytes: &[u8]) -> Option<usize> {
-        match self.cutting {
-            Cutting::Lines => memchr(b'\n', bytes),
-            Cutting::Nothing => None,
-            Cutting::Array => self.walk(bytes, |ends, byte| ends.depth == 0 && matches!(byte, b']' | b',')),
-            Cutting::Object => self.walk(bytes, |ends, byte| ends.depth == 0 && matches!(byte, b'}' | b',')),
+        match self.separator {
+            Separator::Lines => memchr(b'\n', bytes),
+            Separator::Nothing => None,
+            Separator::Array => self.walk(bytes, |ends, byte| ends.depth == 0 && matches!(byte, b']' | b',')),
+            Separator::Object => self.walk(bytes, |ends, byte| ends.depth == 0 && matches!(byte, b'}' | b',')),
         }
     }
 
-    /// The offset after the byte that closes a value.
+    /// Returns the offset after the byte that closes a value.
     fn close(&mut self, bytes: &[u8]) -> Option<usize> {
         let at = self.walk(bytes, |ends, byte| ends.depth == 1 && matches!(byte, b'}' | b']'))?;
         self.closed = true;
@@ -245,21 +335,46 @@ impl Ends {
 mod tests {
     use super::*;
 
-    fn elements(text: &str, cutting: Cutting) -> Vec<String> {
+    fn elements(text: &str, separator: Separator) -> Vec<String> {
         let mut source = Source::new(Box::new(std::io::Cursor::new(text.as_bytes().to_vec()))).unwrap();
-        std::iter::from_fn(|| next(&mut source, cutting).unwrap())
+        std::iter::from_fn(|| next(&mut source, separator).unwrap())
             .map(|element| String::from_utf8(element.bytes).unwrap().trim_end().to_owned())
             .collect()
     }
 
     #[test]
     fn elements_are_split_at_separators() {
-        let found = elements(r#" {"a":"],\"{"}, [1,[2]] ,3,, {"cut": "off"#, Cutting::Array);
+        let found = elements(r#" {"a":"],\"{"}, [1,[2]] ,3,, {"cut": "off"#, Separator::Array);
         assert_eq!(found, [r#"{"a":"],\"{"}"#, "[1,[2]]", "3", r#"{"cut": "off"#]);
-        assert_eq!(elements("]", Cutting::Array).len(), 0);
-        assert_eq!(elements("1] trailing", Cutting::Array), ["1"]);
-        assert_eq!(elements("a\n\nb", Cutting::Lines), ["a", "", "b"]);
-        assert_eq!(elements("a\n", Cutting::Lines), ["a"]);
+        assert_eq!(elements("]", Separator::Array).len(), 0);
+        assert_eq!(elements("1] trailing", Separator::Array), ["1"]);
+        assert_eq!(elements("a\n\nb", Separator::Lines), ["a", "", "b"]);
+        assert_eq!(elements("a\n", Separator::Lines), ["a"]);
+    }
+
+    #[test]
+    fn lists_are_found_two_levels_deep_in_any_split() {
+        let lists = (["chats", "left_chats"], "list");
+        let text = r#" {"about":"\"chats\":{\"list\":[","list":[{"chats":[1]}],"contacts":{"list":[2]},
+            "chats": {"about":{"list":[3]}, "list" : [ {"list":[4],"x":"]"} ]}, "left_chats":{"list":[5]}} {"chats":{"list":[6]}}"#;
+        let torn = &text[..text.find("left_chats").unwrap()];
+        for (text, count) in [(text, 2), (torn, 1), (r#"{"role":"user","content":"x"}"#, 0)] {
+            let mut source = Source::new(Box::new(std::io::Cursor::new(text.as_bytes().to_vec()))).unwrap();
+            let found = find_lists(&mut source, lists).unwrap();
+            assert_eq!((found.len(), source.place()), (count, 0), "{text}");
+            for step in [1, 2, 7] {
+                let (mut names, mut again) = (Names::default(), Vec::new());
+                for (number, part) in text.as_bytes().chunks(step).enumerate() {
+                    names.feed(part, |names, at| {
+                        again.extend(names.are(lists).then_some((number * step + at + 1) as u64));
+                    });
+                }
+                assert_eq!(again, found, "{step} bytes at a time");
+            }
+            let rest: Vec<&str> = found.iter().map(|at| text[usize::try_from(*at).unwrap()..].trim_start()).collect();
+            let begins = [r#"{"list":[4]"#, "5]}}"];
+            assert!(rest.iter().zip(begins).all(|(rest, begins)| rest.starts_with(begins)), "{rest:?}");
+        }
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! A pass through a whole file of single messages for what any of them states about its session: its source, its title,
-//! and whether messages name their parents. Keeps nothing else.
-//! Not for: reading the messages.
+//! Reads a whole file of single messages for what any of them states about its session: the source, the title, and
+//! whether messages name their parents.
+//! Not for: reading the messages themselves.
 
 use super::lines::trimmed;
 use super::reader::Shape;
 use super::source::Source;
-use super::split::{self, Cutting};
+use super::split::{self, Separator};
 use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -13,23 +13,23 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::io;
 
-/// Most sessions with facts, and most bytes of those.
-const MOST: (usize, usize) = (100_000, 8 << 20);
+/// The maximum number of sessions with facts, and the maximum size of the facts in bytes.
+const MAX_FACTS: (usize, usize) = (100_000, 8 << 20);
 
 /// What a file states about a session.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Facts {
-    /// Its source.
+    /// The session's source.
     pub(super) source: Option<String>,
-    /// Its title.
+    /// The session's title.
     pub(super) title: Option<String>,
     /// Whether any message names its parent.
     pub(super) tree: bool,
 }
 
-/// The relevant fields.
+/// The fields of a message that matter here.
 #[derive(Deserialize)]
-struct Light {
+struct MessageFields {
     session: Option<Value>,
     source: Option<Value>,
     title: Option<Value>,
@@ -38,43 +38,43 @@ struct Light {
     messages: Option<IgnoredAny>,
 }
 
-/// The facts of each session that the file states any about.
+/// Returns the facts about each session that the file states any about.
 pub(super) fn of(source: &mut Source, shape: Shape) -> io::Result<HashMap<Option<String>, Facts>> {
     let (mut found, mut bytes): (HashMap<Option<String>, Facts>, usize) = (HashMap::new(), 0);
-    if shape.cutting == Cutting::Nothing {
+    if shape.separator == Separator::Nothing {
         return Ok(found);
     }
     let here = source.place();
-    source.go(shape.start)?;
+    source.seek_to(shape.start)?;
     let words = ["\"parent\"", "\"source\"", "\"title\""].map(Finder::new);
-    while let Some(element) = split::next(source, shape.cutting)? {
+    while let Some(element) = split::next(source, shape.separator)? {
         if !words.iter().any(|word| word.find(&element.bytes).is_some()) {
             continue;
         }
         let text = String::from_utf8_lossy(&element.bytes);
-        let Ok(light) = serde_json::from_str::<Light>(trimmed(&text)) else { continue };
+        let Ok(light) = serde_json::from_str::<MessageFields>(trimmed(&text)) else { continue };
         if light.mapping.is_some() || light.messages.is_some() {
             continue;
         }
         note(light, &mut found, &mut bytes);
     }
-    source.go(here)?;
+    source.seek_to(here)?;
     Ok(found)
 }
 
 /// Whether any message of a conversation names its parent.
 pub(super) fn is_tree(source: &mut Source, shape: Shape) -> io::Result<bool> {
     let here = source.place();
-    source.go(shape.start)?;
+    source.seek_to(shape.start)?;
     let (word, mut tree) = (Finder::new("\"parent\""), false);
-    while !tree && let Some(element) = split::next(source, shape.cutting)? {
+    while !tree && let Some(element) = split::next(source, shape.separator)? {
         if word.find(&element.bytes).is_some() {
             let text = String::from_utf8_lossy(&element.bytes);
-            let light = serde_json::from_str::<Light>(trimmed(&text));
+            let light = serde_json::from_str::<MessageFields>(trimmed(&text));
             tree = light.is_ok_and(|light| id(light.parent).is_some_and(|parent| !parent.is_empty()));
         }
     }
-    source.go(here)?;
+    source.seek_to(here)?;
     Ok(tree)
 }
 
@@ -86,7 +86,7 @@ fn id(value: Option<Value>) -> Option<String> {
     }
 }
 
-fn note(light: Light, found: &mut HashMap<Option<String>, Facts>, bytes: &mut usize) {
+fn note(light: MessageFields, found: &mut HashMap<Option<String>, Facts>, bytes: &mut usize) {
     let text = |value: Option<Value>| match value {
         Some(Value::String(text)) => Some(text),
         _ => None,
@@ -98,15 +98,15 @@ fn note(light: Light, found: &mut HashMap<Option<String>, Facts>, bytes: &mut us
     }
     if !found.contains_key(&session) {
         *bytes += session.as_ref().map_or(0, String::len);
-        if found.len() >= MOST.0 || *bytes > MOST.1 {
+        if found.len() >= MAX_FACTS.0 || *bytes > MAX_FACTS.1 {
             return;
         }
     }
     let facts = found.entry(session).or_default();
     facts.tree |= parent.is_some();
-    for (kept, said) in [(&mut facts.source, source), (&mut facts.title, title)] {
-        let said = said.filter(|said| kept.is_none() && *bytes + said.len() <= MOST.1);
-        *bytes += said.as_ref().map_or(0, String::len);
-        *kept = kept.take().or(said);
+    for (kept, stated) in [(&mut facts.source, source), (&mut facts.title, title)] {
+        let stated = stated.filter(|stated| kept.is_none() && *bytes + stated.len() <= MAX_FACTS.1);
+        *bytes += stated.as_ref().map_or(0, String::len);
+        *kept = kept.take().or(stated);
     }
 }

@@ -1,4 +1,4 @@
-//! Every format by example, the round trip of our own, and malformed input.
+//! Tests of every format by example, the round trip of our own format, and malformed input.
 
 use super::*;
 use crate::domain::base::hash::Hash;
@@ -183,7 +183,7 @@ fn a_file_is_read_in_small_pieces_and_a_huge_line_is_shortened() {
     assert!(skipped[0].place == "line 8" && skipped[0].why.contains("18874"), "{:?}", skipped[0]);
 }
 
-/// The records of a conversation of any size. Asserts that at most one portion is ready at a time.
+/// Returns the records of a conversation of any size. Asserts that at most one portion is ready at a time.
 fn in_portions(text: String) -> Vec<Record> {
     let mut stream = open(Box::new(Cursor::new(text.into_bytes())), "x.json").unwrap();
     let mut seen: Vec<Record> = Vec::new();
@@ -199,7 +199,7 @@ fn in_portions(text: String) -> Vec<Record> {
 
 #[test]
 fn a_large_conversation_read_in_portions_is_the_same() {
-    // Once larger than what is read whole, and once as separate lines, which are not.
+    // One form is larger than what is read whole; the other one, separate lines, is not.
     let message = |n: u32| {
         let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
         json!({"role": role, "content": format!("{n} {}", "word ".repeat(n as usize % 700))})
@@ -209,14 +209,14 @@ fn a_large_conversation_read_in_portions_is_the_same() {
     let lines = in_portions(large.join("\n"));
     assert_eq!(found, lines);
     let made = chatgpt::export(1, 4_000);
-    assert!(shorten::weight(made.json.as_bytes()) > shorten::LIGHT);
+    assert!(shorten::weight(made.json.as_bytes()) > shorten::MAX_VALUE_WEIGHT);
     let found = in_portions(made.json.clone());
     let nodes = found.iter().map(|record| (record.id.as_str(), record.parent.as_deref()));
     let wanted = made.trees[0].iter().map(|(id, parent)| (id.as_str(), parent.as_deref()));
     assert_eq!(family(nodes), family(wanted));
     let current = read(made.json.as_bytes(), "x").unwrap().transcripts[0].current.clone();
     assert_eq!(current.as_ref(), Some(&made.current[0]));
-    // All wait for the first one, which comes last.
+    // All messages wait for the first one, which comes last.
     let late = |n: u32| json!({"id": n, "parent": n.checked_sub(1), "role": "user", "content": "x"}).to_string();
     let lines: Vec<String> = (0..10_000).rev().map(late).collect();
     assert_eq!(in_portions(format!("{{\"messages\":[{}]}}", lines.join(","))).len(), 10_000);
@@ -254,15 +254,15 @@ fn an_endless_file_is_refused_by_its_beginning() {
         (noise, "not text"),
         (b"\x1f\x8b\x08".repeat(30_000), "gzip"),
     ] {
-        let said = check(&bytes, "-").unwrap_err().to_string();
-        assert!(said.contains(why), "{said}");
+        let error = check(&bytes, "-").unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
     }
     assert!(check(b"{\"role\":\"user\"}\n", "-").is_ok());
     let rubbish = format!("{{\"no\n{}", "never json\n".repeat(1_000_000));
     assert!(read(rubbish.as_bytes(), "x").unwrap_err().to_string().contains("line 1"));
 }
 
-/// Children by parent, in order: compares trees regardless of the order of unrelated records.
+/// Returns the children of each parent in order. This compares trees regardless of the order of unrelated records.
 fn family<'a>(nodes: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> HashMap<Option<&'a str>, Vec<&'a str>> {
     let mut family: HashMap<Option<&str>, Vec<&str>> = HashMap::new();
     for (id, parent) in nodes {

@@ -1,12 +1,13 @@
-//! Parses times of import files into milliseconds since 1970.
+//! Parses times in import files into milliseconds since 1970.
 //! Not for: the present time.
 
 use serde_json::Value;
 
-/// From here on a bare number counts as milliseconds: as seconds it would be after the year 5138.
+/// The number from which on a bare number counts as milliseconds. In seconds, it would be after the year 5138.
 const MILLIS_FROM: f64 = 1e11;
 
-/// Reads an RFC 3339 time, a date with or without time and zone (default UTC), or Unix seconds (integer or fraction).
+/// Parses an RFC 3339 time, a date with a time and an optional zone (the default is UTC), a date, or Unix time in
+/// seconds or milliseconds.
 pub(super) fn millis(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => number.as_i64().map_or_else(|| number.as_f64().map(of_float), |n| Some(of_int(n))),

@@ -25,24 +25,24 @@ pub enum ChunkItem {
 /// Reads the objects of one answer and keeps track of which piece belongs to which tool call.
 pub struct Chunks {
     run: RunId,
-    calls: Vec<Slot>,
+    calls: Vec<CallSlot>,
     usage: Usage,
     text: Joiner,
-    thought: Joiner,
+    reasoning: Joiner,
     /// The request being answered; it names the tools on offer.
     request: Arc<[u8]>,
 }
 
-struct Slot {
+struct CallSlot {
     index: Option<u64>,
     id: String,
     name: String,
-    begun: bool,
+    started: bool,
     args: Joiner,
 }
 
 impl Chunks {
-    /// A reader for the answer of one run. The run's id seeds the ids of calls that have none.
+    /// Creates a reader for the answer of one run. The run's id seeds the ids of calls that have none.
     #[must_use]
     pub fn new(run: RunId) -> Self {
         Self {
@@ -50,33 +50,34 @@ impl Chunks {
             calls: Vec::new(),
             usage: Usage::default(),
             text: Joiner::default(),
-            thought: Joiner::default(),
+            reasoning: Joiner::default(),
             request: Arc::default(),
         }
     }
 
-    /// Sets the request being answered. Its tools distinguish a repeated name from the next piece of a name.
-    pub fn answer(&mut self, request: &Arc<[u8]>) {
+    /// Sets the request being answered. The names of its tools distinguish a repeated name from the next piece of a
+    /// name.
+    pub fn set_request(&mut self, request: &Arc<[u8]>) {
         self.request = request.clone();
     }
 
-    /// The usage that the server reported so far.
+    /// Returns the usage that the server has reported so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Whether any call has no name.
+    /// Returns whether any call has no name.
     #[must_use]
     pub fn has_unnamed_call(&self) -> bool {
         self.calls.iter().any(|slot| slot.name.is_empty())
     }
 
-    /// Surrogate halves so far that arrived without their other half.
+    /// Returns the number of surrogate halves so far that arrived without their other half.
     #[must_use]
     pub fn lost_halves(&self) -> u32 {
         let args: u32 = self.calls.iter().map(|slot| slot.args.lost()).sum();
-        self.text.lost() + self.thought.lost() + args
+        self.text.lost() + self.reasoning.lost() + args
     }
 
     /// Reads one object.
@@ -88,7 +89,8 @@ impl Chunks {
         if let Some(choice) = first_choice(value) {
             self.choice(choice, &mut out);
         }
-        let mut out: Vec<ChunkItem> = out.into_iter().filter_map(|said| self.joined(said, parsed.marked())).collect();
+        let mut out: Vec<ChunkItem> =
+            out.into_iter().filter_map(|item| self.join_surrogates(item, parsed.marked())).collect();
         let reported = [value.get("usage"), value.pointer("/x_groq/usage"), value.pointer("/choices/0/usage")]
             .into_iter()
             .flatten();
@@ -98,28 +100,28 @@ impl Chunks {
         out
     }
 
-    /// Ends the answer; returns replacement characters for first halves that are still waiting.
+    /// Ends the answer. Returns replacement characters for first halves that are still waiting for their second half.
     pub fn finish(&mut self) -> Vec<ChunkItem> {
-        let mut rest = vec![Delta::Text(self.text.end().into()), Delta::Reasoning(self.thought.end().into())];
+        let mut rest = vec![Delta::Text(self.text.end().into()), Delta::Reasoning(self.reasoning.end().into())];
         rest.extend(self.calls.iter_mut().enumerate().map(|(at, slot)| {
             let index = u32::try_from(at).unwrap_or(u32::MAX);
             Delta::Call { index, id: None, name: None, args: slot.args.end().into() }
         }));
-        let holds = |delta: &Delta| match delta {
+        let has_content = |delta: &Delta| match delta {
             Delta::Text(text) | Delta::Reasoning(text) | Delta::Call { args: text, .. } => !text.is_empty(),
             _ => false,
         };
-        rest.into_iter().filter(holds).map(ChunkItem::Delta).collect()
+        rest.into_iter().filter(has_content).map(ChunkItem::Delta).collect()
     }
 
     /// Joins surrogate halves that arrived in different objects.
-    fn joined(&mut self, said: ChunkItem, marked: bool) -> Option<ChunkItem> {
+    fn join_surrogates(&mut self, item: ChunkItem, marked: bool) -> Option<ChunkItem> {
         let clean = |text: String| if marked { lossy(&text) } else { text };
         let some = |text: String| Some(text).filter(|text| !text.is_empty());
-        Some(match said {
+        Some(match item {
             ChunkItem::Delta(Delta::Text(text)) => ChunkItem::Delta(Delta::Text(some(self.text.push(&text, marked))?)),
             ChunkItem::Delta(Delta::Reasoning(text)) => {
-                ChunkItem::Delta(Delta::Reasoning(some(self.thought.push(&text, marked))?))
+                ChunkItem::Delta(Delta::Reasoning(some(self.reasoning.push(&text, marked))?))
             }
             ChunkItem::Delta(Delta::Call { index, id, name, args }) => {
                 let slot = self.calls.get_mut(index as usize)?;
@@ -146,10 +148,10 @@ impl Chunks {
     }
 
     fn message(&mut self, message: &Value, out: &mut Vec<ChunkItem>) {
-        let thought = ["reasoning_content", "reasoning"]
+        let reasoning = ["reasoning_content", "reasoning"]
             .into_iter()
             .find_map(|name| message.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()));
-        if let Some(text) = thought {
+        if let Some(text) = reasoning {
             out.push(ChunkItem::Delta(Delta::Reasoning(text.to_owned())));
         }
         for name in ["content", "refusal"] {
@@ -163,13 +165,13 @@ impl Chunks {
             self.call(at, function, out);
         }
         if let Some(function) = message.get("function_call").filter(|call| call.is_object()) {
-            let at = if self.calls.is_empty() { self.open(None, "") } else { self.calls.len() - 1 };
+            let at = if self.calls.is_empty() { self.open_call(None, "") } else { self.calls.len() - 1 };
             self.call(at, function, out);
         }
     }
 
-    /// The call that a piece belongs to: by index, else by id, else the last call. A second id and name under a used
-    /// index is another call, because some gateways number every call 0.
+    /// Returns the index of the call that a piece belongs to: by index, else by id, else the last call. A second id and
+    /// name under a used index is another call, because some gateways number every call 0.
     fn slot(&mut self, call: &Value) -> usize {
         let index = call.get("index").and_then(Value::as_u64);
         let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
@@ -180,28 +182,28 @@ impl Chunks {
             None => self.calls.len().checked_sub(1),
         };
         match known {
-            Some(at) if id.is_empty() || self.calls[at].id == id || !named || !self.calls[at].begun => at,
+            Some(at) if id.is_empty() || self.calls[at].id == id || !named || !self.calls[at].started => at,
             Some(at) if index.is_some() => {
                 let same = self.calls.iter().rposition(|slot| slot.index == index && slot.id == id);
-                same.unwrap_or_else(|| self.continue_or_open(at, index, id))
+                same.unwrap_or_else(|| self.continue_or_open_call(at, index, id))
             }
-            _ => self.open(index, id),
+            _ => self.open_call(index, id),
         }
     }
 
-    fn continue_or_open(&mut self, at: usize, index: Option<u64>, id: &str) -> usize {
+    fn continue_or_open_call(&mut self, at: usize, index: Option<u64>, id: &str) -> usize {
         let invented = self.calls[at].id == self.generated_id(at);
-        if invented { at } else { self.open(index, id) }
+        if invented { at } else { self.open_call(index, id) }
     }
 
-    fn open(&mut self, index: Option<u64>, id: &str) -> usize {
+    fn open_call(&mut self, index: Option<u64>, id: &str) -> usize {
         let at = self.calls.len();
         let id = if id.is_empty() { self.generated_id(at) } else { id.to_owned() };
-        self.calls.push(Slot { index, id, name: String::new(), begun: false, args: Joiner::default() });
+        self.calls.push(CallSlot { index, id, name: String::new(), started: false, args: Joiner::default() });
         at
     }
 
-    /// Nine letters and digits: the one form of id that every server accepts back.
+    /// Returns an id of nine letters and digits, the only form that every server accepts back.
     fn generated_id(&self, at: usize) -> String {
         let hash =
             crate::domain::base::hash::Fields::new("call").text(&self.run.to_string()).number(at as u64).finish();
@@ -219,7 +221,7 @@ impl Chunks {
             Some(other @ (Value::Object(_) | Value::Array(_))) => other.to_string(),
             _ => String::new(),
         };
-        let first = !std::mem::replace(&mut slot.begun, true);
+        let first = !std::mem::replace(&mut slot.started, true);
         if first || name.is_some() || !args.is_empty() {
             let id = first.then(|| slot.id.clone());
             let index = u32::try_from(at).unwrap_or(u32::MAX);
@@ -243,9 +245,9 @@ impl Chunks {
     }
 }
 
-/// Whether a piece that equals the whole name so far repeats it, as some servers do with each piece of the arguments,
-/// rather than extending it (`ls` and `ls` for `lsls`). It extends the name only if the name so far is not an offered
-/// tool and the doubled name begins the name of one.
+/// Returns whether a piece that equals the whole name so far repeats it, as some servers do with each piece of the
+/// arguments, rather than extending it (`ls` and `ls` for `lsls`). It extends the name only if the name so far is not
+/// an offered tool and the doubled name is the beginning of one.
 fn is_repeated(request: &[u8], name: &str) -> bool {
     #[derive(Deserialize)]
     struct Request {
@@ -266,13 +268,13 @@ fn is_repeated(request: &[u8], name: &str) -> bool {
     offers(&|offered| offered == name) || !offers(&|offered| offered.starts_with(&doubled))
 }
 
-/// We request one choice. If a server sends more, the others are ignored.
+/// Returns the first choice. Requests ask for one choice; if a server sends more, the others are ignored.
 fn first_choice(value: &Value) -> Option<&Value> {
     let choices = value.get("choices")?.as_array()?;
     choices.iter().find(|choice| choice.get("index").and_then(Value::as_u64).is_none_or(|index| index == 0))
 }
 
-/// Content is a string or a list of parts. Text parts are the answer; `thinking` parts are reasoning.
+/// Reads content, which is a string or a list of parts. Text parts are the answer; `thinking` parts are reasoning.
 fn read_content(content: &Value, out: &mut Vec<ChunkItem>) {
     match content {
         Value::String(text) if !text.is_empty() => out.push(ChunkItem::Delta(Delta::Text(text.clone()))),
@@ -308,18 +310,18 @@ fn read_reasoning(value: &Value) -> Option<ChunkItem> {
 #[must_use]
 pub fn read_usage(value: &Value) -> Usage {
     let number = |paths: &[&str]| paths.iter().find_map(|path| value.pointer(path).and_then(count));
-    // Impossibly large numbers are bounded by the prompt later and reported, so they must not be lost here.
+    // Impossibly large numbers are limited by the prompt and reported later, so they must not be lost here.
     let most = |value: &Value| value.as_u64().filter(|whole| *whole > u64::from(u32::MAX)).map(|_| u32::MAX);
     let share = |paths: &[&str]| paths.iter().find_map(|path| value.pointer(path).and_then(|n| count(n).or(most(n))));
     // Only this format counts cached tokens in addition to the prompt rather than as part of it.
-    let beside = if value.get("prompt_tokens").is_none() {
+    let cached_extra = if value.get("prompt_tokens").is_none() {
         ["/cache_read_input_tokens", "/cache_creation_input_tokens"].map(|path| number(&[path]).unwrap_or(0))
     } else {
         [0, 0]
     };
     let prompt = number(&["/prompt_tokens", "/input_tokens"]);
     Usage {
-        prompt: prompt.map(|tokens| beside.iter().fold(tokens, |sum, more| sum.saturating_add(*more))),
+        prompt: prompt.map(|tokens| cached_extra.iter().fold(tokens, |sum, more| sum.saturating_add(*more))),
         completion: number(&["/completion_tokens", "/output_tokens"]),
         reasoning: number(&[
             "/completion_tokens_details/reasoning_tokens",
@@ -363,15 +365,15 @@ mod tests {
         json!({"choices": [{"delta": delta}]})
     }
 
-    /// Calls as the receiver assembles them: (id, name, arguments).
+    /// Returns the calls as the receiver assembles them: (id, name, arguments).
     fn calls(values: &[Value]) -> Vec<(String, String, String)> {
-        together(read_all(values))
+        assemble(read_all(values))
     }
 
-    fn together(all: Vec<ChunkItem>) -> Vec<(String, String, String)> {
+    fn assemble(all: Vec<ChunkItem>) -> Vec<(String, String, String)> {
         let mut found: Vec<(String, String, String)> = Vec::new();
-        for said in all {
-            if let ChunkItem::Delta(Delta::Call { index, id, name, args }) = said {
+        for item in all {
+            if let ChunkItem::Delta(Delta::Call { index, id, name, args }) = item {
                 let at = index as usize;
                 if at == found.len() {
                     found.push((id.clone().expect("an id in the first piece"), String::new(), String::new()));
@@ -410,7 +412,7 @@ mod tests {
 
     #[test]
     fn content_in_every_form() {
-        let said = read_all(&[
+        let items = read_all(&[
             delta(&json!({"role": "assistant", "content": null})),
             delta(&json!({"role": "assistant", "content": ""})),
             delta(&json!({"content": "a"})),
@@ -426,18 +428,18 @@ mod tests {
             json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}),
         ]);
         let text = |t: &str| ChunkItem::Delta(Delta::Text(t.into()));
-        let thought = |t: &str| ChunkItem::Delta(Delta::Reasoning(t.into()));
+        let reasoning = |t: &str| ChunkItem::Delta(Delta::Reasoning(t.into()));
         let expected = [
             text("a"),
             text("b"),
             text("c"),
-            thought("t"),
-            thought("r"),
-            thought("q"),
+            reasoning("t"),
+            reasoning("r"),
+            reasoning("q"),
             text("d"),
             ChunkItem::Finish("stop".into()),
         ];
-        assert_eq!(said, expected);
+        assert_eq!(items, expected);
     }
 
     #[test]
@@ -457,9 +459,9 @@ mod tests {
         };
         assert_eq!(chunks.usage(), usage);
         let anthropic = json!({"input_tokens": 1, "output_tokens": 2, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 4});
-        let told = read_usage(&anthropic);
+        let usage = read_usage(&anthropic);
         assert_eq!(
-            (told.prompt, told.cache_write, told.cached_read),
+            (usage.prompt, usage.cache_write, usage.cached_read),
             (Some(8), Some(3), Some(4)),
             "cached beside the rest"
         );
@@ -511,15 +513,15 @@ mod tests {
                 offered.iter().map(|name| json!({"type": "function", "function": {"name": name}})).collect();
             let request = json!({"model": "m", "messages": [], "tools": tools}).to_string();
             let mut chunks = Chunks::new(RunId(Uuid::nil()));
-            chunks.answer(&request.into_bytes().into());
+            chunks.set_request(&request.into_bytes().into());
             let pieces: Vec<Value> = pieces
                 .iter()
                 .enumerate()
                 .map(|(at, part)| piece(Some(0), if at == 0 { "a" } else { "" }, part, " "))
                 .collect();
-            let said: Vec<ChunkItem> =
+            let items: Vec<ChunkItem> =
                 each(&pieces).into_iter().flat_map(|value| chunks.read(&Parsed::from(value))).collect();
-            assert_eq!(together(said)[0].1, name, "{pieces:?} of {offered:?}");
+            assert_eq!(assemble(items)[0].1, name, "{pieces:?} of {offered:?}");
         }
     }
 

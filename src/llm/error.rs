@@ -1,4 +1,4 @@
-//! Why a model cannot be asked.
+//! Errors that prevent a call to a model.
 //! Not for: errors of servers (`fault`).
 
 /// Why a model is not available. Never contains a key.
@@ -49,7 +49,7 @@ pub enum LlmError {
     },
 }
 
-/// The first `limit` characters, with an ellipsis if the text was longer.
+/// Returns the first `limit` characters, with an ellipsis in place of the last if the text was longer.
 pub(crate) fn clip(text: &str, limit: usize) -> String {
     if text.chars().nth(limit).is_none() {
         return text.to_owned();

@@ -1,5 +1,5 @@
 //! Reads the errors of servers from their many formats and sorts them into a few kinds, each with a hint.
-//! Not for: deciding whether to try again (`retry`).
+//! Not for: deciding whether to retry (`retry`).
 
 use crate::domain::call::model::Quirk;
 use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
@@ -19,7 +19,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// The error in an object of a stream, if the object is one.
+    /// Returns the error in an object of a stream, if the object is an error.
     #[must_use]
     pub fn in_stream(value: &Value) -> Option<Self> {
         match value.get("error") {
@@ -30,7 +30,7 @@ impl Fault {
         }
     }
 
-    /// The error in the body of a refused request. Any text is one.
+    /// Returns the error in the body of a refused request. Any text counts as an error.
     #[must_use]
     pub fn in_body(body: &str) -> Self {
         match serde_json::from_str::<Value>(body) {
@@ -70,7 +70,7 @@ impl Fault {
         Self { message, kind: field("type"), code: field("code"), param: field("param") }
     }
 
-    /// Sorts the error into a kind, for requests other than chat requests; proposes no quirk.
+    /// Sorts the error into a kind, for requests other than chat requests; never proposes a quirk.
     #[must_use]
     pub fn sort(&self, status: Option<u16>) -> ProviderError {
         self.sort_for(status, &[])
@@ -84,16 +84,16 @@ impl Fault {
         let text = [&self.message, &self.kind, &self.code].map(|part| part.to_lowercase()).join(" \n");
         let kind = self.kind_of(status.unwrap_or_default(), &text, request);
         // An unknown path more likely means a wrong base_url than a bad request.
-        let lost = kind == Kind::Refused && matches!(status, Some(404 | 405));
-        let hint = hint(if lost { &Kind::Protocol } else { &kind }).to_owned();
+        let is_unknown_path = kind == Kind::Refused && matches!(status, Some(404 | 405));
+        let hint = hint(if is_unknown_path { &Kind::Protocol } else { &kind }).to_owned();
         ProviderError { hint, what: self.sentence(status), kind, status }
     }
 
     fn sentence(&self, status: Option<u16>) -> String {
-        let said = if self.message.trim().is_empty() { "no reason given" } else { self.message.trim() };
+        let reason = if self.message.trim().is_empty() { "no reason given" } else { self.message.trim() };
         match status {
-            Some(status) => format!("the server refused the call ({status}): {said}"),
-            None => format!("the server reported an error: {said}"),
+            Some(status) => format!("the server refused the call ({status}): {reason}"),
+            None => format!("the server reported an error: {reason}"),
         }
     }
 
@@ -123,7 +123,7 @@ impl Fault {
         }
     }
 
-    /// The quirk that the server's error asks for.
+    /// Returns the quirk that the server's error asks for.
     fn quirk(&self, status: u16, text: &str) -> Option<Quirk> {
         if !matches!(status, 0 | 400 | 404 | 422 | 500 | 501) {
             return None;
@@ -156,7 +156,8 @@ impl Fault {
         }
     }
 
-    /// The error names the refused field first and the accepted one second.
+    /// Returns the quirk for a refused limit on the answer. The error names the refused field first and the accepted
+    /// one second.
     fn limit_quirk(&self, text: &str) -> Quirk {
         let (short, long) = (text.find("max_tokens"), text.find("max_completion_tokens"));
         let about_short = match self.param.as_str() {
@@ -168,9 +169,9 @@ impl Fault {
     }
 }
 
-/// Whether a request contains the field that a quirk would change.
+/// Returns whether a request contains the field that a quirk would change.
 fn contains_field(quirk: Quirk, request: &[u8]) -> bool {
-    serde_json::from_slice(request).is_ok_and(|request| quirk.held_in(&request))
+    serde_json::from_slice(request).is_ok_and(|request| quirk.applies_to(&request))
 }
 
 const QUOTA: [&str; 6] = [
@@ -230,7 +231,7 @@ const UNSUPPORTED: [&str; 18] = [
     "requires --",
 ];
 
-/// What the user can do about each kind of error.
+/// Returns what the user can do about each kind of error.
 #[must_use]
 pub fn hint(kind: &Kind) -> &'static str {
     match kind {
@@ -248,7 +249,7 @@ pub fn hint(kind: &Kind) -> &'static str {
     }
 }
 
-/// The title of an HTML page, or its first words.
+/// Returns the title of an HTML page, or its first words.
 fn title(page: &str) -> String {
     let lower = page.to_ascii_lowercase();
     let inside = lower
@@ -261,8 +262,8 @@ fn title(page: &str) -> String {
 fn detail(value: &Value) -> String {
     let place: Vec<&str> =
         value.get("loc").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    let said = value.get("msg").and_then(Value::as_str).map_or_else(|| value.to_string(), str::to_owned);
-    if place.is_empty() { said } else { format!("{}: {said}", place.join(".")) }
+    let reason = value.get("msg").and_then(Value::as_str).map_or_else(|| value.to_string(), str::to_owned);
+    if place.is_empty() { reason } else { format!("{}: {reason}", place.join(".")) }
 }
 
 #[cfg(test)]
@@ -389,7 +390,7 @@ mod tests {
         );
     }
 
-    /// The request field that a quirk concerns.
+    /// Returns the request field that a quirk concerns.
     fn refused(quirk: Quirk) -> &'static str {
         match quirk {
             Quirk::MaxCompletionTokens => "max_tokens",
@@ -403,30 +404,33 @@ mod tests {
 
     #[test]
     fn a_role_that_was_not_sent_is_no_quirk() {
-        let held = |quirk: Quirk, roles: &[&str]| {
+        let rejected = |quirk: Quirk, roles: &[&str]| {
             let messages: Vec<Value> = roles.iter().map(|role| serde_json::json!({ "role": role })).collect();
-            quirk.held_in(&serde_json::json!({ "messages": messages }))
+            quirk.applies_to(&serde_json::json!({ "messages": messages }))
         };
         assert!(
-            held(Quirk::NoSystemRole, &["developer", "user"]) && !held(Quirk::NoSystemRole, &["user", "assistant"])
+            rejected(Quirk::NoSystemRole, &["developer", "user"])
+                && !rejected(Quirk::NoSystemRole, &["user", "assistant"])
         );
-        assert!(held(Quirk::DeveloperRole, &["system"]) && !held(Quirk::DeveloperRole, &["developer", "user"]));
+        assert!(rejected(Quirk::DeveloperRole, &["system"]) && !rejected(Quirk::DeveloperRole, &["developer", "user"]));
         for alternating in [&["system", "user", "assistant", "tool", "tool", "assistant"][..], &["user"], &[]] {
-            assert!(!held(Quirk::StrictAlternation, alternating), "{alternating:?}");
+            assert!(!rejected(Quirk::StrictAlternation, alternating), "{alternating:?}");
         }
         for not in [&["user", "user"][..], &["system", "assistant"], &["user", "system", "user"]] {
-            assert!(held(Quirk::StrictAlternation, not), "{not:?}");
+            assert!(rejected(Quirk::StrictAlternation, not), "{not:?}");
         }
     }
 
     #[test]
     fn an_empty_error_is_not_an_error() {
-        let said = |object: &str| Fault::in_stream(&serde_json::from_str(object).unwrap()).is_some();
+        let is_error = |object: &str| Fault::in_stream(&serde_json::from_str(object).unwrap()).is_some();
         for none in [r#"{"error":{}}"#, r#"{"error":""}"#, r#"{"error":null}"#, "{}", "[]"] {
-            assert!(!said(none), "{none}");
+            assert!(!is_error(none), "{none}");
         }
         assert!(
-            said(r#"{"error":{"code":1}}"#) && said(r#"{"error":"x"}"#) && said(r#"{"object":"error","error":{}}"#)
+            is_error(r#"{"error":{"code":1}}"#)
+                && is_error(r#"{"error":"x"}"#)
+                && is_error(r#"{"object":"error","error":{}}"#)
         );
     }
 

@@ -1,4 +1,4 @@
-//! Shared by all calls to servers: TLS provider, runtime, HTTP client, URLs, headers, and the removal of secrets from
+//! What all calls to servers share: TLS provider, runtime, HTTP client, URLs, headers, and the removal of secrets from
 //! texts.
 //! Not for: any request (`openai`, `models`).
 
@@ -18,23 +18,23 @@ const MAX_MESSAGE: usize = 400;
 /// Limit of `Diagnostic::raw` in characters.
 const MAX_RAW: usize = 2_000;
 
-/// Installs ring as the TLS provider of the process. Idempotent; clients made here call it themselves.
+/// Installs ring as the TLS provider of the process. Idempotent; clients created here call it themselves.
 pub fn init() {
     // An error means that a provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// The runtime shared by all calls.
+/// Returns the runtime shared by all calls.
 pub(super) fn runtime() -> Result<&'static Runtime, ProviderError> {
     static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
-    let made = RUNTIME.get_or_init(|| {
+    let built = RUNTIME.get_or_init(|| {
         let built = Builder::new_multi_thread().worker_threads(2).thread_name("pleach-net").enable_all().build();
         built.map_err(|error| error.to_string())
     });
-    made.as_ref().map_err(|why| problem(Kind::Connect, format!("the network runtime can't be started: {why}")))
+    built.as_ref().map_err(|why| problem(Kind::Connect, format!("the network runtime can't be started: {why}")))
 }
 
-/// An error with the hint of its kind.
+/// Returns an error with the hint of its kind.
 pub(super) fn problem(kind: Kind, what: impl Into<String>) -> ProviderError {
     ProviderError { hint: fault::hint(&kind).to_owned(), what: what.into(), kind, status: None }
 }
@@ -44,7 +44,7 @@ pub(super) struct Endpoint {
     pub(super) client: Client,
     pub(super) base: Url,
     pub(super) headers: HeaderMap,
-    scrub: Vec<String>,
+    secrets: Vec<String>,
 }
 
 impl Endpoint {
@@ -52,11 +52,11 @@ impl Endpoint {
         init();
         let base = address(profile)?;
         let headers = headers(profile, key)?;
-        let mut scrub: Vec<String> = profile.headers.values().filter(|value| value.len() >= 8).cloned().collect();
-        scrub.extend(key.map(|key| key.expose_secret().to_owned()).filter(|key| !key.is_empty()));
-        scrub.extend(base.password().map(str::to_owned));
-        // The query may hold a key too. A short value is not a key, and removing it would damage other text.
-        scrub.extend(base.query_pairs().map(|(_, value)| value.into_owned()).filter(|value| value.len() >= 8));
+        let mut secrets: Vec<String> = profile.headers.values().filter(|value| value.len() >= 8).cloned().collect();
+        secrets.extend(key.map(|key| key.expose_secret().to_owned()).filter(|key| !key.is_empty()));
+        secrets.extend(base.password().map(str::to_owned));
+        // The query may contain a key, too. A short value is not a key, and removing it would damage other text.
+        secrets.extend(base.query_pairs().map(|(_, value)| value.into_owned()).filter(|value| value.len() >= 8));
         let local = base.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
         let client = Client::builder()
             .connect_timeout(Duration::from_secs(u64::from(profile.connect_timeout.max(1))))
@@ -69,10 +69,10 @@ impl Endpoint {
             .user_agent(concat!("pleach/", env!("CARGO_PKG_VERSION")));
         let client = if local { client.no_proxy() } else { client };
         let client = client.build().map_err(|error| LlmError::Client(chain(&error)))?;
-        Ok(Self { client, base, headers, scrub })
+        Ok(Self { client, base, headers, secrets })
     }
 
-    /// The URL of a path below the base; keeps the query of the base.
+    /// Returns the URL of a path below the base; keeps the query of the base.
     pub(super) fn url_for(&self, path: &str) -> Url {
         let mut url = self.base.clone();
         let below = url.path().trim_end_matches('/');
@@ -83,37 +83,37 @@ impl Endpoint {
         url
     }
 
-    /// The server's URL without user and password.
-    pub(super) fn place(&self) -> String {
+    /// Returns the server's host and, if it is not the default, its port.
+    pub(super) fn host_and_port(&self) -> String {
         let host = self.base.host_str().unwrap_or_default();
         self.base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
     /// Removes secrets from an error and bounds its length.
     pub(super) fn clean(&self, mut error: ProviderError) -> ProviderError {
-        error.what = clip(&self.scrubbed(&error.what), MAX_MESSAGE);
+        error.what = clip(&self.without_secrets(&error.what), MAX_MESSAGE);
         error
     }
 
     /// Removes secrets from a diagnostic and bounds its length.
     pub(super) fn clean_diagnostic(&self, diagnostic: Diagnostic) -> Diagnostic {
-        Diagnostic { raw: clip(&self.scrubbed(&diagnostic.raw), MAX_RAW), ..diagnostic }
+        Diagnostic { raw: clip(&self.without_secrets(&diagnostic.raw), MAX_RAW), ..diagnostic }
     }
 
-    pub(super) fn scrubbed(&self, text: &str) -> String {
-        self.scrub.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "[redacted]"))
+    pub(super) fn without_secrets(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "[redacted]"))
     }
 
-    /// An error below HTTP. Distinguishes connections that were never made.
+    /// Returns the error for a failure below HTTP. Distinguishes connections that were never established.
     pub(super) fn transport_error(&self, error: reqwest::Error) -> ProviderError {
         let connecting = error.is_connect();
         let timeout = error.is_timeout();
         let why = without_layers(&chain(&error.without_url()));
-        let place = self.place();
+        let host_and_port = self.host_and_port();
         let what = match (connecting, timeout) {
-            (true, true) => format!("no connection to {place}: it did not answer in time"),
-            (true, false) => format!("no connection to {place}: {why}"),
-            (false, _) => format!("the connection to {place} broke: {why}"),
+            (true, true) => format!("no connection to {host_and_port}: it did not answer in time"),
+            (true, false) => format!("no connection to {host_and_port}: {why}"),
+            (false, _) => format!("the connection to {host_and_port} broke: {why}"),
         };
         problem(Kind::Connect, what)
     }
@@ -126,18 +126,18 @@ fn without_layers(why: &str) -> String {
     plain.split(" (os error ").next().unwrap_or(plain).to_owned()
 }
 
-/// An error with its causes, without repetitions.
+/// Returns an error with its causes, without repetitions.
 pub(super) fn chain(error: &reqwest::Error) -> String {
-    let mut said = error.to_string();
+    let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
         let text = inner.to_string();
-        if !said.contains(&text) {
-            said = format!("{said}: {text}");
+        if !message.contains(&text) {
+            message = format!("{message}: {text}");
         }
         cause = inner.source();
     }
-    said
+    message
 }
 
 fn address(profile: &Profile) -> Result<Url, LlmError> {
@@ -207,7 +207,7 @@ mod tests {
         let error = endpoint.clean(problem(Kind::Auth, text));
         assert!(error.what.starts_with("[redacted] [redacted] [redacted] [redacted] x"), "{}", error.what);
         assert_eq!(error.what.chars().count(), MAX_MESSAGE);
-        assert_eq!(endpoint.place(), "h");
+        assert_eq!(endpoint.host_and_port(), "h");
     }
 
     #[test]
@@ -232,9 +232,9 @@ mod tests {
         profile.headers.insert("x-long".into(), "eight---".into());
         profile.headers.insert("x-short".into(), "seven--".into());
         let endpoint = Endpoint::new(&profile, Some(&SecretString::from("k"))).unwrap();
-        assert_eq!(endpoint.place(), "h:81");
+        assert_eq!(endpoint.host_and_port(), "h:81");
         assert_eq!(
-            endpoint.scrubbed("12345678 1234567 eight--- seven-- k"),
+            endpoint.without_secrets("12345678 1234567 eight--- seven-- k"),
             "[redacted] 1234567 [redacted] seven-- [redacted]"
         );
         let none = Endpoint::new(&profile, Some(&SecretString::from(" "))).unwrap();

@@ -14,7 +14,7 @@ pub const KEY_COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of a command's output that are read.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
-/// The key of a profile; `None` if it names none, or if its variable is empty and it has no command.
+/// Returns the key of a profile; `None` if it names none, or if its variable is empty and it has no command.
 pub fn resolve(profile: &Profile, env: &dyn Fn(&str) -> Option<String>) -> Result<Option<SecretString>, LlmError> {
     resolve_within(profile, env, KEY_COMMAND_TIMEOUT)
 }
@@ -23,21 +23,21 @@ pub fn resolve(profile: &Profile, env: &dyn Fn(&str) -> Option<String>) -> Resul
 pub fn resolve_within(
     profile: &Profile,
     env: &dyn Fn(&str) -> Option<String>,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Option<SecretString>, LlmError> {
     let named = Some(profile.api_key_env.trim()).filter(|name| !name.is_empty()).and_then(env);
     if let Some(key) = named.as_deref().map(str::trim).filter(|key| !key.is_empty()) {
         return Ok(Some(SecretString::from(key)));
     }
     if !profile.api_key_cmd.trim().is_empty() {
-        let key = run(&profile.api_key_cmd, patience)
+        let key = run(&profile.api_key_cmd, timeout)
             .map_err(|why| LlmError::KeyCommand { profile: profile.name.clone(), why })?;
         return Ok(Some(SecretString::from(key)));
     }
     if profile.needs_key { Err(missing(profile)) } else { Ok(None) }
 }
 
-/// The error that lists where a key was looked for.
+/// Returns the error that lists where a key was looked for.
 pub(super) fn missing(profile: &Profile) -> LlmError {
     let looked = match profile.api_key_env.trim() {
         "" => "the profile has neither api_key_env nor api_key_cmd".to_owned(),
@@ -46,7 +46,7 @@ pub(super) fn missing(profile: &Profile) -> LlmError {
     LlmError::NoKey { profile: profile.name.clone(), looked }
 }
 
-fn run(command: &str, patience: Duration) -> Result<String, String> {
+fn run(command: &str, timeout: Duration) -> Result<String, String> {
     let mut child = shell(command)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -54,16 +54,16 @@ fn run(command: &str, patience: Duration) -> Result<String, String> {
         .spawn()
         .map_err(|error| error.to_string())?;
     let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
-    let Some(status) = wait(&mut child, patience).map_err(|error| error.to_string())? else {
+    let Some(status) = wait(&mut child, timeout).map_err(|error| error.to_string())? else {
         kill(&mut child);
-        return Err(format!("it took longer than {} s", patience.as_secs_f32()));
+        return Err(format!("it took longer than {} s", timeout.as_secs_f32()));
     };
-    // Child processes that the command left behind may hold the pipes open; they are not waited for.
+    // Child processes that the command left behind may keep the pipes open; they are not waited for.
     let grace = Duration::from_secs(1);
     if !status.success() {
-        let said = err.recv_timeout(grace).unwrap_or_default();
-        let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing").trim();
-        return Err(format!("{status}: {}", clip(said, 200)));
+        let message = err.recv_timeout(grace).unwrap_or_default();
+        let message = message.lines().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing").trim();
+        return Err(format!("{status}: {}", clip(message, 200)));
     }
     let output = out.recv_timeout(grace).unwrap_or_default();
     let key = output.lines().next().unwrap_or_default().trim().to_owned();
@@ -97,8 +97,8 @@ fn reader<R: Read + Send + 'static>(pipe: Option<R>) -> mpsc::Receiver<String> {
     receive
 }
 
-fn wait(child: &mut Child, patience: Duration) -> std::io::Result<Option<ExitStatus>> {
-    let deadline = Instant::now() + patience;
+fn wait(child: &mut Child, timeout: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + timeout;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));

@@ -32,7 +32,7 @@ use crate::domain::call::tokens::CountTokens;
 use secrecy::SecretString;
 use std::sync::Arc;
 
-/// The provider of a profile.
+/// Returns the provider of a profile.
 pub fn provider(
     profile: &Profile,
     key: Option<SecretString>,

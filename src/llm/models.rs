@@ -11,11 +11,11 @@ use secrecy::SecretString;
 use serde_json::Value;
 use std::time::Duration;
 
-/// Most models read from one server.
+/// Maximum models read from one server.
 const MAX_MODELS: usize = 5_000;
 
-/// The models of a profile's server, in its order. If the server does not report a window, it is the profile's, or 0
-/// (`assumed`).
+/// Returns the models of a profile's server, in its order. If the server does not report a window, the profile's is
+/// used, or 0 (`assumed`).
 pub fn list(profile: &Profile, key: Option<&SecretString>, timeout: Duration) -> Result<Vec<ModelInfo>, ProviderError> {
     let endpoint = Endpoint::new(profile, key).map_err(|error| unusable(&error))?;
     let answer = runtime()?.block_on(fetch(&endpoint, timeout))?;
@@ -35,7 +35,7 @@ pub fn list(profile: &Profile, key: Option<&SecretString>, timeout: Duration) ->
     Ok(models)
 }
 
-/// Whether a server is reachable; returns the number of its models.
+/// Checks whether a server is reachable. Returns the number of its models.
 pub fn probe(profile: &Profile, key: Option<&SecretString>, timeout: Duration) -> Result<usize, ProviderError> {
     let endpoint = Endpoint::new(profile, key).map_err(|error| unusable(&error))?;
     let answer = runtime()?.block_on(fetch(&endpoint, timeout))?;
@@ -46,7 +46,7 @@ fn unusable(error: &LlmError) -> ProviderError {
     problem(Kind::Connect, error.to_string())
 }
 
-/// One GET, without retries.
+/// Sends one GET request, without retries.
 async fn fetch(endpoint: &Endpoint, timeout: Duration) -> Result<Value, ProviderError> {
     let client = sdk::client(endpoint);
     let models = client.models();
@@ -56,7 +56,7 @@ async fn fetch(endpoint: &Endpoint, timeout: Duration) -> Result<Value, Provider
     }
 }
 
-/// llama.cpp reports its context window outside the OpenAI routes.
+/// Returns the context window that llama.cpp reports outside the OpenAI routes.
 async fn llama_window(endpoint: &Endpoint, timeout: Duration) -> Option<u32> {
     let mut url: Url = endpoint.base.clone();
     let root = url.path().trim_end_matches('/').trim_end_matches("/v1").to_owned();
@@ -75,7 +75,7 @@ fn items(answer: &Value) -> &[Value] {
 fn read_model(item: &Value, profile: &Profile) -> Option<ModelInfo> {
     let name = ["id", "name", "model"].iter().find_map(|field| item.get(field)?.as_str());
     let name = name.or_else(|| item.as_str()).filter(|name| !name.is_empty())?;
-    let told = number(
+    let window_reported = number(
         item,
         &[
             "/max_model_len",
@@ -89,7 +89,7 @@ fn read_model(item: &Value, profile: &Profile) -> Option<ModelInfo> {
     );
     let input_limit = number(item, &["/max_input_tokens", "/model_info/max_input_tokens", "/max_prompt_tokens"]);
     let (encoding, exact_encoding) = encoding_of(name);
-    let window = told.or(input_limit);
+    let window = window_reported.or(input_limit);
     let source = match (window, profile.context_window) {
         (Some(_), _) => "server",
         (None, 0) => "assumed",
@@ -117,7 +117,7 @@ fn number(item: &Value, paths: &[&str]) -> Option<u32> {
     })
 }
 
-/// `OpenRouter` gives prices in dollars per token, as strings.
+/// Reads a model's prices. `OpenRouter` gives prices in dollars per token, as strings.
 fn price(item: &Value) -> Option<Price> {
     let field = |name: &str| match item.pointer(&format!("/pricing/{name}"))? {
         Value::String(text) => text.parse::<f64>().ok(),
@@ -134,7 +134,7 @@ fn price(item: &Value) -> Option<Price> {
     })
 }
 
-/// The encoding that counts a model's tokens, and whether it is the model's own.
+/// Returns the encoding that counts a model's tokens, and whether it is the model's own.
 #[must_use]
 pub fn encoding_of(model: &str) -> (Encoding, bool) {
     let lower = model.to_lowercase();

@@ -2,7 +2,7 @@
 //! Not for: reading the response (`stream`) or making the request's bytes (`context::render`).
 //!
 //! One POST is one attempt. Another attempt is made only before the first event, only if the server reported a
-//! temporary fault or the connection was never made, and it is always announced.
+//! temporary fault or the connection was never established, and it is always announced.
 
 use super::fault::Fault;
 use super::http::{Endpoint, problem, runtime};
@@ -30,13 +30,13 @@ const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// Timeouts and intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
-    /// Time without a byte after which a call is given up.
+    /// Time without a byte after which a call is abandoned.
     pub idle: Duration,
     /// Time without a delta after which the sink is called anyway.
     pub tick: Duration,
     /// Time to wait for the end of the stream after a finish reason.
     pub after_finish: Duration,
-    /// Pause before the second attempt if the server names no time; doubles with each attempt.
+    /// Pause before the second attempt if the server does not request one; doubles with each attempt.
     pub backoff: Duration,
 }
 
@@ -69,7 +69,7 @@ enum WaitResult<T> {
 /// The result of one POST before its first event.
 enum Attempt {
     Open(Response),
-    Failed { error: ProviderError, again: Option<RetryHint> },
+    Failed { error: ProviderError, retry: Option<RetryHint> },
     Stopped,
 }
 
@@ -86,7 +86,7 @@ struct Timer {
 }
 
 impl OpenAi {
-    /// The server of a profile. The key is sent only to the profile's own host.
+    /// Creates the provider for a profile's server. The key is sent only to the profile's own host.
     #[allow(clippy::needless_pass_by_value, reason = "the caller does not need the key afterward")]
     pub fn new(profile: &Profile, key: Option<SecretString>) -> Result<Self, LlmError> {
         let endpoint = Endpoint::new(profile, key.as_ref())?;
@@ -94,14 +94,14 @@ impl OpenAi {
         Ok(Self { endpoint, attempts: profile.attempts.max(1), timing: Timing { idle, ..Timing::default() } })
     }
 
-    /// With other timeouts.
+    /// Sets other timeouts.
     #[must_use]
     pub fn with_timing(mut self, timing: Timing) -> Self {
         self.timing = timing;
         self
     }
 
-    /// The timeouts in use.
+    /// Returns the timeouts in use.
     #[must_use]
     pub fn timing(&self) -> Timing {
         self.timing
@@ -114,9 +114,9 @@ impl OpenAi {
             match self.attempt(run, wire, sink).await {
                 Attempt::Open(response) => return self.read((run, wire), response, clock, sink).await,
                 Attempt::Stopped => return clock.outcome(CallEnd::Cancelled, None),
-                Attempt::Failed { error, again } => {
+                Attempt::Failed { error, retry } => {
                     let error = self.endpoint.clean(error);
-                    let Some(wait) = self.wait(run, again, clock.attempts) else {
+                    let Some(wait) = self.wait(run, retry, clock.attempts) else {
                         return clock.outcome(CallEnd::Errored, Some(error));
                     };
                     if !self.announce(clock.attempts + 1, wait, &error, sink).await {
@@ -127,10 +127,10 @@ impl OpenAi {
         }
     }
 
-    /// The pause before the next attempt; `None` if there is none.
-    fn wait(&self, run: RunId, again: Option<RetryHint>, made: u32) -> Option<Duration> {
-        let again = again.filter(|again| made < self.attempts.min(again.limit))?;
-        let wait = again.wait.unwrap_or_else(|| retry::backoff(run, made + 1, self.timing.backoff));
+    /// Returns the pause before the next attempt; `None` if there is no next attempt.
+    fn wait(&self, run: RunId, retry: Option<RetryHint>, made: u32) -> Option<Duration> {
+        let retry = retry.filter(|retry| made < self.attempts.min(retry.limit))?;
+        let wait = retry.wait.unwrap_or_else(|| retry::backoff(run, made + 1, self.timing.backoff));
         Some(wait).filter(|wait| *wait <= retry::MAX_WAIT)
     }
 
@@ -156,13 +156,13 @@ impl OpenAi {
             .body(posted);
         match self.wait_stoppable(request.send(), self.timing.idle, sink).await {
             WaitResult::Stopped => Attempt::Stopped,
-            WaitResult::Late => Attempt::Failed { error: self.idle(), again: None },
+            WaitResult::Late => Attempt::Failed { error: self.idle(), retry: None },
             WaitResult::Ready(Err(error)) => {
                 let connecting = error.is_connect();
                 let error = self.endpoint.transport_error(error);
-                let again = connecting && !unknown_host(&error.what);
-                let again = again.then_some(RetryHint { wait: None, limit: retry::CONNECT_ATTEMPTS });
-                Attempt::Failed { error, again }
+                let retry = connecting && !unknown_host(&error.what);
+                let retry = retry.then_some(RetryHint { wait: None, limit: retry::CONNECT_ATTEMPTS });
+                Attempt::Failed { error, retry }
             }
             WaitResult::Ready(Ok(response)) if response.status().is_success() => Attempt::Open(response),
             WaitResult::Ready(Ok(response)) => self.refused(wire, response, sink).await,
@@ -172,7 +172,7 @@ impl OpenAi {
     async fn refused(&self, wire: &Wire, mut response: Response, sink: &mut Sink<'_>) -> Attempt {
         let status = response.status().as_u16();
         if response.status().is_redirection() {
-            return Attempt::Failed { error: self.redirected(status, response.headers()), again: None };
+            return Attempt::Failed { error: self.redirected(status, response.headers()), retry: None };
         }
         let asked = retry::requested_wait(response.headers(), now_ms());
         let encoding = encoding(&response);
@@ -185,22 +185,23 @@ impl OpenAi {
             }
         }
         body.truncate(MAX_ERROR_BODY);
-        let fault = match body::packed(&body, encoding.as_deref()) {
-            Some(name) => Fault::in_body(&format!("for the reason, see {}", body::packed_sentence(name))),
+        let fault = match body::compression_of(&body, encoding.as_deref()) {
+            Some(name) => Fault::in_body(&format!("for the reason, see {}", body::compressed_sentence(name))),
             None => Fault::in_body(&String::from_utf8_lossy(&body)),
         };
         let mut error = fault.sort_for(Some(status), &wire.bytes);
         if let Some(wait) = asked.filter(|wait| *wait > retry::MAX_WAIT) {
             error.hint = format!("The server asks to wait {} s. {}", wait.as_secs(), error.hint);
         }
-        let again = retry::is_retryable(status, &error.kind).then_some(RetryHint { wait: asked, limit: u32::MAX });
-        Attempt::Failed { error, again }
+        let retry = retry::is_retryable(status, &error.kind).then_some(RetryHint { wait: asked, limit: u32::MAX });
+        Attempt::Failed { error, retry }
     }
 
     fn redirected(&self, status: u16, headers: &HeaderMap) -> ProviderError {
         let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("an unnamed place");
-        let place = self.endpoint.place();
-        let what = format!("{place} redirects to {to}; requests do not follow, so that the key stays with its server");
+        let host_and_port = self.endpoint.host_and_port();
+        let what =
+            format!("{host_and_port} redirects to {to}; requests do not follow, so that the key stays with its server");
         let hint = "If that is the right server, use its address as the profile's base_url.".to_owned();
         ProviderError { kind: Kind::Refused, what, hint, status: Some(status) }
     }
@@ -307,7 +308,7 @@ impl OpenAi {
 
     fn idle(&self) -> ProviderError {
         let seconds = self.timing.idle.as_secs_f32();
-        problem(Kind::Idle, format!("nothing arrived from {} for {seconds} s", self.endpoint.place()))
+        problem(Kind::Idle, format!("nothing arrived from {} for {seconds} s", self.endpoint.host_and_port()))
     }
 }
 
@@ -339,12 +340,13 @@ impl Timer {
     }
 }
 
-/// The compression named in a response's header.
+/// Returns the compression named in a response's header.
 fn encoding(response: &Response) -> Option<String> {
     response.headers().get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).map(str::to_lowercase)
 }
 
-/// An unknown host name will still be unknown a second later.
+/// Returns whether the failure is permanent: an unknown host name or an invalid certificate will still be so a second
+/// later.
 fn unknown_host(what: &str) -> bool {
     let what = what.to_lowercase();
     ["dns error", "lookup address", "name resolution", "certificate"].iter().any(|word| what.contains(word))

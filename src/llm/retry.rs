@@ -1,4 +1,4 @@
-//! Decides whether and when to retry a failed attempt. Only before the first event of an answer.
+//! Decides whether and when to retry a failed attempt. Retries happen only before the first event of an answer.
 //! Not for: waiting (`openai`) or sorting errors (`fault`).
 
 use crate::domain::base::hash::Fields;
@@ -7,19 +7,19 @@ use crate::domain::call::provider::ProviderErrorKind as Kind;
 use reqwest::header::HeaderMap;
 use std::time::Duration;
 
-/// If a server asks for a longer wait, no retry is made and the person decides.
+/// If a server asks for a longer wait, no retry is made, and the person decides.
 pub const MAX_WAIT: Duration = Duration::from_mins(1);
-/// Attempts to connect, whatever the profile allows: a refused connection rarely recovers by itself.
+/// Maximum attempts to connect, whatever the profile allows: a refused connection rarely recovers by itself.
 pub const CONNECT_ATTEMPTS: u32 = 2;
 
-/// Whether a response with this status and kind of error may be retried.
+/// Returns whether a response with this status and kind of error may be retried.
 #[must_use]
 pub fn is_retryable(status: u16, kind: &Kind) -> bool {
-    let passing = matches!(status, 408 | 409 | 429) || (status >= 500 && !matches!(status, 501 | 505));
-    passing && matches!(kind, Kind::RateLimit | Kind::Server | Kind::Refused)
+    let is_temporary = matches!(status, 408 | 409 | 429) || (status >= 500 && !matches!(status, 501 | 505));
+    is_temporary && matches!(kind, Kind::RateLimit | Kind::Server | Kind::Refused)
 }
 
-/// The wait that the server asks for, if any. `now` is in milliseconds since 1970.
+/// Returns the wait that the server asks for, if any. `now` is in milliseconds since 1970.
 #[must_use]
 pub fn requested_wait(headers: &HeaderMap, now: i64) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
@@ -41,13 +41,13 @@ fn until_date(date: &str, now: i64) -> Option<Duration> {
     u64::try_from(at.as_millisecond() - now).ok().or(Some(0)).map(Duration::from_millis)
 }
 
-/// The pause before attempt `next` (from 2): doubles from `base`, with a jitter of up to a quarter either way, so that
-/// many clients do not return at once. The jitter derives from the run's id.
+/// Returns the pause before attempt `next` (from 2): doubles from `base`, with a jitter of up to a quarter either way,
+/// so that many clients do not return at once. The jitter is derived from the run's id.
 #[must_use]
 pub fn backoff(run: RunId, next: u32, base: Duration) -> Duration {
     let full = base.saturating_mul(1 << next.saturating_sub(2).min(6)).min(MAX_WAIT / 2);
-    let spread = Fields::new("jitter").text(&run.to_string()).number(u64::from(next)).finish().0[0];
-    full.mul_f64(0.75 + 0.5 * f64::from(spread) / 255.0)
+    let jitter = Fields::new("jitter").text(&run.to_string()).number(u64::from(next)).finish().0[0];
+    full.mul_f64(0.75 + 0.5 * f64::from(jitter) / 255.0)
 }
 
 #[cfg(test)]
@@ -88,10 +88,10 @@ mod tests {
 
     #[test]
     fn only_temporary_faults_are_retried() {
-        let passing: Vec<u16> = (200..600).filter(|status| is_retryable(*status, &Kind::Refused)).collect();
+        let retried: Vec<u16> = (200..600).filter(|status| is_retryable(*status, &Kind::Refused)).collect();
         let expected: Vec<u16> =
             [408, 409, 429].into_iter().chain((500..600).filter(|s| *s != 501 && *s != 505)).collect();
-        assert_eq!(passing, expected);
+        assert_eq!(retried, expected);
         for (kind, again) in [
             (Kind::RateLimit, true),
             (Kind::Server, true),

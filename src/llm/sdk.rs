@@ -21,7 +21,7 @@ pub(super) struct Settings {
     base: String,
     query: Vec<(String, String)>,
     headers: HeaderMap,
-    none: SecretString,
+    no_key: SecretString,
 }
 
 impl async_openai::config::Config for Settings {
@@ -42,7 +42,7 @@ impl async_openai::config::Config for Settings {
     }
 
     fn api_key(&self) -> &SecretString {
-        &self.none
+        &self.no_key
     }
 }
 
@@ -53,11 +53,11 @@ impl Settings {
         base.set_query(None);
         let base = base.as_str().trim_end_matches('/');
         let base = base.trim_end_matches("/chat/completions").trim_end_matches("/embeddings").to_owned();
-        Self { base, query, headers: endpoint.headers.clone(), none: SecretString::from("") }
+        Self { base, query, headers: endpoint.headers.clone(), no_key: SecretString::from("") }
     }
 }
 
-/// A client of an endpoint. Each call is one request.
+/// Creates a client of an endpoint. Each call is one request.
 pub(super) fn client(endpoint: &Endpoint) -> Client<Settings> {
     let http = endpoint.client.clone();
     let service = tower::service_fn(move |request: HttpRequestFactory| {
@@ -78,7 +78,8 @@ async fn send_once(http: &reqwest::Client, request: reqwest::Request) -> Result<
     Err(OpenAIError::Boxed(Box::new(Refusal(error))))
 }
 
-/// The client's error as a `ProviderError`, without secrets. `what` names the request, as in "the list of models".
+/// Converts the client's error to a `ProviderError`, without secrets. `what` names the request, as in "the list of
+/// models".
 pub(super) fn sort(endpoint: &Endpoint, what: &str, error: OpenAIError) -> ProviderError {
     let sorted = match error {
         OpenAIError::Reqwest(error) => endpoint.transport_error(error),
@@ -94,8 +95,8 @@ pub(super) fn sort(endpoint: &Endpoint, what: &str, error: OpenAIError) -> Provi
     endpoint.clean(sorted)
 }
 
-/// The error for a timeout.
-pub(super) fn timeout_error(endpoint: &Endpoint, patience: std::time::Duration) -> ProviderError {
-    let what = format!("{} did not answer within {} s", endpoint.place(), patience.as_secs_f32());
+/// Returns the error for a timeout.
+pub(super) fn timeout_error(endpoint: &Endpoint, timeout: std::time::Duration) -> ProviderError {
+    let what = format!("{} did not answer within {} s", endpoint.host_and_port(), timeout.as_secs_f32());
     endpoint.clean(problem(Kind::Connect, what))
 }

@@ -39,7 +39,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder at the start of a stream.
+    /// Creates a decoder at the start of a stream.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -70,7 +70,7 @@ impl Decoder {
         events
     }
 
-    /// Ends the stream; returns the last event if no blank line ended it.
+    /// Ends the stream. Returns the last event if no blank line ended it.
     pub fn finish(&mut self) -> Option<Event> {
         if !self.line.is_empty() {
             let _ = self.end_line();
@@ -78,7 +78,7 @@ impl Decoder {
         self.dispatch()
     }
 
-    /// Bytes examined and copied so far; proportional to the bytes fed.
+    /// Returns the bytes examined and copied so far; proportional to the bytes fed.
     #[must_use]
     pub fn work(&self) -> u64 {
         self.work

@@ -6,7 +6,7 @@
 //! are reported as diagnostics. A body that is not an event stream is recognized by its first bytes (`body`), whatever
 //! its content type.
 
-use super::body::{BodyKind, MAX_KEPT, display_bytes, no_stream, packed_problem, recognize};
+use super::body::{BodyKind, MAX_KEPT, compressed_error, display_bytes, not_a_stream_error, recognize};
 use super::chunk::{ChunkItem, Chunks};
 use super::clip;
 use super::fault::Fault;
@@ -26,7 +26,7 @@ const KEEP_ALIVE: [&str; 4] = ["ping", "keep-alive", "keepalive", "heartbeat"];
 #[allow(clippy::struct_excessive_bools, reason = "independent facts about the response")]
 pub struct AnswerReader {
     chunks: Chunks,
-    shape: BodyKind,
+    kind: BodyKind,
     out: Vec<Delta>,
     any: bool,
     events: u64,
@@ -40,15 +40,15 @@ pub struct AnswerReader {
     /// The beginning of the body, until the first event.
     head: Vec<u8>,
     /// Text or a call arrived.
-    spoken: bool,
+    has_content: bool,
     /// A piece was unreadable, which ended the answer.
     cut: bool,
     /// Bytes that are not UTF-8 were reported.
-    told_bytes: bool,
+    reported_bytes: bool,
     /// The last object with a lone surrogate half.
     marked: String,
     /// The object with the first half that found no partner.
-    halved: Option<String>,
+    half_object: Option<String>,
 }
 
 /// How an answer ended.
@@ -67,12 +67,12 @@ pub struct AnswerEnd {
 }
 
 impl AnswerReader {
-    /// A reader at the start of an answer.
+    /// Creates a reader at the start of an answer.
     #[must_use]
     pub fn new(run: RunId) -> Self {
         Self {
             chunks: Chunks::new(run),
-            shape: BodyKind::Unknown(Vec::new()),
+            kind: BodyKind::Unknown(Vec::new()),
             out: Vec::new(),
             any: false,
             events: 0,
@@ -82,18 +82,18 @@ impl AnswerReader {
             request: None,
             encoding: None,
             head: Vec::new(),
-            spoken: false,
+            has_content: false,
             cut: false,
-            told_bytes: false,
+            reported_bytes: false,
             marked: String::new(),
-            halved: None,
+            half_object: None,
         }
     }
 
-    /// Sets the request, which is needed to judge refusals in the answer and repeated tool names.
+    /// Sets the request, which is needed to classify refusals in the answer and to recognize repeated tool names.
     #[must_use]
     pub fn to(mut self, request: &Wire) -> Self {
-        self.chunks.answer(&request.bytes);
+        self.chunks.set_request(&request.bytes);
         Self { request: Some(request.bytes.clone()), ..self }
     }
 
@@ -103,9 +103,9 @@ impl AnswerReader {
         Self { encoding: encoding.map(str::to_owned), ..self }
     }
 
-    /// Takes the next bytes of the body.
+    /// Reads the next bytes of the body.
     pub fn feed(&mut self, bytes: &[u8]) {
-        match &mut self.shape {
+        match &mut self.kind {
             BodyKind::Events(decoder) => {
                 if self.events == 0 {
                     let room = MAX_KEPT.saturating_sub(self.head.len());
@@ -125,34 +125,34 @@ impl AnswerReader {
                 kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 self.done = kept.len() >= MAX_KEPT;
             }
-            BodyKind::Packed(_) => {}
+            BodyKind::Compressed(_) => {}
             BodyKind::Unknown(kept) => {
                 kept.extend_from_slice(bytes);
-                if let Some(shape) = recognize(kept) {
-                    if let BodyKind::Packed(name) = shape {
-                        self.fail(packed_problem(name));
+                if let Some(kind) = recognize(kept) {
+                    if let BodyKind::Compressed(name) = kind {
+                        self.fail(compressed_error(name));
                         return;
                     }
                     let kept = std::mem::take(kept);
-                    self.shape = shape;
+                    self.kind = kind;
                     self.feed(&kept);
                 }
             }
         }
     }
 
-    /// The deltas since the last call.
+    /// Returns the deltas since the last call.
     pub fn take(&mut self) -> Vec<Delta> {
         std::mem::take(&mut self.out)
     }
 
-    /// Whether reading can stop: after `[DONE]`, an error, or enough of a web page.
+    /// Returns whether reading can stop: after `[DONE]`, an error, or enough of a web page.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.done || self.error.is_some()
     }
 
-    /// Whether a finish reason arrived; only usage and `[DONE]` are still waited for, briefly.
+    /// Returns whether a finish reason arrived; only usage and `[DONE]` may still follow, and are waited for briefly.
     #[must_use]
     pub fn finished(&self) -> bool {
         self.finish.is_some()
@@ -166,45 +166,48 @@ impl AnswerReader {
 
     /// Ends the body. `broken` gives the reason if it did not end by itself.
     pub fn end(&mut self, broken: Option<ProviderError>) {
-        match std::mem::replace(&mut self.shape, BodyKind::Unknown(Vec::new())) {
+        match std::mem::replace(&mut self.kind, BodyKind::Unknown(Vec::new())) {
             BodyKind::Events(mut decoder) => {
                 if let Some(event) = decoder.finish().filter(|_| !self.is_over()) {
                     self.event(&event);
                 }
             }
-            BodyKind::Json(body) => self.whole(&body),
+            BodyKind::Json(body) => self.read_whole(&body),
             BodyKind::Page(body) => {
                 let page = String::from_utf8_lossy(&body).into_owned();
-                self.fail(problem(Kind::Protocol, format!("the server answered with a web page: {}", show(&page))));
+                self.fail(problem(
+                    Kind::Protocol,
+                    format!("the server answered with a web page: {}", beginning(&page)),
+                ));
             }
             BodyKind::Unknown(kept) => self.head.extend(kept),
-            BodyKind::Packed(_) => {}
+            BodyKind::Compressed(_) => {}
         }
-        for said in self.chunks.finish() {
-            self.said(said);
+        for item in self.chunks.finish() {
+            self.handle(item);
         }
-        if let Some(raw) = self.halved.take().or_else(|| self.lost().then(|| std::mem::take(&mut self.marked))) {
-            self.note("Half of a surrogate pair arrived alone; U+FFFD replaces it.", raw);
+        if let Some(raw) = self.half_object.take().or_else(|| self.lost().then(|| std::mem::take(&mut self.marked))) {
+            self.report("Half of a surrogate pair arrived alone; U+FFFD replaces it.", raw);
         }
         let ended = self.done || self.finished();
         if let Some(error) = broken.filter(|_| !ended) {
             self.fail(error);
         } else if self.events == 0
-            && let Some(error) = no_stream(&self.head, self.encoding.as_deref())
+            && let Some(error) = not_a_stream_error(&self.head, self.encoding.as_deref())
         {
             self.fail(error);
         }
     }
 
-    /// Whether a surrogate half was lost and not reported.
+    /// Returns whether a surrogate half was lost and not reported yet.
     fn lost(&self) -> bool {
         self.chunks.lost_halves() > 0 && !self.marked.is_empty()
     }
 
-    /// The outcome, once the body ended or was given up.
+    /// Returns the outcome, once the body ended or was abandoned.
     #[must_use]
     pub fn close(self) -> AnswerEnd {
-        let natural = self.natural();
+        let natural_end = self.natural_end();
         let limited = self.finish.as_deref().is_some_and(is_limit);
         let (end, error) = match (self.error, self.done || self.finish.is_some()) {
             (Some(error), _) if self.any && (error.kind == Kind::Connect || self.cut) => {
@@ -215,7 +218,7 @@ impl AnswerReader {
                 (CallEnd::Errored, Some(problem(Kind::Server, "the server ended the answer with an error")))
             }
             (None, true) if limited => (CallEnd::Truncated, None),
-            (None, true) if self.any => natural,
+            (None, true) if self.any => natural_end,
             (None, _) if !self.any => (CallEnd::Errored, Some(empty(self.finish.as_deref()))),
             (None, _) => (
                 CallEnd::Truncated,
@@ -229,20 +232,20 @@ impl AnswerReader {
         AnswerEnd { end, any: self.any, usage: self.chunks.usage(), finish: self.finish, error }
     }
 
-    /// The end of an answer that has an end mark and content.
-    fn natural(&self) -> (CallEnd, Option<ProviderError>) {
+    /// Returns the end of an answer that has an end mark and content.
+    fn natural_end(&self) -> (CallEnd, Option<ProviderError>) {
         let reason = self.finish.as_deref().unwrap_or("none");
         if is_filter(reason) {
             let what = format!("the server's content filter stopped the answer here (finish reason {reason})");
             (CallEnd::Truncated, Some(problem(Kind::Refused, what)))
         } else if self.chunks.has_unnamed_call() {
             let what = "the answer calls a tool without a name, so no tool was run";
-            (CallEnd::Errored, Some(no_answer(what)))
-        } else if self.spoken {
+            (CallEnd::Errored, Some(no_answer_error(what)))
+        } else if self.has_content {
             (CallEnd::Complete, None)
         } else {
             let what = format!("the answer has neither text nor a tool call (finish reason {reason})");
-            (CallEnd::Errored, Some(no_answer(what)))
+            (CallEnd::Errored, Some(no_answer_error(what)))
         }
     }
 
@@ -264,8 +267,8 @@ impl AnswerReader {
             self.fail(self.sorted(&Fault::in_body(data)));
             return;
         }
-        if !event.broken.is_empty() && !std::mem::replace(&mut self.told_bytes, true) {
-            self.note("Some bytes were not UTF-8; U+FFFD replaces them.", display_bytes(&event.broken));
+        if !event.broken.is_empty() && !std::mem::replace(&mut self.reported_bytes, true) {
+            self.report("Some bytes were not UTF-8; U+FFFD replaces them.", display_bytes(&event.broken));
         }
         if let Some(parsed) = Parsed::read(data) {
             self.object(&parsed, data);
@@ -285,45 +288,45 @@ impl AnswerReader {
     /// Handles a piece that is not JSON. After the finish reason, nothing is missing from the answer.
     fn unreadable(&mut self, event: &Event) {
         let data = event.data.trim();
-        if KEEP_ALIVE.iter().any(|word| [data, &event.name].iter().any(|said| said.eq_ignore_ascii_case(word))) {
+        if KEEP_ALIVE.iter().any(|word| [data, &event.name].iter().any(|value| value.eq_ignore_ascii_case(word))) {
             return;
         }
-        let raw = if event.broken.is_empty() { show(data) } else { display_bytes(&event.broken) };
+        let raw = if event.broken.is_empty() { beginning(data) } else { display_bytes(&event.broken) };
         let bytes = event.data.len();
         let place = format!("Event {} of the answer ({bytes} bytes) cannot be read", self.events);
         if self.finished() {
-            self.note(&format!("{place}; the answer had ended before it."), raw);
+            self.report(&format!("{place}; the answer had ended before it."), raw);
             return;
         }
-        self.note(&format!("{place}; the answer ends there."), raw);
+        self.report(&format!("{place}; the answer ends there."), raw);
         if self.any {
             self.cut = true;
             let what = "a piece of the answer can't be read, so the answer ends before it";
             let hint = "Ask again. The piece is kept with the call: pleach plans show.";
             self.fail(ProviderError { hint: hint.to_owned(), ..problem(Kind::Protocol, what) });
         } else {
-            self.fail(problem(Kind::Protocol, format!("the server's answer can't be read: {}", show(data))));
+            self.fail(problem(Kind::Protocol, format!("the server's answer can't be read: {}", beginning(data))));
         }
     }
 
     fn object(&mut self, parsed: &Parsed, data: &str) {
         let lost = self.chunks.lost_halves();
         if parsed.marked() {
-            self.marked = show(data);
+            self.marked = beginning(data);
         }
-        for said in self.chunks.read(parsed) {
-            self.said(said);
+        for item in self.chunks.read(parsed) {
+            self.handle(item);
         }
-        if self.chunks.lost_halves() > lost && self.halved.is_none() {
-            self.halved = Some(self.marked.clone());
+        if self.chunks.lost_halves() > lost && self.half_object.is_none() {
+            self.half_object = Some(self.marked.clone());
         }
     }
 
-    fn said(&mut self, said: ChunkItem) {
-        match said {
+    fn handle(&mut self, item: ChunkItem) {
+        match item {
             ChunkItem::Delta(delta) => {
                 self.any |= !matches!(delta, Delta::Usage(_));
-                self.spoken |= match &delta {
+                self.has_content |= match &delta {
                     Delta::Text(text) => !text.trim().is_empty(),
                     other => matches!(other, Delta::Call { .. }),
                 };
@@ -338,17 +341,17 @@ impl AnswerReader {
         fault.sort_for(Some(200), self.request.as_deref().unwrap_or_default())
     }
 
-    fn note(&mut self, what: &str, raw: String) {
+    fn report(&mut self, what: &str, raw: String) {
         self.out.push(Delta::Diagnostic(Diagnostic { what: what.to_owned(), raw }));
     }
 
     /// Reads a body that is not an event stream: a whole answer, an error, several objects without framing, or
     /// something else.
-    fn whole(&mut self, body: &[u8]) {
+    fn read_whole(&mut self, body: &[u8]) {
         let text = String::from_utf8_lossy(body);
         let text = text.trim_start_matches('\u{feff}').trim();
-        if std::str::from_utf8(body).is_err() && !std::mem::replace(&mut self.told_bytes, true) {
-            self.note("Some bytes were not UTF-8; U+FFFD replaces them.", display_bytes(body));
+        if std::str::from_utf8(body).is_err() && !std::mem::replace(&mut self.reported_bytes, true) {
+            self.report("Some bytes were not UTF-8; U+FFFD replaces them.", display_bytes(body));
         }
         let lines = || text.lines().filter(|line| !line.trim().is_empty()).map(Parsed::read).collect();
         let objects: Vec<Parsed> = Parsed::read(text).map(Parsed::elements).or_else(lines).unwrap_or_default();
@@ -363,8 +366,8 @@ impl AnswerReader {
                 self.object(parsed, text);
             }
         } else {
-            self.note("The body of the answer can't be read.", show(text));
-            let what = format!("the server's answer is neither a stream nor a completion: {}", show(text));
+            self.report("The body of the answer can't be read.", beginning(text));
+            let what = format!("the server's answer is neither a stream nor a completion: {}", beginning(text));
             self.fail(problem(Kind::Protocol, what));
         }
     }
@@ -379,13 +382,13 @@ fn is_limit(reason: &str) -> bool {
     ["length", "max_tokens", "model_length", "max_output_tokens"].iter().any(|name| name.eq_ignore_ascii_case(reason))
 }
 
-/// Whether a finish reason means a content filter, by the names that servers and models use.
+/// Returns whether a finish reason means a content filter, by the names that servers and models use.
 fn is_filter(reason: &str) -> bool {
     let names = ["content_filter", "content-filter", "safety", "prohibited_content", "blocklist", "recitation", "spii"];
     names.iter().any(|name| name.eq_ignore_ascii_case(reason))
 }
 
-fn no_answer(what: impl Into<String>) -> ProviderError {
+fn no_answer_error(what: impl Into<String>) -> ProviderError {
     ProviderError { hint: "Ask again, or try another model.".to_owned(), ..problem(Kind::Protocol, what) }
 }
 
@@ -394,13 +397,13 @@ fn empty(finish: Option<&str>) -> ProviderError {
         Some(reason) if is_filter(reason) => {
             problem(Kind::Refused, "the server's content filter blocked the whole answer")
         }
-        Some(reason) => no_answer(format!("the answer was empty (finish reason {reason})")),
+        Some(reason) => no_answer_error(format!("the answer was empty (finish reason {reason})")),
         None => problem(Kind::Protocol, "the server closed the connection without any answer"),
     }
 }
 
-/// The beginning of a text. Secrets must be removed before it is cut, so that no part of one remains.
-fn show(text: &str) -> String {
+/// Returns the beginning of a text. Secrets must be removed before it is cut, so that no part of one remains.
+fn beginning(text: &str) -> String {
     clip(text.trim(), MAX_KEPT)
 }
 
@@ -546,7 +549,7 @@ mod tests {
             delta(&serde_json::json!({"tool_calls": [{"index": 0, "id": "a", "function": {"arguments": "{}"}}]}));
         let thought = delta(&serde_json::json!({"reasoning": "hm"}));
         let blank = delta(&serde_json::json!({"content": " \n"}));
-        for (body, end, kind, said) in [
+        for (body, end, kind, message) in [
             (format!("{HI}{}", finish("content_filter")), CallEnd::Truncated, Kind::Refused, "content filter"),
             (format!("{HI}{}", finish("SAFETY")), CallEnd::Truncated, Kind::Refused, "content filter"),
             (format!("{HI}{call}{}", finish("tool_calls")), CallEnd::Errored, Kind::Protocol, "without a name"),
@@ -556,7 +559,7 @@ mod tests {
             let (_, closed) = read(&[body.as_bytes()]);
             let error = closed.error.unwrap();
             assert_eq!((closed.end, error.kind), (end, kind), "{body}");
-            assert!(error.what.contains(said), "{}", error.what);
+            assert!(error.what.contains(message), "{}", error.what);
         }
     }
 
@@ -622,7 +625,7 @@ mod tests {
         (0_usize..4, "[ab🙂日𝄞\"\\\\]{0,6}")
     }
 
-    /// One event for each UTF-16 unit of a text, in escapes.
+    /// Returns one event for each UTF-16 unit of a text, in escapes.
     fn by_units(place: usize, text: &str) -> Vec<String> {
         let event = |unit: u16| {
             let text = format!("\\u{unit:04x}");
@@ -641,7 +644,7 @@ mod tests {
         text.encode_utf16().map(event).collect()
     }
 
-    /// The accumulated texts: answer, reasoning, the arguments of two calls.
+    /// Returns the accumulated texts: answer, reasoning, the arguments of two calls.
     fn grown(deltas: &[Delta]) -> [String; 4] {
         let mut all: [String; 4] = Default::default();
         let mut order: Vec<usize> = Vec::new();

@@ -1,5 +1,6 @@
-//! Joins characters that a server split in two. JSON writes a character beyond the basic plane as two escaped surrogate
-//! halves. A server that splits its text by UTF-16 units sends one half in one object and the other half in the next.
+//! Joins characters that a server split in two. JSON writes a character beyond the basic multilingual plane as two
+//! escaped surrogate halves. A server that splits its text by UTF-16 units sends one half in one object and the other
+//! half in the next.
 //! Not for: the meaning of an object (`chunk`).
 //!
 //! `serde_json` rejects an object with a lone half. Such an object is read again with each lone half written as two
@@ -38,19 +39,19 @@ impl Parsed {
         }
     }
 
-    /// The value. If [`Self::marked`], pass its texts through a [`Joiner`] or [`lossy`].
+    /// Returns the value. If [`Self::marked`], its texts must pass through a [`Joiner`] or [`lossy`].
     #[must_use]
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// Whether it contained lone halves.
+    /// Returns whether it contained lone halves.
     #[must_use]
     pub fn marked(&self) -> bool {
         self.marked
     }
 
-    /// The value with U+FFFD for each lone half.
+    /// Returns the value with U+FFFD for each lone half.
     #[must_use]
     pub fn plain(&self) -> Cow<'_, Value> {
         if !self.marked {
@@ -61,7 +62,7 @@ impl Parsed {
         Cow::Owned(value)
     }
 
-    /// The elements of an array, otherwise the value alone.
+    /// Returns the elements of an array, or the value alone if it is not an array.
     #[must_use]
     pub fn elements(self) -> Vec<Self> {
         let marked = self.marked;
@@ -81,7 +82,7 @@ fn each_text(value: &mut Value, change: &dyn Fn(&mut String)) {
     }
 }
 
-/// The JSON with each lone half marked; `None` if it contains no lone half.
+/// Returns the JSON with each lone half marked; `None` if it contains no lone half.
 fn marked(json: &str) -> Option<String> {
     let mut out = String::with_capacity(json.len() + 16);
     let (mut rest, mut any) = (json, false);
@@ -121,7 +122,7 @@ fn marked(json: &str) -> Option<String> {
     any.then_some(out)
 }
 
-/// The UTF-16 unit of an escape at the beginning of a text.
+/// Returns the UTF-16 unit of the escape at the beginning of a text.
 fn escaped(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
@@ -135,7 +136,7 @@ fn is_low(unit: u16) -> bool {
     (0xDC00..0xE000).contains(&unit)
 }
 
-/// A marked text with U+FFFD for each lone half.
+/// Returns a marked text with U+FFFD for each lone half.
 #[must_use]
 pub fn lossy(text: &str) -> String {
     let mut joiner = Joiner::default();
@@ -152,7 +153,8 @@ pub struct Joiner {
 }
 
 impl Joiner {
-    /// Takes the next piece and returns the complete text so far. A first half at its end waits for the next piece.
+    /// Adds the next piece and returns the text that is complete so far. A first half at its end waits for the next
+    /// piece.
     pub fn push(&mut self, piece: &str, marked: bool) -> String {
         if piece.is_empty() || (!marked && self.high.is_none()) {
             return piece.to_owned();
@@ -165,21 +167,21 @@ impl Joiner {
             if let Some(half) = half.and_then(|half| u16::try_from(0xD800 + half).ok()) {
                 self.half(half, &mut whole);
             } else {
-                self.give_up(&mut whole);
+                self.drop_half(&mut whole);
                 whole.push(c);
             }
         }
         whole
     }
 
-    /// Ends the text; returns a replacement character if a first half is still waiting.
+    /// Ends the text. Returns a replacement character if a first half is still waiting.
     pub fn end(&mut self) -> &'static str {
-        let waits = self.high.take().is_some();
-        self.lost += u32::from(waits);
-        if waits { "\u{FFFD}" } else { "" }
+        let is_waiting = self.high.take().is_some();
+        self.lost += u32::from(is_waiting);
+        if is_waiting { "\u{FFFD}" } else { "" }
     }
 
-    /// Unpaired halves so far; each was replaced with U+FFFD.
+    /// Returns the number of unpaired halves so far; each was replaced with U+FFFD.
     #[must_use]
     pub fn lost(&self) -> u32 {
         self.lost
@@ -190,7 +192,7 @@ impl Joiner {
             self.high = None;
             whole.extend(char::decode_utf16([high, half]).flatten());
         } else {
-            self.give_up(whole);
+            self.drop_half(whole);
             if is_high(half) {
                 self.high = Some(half);
             } else {
@@ -200,7 +202,7 @@ impl Joiner {
         }
     }
 
-    fn give_up(&mut self, whole: &mut String) {
+    fn drop_half(&mut self, whole: &mut String) {
         if self.high.take().is_some() {
             whole.push(char::REPLACEMENT_CHARACTER);
             self.lost += 1;

@@ -1,6 +1,6 @@
-//! One call to a server's tool: sent, observed while it works, and given up when a person stops it or the server is
+//! One call to a server's tool: sends it, reports its progress, and gives it up when a person stops it or the server is
 //! silent for too long.
-//! Not for: whether it is allowed (`engine`), or the text of its result (`result_text`).
+//! Not for: deciding whether it is allowed (`engine`), or the text of its result (`result_text`).
 
 use super::result_text;
 use crate::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus};
@@ -14,14 +14,14 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
-/// How often a waiting call checks whether it was stopped.
+/// The interval at which a waiting call checks whether it was stopped.
 const POLL_INTERVAL: Duration = Duration::from_millis(40);
-/// Progress extends a call up to this many times its limit.
+/// Progress can extend a call up to this many times its time limit.
 const MAX_EXTENSIONS: u32 = 10;
-/// Most progress messages that are passed on.
+/// The maximum number of progress messages that are passed on.
 const MAX_PROGRESS: u32 = 1_000;
 
-/// Receivers of calls' progress.
+/// The receivers of the progress of calls, by progress token.
 #[derive(Default)]
 pub(super) struct Listeners(Mutex<Vec<(ProgressToken, UnboundedSender<String>)>>);
 
@@ -30,7 +30,7 @@ impl Listeners {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Handles a progress notification.
+    /// Passes a progress notification to the receiver with its token.
     pub(super) fn progress(&self, params: &ProgressNotificationParam) {
         let listeners = self.lock();
         if let Some((_, listener)) = listeners.iter().find(|(token, _)| *token == params.progress_token) {
@@ -46,9 +46,9 @@ impl Listeners {
 pub(super) struct Call {
     pub(super) peer: Peer<RoleClient>,
     pub(super) listeners: Arc<Listeners>,
-    /// Seconds of silence after which it is given up.
+    /// The number of seconds of silence after which the call is given up.
     pub(super) seconds: u32,
-    /// Limit of its result in bytes.
+    /// The maximum size of the result in bytes.
     pub(super) limit: usize,
 }
 
@@ -58,14 +58,14 @@ enum CallEvent {
     Done(ToolOutput, Option<String>),
 }
 
-/// The waiting side of a call.
+/// The side of a call that waits for its end.
 pub(super) struct WaitingCall {
     events: Receiver<CallEvent>,
     stop: UnboundedSender<()>,
 }
 
 impl WaitingCall {
-    /// Waits for the end. Returns the output and, if the server is gone, the reason.
+    /// Waits until the call ends. Returns its output and, if the server is gone, the reason.
     pub(super) fn wait(self, watch: &dyn ToolObserver) -> (ToolOutput, Option<String>) {
         loop {
             match self.events.recv_timeout(POLL_INTERVAL) {
@@ -85,7 +85,8 @@ impl WaitingCall {
 }
 
 impl Call {
-    /// The future to run in the background, and the handle that waits for its end.
+    /// Returns the future that runs the call in the background, and the handle that waits for its end. Fails if the
+    /// arguments are not a JSON object.
     pub(super) fn begin(
         self,
         tool: &str,
@@ -113,21 +114,21 @@ impl Call {
     ) -> (ToolOutput, Option<String>) {
         let patience = Duration::from_secs(u64::from(self.seconds.max(1)));
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let asked = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
-        let mut handle = match tokio::time::timeout(patience, asked).await {
+        let sending = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
+        let mut handle = match tokio::time::timeout(patience, sending).await {
             Ok(Ok(handle)) => handle,
             Ok(Err(error)) => return failed_output(&error),
             Err(_) => return (given_up(patience), None),
         };
         let token = handle.progress_token.clone();
-        let (listener, mut heard) = unbounded_channel();
+        let (listener, mut progress_events) = unbounded_channel();
         self.listeners.lock().push((token.clone(), listener));
         let (begun, mut until, mut pieces) = (Instant::now(), Instant::now() + patience, 0);
         let ended = loop {
             tokio::select! {
                 answer = &mut handle.rx => {
-                    // Progress received before the answer is reported before it.
-                    while let Ok(words) = heard.try_recv() {
+                    // Progress that arrived before the answer is reported before it.
+                    while let Ok(words) = progress_events.try_recv() {
                         pieces += 1;
                         send_progress(sender, words, pieces);
                     }
@@ -145,7 +146,7 @@ impl Call {
                     cancel(handle, "timeout: no message from the server").await;
                     break (given_up(begun.elapsed()), None);
                 }
-                Some(words) = heard.recv() => {
+                Some(words) = progress_events.recv() => {
                     until = (Instant::now() + patience).min(begun + patience * MAX_EXTENSIONS);
                     pieces += 1;
                     send_progress(sender, words, pieces);
@@ -193,12 +194,12 @@ fn given_up(after: Duration) -> ToolOutput {
     result_text::failed(&format!("The server did not answer within {} s; it was told to stop.", after.as_secs().max(1)))
 }
 
-/// The output for a call that failed and, if the server is gone, the reason.
+/// Returns the output of a call that failed and, if the server is gone, the reason.
 fn failed_output(error: &ServiceError) -> (ToolOutput, Option<String>) {
     match error {
         ServiceError::McpError(error) => {
-            let said: String = error.message.chars().take(2_000).collect();
-            (result_text::failed(&format!("The server refused the call: {said}")), None)
+            let error_text: String = error.message.chars().take(2_000).collect();
+            (result_text::failed(&format!("The server refused the call: {error_text}")), None)
         }
         ServiceError::TransportClosed => {
             (result_text::failed("The server ended before it answered; what it had already done is unknown."), None)

@@ -1,5 +1,5 @@
-//! A server that is a child process: started in its own process group with a small environment, addressed line by line,
-//! with a short tail of its error output, and ended with every process that it started.
+//! A server that is a child process: starts it in a process group of its own with a small environment, exchanges lines
+//! with it, keeps the end of its error output, and ends it with every process that it started.
 //! Not for: the content of the lines (`server_process`, `call`).
 
 use crate::domain::tool::mcp::Secret;
@@ -15,17 +15,17 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 
-/// Bytes kept of its error output.
+/// The number of bytes that are kept of the error output.
 const MAX_TAIL: usize = 8 << 10;
-/// Bytes kept of output lines that are not messages.
+/// The number of bytes that are kept of output lines that are not messages.
 const STRAY_TAIL: usize = 512;
-/// Limit of a line (one message) in bytes.
+/// The maximum length of a line (one message) in bytes.
 const MAX_LINE: usize = 16 << 20;
-/// Time a process has to end by itself after its input is closed, and again after a signal.
+/// How long a process may take to end after its input was closed, and again after a signal.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Environment variables that every server inherits.
-const NAMES: &[&str] = &[
+/// The environment variables that every server inherits.
+const INHERITED_VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
     "USER",
@@ -55,11 +55,11 @@ const NAMES: &[&str] = &[
     "COMSPEC",
 ];
 
-/// A server's output outside the protocol.
+/// The output of a server that is not part of the protocol.
 #[derive(Default)]
 pub(super) struct ServerOutput {
     tail: Mutex<VecDeque<u8>>,
-    /// Output lines that are not messages.
+    /// The end of the output lines that are not messages.
     stray_tail: Mutex<VecDeque<u8>>,
     strays: AtomicU64,
     secrets: Vec<String>,
@@ -70,7 +70,7 @@ impl ServerOutput {
         Self { secrets, ..Self::default() }
     }
 
-    /// Keeps the end of the error output.
+    /// Adds error output; only its end is kept.
     pub(super) fn take(&self, bytes: &[u8]) {
         keep_end(&self.tail, bytes, MAX_TAIL);
     }
@@ -81,8 +81,8 @@ impl ServerOutput {
         keep_end(&self.stray_tail, b"\n", STRAY_TAIL);
     }
 
-    /// The tail without secrets, and the number of lines that are not messages. Those lines come first: the error
-    /// output says why the process ended, whichever was read last.
+    /// Returns the kept output without secrets, and the number of output lines that were not messages. These lines
+    /// precede the error output, which says why the process ended, whichever was read last.
     pub(super) fn tail_text(&self) -> (String, u64) {
         let mut bytes = Vec::new();
         for tail in [&self.stray_tail, &self.tail] {
@@ -91,19 +91,19 @@ impl ServerOutput {
         (self.scrubbed(&String::from_utf8_lossy(&bytes)), self.strays.load(Ordering::Relaxed))
     }
 
-    /// A text without the secret values that the server was given.
+    /// Returns a text without the secret values that were given to the server.
     pub(super) fn scrubbed(&self, text: &str) -> String {
         self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "[hidden]"))
     }
 
-    /// The last nonempty line.
+    /// Returns the last line that is not empty.
     pub(super) fn last_line(&self) -> Option<String> {
         let (tail, _) = self.tail_text();
         tail.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(|line| line.chars().take(200).collect())
     }
 }
 
-/// Appends bytes to a tail and drops the oldest ones.
+/// Appends bytes and drops the oldest ones beyond `most`.
 fn keep_end(tail: &Mutex<VecDeque<u8>>, bytes: &[u8], most: usize) {
     let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
     let bytes = &bytes[bytes.len().saturating_sub(most)..];
@@ -120,17 +120,17 @@ pub(super) struct Program {
     group: Option<rustix::process::Pid>,
 }
 
-/// Starts a process.
+/// Starts a process. Returns its input and output, and the handle that ends it.
 pub(super) fn start(
     command: &Secret,
     args: &[Secret],
     env: &[(String, Secret)],
     folder: &str,
-    heard: &Arc<ServerOutput>,
+    server_output: &Arc<ServerOutput>,
 ) -> io::Result<(Pipe, Program)> {
     let mut line = Command::new(command.reveal());
     line.args(args.iter().map(Secret::reveal)).current_dir(folder).env_clear();
-    line.envs(NAMES.iter().filter_map(|name| std::env::var_os(name).map(|value| (*name, value))));
+    line.envs(INHERITED_VARIABLES.iter().filter_map(|name| std::env::var_os(name).map(|value| (*name, value))));
     line.envs(env.iter().map(|(name, value)| (name, value.reveal())));
     line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     #[cfg(unix)]
@@ -139,12 +139,12 @@ pub(super) fn start(
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::Error::other("it has no input or output"));
     };
-    let listener = child.stderr.take().map(|errors| tokio::spawn(listen(errors, heard.clone())));
+    let listener = child.stderr.take().map(|errors| tokio::spawn(listen(errors, server_output.clone())));
     let pipe = Pipe {
         input: Arc::new(tokio::sync::Mutex::new(Some(input))),
         output: BufReader::with_capacity(64 << 10, output),
         line: Vec::new(),
-        heard: heard.clone(),
+        server_output: server_output.clone(),
     };
     #[cfg(unix)]
     let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
@@ -159,19 +159,19 @@ pub(super) fn start(
     ))
 }
 
-async fn listen(mut errors: ChildStderr, heard: Arc<ServerOutput>) {
+async fn listen(mut errors: ChildStderr, server_output: Arc<ServerOutput>) {
     let mut bytes = vec![0; 4 << 10];
     while let Ok(read @ 1..) = errors.read(&mut bytes).await {
-        heard.take(&bytes[..read]);
+        server_output.take(&bytes[..read]);
     }
 }
 
 impl Program {
-    /// Waits briefly for the process to end by itself, and returns how it did. All of its output was read then.
+    /// Waits briefly for the process to end by itself. Returns how it ended, after all of its output was read.
     pub(super) async fn ended(&mut self) -> Option<String> {
         let status = tokio::time::timeout(EXIT_TIMEOUT, self.child.wait()).await.ok()?.ok()?;
         if let Some(listener) = self.listener.take() {
-            // A process that it started may still hold the pipe open.
+            // A process that it started can still hold the pipe open.
             let _ = tokio::time::timeout(EXIT_TIMEOUT, listener).await;
         }
         Some(match (status.code(), signal(status)) {
@@ -181,7 +181,7 @@ impl Program {
         })
     }
 
-    /// Ends the process and all that it started. Its input must be closed already.
+    /// Ends the process and all processes that it started. Its input must be closed already.
     pub(super) async fn end(mut self) {
         if tokio::time::timeout(EXIT_TIMEOUT, self.child.wait()).await.is_err() {
             #[cfg(unix)]
@@ -190,7 +190,7 @@ impl Program {
                 let _ = self.child.start_kill();
             }
         }
-        // Also ends processes that outlived it: a group exists as long as one of its processes does.
+        // This also ends processes that outlived it: a group exists as long as one of its processes does.
         #[cfg(unix)]
         self.signal(rustix::process::Signal::KILL);
         let _ = tokio::time::timeout(EXIT_TIMEOUT, self.child.wait()).await;
@@ -221,17 +221,17 @@ fn signal(_: std::process::ExitStatus) -> Option<i32> {
     None
 }
 
-/// A process's input and output as the protocol's transport: one message per line. Lines that are not messages are
-/// counted and skipped; an endless line ends the connection.
+/// The input and output of a process as a transport of the protocol, with one message per line. Lines that are not
+/// messages are counted and skipped; a line without an end ends the connection.
 pub(super) struct Pipe {
     input: Arc<tokio::sync::Mutex<Option<ChildStdin>>>,
     output: BufReader<ChildStdout>,
     line: Vec<u8>,
-    heard: Arc<ServerOutput>,
+    server_output: Arc<ServerOutput>,
 }
 
 impl Pipe {
-    /// The next whole line. Cancel-safe: received bytes stay in `line`.
+    /// Returns the next whole line, or `None` at the end. Cancel-safe: received bytes stay in `line`.
     async fn next(&mut self) -> Option<Vec<u8>> {
         loop {
             let chunk = self.output.fill_buf().await.ok()?;
@@ -243,7 +243,8 @@ impl Pipe {
             self.line.extend_from_slice(&chunk[..end.unwrap_or(chunk.len())]);
             self.output.consume(taken);
             if self.line.len() > MAX_LINE {
-                self.heard.take(format!("[a line of more than {MAX_LINE} bytes: the server was ended]\n").as_bytes());
+                self.server_output
+                    .take(format!("[a line of more than {MAX_LINE} bytes: the server was ended]\n").as_bytes());
                 return None;
             }
             if end.is_some() {
@@ -280,14 +281,14 @@ impl Transport<RoleClient> for Pipe {
             }
             match serde_json::from_slice(line) {
                 Ok(message) => return Some(message),
-                Err(_) => self.heard.stray(line),
+                Err(_) => self.server_output.stray(line),
             }
         }
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        // Closing its input tells a server to end. A server that does not read may block a writer here; it is ended
-        // anyway.
+        // Closing the input tells the server to end. If the server does not read, a blocked writer may hold the lock;
+        // the server is ended anyway.
         if let Ok(mut input) = tokio::time::timeout(EXIT_TIMEOUT, self.input.lock()).await {
             input.take();
         }

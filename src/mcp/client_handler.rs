@@ -1,5 +1,5 @@
-//! Our side of the connection as a client without capabilities. Requests of the server are refused, and a person can
-//! see that.
+//! This program's side of a connection: a client without capabilities. Requests of the server are refused, and the
+//! refusal is visible in the server's output.
 //! Not for: notifications (`notifications`).
 #![allow(deprecated, reason = "current servers still send it")]
 
@@ -12,26 +12,26 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleClient};
 use std::sync::Arc;
 
-/// Most characters kept of a request's name.
+/// The maximum number of characters that are kept of a request's name.
 const MAX_NAME: usize = 80;
 
-/// See the module.
-pub(super) struct NotificationHandler {
-    heard: Arc<ServerOutput>,
+/// Refuses the requests of a server.
+pub(super) struct RefusingClient {
+    server_output: Arc<ServerOutput>,
 }
 
-impl NotificationHandler {
-    pub(super) fn new(heard: Arc<ServerOutput>) -> Self {
-        Self { heard }
+impl RefusingClient {
+    pub(super) fn new(server_output: Arc<ServerOutput>) -> Self {
+        Self { server_output }
     }
 
     fn refused(&self, what: &str) -> ErrorData {
-        self.heard.take(format!("[it asked for {what}; the request was denied]\n").as_bytes());
+        self.server_output.take(format!("[it asked for {what}; the request was denied]\n").as_bytes());
         ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("pleach does not give servers {what}."), None)
     }
 }
 
-impl ClientHandler for NotificationHandler {
+impl ClientHandler for RefusingClient {
     fn get_info(&self) -> ClientConfig {
         ClientConfig::new(ClientCapabilities::default(), Implementation::new("pleach", env!("CARGO_PKG_VERSION")))
     }

@@ -1,4 +1,4 @@
-//! A server with a URL: streamable HTTP.
+//! The transport to a server with a URL: streamable HTTP.
 //! Not for: the messages (`server_process`, `call`).
 
 use crate::domain::tool::mcp::Secret;
@@ -7,10 +7,10 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Timeout of a connection.
+/// The time limit for making a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Creates the transport for a URL. Sends nothing yet.
+/// Makes the transport for a URL. Nothing is sent yet.
 pub(super) fn open(
     url: &Secret,
     headers: &[(String, Secret)],
@@ -24,12 +24,12 @@ pub(super) fn open(
         value.set_sensitive(true);
         map.insert(key, value);
     }
-    // An error means that a provider is already installed, which is fine.
+    // An error means that a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let local = url.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
     let client = reqwest::Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
-        // Headers may contain secrets, so they must not follow redirects.
+        // Headers can contain secrets, so redirects are not followed.
         .redirect(reqwest::redirect::Policy::none())
         .pool_max_idle_per_host(0)
         .tcp_nodelay(true)

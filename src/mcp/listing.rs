@@ -1,4 +1,4 @@
-//! Lists a server's tools page by page, bounded. Unusable tools are skipped and reported.
+//! Lists a server's tools page by page, up to a limit. Tools that cannot be used are skipped and reported.
 //! Not for: which tools are offered to a model (`engine`).
 
 use crate::domain::tool::mcp::{ServerTool, ToolHints};
@@ -7,19 +7,19 @@ use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Most pages, most tools, and most characters of a tool's name.
+/// The maximum number of pages and of tools, and the maximum length of a tool's name in characters.
 const MAX_PAGES: usize = 50;
 const MAX_TOOLS: usize = 500;
-const NAME: usize = 200;
+const MAX_NAME: usize = 200;
 
-/// The tools in the server's order, and a sentence for each reason why some were skipped.
+/// The tools in the server's order, and sentences about tools that were skipped.
 #[derive(Default)]
 pub(super) struct Listing {
     pub(super) tools: Vec<ServerTool>,
     pub(super) notes: Vec<String>,
 }
 
-/// Skipped tools, by reason.
+/// The number of skipped tools, by reason.
 #[derive(Default)]
 struct SkippedTools {
     unreadable: usize,
@@ -27,25 +27,25 @@ struct SkippedTools {
     unnamed: usize,
 }
 
-/// Reads the whole list.
+/// Reads the whole list of tools.
 pub(super) async fn read(peer: &Peer<RoleClient>) -> Result<Listing, ServiceError> {
     let mut found = Listing::default();
     if peer.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
         found.notes.push("The server says that it has no tools.".into());
         return Ok(found);
     }
-    let (mut passed, mut names, mut cursors) = (SkippedTools::default(), BTreeSet::new(), BTreeSet::new());
+    let (mut skipped, mut names, mut cursors) = (SkippedTools::default(), BTreeSet::new(), BTreeSet::new());
     let mut cursor = None;
     let endless = loop {
         let (page, bad, next) = page(peer, cursor).await?;
-        passed.unreadable += bad;
+        skipped.unreadable += bad;
         for tool in &page {
-            if tool.name.is_empty() || tool.name.chars().count() > NAME {
-                passed.unnamed += 1;
+            if tool.name.is_empty() || tool.name.chars().count() > MAX_NAME {
+                skipped.unnamed += 1;
             } else if names.insert(tool.name.clone()) {
                 found.tools.push(tool_card(tool));
             } else {
-                passed.twice += 1;
+                skipped.twice += 1;
             }
         }
         match next {
@@ -67,25 +67,25 @@ pub(super) async fn read(peer: &Peer<RoleClient>) -> Result<Listing, ServiceErro
         found.tools.truncate(MAX_TOOLS);
     }
     found.notes.extend(endless.map(|how| format!("{how}; the rest is skipped.")));
-    passed.tell(&mut found.notes);
+    skipped.report(&mut found.notes);
     Ok(found)
 }
 
 impl SkippedTools {
-    fn tell(&self, notes: &mut Vec<String>) {
-        let mut tell = |count: usize, why: &str| {
+    fn report(&self, notes: &mut Vec<String>) {
+        let mut report = |count: usize, why: &str| {
             if count > 0 {
                 let what = if count == 1 { "A tool is".to_owned() } else { format!("{count} tools are") };
                 notes.push(format!("{what} skipped: {why}."));
             }
         };
-        tell(self.unreadable, "not described as the protocol requires");
-        tell(self.twice, "another one has the same name");
-        tell(self.unnamed, "without a name, or with one that is too long");
+        report(self.unreadable, "not described as the protocol requires");
+        report(self.twice, "another one has the same name");
+        report(self.unnamed, "without a name, or with one that is too long");
     }
 }
 
-/// One page: its tools, how many could not be read, and the cursor of the next page.
+/// Reads one page. Returns its tools, the number of tools that could not be read, and the cursor of the next page.
 async fn page(
     peer: &Peer<RoleClient>,
     cursor: Option<String>,
@@ -94,7 +94,7 @@ async fn page(
     let request = ListToolsRequest::with_param(params);
     match peer.send_request(ClientRequest::ListToolsRequest(request)).await? {
         ServerResult::ListToolsResult(page) => Ok((page.tools, 0, page.next_cursor)),
-        // One malformed tool turns the whole page into another type.
+        // A single malformed tool turns the whole page into another type.
         ServerResult::CustomResult(page) => lenient(page.0),
         _ => Err(ServiceError::UnexpectedResponse),
     }
@@ -111,7 +111,7 @@ fn lenient(mut page: Value) -> Result<(Vec<Tool>, usize, Option<String>), Servic
     Ok((tools, bad, next))
 }
 
-/// A tool without a schema accepts anything; only name and description are needed otherwise.
+/// Parses a tool. Only its name is required; a tool without a schema accepts any arguments.
 fn parse_tool(tool: Value) -> Option<Tool> {
     let schema = tool.get("inputSchema").filter(|schema| schema.is_object()).cloned();
     let needed = json!({
@@ -123,10 +123,10 @@ fn parse_tool(tool: Value) -> Option<Tool> {
 }
 
 fn tool_card(tool: &Tool) -> ServerTool {
-    let hints = tool.annotations.as_ref().map_or_else(ToolHints::default, |said| ToolHints {
-        read_only: said.read_only_hint,
-        destructive: said.destructive_hint,
-        open_world: said.open_world_hint,
+    let hints = tool.annotations.as_ref().map_or_else(ToolHints::default, |annotations| ToolHints {
+        read_only: annotations.read_only_hint,
+        destructive: annotations.destructive_hint,
+        open_world: annotations.open_world_hint,
     });
     let parameters = Value::Object((*tool.input_schema).clone());
     ServerTool::new(&tool.name, tool.description.as_deref().unwrap_or_default(), parameters, hints)

@@ -1,5 +1,6 @@
-//! Servers of the Model Context Protocol: child processes and URLs. Each runs in the background, lists its tools, is
-//! called, and is ended with every process that it started. The only module that uses the protocol's crate.
+//! Servers of the Model Context Protocol, which are child processes or URLs: starts them in the background, lists and
+//! calls their tools, and ends them with every process that they started. This is the only module that uses the
+//! protocol's crate.
 //! Not for: which servers are used, which tools are offered, or whether a call is allowed (`engine`).
 
 #[cfg(feature = "mcp")]
@@ -33,7 +34,7 @@ use std::sync::Arc;
 /// Whether this program was built with MCP support.
 pub const BUILT: bool = cfg!(feature = "mcp");
 
-/// The servers; none is started yet.
+/// Returns the servers. None of them is started yet.
 #[must_use]
 pub fn servers() -> Arc<dyn ToolServers> {
     #[cfg(feature = "mcp")]

@@ -1,5 +1,5 @@
-//! Notifications of servers, taken from the stream in order before the protocol's crate sees them: progress, log lines,
-//! changes of the tool list. Memory stays bounded, however many arrive.
+//! Takes notifications of servers out of the stream in order, before the protocol's crate sees them: progress, log
+//! lines, and changes of the tool list. The memory that is used is bounded, however many arrive.
 //! Not for: requests and their answers.
 
 use super::call::Listeners;
@@ -10,28 +10,28 @@ use rmcp::transport::Transport;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// Most characters of a log line.
+/// The maximum number of characters of a log line.
 const MAX_LINE: usize = 500;
 
-/// A transport that takes out notifications.
+/// A transport that handles notifications and passes on all other messages.
 pub(super) struct ListeningTransport<T> {
     pub(super) inner: T,
     pub(super) listeners: Arc<Listeners>,
-    pub(super) heard: Arc<ServerOutput>,
+    pub(super) server_output: Arc<ServerOutput>,
     pub(super) changed: Arc<Notify>,
 }
 
 impl<T> ListeningTransport<T> {
-    /// Handles a message if it is a notification; returns whether it was.
+    /// Handles a message if it is such a notification. Returns whether it was one.
     fn takes(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
-        let JsonRpcMessage::Notification(said) = message else { return false };
-        match &said.notification {
+        let JsonRpcMessage::Notification(received) = message else { return false };
+        match &received.notification {
             ServerNotification::ProgressNotification(progress) => self.listeners.progress(&progress.params),
             ServerNotification::ToolListChangedNotification(_) => self.changed.notify_one(),
             #[allow(deprecated, reason = "current servers still send it")]
             ServerNotification::LoggingMessageNotification(line) => {
                 let words: String = line.params.data.to_string().chars().take(MAX_LINE).collect();
-                self.heard.take(format!("{words}\n").as_bytes());
+                self.server_output.take(format!("{words}\n").as_bytes());
             }
             _ => return false,
         }

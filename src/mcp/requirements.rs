@@ -1,10 +1,10 @@
-//! Checks the requirements of a server without starting it.
-//! Not for: starting one (`server_process`).
+//! Checks whether a server could be started, without starting it.
+//! Not for: starting a server (`server_process`).
 
 use crate::domain::tool::mcp::{ServerSpec, ServerTransport};
 use std::path::Path;
 
-/// What is missing to start a server, and what to do; `None` if it could be started.
+/// Returns what is missing to start a server and what to do about it, or `None` if the server could be started.
 #[must_use]
 pub fn missing(spec: &ServerSpec) -> Option<(String, String)> {
     let (command, env, folder) = match &spec.way {
@@ -14,7 +14,7 @@ pub fn missing(spec: &ServerSpec) -> Option<(String, String)> {
     };
     let own = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.reveal().into());
     let path: Option<std::ffi::OsString> = own.or_else(|| std::env::var_os("PATH"));
-    // As written in the settings: the value of a variable may be a secret.
+    // The command as written in the settings, because the value of a variable can be a secret.
     let shown = spec.shown.split_whitespace().next().unwrap_or_default();
     if !folder.is_dir() {
         return Some(("the folder it should run in was not found".into(), "Correct its cwd.".into()));
@@ -34,7 +34,7 @@ fn runs(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
-/// On other systems, which files are executable is left to the system.
+/// On other systems, the system decides which files are executable.
 #[cfg(not(unix))]
 fn runs(_: &Path) -> bool {
     true

@@ -1,4 +1,5 @@
-//! Renders a server's result as text for the model: cleaned, bounded, with other content named.
+//! Renders a server's result as text for the model: cleaned, of limited size, and with a description of content that is
+//! not text.
 //! Not for: calling (`call`).
 
 use crate::domain::tool::mcp::{cut, plain};
@@ -7,36 +8,36 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use std::error::Error;
 use std::fmt::Write as _;
 
-/// Most characters of an error.
+/// The maximum length of an error in characters.
 const MAX_ERROR: usize = 600;
-/// The beginning of the error for a URL that could not be reached.
+/// The beginning of the error about a URL that could not be reached.
 pub(super) const UNREACHED: &str = "no connection to ";
 
-/// The output of a call that failed.
+/// Makes the output of a call that failed.
 pub(super) fn failed(why: &str) -> ToolOutput {
     let body = format!("Failed: {}", plain(why).0);
     ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body }
 }
 
-/// An error with its causes, without repetitions.
+/// Formats an error with its causes, without repetitions.
 pub(super) fn chain(error: &dyn Error) -> String {
-    let mut said = error.to_string();
+    let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let words = error.to_string();
-        if !said.contains(&words) {
-            said = format!("{said}: {words}");
+        if !message.contains(&words) {
+            message = format!("{message}: {words}");
         }
         cause = error.source();
     }
-    plain_error(&plain(&said).0.replace('\n', " ")).chars().take(MAX_ERROR).collect()
+    plain_error(&plain(&message).0.replace('\n', " ")).chars().take(MAX_ERROR).collect()
 }
 
-/// An error of the protocol's crate without type names, in words that a person can act on.
-fn plain_error(said: &str) -> String {
-    let inner = match said.split_once("Transport [") {
-        Some((_, rest)) => rest.split_once("] error: ").map_or(said, |(_, inner)| inner),
-        None => said,
+/// Removes type names from an error of the protocol's crate, and rewords it so that a person knows what to do.
+fn plain_error(message: &str) -> String {
+    let inner = match message.split_once("Transport [") {
+        Some((_, rest)) => rest.split_once("] error: ").map_or(message, |(_, inner)| inner),
+        None => message,
     };
     let inner = inner.strip_suffix(", when send initialize request").unwrap_or(inner);
     let inner = inner.strip_prefix("Client error: ").unwrap_or(inner);
@@ -46,10 +47,10 @@ fn plain_error(said: &str) -> String {
     }
 }
 
-/// The text of a result, at most about `limit` bytes.
+/// Makes the output from a result; its text has at most about `limit` bytes.
 pub(super) fn result(result: &CallToolResult, limit: usize) -> ToolOutput {
     let mut parts: Vec<String> = result.content.iter().map(block).collect();
-    // Structured content repeats the text, if there is text.
+    // Structured content repeats the text, if there is any.
     if let Some(value) = result.structured_content.as_ref().filter(|_| parts.is_empty()) {
         parts.push(serde_json::to_string_pretty(value).unwrap_or_default());
     }
@@ -67,7 +68,7 @@ pub(super) fn result(result: &CallToolResult, limit: usize) -> ToolOutput {
 }
 
 fn block(block: &ContentBlock) -> String {
-    // Base64 has four characters for three bytes.
+    // Four characters of base64 stand for three bytes.
     let bytes = |data: &str| data.len() / 4 * 3;
     match block {
         ContentBlock::Text(text) => text.text.clone(),

@@ -1,9 +1,9 @@
-//! The lifecycle of one server: started, asked for its tools, observed, and ended.
+//! The life cycle of one server: starts it, reads its tools, observes it, and ends it.
 //! Not for: calls to its tools (`call`), or transports (`child`, `http`).
 
 use super::call::Listeners;
 use super::child::{self, Program, ServerOutput};
-use super::client_handler::NotificationHandler;
+use super::client_handler::RefusingClient;
 use super::listing::{self, Listing};
 use super::notifications::ListeningTransport;
 use super::servers::{Entry, Shared};
@@ -15,24 +15,24 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
-/// Least interval between two readings of a list that keeps changing.
+/// The minimum interval between two readings of a tool list that keeps changing.
 const RELIST_INTERVAL: Duration = Duration::from_millis(250);
-/// Time a connection has to close before it is aborted.
+/// How long a connection may take to close before it is aborted.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
-/// Most characters kept of a server's instructions.
+/// The maximum number of characters that are kept of a server's instructions.
 const MAX_INSTRUCTIONS: usize = 20_000;
 
-const AGAIN: &str = "/mcp shows its output and restarts it.";
+const RESTART_HINT: &str = "/mcp shows its output and restarts it.";
 
 /// Identifies one run of a server, so that reports of an earlier run are ignored.
 pub(super) struct ProcessGeneration {
     pub(super) name: String,
-    pub(super) life: u64,
+    pub(super) generation: u64,
 }
 
-type Service = RunningService<RoleClient, NotificationHandler>;
+type Service = RunningService<RoleClient, RefusingClient>;
 
-/// Why a server ended, and what to do.
+/// Why a server ended, and what to do about it.
 struct Fault {
     why: String,
     todo: String,
@@ -47,23 +47,23 @@ impl Fault {
     }
 }
 
-/// Runs until it is stopped or ends.
+/// Runs a server until it is stopped or ends.
 pub(super) async fn run(
     shared: Arc<Shared>,
     who: ProcessGeneration,
     spec: ServerSpec,
-    heard: Arc<ServerOutput>,
+    server_output: Arc<ServerOutput>,
     listeners: Arc<Listeners>,
     mut stop: watch::Receiver<bool>,
 ) {
     let changed = Arc::new(Notify::new());
-    let taps = (listeners, changed.clone());
+    let observers = (listeners, changed.clone());
     let limit = Duration::from_secs(u64::from(spec.start_seconds.max(1)));
     let mut program = None;
     let mut service = None;
-    let lived = async {
+    let running = async {
         let begun = tokio::time::timeout(limit, async {
-            let service = service.insert(begin(&spec, &taps, &heard, &mut program).await?);
+            let service = service.insert(begin(&spec, &observers, &server_output, &mut program).await?);
             let tools = tools(service.peer()).await?;
             Ok((service, tools))
         });
@@ -77,7 +77,7 @@ pub(super) async fn run(
         listen(&shared, &who, &peer, &changed).await
     };
     let fault = tokio::select! {
-        fault = lived => Some(fault),
+        fault = running => Some(fault),
         _ = stop.wait_for(|stop| *stop) => None,
     };
     let ended = match (&fault, &mut program) {
@@ -92,46 +92,50 @@ pub(super) async fn run(
     }
     if let Some(mut fault) = fault {
         if let Some(ended) = ended {
-            let line = heard.last_line();
+            let line = server_output.last_line();
             fault.why = line.map_or(ended.clone(), |line| format!("{ended}: {}", line.trim_end_matches('.')));
         }
-        fault.why = heard.scrubbed(&fault.why);
+        fault.why = server_output.scrubbed(&fault.why);
         shared.update(&who, |entry| mark_failed(entry, fault));
     }
 }
 
-/// What is observed besides answers: progress of calls, and changes of the tool list.
+/// The receivers of what arrives besides answers: progress of calls, and changes of the tool list.
 type Observers = (Arc<Listeners>, Arc<Notify>);
 
 async fn begin(
     spec: &ServerSpec,
-    taps: &Observers,
-    heard: &Arc<ServerOutput>,
+    observers: &Observers,
+    server_output: &Arc<ServerOutput>,
     program: &mut Option<Program>,
 ) -> Result<Service, Fault> {
     match &spec.way {
         Err(why) => Err(Fault::new(why)),
         Ok(ServerTransport::Program { command, args, env, folder }) => {
             let (pipe, started) =
-                child::start(command, args, env, folder, heard).map_err(|error| start_fault(&error, spec))?;
+                child::start(command, args, env, folder, server_output).map_err(|error| start_fault(&error, spec))?;
             *program = Some(started);
-            shake_hands(pipe, taps, heard).await
+            handshake(pipe, observers, server_output).await
         }
         Ok(ServerTransport::Address { url, headers }) => {
             let way = http::open(url, headers).map_err(Fault::new)?;
-            shake_hands(way, taps, heard).await
+            handshake(way, observers, server_output).await
         }
     }
 }
 
-async fn shake_hands<T: Transport<RoleClient> + 'static>(
+async fn handshake<T: Transport<RoleClient> + 'static>(
     inner: T,
     (listeners, changed): &Observers,
-    heard: &Arc<ServerOutput>,
+    server_output: &Arc<ServerOutput>,
 ) -> Result<Service, Fault> {
-    let tap =
-        ListeningTransport { inner, listeners: listeners.clone(), heard: heard.clone(), changed: changed.clone() };
-    serve_client(NotificationHandler::new(heard.clone()), tap).await.map_err(|error| {
+    let listening = ListeningTransport {
+        inner,
+        listeners: listeners.clone(),
+        server_output: server_output.clone(),
+        changed: changed.clone(),
+    };
+    serve_client(RefusingClient::new(server_output.clone()), listening).await.map_err(|error| {
         let is_closed = |error: &ClientInitializeError| {
             matches!(error, ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })
         };
@@ -162,10 +166,10 @@ fn remedy(why: &str) -> String {
     if why.contains("HTTP 404") {
         return "Is its url right? Servers often listen at an address that ends in /mcp.".into();
     }
-    AGAIN.into()
+    RESTART_HINT.into()
 }
 
-/// Waits while the server runs, and reads its tools again when it reports a change.
+/// Waits while the server runs, and reads its tools again whenever it reports a change. Returns why the server ended.
 async fn listen(shared: &Arc<Shared>, who: &ProcessGeneration, peer: &Peer<RoleClient>, changed: &Notify) -> Fault {
     loop {
         tokio::select! {
@@ -181,7 +185,7 @@ async fn listen(shared: &Arc<Shared>, who: &ProcessGeneration, peer: &Peer<RoleC
     }
 }
 
-/// Resolves once the connection is closed.
+/// Waits until the connection is closed.
 async fn closed(peer: &Peer<RoleClient>) {
     while !peer.is_transport_closed() {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -217,7 +221,7 @@ fn mark_failed(entry: &mut Entry, fault: Fault) {
     entry.server.state = ServerState::Failed { why: plain(&fault.why).0.replace('\n', " "), todo: fault.todo };
 }
 
-/// Records that a call found the server gone.
+/// Marks a server as failed because a call found that it is gone.
 pub(super) fn mark_gone(entry: &mut Entry, why: String) {
     if entry.server.state == ServerState::Ready {
         mark_failed(entry, Fault::new(why));

@@ -1,5 +1,5 @@
-//! All servers: their states, and the runtime in which they run. Nothing runs until a server is configured.
-//! Not for: the lifecycle of one (`server_process`), or a call (`call`).
+//! All servers with their states, and the runtime in which they run. The runtime starts with the first server.
+//! Not for: the life cycle of one server (`server_process`), or a call (`call`).
 
 use super::call::{self, Listeners};
 use super::child::ServerOutput;
@@ -15,26 +15,26 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Time that all servers together have to end.
+/// How long all servers together may take to end.
 const END_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A server and its running task.
+/// A server and the task that runs it.
 pub(super) struct Entry {
     pub(super) server: Server,
     pub(super) peer: Option<Peer<RoleClient>>,
-    pub(super) heard: Arc<ServerOutput>,
+    pub(super) server_output: Arc<ServerOutput>,
     pub(super) listeners: Arc<Listeners>,
-    life: u64,
+    generation: u64,
     stop: watch::Sender<bool>,
     task: Option<JoinHandle<()>>,
 }
 
-/// State shared by the pool and the server tasks.
+/// The state that the pool shares with the servers' tasks.
 #[derive(Default)]
 pub(super) struct Shared {
     entries: Mutex<Vec<Entry>>,
     changed: OnceLock<Box<dyn Fn() + Send + Sync>>,
-    lives: AtomicU64,
+    generations: AtomicU64,
 }
 
 impl Shared {
@@ -42,58 +42,60 @@ impl Shared {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reports the state of a server; ignored for an earlier run.
+    /// Changes the entry of a server and reports the change. Does nothing for an earlier run of the server.
     pub(super) fn update(&self, who: &ProcessGeneration, change: impl FnOnce(&mut Entry)) {
         let found = {
             let mut entries = self.lock();
-            let entry = entries.iter_mut().find(|entry| entry.server.spec.name == who.name && entry.life == who.life);
+            let entry = entries
+                .iter_mut()
+                .find(|entry| entry.server.spec.name == who.name && entry.generation == who.generation);
             entry.map(change).is_some()
         };
         if found {
-            self.tell();
+            self.notify();
         }
     }
 
-    fn tell(&self) {
+    fn notify(&self) {
         if let Some(changed) = self.changed.get() {
             changed();
         }
     }
 }
 
-/// All servers.
+/// The pool of all servers.
 #[derive(Default)]
 pub(super) struct ServerPool {
     shared: Arc<Shared>,
     runtime: Mutex<Option<Runtime>>,
-    /// Tasks of servers that are ending.
+    /// The tasks of servers that are ending.
     ending: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl ServerPool {
-    /// Starts a server, if it can be started.
+    /// Starts a server if it can be started, and returns its entry.
     fn begin(&self, spec: &ServerSpec) -> Entry {
-        let life = self.shared.lives.fetch_add(1, Ordering::Relaxed);
+        let generation = self.shared.generations.fetch_add(1, Ordering::Relaxed);
         let (stop, stopped) = watch::channel(false);
         let state = match &spec.way {
             _ if spec.disabled => ServerState::Off { why: "it is disabled in its settings".into() },
             Err(why) => ServerState::Failed { why: why.clone(), todo: "Correct the entry that names it.".into() },
             Ok(_) => ServerState::Starting,
         };
-        let heard = Arc::new(ServerOutput::new(secrets(spec)));
+        let server_output = Arc::new(ServerOutput::new(secrets(spec)));
         let listeners = Arc::new(Listeners::default());
         let mut entry = Entry {
             server: Server::new(spec.clone(), state),
             peer: None,
-            heard: heard.clone(),
+            server_output: server_output.clone(),
             listeners: listeners.clone(),
-            life,
+            generation,
             stop,
             task: None,
         };
         if entry.server.state == ServerState::Starting {
-            let who = ProcessGeneration { name: spec.name.clone(), life };
-            let work = server_process::run(self.shared.clone(), who, spec.clone(), heard, listeners, stopped);
+            let who = ProcessGeneration { name: spec.name.clone(), generation };
+            let work = server_process::run(self.shared.clone(), who, spec.clone(), server_output, listeners, stopped);
             match self.spawn(work) {
                 Ok(task) => entry.task = Some(task),
                 Err(why) => entry.server.state = ServerState::Failed { why, todo: "Restart pleach.".into() },
@@ -120,7 +122,7 @@ impl ServerPool {
     }
 }
 
-/// The values given to a server that must never be shown.
+/// Returns the values that were given to a server and must never be shown, longest first.
 fn secrets(spec: &ServerSpec) -> Vec<String> {
     let given = match &spec.way {
         Ok(ServerTransport::Program { env, .. }) => env,
@@ -129,7 +131,7 @@ fn secrets(spec: &ServerSpec) -> Vec<String> {
     };
     let mut all: Vec<String> = Vec::new();
     for (_, value) in given {
-        // Also the key in `Bearer KEY`.
+        // This includes the key in `Bearer KEY`.
         all.extend(std::iter::once(value.reveal()).chain(value.reveal().split_whitespace()).map(str::to_owned));
     }
     all.retain(|secret| secret.len() >= 6);
@@ -143,7 +145,7 @@ impl ToolServers for ServerPool {
     }
 
     fn set(&self, servers: &[ServerSpec]) {
-        // A new task reports nothing before its entry exists: it waits for the lock.
+        // A new task reports nothing before its entry exists, because it waits for the lock.
         let mut entries = self.shared.lock();
         let mut old = std::mem::take(&mut *entries);
         for spec in servers {
@@ -154,7 +156,7 @@ impl ToolServers for ServerPool {
         for entry in old {
             self.end(entry);
         }
-        self.shared.tell();
+        self.shared.notify();
     }
 
     fn restart(&self, name: &str) {
@@ -168,13 +170,13 @@ impl ToolServers for ServerPool {
         if let Some(old) = old {
             self.end(old);
         }
-        self.shared.tell();
+        self.shared.notify();
     }
 
     fn servers(&self) -> Vec<Server> {
         let entries = self.shared.lock();
         let view = |entry: &Entry| {
-            let (tail, strays) = entry.heard.tail_text();
+            let (tail, strays) = entry.server_output.tail_text();
             Server { tail, strays, ..entry.server.clone() }
         };
         entries.iter().map(view).collect()
@@ -185,11 +187,11 @@ impl ToolServers for ServerPool {
             let entries = self.shared.lock();
             let entry = entries.iter().find(|entry| entry.server.spec.name == server);
             entry.map(|entry| {
-                let about = (entry.server.state.clone(), entry.server.spec.seconds, entry.life);
-                (entry.peer.clone(), entry.listeners.clone(), entry.heard.clone(), about)
+                let about = (entry.server.state.clone(), entry.server.spec.seconds, entry.generation);
+                (entry.peer.clone(), entry.listeners.clone(), entry.server_output.clone(), about)
             })
         };
-        let Some((peer, listeners, heard, (state, seconds, life))) = found else {
+        let Some((peer, listeners, server_output, (state, seconds, generation))) = found else {
             return result_text::failed(&format!("There is no server {server:?}."));
         };
         let Some(peer) = peer else {
@@ -204,16 +206,16 @@ impl ToolServers for ServerPool {
             Ok(work) => work,
             Err(output) => return output,
         };
-        let (ask, told) = work;
-        if let Err(why) = self.spawn(ask) {
+        let (work_future, waiting) = work;
+        if let Err(why) = self.spawn(work_future) {
             return result_text::failed(&why);
         }
-        let (output, gone) = told.wait(watch);
+        let (output, gone) = waiting.wait(watch);
         if let Some(why) = gone {
-            let who = ProcessGeneration { name: server.to_owned(), life };
-            self.shared.update(&who, |entry| server_process::mark_gone(entry, heard.scrubbed(&why)));
+            let who = ProcessGeneration { name: server.to_owned(), generation };
+            self.shared.update(&who, |entry| server_process::mark_gone(entry, server_output.scrubbed(&why)));
         }
-        ToolOutput { body: heard.scrubbed(&output.body), ..output }
+        ToolOutput { body: server_output.scrubbed(&output.body), ..output }
     }
 
     fn close(&self) {

@@ -1,11 +1,11 @@
-//! The substitute for servers in a program built without MCP support: each one reports that.
-//! Not for: a program with it (`servers`).
+//! The replacement for servers in a program that was built without MCP support: each server reports that.
+//! Not for: a program with MCP support (`servers`).
 
 use crate::domain::tool::mcp::{Server, ServerSpec, ServerState, ToolServers};
 use crate::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// See the module.
+/// Servers that all report missing support.
 #[derive(Default)]
 pub(super) struct NoServers {
     named: Mutex<Vec<ServerSpec>>,
@@ -62,6 +62,6 @@ mod tests {
             start_seconds: 1,
         }]);
         let state = servers.servers()[0].state.clone();
-        assert!(matches!(state, ServerState::Failed { why, .. } if why.contains("not built into")));
+        assert!(matches!(state, ServerState::Failed { why, .. } if why.contains("no MCP support")));
     }
 }

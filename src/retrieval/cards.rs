@@ -1,5 +1,5 @@
-//! How retrieved messages are written: a date line once per day, a line with its speaker for each message, and `…`
-//! wherever text is left out. Compact, since every character costs tokens.
+//! Writes retrieved messages as text: a date line once per day, a line with its speaker for each message, and `…`
+//! wherever text is left out. The form is compact, since every character costs tokens.
 //! Not for: choosing what is included (`fill`).
 //!
 //! ```text
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 /// Marks text that is left out.
 pub const GAP: &str = "…";
 
-/// The place of a piece: position of its message on the path, index of its passage.
+/// The place of a piece: the position of its message on the path, and the index of its passage.
 pub type PiecePlace = (usize, usize);
 
 /// One passage to be written.
@@ -33,27 +33,27 @@ pub struct Piece {
     pub speaker: String,
     /// The day, such as `2023-05-08`, if known.
     pub day: Option<String>,
-    /// Whether it is its message's last passage.
+    /// Whether it is the last passage of its message.
     pub last: bool,
 }
 
-/// How a piece is written: what comes before and after its text.
+/// How a piece is written: what precedes and follows its text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent marks")]
 struct Form {
     /// It continues the previous passage of the same message.
-    goes_on: bool,
+    continues: bool,
     /// A date line precedes it.
     dated: bool,
     /// Messages before it are left out.
     gap: bool,
     /// The beginning of its message is left out.
-    inside: bool,
+    starts_inside: bool,
     /// The rest of its message is left out.
-    open: bool,
+    truncated: bool,
 }
 
-/// A piece in the list.
+/// A piece in the list, with the form and token count of its line.
 struct PlacedPiece {
     piece: Piece,
     form: Form,
@@ -63,7 +63,7 @@ struct PlacedPiece {
 impl Piece {
     fn line(&self, form: Form) -> String {
         let mut line = String::with_capacity(self.text.len() + 40);
-        if form.goes_on {
+        if form.continues {
             if !self.text.starts_with(opens_safely) {
                 line.extend([GAP, " "]);
             }
@@ -75,12 +75,12 @@ impl Piece {
                 line.extend([GAP, " "]);
             }
             line.extend([self.speaker.as_str(), ": "]);
-            if form.inside {
+            if form.starts_inside {
                 line.extend([GAP, " "]);
             }
         }
         line.push_str(&self.text);
-        if form.open {
+        if form.truncated {
             line.extend([" ", GAP]);
         }
         line.push('\n');
@@ -96,21 +96,21 @@ pub struct CardList<'a> {
 }
 
 impl<'a> CardList<'a> {
-    /// An empty list; `count` returns the tokens of a text.
+    /// Creates an empty list; `count` returns the tokens of a text.
     #[must_use]
     pub fn new(count: &'a dyn Fn(&str) -> u32) -> Self {
         Self { count, pieces: BTreeMap::new(), total: 0 }
     }
 
-    /// Tokens of all lines.
+    /// Returns the tokens of all lines.
     #[must_use]
     pub fn tokens(&self) -> u32 {
         self.total
     }
 
-    /// Whether the list has a piece at this place.
+    /// Returns whether the list contains a piece at this place.
     #[must_use]
-    pub fn holds(&self, place: PiecePlace) -> bool {
+    pub fn contains(&self, place: PiecePlace) -> bool {
         self.pieces.contains_key(&place)
     }
 
@@ -119,18 +119,18 @@ impl<'a> CardList<'a> {
     /// # Errors
     /// The tokens that the list would take.
     pub fn add(&mut self, pieces: Vec<(PiecePlace, Piece)>, most: u32) -> Result<(), u32> {
-        let fresh: Vec<PiecePlace> =
-            pieces.iter().map(|(place, _)| *place).filter(|place| !self.holds(*place)).collect();
+        let added: Vec<PiecePlace> =
+            pieces.iter().map(|(place, _)| *place).filter(|place| !self.contains(*place)).collect();
         let total = self.total;
         for (place, piece) in pieces {
             self.pieces.entry(place).or_insert(PlacedPiece { piece, form: Form::default(), tokens: 0 });
         }
-        let before = self.recount(&fresh);
+        let before = self.recount(&added);
         if self.total <= most {
             return Ok(());
         }
         let needed = self.total;
-        for place in &fresh {
+        for place in &added {
             self.pieces.remove(place);
         }
         for (place, form, tokens) in before {
@@ -142,10 +142,11 @@ impl<'a> CardList<'a> {
         Err(needed)
     }
 
-    /// Recounts the lines at these places, and the adjacent lines that change with them; returns their old values.
-    fn recount(&mut self, fresh: &[PiecePlace]) -> Vec<(PiecePlace, Form, u32)> {
+    /// Counts the lines at these places again, and the adjacent lines that change with them. Returns the previous form
+    /// and tokens of each changed line.
+    fn recount(&mut self, added: &[PiecePlace]) -> Vec<(PiecePlace, Form, u32)> {
         let mut touched: Vec<PiecePlace> = Vec::new();
-        for place in fresh {
+        for place in added {
             touched.push(*place);
             touched.extend(self.pieces.range(..place).next_back().map(|(place, _)| *place));
             touched.extend(self.next(*place).map(|(place, _)| place));
@@ -155,64 +156,77 @@ impl<'a> CardList<'a> {
         let mut before = Vec::new();
         for place in touched {
             let form = self.form(place);
-            let Some(held) = self.pieces.get_mut(&place) else { continue };
-            if held.form == form && held.tokens > 0 {
+            let Some(placed) = self.pieces.get_mut(&place) else { continue };
+            if placed.form == form && placed.tokens > 0 {
                 continue;
             }
-            let tokens = (self.count)(&held.piece.line(form));
-            before.push((place, held.form, held.tokens));
-            self.total = self.total - held.tokens + tokens;
-            (held.form, held.tokens) = (form, tokens);
+            let tokens = (self.count)(&placed.piece.line(form));
+            before.push((place, placed.form, placed.tokens));
+            self.total = self.total - placed.tokens + tokens;
+            (placed.form, placed.tokens) = (form, tokens);
         }
         before
     }
 
     fn next(&self, place: PiecePlace) -> Option<(PiecePlace, &Piece)> {
-        self.pieces.range((place.0, place.1 + 1)..).next().map(|(place, held)| (*place, &held.piece))
+        self.pieces.range((place.0, place.1 + 1)..).next().map(|(place, placed)| (*place, &placed.piece))
     }
 
-    /// How a piece is written among the others.
+    /// Returns how a piece is written among the others.
     fn form(&self, place: PiecePlace) -> Form {
-        let Some(held) = self.pieces.get(&place) else { return Form::default() };
-        let before = self.pieces.range(..place).next_back().map(|(place, held)| (*place, &held.piece));
-        let joined = self.next(place).is_some_and(|(next, _)| next == (place.0, place.1 + 1));
-        let open = !held.piece.last && !joined;
+        let Some(placed) = self.pieces.get(&place) else { return Form::default() };
+        let before = self.pieces.range(..place).next_back().map(|(place, placed)| (*place, &placed.piece));
+        let next_follows = self.next(place).is_some_and(|(next, _)| next == (place.0, place.1 + 1));
+        let truncated = !placed.piece.last && !next_follows;
         if before.is_some_and(|(last, _)| last.0 == place.0 && last.1 + 1 == place.1) {
-            return Form { goes_on: true, open, ..Form::default() };
+            return Form { continues: true, truncated, ..Form::default() };
         }
         let day = before.and_then(|(_, before)| before.day.as_deref());
         let follows = before.map_or(place.0 == 0, |(last, before)| last.0 + 1 == place.0 && before.last);
-        Form { goes_on: false, dated: held.piece.day.as_deref() != day, gap: !follows, inside: place.1 > 0, open }
+        Form {
+            continues: false,
+            dated: placed.piece.day.as_deref() != day,
+            gap: !follows,
+            starts_inside: place.1 > 0,
+            truncated,
+        }
     }
 
-    /// The line of a piece among the others, with its date line and line break.
+    /// Returns the line of a piece among the others, with its date line and line break; empty if there is no such
+    /// piece.
     #[must_use]
     pub fn line(&self, place: PiecePlace) -> String {
-        self.pieces.get(&place).map_or_else(String::new, |held| held.piece.line(self.form(place)))
+        self.pieces.get(&place).map_or_else(String::new, |placed| placed.piece.line(self.form(place)))
     }
 
-    /// The line of a piece if nothing precedes it, with its date line.
+    /// Returns the line of a piece as if nothing preceded it, with its date line.
     #[must_use]
     pub fn line_alone(&self, place: PiecePlace) -> String {
-        let alone = |held: &PlacedPiece| {
-            held.piece.line(Form { goes_on: false, dated: true, gap: place.0 > 0, inside: place.1 > 0, ..held.form })
+        let alone = |placed: &PlacedPiece| {
+            placed.piece.line(Form {
+                continues: false,
+                dated: true,
+                gap: place.0 > 0,
+                starts_inside: place.1 > 0,
+                ..placed.form
+            })
         };
         self.pieces.get(&place).map_or_else(String::new, alone)
     }
 
-    /// The place, line and tokens of each piece, in order.
+    /// Returns the place, line and tokens of each piece, in order.
     pub fn lines(&self) -> impl Iterator<Item = (PiecePlace, String, u32)> + '_ {
-        self.pieces.iter().map(|(place, held)| (*place, held.piece.line(held.form), held.tokens))
+        self.pieces.iter().map(|(place, placed)| (*place, placed.piece.line(placed.form), placed.tokens))
     }
 
-    /// All lines in one text.
+    /// Returns all lines in one text.
     #[must_use]
     pub fn text(&self) -> String {
         self.pieces.keys().map(|place| self.line(*place)).collect()
     }
 }
 
-/// A speaker's name as a label: one line, trimmed, never empty.
+/// Turns a speaker's name into a label: one line, trimmed, never empty.
 #[must_use]
 pub fn label(name: &str, role: &str) -> String {
     let one: String = name.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -220,7 +234,7 @@ pub fn label(name: &str, role: &str) -> String {
     if safe.is_empty() { role.to_owned() } else { safe.to_owned() }
 }
 
-/// The day of a time in seconds since 1970 (UTC), such as `2023-05-08`; `None` without a time.
+/// Returns the day of a time in seconds since 1970 (UTC), such as `2023-05-08`; `None` without a time.
 #[must_use]
 pub fn day(at: i64) -> Option<String> {
     let time = jiff::Timestamp::from_second(at).ok()?;
@@ -239,17 +253,16 @@ mod tests {
 
     #[test]
     fn gaps_are_marked() {
-        let mut sheet = CardList::new(&approximate);
-        sheet
-            .add(vec![((0, 0), piece("one", "2023-05-08", true)), ((1, 0), piece("two", "2023-05-08", true))], 99)
+        let mut list = CardList::new(&approximate);
+        list.add(vec![((0, 0), piece("one", "2023-05-08", true)), ((1, 0), piece("two", "2023-05-08", true))], 99)
             .unwrap();
-        sheet.add(vec![((5, 1), piece("middle", "2023-05-09", false))], 99).unwrap();
-        assert_eq!(sheet.text(), "[2023-05-08]\nAnn: one\nAnn: two\n[2023-05-09]\n… Ann: … middle …\n");
-        sheet.add(vec![((5, 2), piece("end", "2023-05-09", true))], 99).unwrap();
-        assert!(sheet.text().ends_with("… Ann: … middle\nend\n"));
-        let full = sheet.text();
-        assert!(sheet.add(vec![((3, 0), piece("too long", "2023-05-09", true))], sheet.tokens()).is_err());
-        assert_eq!(sheet.text(), full);
+        list.add(vec![((5, 1), piece("middle", "2023-05-09", false))], 99).unwrap();
+        assert_eq!(list.text(), "[2023-05-08]\nAnn: one\nAnn: two\n[2023-05-09]\n… Ann: … middle …\n");
+        list.add(vec![((5, 2), piece("end", "2023-05-09", true))], 99).unwrap();
+        assert!(list.text().ends_with("… Ann: … middle\nend\n"));
+        let full = list.text();
+        assert!(list.add(vec![((3, 0), piece("too long", "2023-05-09", true))], list.tokens()).is_err());
+        assert_eq!(list.text(), full);
     }
 
     #[test]
@@ -263,14 +276,14 @@ mod tests {
     proptest! {
         #[test]
         fn lines_sum_to_the_whole(places in proptest::collection::vec((0_usize..12, 0_usize..3, "[a-z/] ?[a-z /]{0,9}[a-z]"), 0..20), most in 5_u32..80) {
-            let mut sheet = CardList::new(&approximate);
+            let mut list = CardList::new(&approximate);
             for (position, passage, text) in places {
                 let day = format!("2023-05-{:02}", position / 4 + 1);
                 let text = text.trim();
-                let _ = sheet.add(vec![((position, passage), piece(text, &day, passage == 2))], most);
-                prop_assert!(sheet.tokens() <= most);
-                prop_assert_eq!(sheet.tokens(), approximate(&sheet.text()));
-                prop_assert_eq!(sheet.tokens(), sheet.lines().map(|(_, _, tokens)| tokens).sum::<u32>());
+                let _ = list.add(vec![((position, passage), piece(text, &day, passage == 2))], most);
+                prop_assert!(list.tokens() <= most);
+                prop_assert_eq!(list.tokens(), approximate(&list.text()));
+                prop_assert_eq!(list.tokens(), list.lines().map(|(_, _, tokens)| tokens).sum::<u32>());
             }
         }
     }
@@ -278,12 +291,12 @@ mod tests {
     /// The line of a single piece, at each kind of place.
     #[test]
     fn a_single_line_marks_gaps() {
-        let mut sheet = CardList::new(&approximate);
+        let mut list = CardList::new(&approximate);
         let pieces = [((0, 0), false), ((0, 1), true), ((1, 0), true), ((1, 1), true), ((3, 2), false)];
         for (place, last) in pieces {
-            sheet.add(vec![(place, piece("text", "2023-05-08", last))], 999).unwrap();
+            list.add(vec![(place, piece("text", "2023-05-08", last))], 999).unwrap();
         }
-        let alone: Vec<String> = pieces.iter().map(|(place, _)| sheet.line_alone(*place).replace('\n', "|")).collect();
+        let alone: Vec<String> = pieces.iter().map(|(place, _)| list.line_alone(*place).replace('\n', "|")).collect();
         assert_eq!(
             alone,
             [
@@ -294,10 +307,10 @@ mod tests {
                 "[2023-05-08]|… Ann: … text …|",
             ]
         );
-        let among: Vec<String> = pieces.iter().map(|(place, _)| sheet.line(*place).replace('\n', "|")).collect();
+        let among: Vec<String> = pieces.iter().map(|(place, _)| list.line(*place).replace('\n', "|")).collect();
         assert_eq!(among, ["[2023-05-08]|Ann: text|", "text|", "Ann: text|", "text|", "… Ann: … text …|"]);
-        assert_eq!((sheet.line((7, 0)), sheet.line_alone((7, 0))), (String::new(), String::new()));
-        assert!(sheet.holds((1, 1)) && !sheet.holds((1, 2)));
+        assert_eq!((list.line((7, 0)), list.line_alone((7, 0))), (String::new(), String::new()));
+        assert!(list.contains((1, 1)) && !list.contains((1, 2)));
         let mut slash = CardList::new(&approximate);
         slash.add(vec![((2, 0), piece("a", "d", false)), ((2, 1), piece("/b", "d", true))], 99).unwrap();
         assert_eq!(slash.text(), "[d]\n… Ann: a\n… /b\n");

@@ -1,4 +1,4 @@
-//! Query clusters: which questions of a conversation have the same subject. Integer arithmetic, so the same on every
+//! Groups the questions of a conversation by subject. Integer arithmetic, so that the result is the same on every
 //! machine.
 //! Not for: an embedder's vectors (`vectors::memory`) or what a conversation is doing
 //! (`context::policy::conversation`).
@@ -14,7 +14,7 @@ use crate::domain::call::retrieval_set::ClusterId;
 /// Dimensions of a vector.
 pub const WIDTH: usize = 256;
 /// The cosine in percent below which a new cluster begins.
-const LEAST: i128 = 35;
+const MIN_COSINE_PERCENT: i128 = 35;
 /// Vectors are scaled to about this length before they are added to a centroid.
 const UNIT: i64 = 1_000;
 
@@ -26,12 +26,12 @@ const WEIGHTS: (i64, i64, i64) = (4, 2, 1);
 pub struct HashedQuery(Vec<i64>);
 
 impl HashedQuery {
-    /// The vector of a query; `None` without content words.
+    /// Returns the vector of a query; `None` without content words.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let analyzer = Analyzer::default();
         let (mut stems, mut places) = (Vec::new(), vec![0_i64; WIDTH]);
-        let mut put = |feature: u64, weight: i64| {
+        let mut add_feature = |feature: u64, weight: i64| {
             let mixed = feature.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let sign = if mixed >> 63 == 0 { 1 } else { -1 };
             places[usize::try_from((mixed >> 40) % WIDTH as u64).unwrap_or(0)] += sign * weight;
@@ -41,35 +41,35 @@ impl HashedQuery {
                 return;
             }
             stems.push(term);
-            put(term, WEIGHTS.0);
+            add_feature(term, WEIGHTS.0);
             let chars: Vec<char> = format!(" {} ", word.lower).chars().collect();
             for run in chars.windows(3) {
-                put(hash(&run.iter().collect::<String>()), WEIGHTS.2);
+                add_feature(hash(&run.iter().collect::<String>()), WEIGHTS.2);
             }
         });
         for pair in stems.windows(2) {
-            put(pair[0].rotate_left(17) ^ pair[1], WEIGHTS.1);
+            add_feature(pair[0].rotate_left(17) ^ pair[1], WEIGHTS.1);
         }
         (!stems.is_empty() && places.iter().any(|place| *place != 0)).then_some(Self(places))
     }
 
-    /// Scaled to a length of about [`UNIT`].
+    /// Returns the vector scaled to a length of about [`UNIT`].
     fn scaled(&self) -> Vec<i64> {
-        let length = i64::try_from(square(&self.0).isqrt()).unwrap_or(i64::MAX).max(1);
+        let length = i64::try_from(squared_length(&self.0).isqrt()).unwrap_or(i64::MAX).max(1);
         self.0.iter().map(|place| place * UNIT / length).collect()
     }
 }
 
-fn square(places: &[i64]) -> u128 {
+fn squared_length(places: &[i64]) -> u128 {
     places.iter().map(|place| u128::from(place.unsigned_abs()).pow(2)).sum()
 }
 
-/// Whether cos(a, b) ≥ [`LEAST`] %: dot > 0 and dot² · 100² ≥ least² · |a|² · |b|².
-fn near(a: &[i64], b: &[i64]) -> bool {
+/// Returns whether cos(a, b) ≥ [`MIN_COSINE_PERCENT`] %: dot > 0 and dot² · 100² ≥ least² · |a|² · |b|².
+fn is_near(a: &[i64], b: &[i64]) -> bool {
     let dot: i128 = a.iter().zip(b).map(|(a, b)| i128::from(*a) * i128::from(*b)).sum();
-    let lengths = square(a).checked_mul(square(b)).and_then(|product| i128::try_from(product).ok());
-    let right = lengths.and_then(|product| product.checked_mul(LEAST * LEAST));
-    let left = dot.checked_mul(dot).and_then(|square| square.checked_mul(100 * 100));
+    let lengths = squared_length(a).checked_mul(squared_length(b)).and_then(|product| i128::try_from(product).ok());
+    let right = lengths.and_then(|product| product.checked_mul(MIN_COSINE_PERCENT * MIN_COSINE_PERCENT));
+    let left = dot.checked_mul(dot).and_then(|squared_length| squared_length.checked_mul(100 * 100));
     dot > 0 && matches!((left, right), (Some(left), Some(right)) if left >= right)
 }
 
@@ -94,16 +94,16 @@ pub struct QuestionPlace {
 }
 
 impl Clusters {
-    /// The cluster of a question, without recording it: the current cluster if it is near, else the oldest other one
-    /// that is, else a new one that begins with turn `number`. A question without content words stays in the current
-    /// cluster; `None` if there is none.
+    /// Returns the cluster of a question without recording the question: the current cluster if it is near, else the
+    /// oldest other cluster that is near, else a new one, named by turn `number`. A question without content words
+    /// stays in the current cluster; `None` if there is none.
     #[must_use]
     pub fn place(&self, question: Option<&HashedQuery>, number: u32) -> Option<QuestionPlace> {
         let inherits = |id| QuestionPlace { id, likeness: None, new: false };
         let Some(hashed) = question else { return self.current.map(inherits) };
         let vector = hashed.scaled();
         let own = self.known.iter().filter(|(id, _)| Some(*id) == self.current);
-        let fits = own.chain(&self.known).find(|(_, centroid)| near(centroid, &vector));
+        let fits = own.chain(&self.known).find(|(_, centroid)| is_near(centroid, &vector));
         Some(match fits {
             Some((id, centroid)) => QuestionPlace { id: *id, likeness: Some(likeness(centroid, &vector)), new: false },
             None => QuestionPlace { id: ClusterId(number), likeness: Some(1_000), new: true },
@@ -118,7 +118,7 @@ impl Clusters {
             match self.known.iter_mut().find(|(id, _)| *id == placed.id) {
                 Some((_, centroid)) => {
                     centroid.iter_mut().zip(&vector).for_each(|(sum, place)| *sum += place);
-                    if square(centroid) > (1 << 48) {
+                    if squared_length(centroid) > (1 << 48) {
                         for sum in centroid.iter_mut() {
                             *sum /= 2;
                         }
@@ -132,10 +132,10 @@ impl Clusters {
     }
 }
 
-/// The cosine of two vectors in thousandths, rounded down.
+/// Returns the cosine of two vectors in thousandths, rounded down.
 fn likeness(a: &[i64], b: &[i64]) -> i32 {
     let dot: i128 = a.iter().zip(b).map(|(a, b)| i128::from(*a) * i128::from(*b)).sum();
-    let lengths = square(a).isqrt().saturating_mul(square(b).isqrt()).max(1);
+    let lengths = squared_length(a).isqrt().saturating_mul(squared_length(b).isqrt()).max(1);
     let lengths = i128::try_from(lengths).unwrap_or(i128::MAX);
     i32::try_from((dot.saturating_mul(1_000) / lengths).clamp(-1_000, 1_000)).unwrap_or(0)
 }
@@ -185,7 +185,7 @@ mod tests {
         #[test]
         fn questions_of_any_length_weigh_the_same(question in "([a-z]{3,9} ){1,40}") {
             let Some(hashed) = HashedQuery::new(&question) else { return Ok(()) };
-            let (length, unit) = (square(&hashed.scaled()).isqrt(), u128::from(UNIT.unsigned_abs()));
+            let (length, unit) = (squared_length(&hashed.scaled()).isqrt(), u128::from(UNIT.unsigned_abs()));
             prop_assert!(length > unit / 2 && length < unit * 2, "{}", length);
         }
 
@@ -206,6 +206,6 @@ mod tests {
         for number in 1..20_000 {
             clusters.take(question.as_ref(), number);
         }
-        assert!(clusters.known.len() == 1 && square(&clusters.known[0].1) <= 1 << 48);
+        assert!(clusters.known.len() == 1 && squared_length(&clusters.known[0].1) <= 1 << 48);
     }
 }

@@ -15,15 +15,15 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// Two passages are near duplicates if at least this percentage of the shorter one's word trigrams occur in the other.
-const ALIKE: usize = 85;
+const DUPLICATE_PERCENT: usize = 85;
 /// Passages with fewer word trigrams are never duplicates.
-const FEWEST_RUNS: usize = 8;
+const MIN_TRIGRAMS: usize = 8;
 /// Messages of an atom with more tokens than this are represented by one passage.
-const WHOLE: u16 = 200;
-/// After this many consecutive hits that do not fit, filling stops.
-const PATIENCE: usize = 60;
-/// With fewer tokens left, filling stops.
-const CRUMBS: u32 = 8;
+const MAX_WHOLE_TOKENS: u16 = 200;
+/// Filling stops after this many consecutive hits that do not fit.
+const MAX_MISFITS: usize = 60;
+/// Filling stops when fewer tokens than this are left.
+const MIN_ROOM: u32 = 8;
 
 /// The limits for cards.
 #[derive(Clone, Copy)]
@@ -32,11 +32,12 @@ pub struct CardRoom<'a> {
     pub tokens: u32,
     /// Counts the tokens of a text.
     pub count: &'a dyn Fn(&str) -> u32,
-    /// The positions that must not be separated from one (an atom's call and results): a range that contains it.
+    /// Returns the positions that must not be separated from a position (an atom's call and results): a range that
+    /// contains it.
     pub together: &'a dyn Fn(usize) -> Range<usize>,
     /// Maximum number of near misses returned.
     pub near: usize,
-    /// What a hit must reach to be included; `None` for no limit.
+    /// The minimum that a hit must reach to be included; `None` for no minimum.
     pub floor: Option<&'a Floor>,
 }
 
@@ -49,13 +50,13 @@ pub struct Card {
     pub key: Hash,
     /// Byte ranges of its passages in the text.
     pub spans: Vec<Range<usize>>,
-    /// Its lines as sent after the card before it.
+    /// Its lines as sent, following the previous card.
     pub text: String,
-    /// Its lines if that card is not sent.
+    /// Its lines if the previous card is not sent.
     pub alone: String,
     /// Tokens of its lines.
     pub tokens: u32,
-    /// Score of its best passage; for messages included only with another, the score of that one.
+    /// Score of its best passage; for a message that is included only with another, the score of that one.
     pub score: f32,
     /// The parts of the score.
     pub parts: ScoreParts,
@@ -93,90 +94,91 @@ pub struct Filled {
 
 /// Fills the room with the best hits.
 #[must_use]
-pub fn fill(ask: &SearchOptions<'_>, hits: &[Hit], room: &CardRoom<'_>) -> Filled {
-    let mut work = Work {
-        ask,
+pub fn fill(options: &SearchOptions<'_>, hits: &[Hit], room: &CardRoom<'_>) -> Filled {
+    let mut filler = CardFiller {
+        options,
         room,
-        sheet: CardList::new(room.count),
-        runs: WordRuns::default(),
+        list: CardList::new(room.count),
+        runs: TrigramIndex::default(),
         taken: HashMap::new(),
         near: Vec::new(),
-        read: HashMap::new(),
+        cache: HashMap::new(),
     };
-    let passes = |at: &usize| room.floor.is_none_or(|floor| floor.passes(ask, &hits[*at]));
-    let (may, below): (Vec<usize>, Vec<usize>) = order(ask, hits).into_iter().partition(passes);
-    let mut failed = 0;
-    for at in may {
+    let is_above = |at: &usize| room.floor.is_none_or(|floor| floor.passes(options, &hits[*at]));
+    let (above, below_floor): (Vec<usize>, Vec<usize>) = ranked(options, hits).into_iter().partition(is_above);
+    let mut misfits = 0;
+    for at in above {
         let (rank, hit) = (at + 1, &hits[at]);
-        if failed >= PATIENCE || work.left() < CRUMBS {
-            if work.near.len() >= room.near {
+        if misfits >= MAX_MISFITS || filler.remaining() < MIN_ROOM {
+            if filler.near.len() >= room.near {
                 break;
             }
-            work.miss(hit, MissReason::Below);
-        } else if work.take(rank, hit) {
-            failed = 0;
+            filler.record_miss(hit, MissReason::Below);
+        } else if filler.add_hit(rank, hit) {
+            misfits = 0;
         } else {
-            failed += 1;
+            misfits += 1;
         }
     }
-    below.into_iter().take(room.near).for_each(|at| work.miss(&hits[at], MissReason::Unrelated));
-    work.finish()
+    below_floor.into_iter().take(room.near).for_each(|at| filler.record_miss(&hits[at], MissReason::Unrelated));
+    filler.into_filled()
 }
 
-/// The order in which hits are tried.
-fn order(ask: &SearchOptions<'_>, hits: &[Hit]) -> Vec<usize> {
-    let thrift = ask.tuning.map_or_else(|| Tuning::of(&ask.scope.shape).thrift, |tuning| tuning.thrift);
-    let worth = |hit: &Hit| {
-        let known = ask.index.known(ask.scope.number(hit.position));
+/// Returns the indices of the hits in the order in which they are tried: score per token, weighted by the tuning's
+/// thrift.
+fn ranked(options: &SearchOptions<'_>, hits: &[Hit]) -> Vec<usize> {
+    let thrift = options.tuning.map_or_else(|| Tuning::of(&options.scope.shape).thrift, |tuning| tuning.thrift);
+    let value = |hit: &Hit| {
+        let known = options.index.known(options.scope.number(hit.position));
         let tokens = known.map_or(1.0, |known| f32::from(known.tokens) / f32::from(known.passages.max(1)));
         if hit.score > 0.0 { hit.score / (tokens + 8.0).powf(thrift) } else { hit.score }
     };
-    let mut order: Vec<(usize, f32)> = hits.iter().map(worth).enumerate().collect();
-    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    order.into_iter().map(|(at, _)| at).collect()
+    let mut ranked: Vec<(usize, f32)> = hits.iter().map(value).enumerate().collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    ranked.into_iter().map(|(at, _)| at).collect()
 }
 
-struct Work<'a> {
-    ask: &'a SearchOptions<'a>,
+struct CardFiller<'a> {
+    options: &'a SearchOptions<'a>,
     room: &'a CardRoom<'a>,
-    sheet: CardList<'a>,
-    runs: WordRuns,
-    /// Rank and hit that included each place.
+    list: CardList<'a>,
+    runs: TrigramIndex,
+    /// Rank and hit because of which each place was included.
     taken: HashMap<PiecePlace, (usize, Hit)>,
     near: Vec<UnsentHit>,
     /// Messages read so far.
-    read: HashMap<usize, Rc<MessagePassages>>,
+    cache: HashMap<usize, Rc<MessagePassages>>,
 }
 
-/// A text with the ranges of its passages.
+/// The text of a message with the ranges of its passages.
 struct MessagePassages {
     text: String,
     spans: Vec<Range<usize>>,
 }
 
-impl Work<'_> {
-    /// Adds a hit and the messages it must not be separated from; false if nothing new was added.
-    fn take(&mut self, rank: usize, hit: &Hit) -> bool {
-        if self.sheet.holds((hit.position, hit.passage)) {
+impl CardFiller<'_> {
+    /// Adds a hit and the messages it must not be separated from. Returns false if there is no room for it.
+    fn add_hit(&mut self, rank: usize, hit: &Hit) -> bool {
+        if self.list.contains((hit.position, hit.passage)) {
             return true;
         }
         let pieces = self.pieces(hit);
         let Some((_, own)) = pieces.iter().find(|(place, _)| *place == (hit.position, hit.passage)) else {
             return false;
         };
-        let runs = WordRuns::of(&self.ask.index.analyzer().terms(&own.text));
-        if self.runs.hold(&runs) {
-            self.miss(hit, MissReason::Duplicate);
+        let runs = TrigramIndex::of(&self.options.index.analyzer().terms(&own.text));
+        if self.runs.has_duplicate(&runs) {
+            self.record_miss(hit, MissReason::Duplicate);
             return true;
         }
-        let rough: u32 = pieces.iter().map(|(_, piece)| estimate(&piece.text)).sum();
-        if rough / 2 > self.left() {
-            // Far too long by any estimate, so it is not counted exactly.
-            self.miss(hit, MissReason::NoRoom { missing: rough - self.left() });
+        let estimated: u32 = pieces.iter().map(|(_, piece)| estimate(&piece.text)).sum();
+        if estimated / 2 > self.remaining() {
+            // It is far too long even by a generous estimate, so it is not counted exactly.
+            self.record_miss(hit, MissReason::NoRoom { missing: estimated - self.remaining() });
             return false;
         }
         let places: Vec<PiecePlace> = pieces.iter().map(|(place, _)| *place).collect();
-        match self.sheet.add(pieces, self.room.tokens) {
+        match self.list.add(pieces, self.room.tokens) {
             Ok(()) => {
                 self.runs.add(runs);
                 for place in places {
@@ -185,56 +187,58 @@ impl Work<'_> {
                 true
             }
             Err(needed) => {
-                self.miss(hit, MissReason::NoRoom { missing: needed - self.room.tokens });
+                self.record_miss(hit, MissReason::NoRoom { missing: needed - self.room.tokens });
                 false
             }
         }
     }
 
-    fn left(&self) -> u32 {
-        self.room.tokens.saturating_sub(self.sheet.tokens())
+    fn remaining(&self) -> u32 {
+        self.room.tokens.saturating_sub(self.list.tokens())
     }
 
-    /// The pieces of a hit and of the messages it must not be separated from.
+    /// Returns the pieces of a hit and of the messages it must not be separated from.
     fn pieces(&mut self, hit: &Hit) -> Vec<(PiecePlace, Piece)> {
         let run = (self.room.together)(hit.position);
-        let (start, end) = (run.start.min(hit.position), run.end.max(hit.position + 1).min(self.ask.scope.messages()));
+        let (start, end) =
+            (run.start.min(hit.position), run.end.max(hit.position + 1).min(self.options.scope.messages()));
         (start..end).flat_map(|position| self.message(position, hit)).collect()
     }
 
-    /// A message's text and the ranges of its passages, read once.
-    fn read(&mut self, position: usize) -> Rc<MessagePassages> {
-        if let Some(read) = self.read.get(&position) {
-            return Rc::clone(read);
+    /// Returns a message's text and the ranges of its passages; each message is read once.
+    fn read_message(&mut self, position: usize) -> Rc<MessagePassages> {
+        if let Some(message) = self.cache.get(&position) {
+            return Rc::clone(message);
         }
-        let known = self.ask.index.known(self.ask.scope.number(position));
-        let text = known.and_then(|known| self.ask.texts.text(&known.key)).unwrap_or_default().into_owned();
-        let read = Rc::new(MessagePassages { spans: passages(&text), text });
-        self.read.insert(position, Rc::clone(&read));
-        read
+        let known = self.options.index.known(self.options.scope.number(position));
+        let text = known.and_then(|known| self.options.texts.text(&known.key)).unwrap_or_default().into_owned();
+        let message = Rc::new(MessagePassages { spans: passages(&text), text });
+        self.cache.insert(position, Rc::clone(&message));
+        message
     }
 
     fn message(&mut self, position: usize, hit: &Hit) -> Vec<(PiecePlace, Piece)> {
-        let Some(known) = self.ask.index.known(self.ask.scope.number(position)) else { return Vec::new() };
-        let read = self.read(position);
-        let name = self.ask.texts.speaker(&known.key);
+        let Some(known) = self.options.index.known(self.options.scope.number(position)) else { return Vec::new() };
+        let message = self.read_message(position);
+        let name = self.options.texts.speaker(&known.key);
         let speaker = label(name.as_deref().unwrap_or_default(), known.role.name());
-        let wanted =
-            |at: usize| if position == hit.position { at == hit.passage } else { known.tokens <= WHOLE || at == 0 };
-        let many = read.spans.len();
-        let piece = |(at, span): (usize, &Range<usize>)| {
-            let text = read.text[span.clone()].to_owned();
-            ((position, at), Piece { text, speaker: speaker.clone(), day: day(known.at), last: at + 1 == many })
+        let wanted = |at: usize| {
+            if position == hit.position { at == hit.passage } else { known.tokens <= MAX_WHOLE_TOKENS || at == 0 }
         };
-        read.spans.iter().enumerate().filter(|(at, _)| wanted(*at)).map(piece).collect()
+        let count = message.spans.len();
+        let piece = |(at, span): (usize, &Range<usize>)| {
+            let text = message.text[span.clone()].to_owned();
+            ((position, at), Piece { text, speaker: speaker.clone(), day: day(known.at), last: at + 1 == count })
+        };
+        message.spans.iter().enumerate().filter(|(at, _)| wanted(*at)).map(piece).collect()
     }
 
-    fn miss(&mut self, hit: &Hit, why: MissReason) {
+    fn record_miss(&mut self, hit: &Hit, why: MissReason) {
         if self.near.len() >= self.room.near {
             return;
         }
-        let Some(known) = self.ask.index.known(self.ask.scope.number(hit.position)) else { return };
-        let span = self.read(hit.position).spans.get(hit.passage).cloned().unwrap_or_default();
+        let Some(known) = self.options.index.known(self.options.scope.number(hit.position)) else { return };
+        let span = self.read_message(hit.position).spans.get(hit.passage).cloned().unwrap_or_default();
         self.near.push(UnsentHit {
             position: hit.position,
             key: known.key,
@@ -245,14 +249,14 @@ impl Work<'_> {
         });
     }
 
-    fn finish(mut self) -> Filled {
+    fn into_filled(mut self) -> Filled {
         let mut cards: Vec<Card> = Vec::new();
-        let sheet = std::mem::replace(&mut self.sheet, CardList::new(self.room.count));
-        for ((position, passage), line, tokens) in sheet.lines() {
-            let Some(known) = self.ask.index.known(self.ask.scope.number(position)) else { continue };
+        let list = std::mem::replace(&mut self.list, CardList::new(self.room.count));
+        for ((position, passage), line, tokens) in list.lines() {
+            let Some(known) = self.options.index.known(self.options.scope.number(position)) else { continue };
             let Some((rank, hit)) = self.taken.get(&(position, passage)).copied() else { continue };
             let rank = u32::try_from(rank).unwrap_or(u32::MAX);
-            let span = self.read(position).spans.get(passage).cloned().unwrap_or_default();
+            let span = self.read_message(position).spans.get(passage).cloned().unwrap_or_default();
             match cards.last_mut().filter(|card| card.position == position) {
                 Some(card) => {
                     card.spans.push(span);
@@ -268,7 +272,7 @@ impl Work<'_> {
                     key: known.key,
                     spans: vec![span],
                     text: line,
-                    alone: sheet.line_alone((position, passage)),
+                    alone: list.line_alone((position, passage)),
                     tokens,
                     score: hit.score,
                     parts: hit.parts,
@@ -277,18 +281,18 @@ impl Work<'_> {
             }
         }
         self.near.truncate(self.room.near);
-        Filled { cards, tokens: sheet.tokens(), near: self.near }
+        Filled { cards, tokens: list.tokens(), near: self.near }
     }
 }
 
 /// Word trigrams of all cards.
 #[derive(Default)]
-struct WordRuns {
-    holders: HashMap<Term, Vec<u32>>,
+struct TrigramIndex {
+    cards_by_trigram: HashMap<Term, Vec<u32>>,
     sizes: Vec<usize>,
 }
 
-impl WordRuns {
+impl TrigramIndex {
     fn of(terms: &[Term]) -> Vec<Term> {
         let join = |run: &[Term]| run.iter().fold(7_u64, |hash, term| hash.rotate_left(21).wrapping_mul(31) ^ term);
         let mut runs: Vec<Term> = terms.windows(3).map(join).collect();
@@ -297,23 +301,25 @@ impl WordRuns {
         runs
     }
 
-    /// Whether a card contains nearly all of these trigrams, or they contain nearly all of a card's.
-    fn hold(&self, runs: &[Term]) -> bool {
-        if runs.len() < FEWEST_RUNS {
+    /// Returns whether a card contains nearly all of these trigrams, or these trigrams contain nearly all of a card's.
+    fn has_duplicate(&self, runs: &[Term]) -> bool {
+        if runs.len() < MIN_TRIGRAMS {
             return false;
         }
         let mut shared: HashMap<u32, usize> = HashMap::new();
-        for holder in runs.iter().filter_map(|run| self.holders.get(run)).flatten() {
-            *shared.entry(*holder).or_default() += 1;
+        for card in runs.iter().filter_map(|run| self.cards_by_trigram.get(run)).flatten() {
+            *shared.entry(*card).or_default() += 1;
         }
-        shared.iter().any(|(holder, shared)| shared * 100 >= ALIKE * runs.len().max(self.sizes[*holder as usize]))
+        shared
+            .iter()
+            .any(|(card, shared)| shared * 100 >= DUPLICATE_PERCENT * runs.len().max(self.sizes[*card as usize]))
     }
 
     fn add(&mut self, runs: Vec<Term>) {
         let number = u32::try_from(self.sizes.len()).unwrap_or(u32::MAX);
         self.sizes.push(runs.len());
         for run in runs {
-            self.holders.entry(run).or_default().push(number);
+            self.cards_by_trigram.entry(run).or_default().push(number);
         }
     }
 }
@@ -324,12 +330,20 @@ mod tests {
 
     #[test]
     fn near_duplicates_share_nearly_all_trigrams() {
-        let runs = |terms: std::ops::Range<Term>| WordRuns::of(&terms.collect::<Vec<_>>());
-        let mut held = WordRuns::default();
-        held.add(runs(500..540));
-        held.add(runs(0..100));
-        assert!(held.hold(&runs(0..100)) && held.hold(&runs(0..99)) && held.hold(&runs(500..540)));
-        assert!(!held.hold(&runs(50..150)) && !held.hold(&runs(0..50)) && !held.hold(&runs(200..300)));
-        assert!(!WordRuns::default().hold(&runs(0..100)) && !held.hold(&Vec::new()));
+        let runs = |terms: std::ops::Range<Term>| TrigramIndex::of(&terms.collect::<Vec<_>>());
+        let mut index = TrigramIndex::default();
+        index.add(runs(500..540));
+        index.add(runs(0..100));
+        assert!(
+            index.has_duplicate(&runs(0..100))
+                && index.has_duplicate(&runs(0..99))
+                && index.has_duplicate(&runs(500..540))
+        );
+        assert!(
+            !index.has_duplicate(&runs(50..150))
+                && !index.has_duplicate(&runs(0..50))
+                && !index.has_duplicate(&runs(200..300))
+        );
+        assert!(!TrigramIndex::default().has_duplicate(&runs(0..100)) && !index.has_duplicate(&Vec::new()));
     }
 }

@@ -1,11 +1,11 @@
-//! The minimum that a candidate must reach: its question must be about this conversation, and the candidate about the
-//! question. Candidates below it are never included, however much room there is.
+//! Defines the minimum that a candidate must reach: its question must be about this conversation, and the candidate
+//! about the question. Candidates below the floor are never included, however much room there is.
 //! Not for: whether a message asks for anything (`gate`), scores (`search`), or room (`fill`).
 //!
 //! The weight of a question is the sum of its content words' idf; a word that is not on the path weighs as much as one
 //! that occurs once, and so does the name of a speaker. One place of the path (a message and its two neighbors) must
-//! contain `COVERED` of this weight, and a candidate's score must reach `SCORED` of it. A candidate whose cosine is far
-//! above the mean of the path is included whatever its words.
+//! contain `MIN_COVERED` of this weight, and a candidate's score must reach `MIN_SCORED` of it. A candidate whose
+//! cosine is far above the mean of the path is included whatever its words.
 
 use super::RetrievalError;
 use super::gate::{self, MessageSignals};
@@ -14,60 +14,61 @@ use super::tuning::chatty;
 use std::collections::HashSet;
 
 /// Share of a question's weight that one place must contain.
-const COVERED: f32 = 0.29;
-/// Text less chat-like than this has no floor: questions about long messages use other words than the messages, so a
-/// floor would lose their answers.
-const CHAT: f32 = 0.5;
+const MIN_COVERED: f32 = 0.29;
+/// For text less chat-like than this there is no floor: questions about long messages use other words than the
+/// messages, so a floor would lose their answers.
+const MIN_CHATTY: f32 = 0.5;
 /// Share of a question's weight that a candidate's score must reach.
-const SCORED: f32 = 0.08;
+const MIN_SCORED: f32 = 0.08;
 
 /// The floor for one question.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Floor {
     /// Whether some place of the path covers enough of the question.
-    covered: bool,
+    is_covered: bool,
     /// The minimum score.
-    least: f32,
+    min_score: f32,
     /// Passages of the index whose cosine is far above the mean.
     near: HashSet<u32>,
 }
 
 impl Floor {
-    /// The floor for a question over the searchable messages.
+    /// Computes the floor for a question over the searchable messages.
     ///
     /// # Errors
     /// If stored postings cannot be read.
-    pub fn new(ask: &SearchOptions<'_>, text: &str) -> Result<Self, RetrievalError> {
-        let signs = gate::measure(ask, text)?;
-        let near = ask.cosines.map(|cosines| gate::far_above(cosines, signs.asks)).unwrap_or_default();
-        if chatty(ask.scope.shape.mean_tokens) < CHAT {
-            return Ok(Self { covered: true, least: f32::NEG_INFINITY, near });
+    pub fn new(options: &SearchOptions<'_>, text: &str) -> Result<Self, RetrievalError> {
+        let signals = gate::measure(options, text)?;
+        let near = options.cosines.map(|cosines| gate::far_above(cosines, signals.asks)).unwrap_or_default();
+        if chatty(options.scope.shape.mean_tokens) < MIN_CHATTY {
+            return Ok(Self { is_covered: true, min_score: f32::NEG_INFINITY, near });
         }
-        Ok(Self { covered: covered(&signs), least: SCORED * weight(&signs), near })
+        Ok(Self { is_covered: is_covered(&signals), min_score: MIN_SCORED * question_weight(&signals), near })
     }
 
-    /// Whether a candidate reaches the floor.
+    /// Returns whether a candidate reaches the floor.
     #[must_use]
-    pub fn passes(&self, ask: &SearchOptions<'_>, hit: &Hit) -> bool {
-        if self.covered && hit.score >= self.least {
+    pub fn passes(&self, options: &SearchOptions<'_>, hit: &Hit) -> bool {
+        if self.is_covered && hit.score >= self.min_score {
             return true;
         }
-        let known = ask.index.known(ask.scope.number(hit.position));
+        let known = options.index.known(options.scope.number(hit.position));
         let passage = known.and_then(|known| known.first.checked_add(u32::try_from(hit.passage).ok()?));
         passage.is_some_and(|passage| self.near.contains(&passage))
     }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a number of words")]
-fn weight(signs: &MessageSignals) -> f32 {
-    signs.mass + (signs.content - signs.known) as f32 * signs.once
+fn question_weight(signals: &MessageSignals) -> f32 {
+    signals.mass + (signals.content - signals.known) as f32 * signals.once
 }
 
-/// A known identifier, or a phrase that points to the past, suffices to show that older messages are meant.
+/// Returns whether one place of the path covers enough of the question. A known identifier, or a phrase that points to
+/// the past, suffices to show that older messages are meant.
 #[allow(clippy::cast_precision_loss, reason = "a number of speakers")]
-fn covered(signs: &MessageSignals) -> bool {
-    let names = signs.named as f32 * signs.once;
-    signs.code || signs.cue || signs.within + names >= COVERED * (weight(signs) + names)
+fn is_covered(signals: &MessageSignals) -> bool {
+    let names = signals.named as f32 * signals.once;
+    signals.code || signals.cue || signals.within + names >= MIN_COVERED * (question_weight(signals) + names)
 }
 
 #[cfg(test)]
@@ -76,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_question_is_covered_by_the_weight_of_its_words() {
-        let signs = |known: usize, content: usize, within: f32| MessageSignals {
+        let signals = |known: usize, content: usize, within: f32| MessageSignals {
             content,
             known,
             within,
@@ -84,16 +85,16 @@ mod tests {
             once: 4.0,
             ..MessageSignals::default()
         };
-        for (sign, expected) in [
-            (signs(1, 1, 2.0), true),
-            (signs(1, 4, 4.0), false),
-            (signs(2, 4, 6.0), true),
-            (signs(1, 4, 1.0), false),
-            (MessageSignals { cue: true, ..signs(1, 4, 1.0) }, true),
-            (MessageSignals { code: true, ..signs(1, 4, 1.0) }, true),
-            (MessageSignals { named: 1, ..signs(1, 4, 2.0) }, true),
+        for (signals, expected) in [
+            (signals(1, 1, 2.0), true),
+            (signals(1, 4, 4.0), false),
+            (signals(2, 4, 6.0), true),
+            (signals(1, 4, 1.0), false),
+            (MessageSignals { cue: true, ..signals(1, 4, 1.0) }, true),
+            (MessageSignals { code: true, ..signals(1, 4, 1.0) }, true),
+            (MessageSignals { named: 1, ..signals(1, 4, 2.0) }, true),
         ] {
-            assert_eq!(covered(&sign), expected, "{sign:?}");
+            assert_eq!(is_covered(&signals), expected, "{signals:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Decides whether a message asks for older ones at all: "continue", "why?" and small talk must retrieve nothing, a
-//! question must. Word lists alone do not generalize, so the collection itself decides: how rare the words of the
-//! message are on this path, and how many of them occur together in one place. With vectors, a message with content
-//! words also opens the gate if something on the path is far nearer to it than the rest.
+//! question must retrieve something. Word lists alone do not generalize, so the collection itself decides: how rare the
+//! words of the message are on this path, and how many of them occur together in one place. With vectors, a message
+//! with content words also opens the gate if something on the path is far nearer to it than the rest.
 //! Not for: searching (`search`). A person can override the gate with one key.
 
 use super::RetrievalError;
@@ -47,14 +47,14 @@ pub struct MessageSignals {
 ///
 /// # Errors
 /// If stored postings cannot be read.
-pub fn measure(ask: &SearchOptions<'_>, text: &str) -> Result<MessageSignals, RetrievalError> {
-    let low = text.to_lowercase().replace('’', "'");
-    let all: Vec<String> = words_of(&low).map(|word| word.replace('\'', "")).collect();
-    let query = Query::new(ask.index, ask.scope, text);
-    let names = ask.index.speakers();
+pub fn measure(options: &SearchOptions<'_>, text: &str) -> Result<MessageSignals, RetrievalError> {
+    let lower = text.to_lowercase().replace('’', "'");
+    let all: Vec<String> = words_of(&lower).map(|word| word.replace('\'', "")).collect();
+    let query = Query::new(options.index, options.scope, text);
+    let names = options.index.speakers();
     let is_name = |term: Term| query.speakers.iter().any(|at| names[usize::from(*at)].terms.contains(&term));
     let (mut content, mut code): (Vec<Term>, Vec<Term>) = (Vec::new(), Vec::new());
-    ask.index.analyzer().each(text, &mut |term, word| {
+    options.index.analyzer().each(text, &mut |term, word| {
         if !is_filler(&word.lower) && !is_name(term) {
             content.push(term);
             code.extend(is_code(word.raw).then_some(term));
@@ -62,42 +62,42 @@ pub fn measure(ask: &SearchOptions<'_>, text: &str) -> Result<MessageSignals, Re
     });
     content.sort_unstable();
     content.dedup();
-    let slots = ask.scope.slots();
-    let found = lists(ask, &content, slots)?;
-    let mut places = vec![(0.0_f32, 0_usize); ask.scope.messages()];
-    let mut signs = MessageSignals {
+    let slots = options.scope.slots();
+    let found = lists(options, &content, slots)?;
+    let mut places = vec![(0.0_f32, 0_usize); options.scope.messages()];
+    let mut signals = MessageSignals {
         words: all.len(),
         content: content.len(),
         named: query.speakers.len(),
         once: idf(slots, 1),
-        asks: asks(&low, &all),
-        cue: past_cue(&low).is_some(),
+        asks: asks(&lower, &all),
+        cue: past_cue(&lower).is_some(),
         ..MessageSignals::default()
     };
     for (list, term) in found.iter().flatten().zip(&content).filter(|(list, _)| !list.is_empty()) {
-        signs.code |= code.contains(term);
+        signals.code |= code.contains(term);
         let weight = idf(slots, list.len());
-        signs.known += 1;
-        signs.mass += weight;
-        signs.rarest = signs.rarest.max(weight);
+        signals.known += 1;
+        signals.mass += weight;
+        signals.rarest = signals.rarest.max(weight);
         let mut reached = 0;
         for (slot, _) in list {
-            let position = ask.scope.position(*slot as usize);
+            let position = options.scope.position(*slot as usize);
             for near in reached.max(position.saturating_sub(1))..(position + 2).min(places.len()) {
                 places[near] = (places[near].0 + weight, places[near].1 + 1);
                 reached = near + 1;
             }
         }
     }
-    let allowed = ask.filter.allowed(ask.index, ask.scope);
+    let allowed = options.filter.allowed(options.index, options.scope);
     for ((sum, count), allowed) in places.into_iter().zip(allowed) {
-        signs.together = signs.together.max(sum);
+        signals.together = signals.together.max(sum);
         if allowed {
-            signs.within = signs.within.max(sum);
+            signals.within = signals.within.max(sum);
         }
-        signs.shared = signs.shared.max(count);
+        signals.shared = signals.shared.max(count);
     }
-    Ok(signs)
+    Ok(signals)
 }
 
 /// First words of questions and of requests to tell something.
@@ -110,7 +110,7 @@ const ASKING: &[&str] = &[
 /// Question words of scripts without spaces.
 const ASKING_CJK: &[&str] = &["什么", "谁", "哪", "怎么", "何", "吗", "どこ", "いつ", "誰", "なぜ"];
 
-/// Whether a text has a content word: neither a stop word nor a filler word.
+/// Returns whether a text has a content word: neither a stop word nor a filler word.
 #[must_use]
 pub fn names_something(text: &str) -> bool {
     let mut names = false;
@@ -118,21 +118,21 @@ pub fn names_something(text: &str) -> bool {
     names
 }
 
-/// Whether a text is a question, or a request to tell something.
+/// Returns whether a text is a question, or a request to tell something.
 #[must_use]
 pub fn asks_something(text: &str) -> bool {
-    let low = text.to_lowercase().replace('’', "'");
-    let all: Vec<String> = words_of(&low).map(|word| word.replace('\'', "")).collect();
-    asks(&low, &all)
+    let lower = text.to_lowercase().replace('’', "'");
+    let all: Vec<String> = words_of(&lower).map(|word| word.replace('\'', "")).collect();
+    asks(&lower, &all)
 }
 
-fn asks(low: &str, words: &[String]) -> bool {
-    low.contains(['?', '？'])
+fn asks(lower: &str, words: &[String]) -> bool {
+    lower.contains(['?', '？'])
         || words.first().is_some_and(|word| ASKING.contains(&word.as_str()))
-        || ASKING_CJK.iter().any(|word| low.contains(word))
+        || ASKING_CJK.iter().any(|word| lower.contains(word))
 }
 
-/// Whether a word as written is an identifier or a path.
+/// Returns whether a word as written is an identifier or a path.
 fn is_code(raw: &str) -> bool {
     let inner = raw.char_indices().skip(1).any(|(_, c)| c.is_uppercase()) && raw.chars().any(char::is_lowercase);
     let mixed = raw.contains(|c: char| c.is_ascii_digit()) && raw.starts_with(char::is_alphabetic);
@@ -145,44 +145,44 @@ const RARE: f32 = 3.0;
 /// Minimum weight that a statement shares with one place of the path, in words that occur once.
 const TOGETHER: f32 = 1.5;
 
-/// Decides from the signals.
+/// Decides from the signals whether anything is looked up.
 ///
 /// A message that points to the past opens the gate if any of its words is known. A question opens it with two known
 /// words that occur together somewhere, with one and a speaker's name, or with one rare one. Anything else (a remark,
 /// an order) needs a known identifier, or several words whose joint occurrence in one place is itself rare. Half of the
 /// words must be known.
 #[must_use]
-pub fn decide(signs: &MessageSignals) -> Gate {
-    let shut = Gate::Skipped;
-    if signs.known > 0 && signs.cue {
+pub fn decide(signals: &MessageSignals) -> Gate {
+    let skip = Gate::Skipped;
+    if signals.known > 0 && signals.cue {
         return Gate::Pass(PassReason::Cue);
     }
-    if signs.content == 0 {
-        return shut(SkipReason::NoContent);
+    if signals.content == 0 {
+        return skip(SkipReason::NoContent);
     }
-    if signs.known == 0 {
-        return shut(SkipReason::Unknown);
+    if signals.known == 0 {
+        return skip(SkipReason::Unknown);
     }
-    if signs.code {
+    if signals.code {
         return Gate::Pass(PassReason::Rare);
     }
-    let mostly = signs.known * 2 >= signs.content;
-    if signs.asks {
-        if signs.shared >= 2 || signs.named > 0 {
+    let most_known = signals.known * 2 >= signals.content;
+    if signals.asks {
+        if signals.shared >= 2 || signals.named > 0 {
             return Gate::Pass(PassReason::Several);
         }
-        let rare = signs.rarest >= RARE.min(signs.once / 2.0) && mostly;
-        return if rare { Gate::Pass(PassReason::Rare) } else { shut(SkipReason::Common) };
+        let rare = signals.rarest >= RARE.min(signals.once / 2.0) && most_known;
+        return if rare { Gate::Pass(PassReason::Rare) } else { skip(SkipReason::Common) };
     }
-    let meets = signs.shared >= 2 && mostly && signs.together >= TOGETHER * signs.once;
-    if meets { Gate::Pass(PassReason::Several) } else { shut(SkipReason::Faint) }
+    let occur_together = signals.shared >= 2 && most_known && signals.together >= TOGETHER * signals.once;
+    if occur_together { Gate::Pass(PassReason::Several) } else { skip(SkipReason::Faint) }
 }
 
-/// How far the best cosine must be above the mean, as a share of the distance from the mean to 1: for a question, for a
-/// remark. A share, since models differ in how similar they rate any two texts.
+/// How far the best cosine must be above the mean, as a share of the distance from the mean to 1: for a question, and
+/// for a remark. It is a share because models differ in how similar they rate any two texts.
 const AHEAD: (f32, f32) = (0.3, 0.45);
 
-/// The passages whose cosine is far above the mean.
+/// Returns the passages whose cosine is far above the mean.
 pub(super) fn far_above(cosines: &[(u32, f32)], asks: bool) -> HashSet<u32> {
     let finite = || cosines.iter().filter(|(_, cosine)| cosine.is_finite());
     let sum: f64 = finite().map(|(_, cosine)| f64::from(*cosine)).sum();
@@ -192,18 +192,19 @@ pub(super) fn far_above(cosines: &[(u32, f32)], asks: bool) -> HashSet<u32> {
     finite().filter(|(_, cosine)| f64::from(*cosine) - mean >= wanted * (1.0 - mean)).map(|(at, _)| *at).collect()
 }
 
-/// [`measure`], then [`decide`]; if the words do not open the gate, cosines decide, where given.
+/// Measures a message and decides, as [`measure`] and [`decide`] do; if the words do not open the gate, cosines decide,
+/// where given.
 ///
 /// # Errors
 /// If stored postings cannot be read.
-pub fn gate(ask: &SearchOptions<'_>, text: &str) -> Result<Gate, RetrievalError> {
-    if ask.scope.slots() == 0 {
+pub fn gate(options: &SearchOptions<'_>, text: &str) -> Result<Gate, RetrievalError> {
+    if options.scope.slots() == 0 {
         return Ok(Gate::Skipped(SkipReason::NothingToFind));
     }
-    let signs = measure(ask, text)?;
-    let gate = decide(&signs);
-    let wordy = matches!(gate, Gate::Skipped(SkipReason::Unknown | SkipReason::Common | SkipReason::Faint));
-    let near = wordy && ask.cosines.is_some_and(|cosines| !far_above(cosines, signs.asks).is_empty());
+    let signals = measure(options, text)?;
+    let gate = decide(&signals);
+    let by_words = matches!(gate, Gate::Skipped(SkipReason::Unknown | SkipReason::Common | SkipReason::Faint));
+    let near = by_words && options.cosines.is_some_and(|cosines| !far_above(cosines, signals.asks).is_empty());
     Ok(if near { Gate::Pass(PassReason::Meaning) } else { gate })
 }
 
@@ -266,7 +267,7 @@ mod tests {
     fn opens_with(text: &str, cosines: Option<&[(u32, f32)]>) -> Gate {
         let (index, scope) = history();
         let filter = Filter::default();
-        let ask = SearchOptions {
+        let options = SearchOptions {
             index: &index,
             scope: &scope,
             source: &NoSegments,
@@ -275,7 +276,7 @@ mod tests {
             cosines,
             tuning: None,
         };
-        gate(&ask, text).unwrap()
+        gate(&options, text).unwrap()
     }
 
     #[test]
@@ -313,21 +314,21 @@ mod tests {
     /// In a short conversation no word is rare by its count alone.
     #[test]
     fn a_question_with_one_known_word_opens_in_a_short_conversation() {
-        let said =
+        let texts =
             ["We chose PostgreSQL as the database.", "Bread rises overnight.", "The tokenizer is flaky.", "Fine."];
         let mut index = Index::new();
         let path: Vec<u32> = (0..12_usize)
             .map(|number| {
-                let text = format!("{} Note {number}.", said[number % 4]);
+                let text = format!("{} Note {number}.", texts[number % 4]);
                 let (key, role) = (Hash::of(text.as_bytes()), Role::User);
                 index.add(&Entry { key, role, speaker: None, at: None, lane: 0, text: &text })
             })
             .collect();
         let (scope, filter) = (Scope::new(&index, &path), Filter::default());
         let (texts, source) = (&NoTexts, &NoSegments);
-        let ask =
+        let options =
             SearchOptions { index: &index, scope: &scope, source, texts, filter: &filter, cosines: None, tuning: None };
-        let opens = |text: &str| gate(&ask, text).unwrap().is_open();
+        let opens = |text: &str| gate(&options, text).unwrap().is_open();
         assert!(opens("Which database did we choose?"));
         for text in ["ok continue", "yes please", "thanks, that works!"] {
             assert!(!opens(text), "{text}");
@@ -356,31 +357,31 @@ mod tests {
         use SkipReason::{Common, Faint, NoContent, Unknown};
         let asks =
             MessageSignals { content: 2, known: 1, asks: true, once: 4.0, rarest: 1.9, ..MessageSignals::default() };
-        let says =
+        let states =
             MessageSignals { content: 4, known: 2, shared: 2, once: 2.0, together: 3.0, ..MessageSignals::default() };
-        let shut = Gate::Skipped;
-        for (signs, wanted) in [
+        let skip = Gate::Skipped;
+        for (signals, wanted) in [
             (MessageSignals { cue: true, ..asks }, Gate::Pass(Cue)),
-            (MessageSignals { cue: true, known: 0, ..asks }, shut(Unknown)),
-            (MessageSignals { content: 0, known: 0, ..asks }, shut(NoContent)),
+            (MessageSignals { cue: true, known: 0, ..asks }, skip(Unknown)),
+            (MessageSignals { content: 0, known: 0, ..asks }, skip(NoContent)),
             (MessageSignals { code: true, ..asks }, Gate::Pass(Rare)),
-            (MessageSignals { code: true, known: 0, ..asks }, shut(Unknown)),
-            (asks, shut(Common)),
+            (MessageSignals { code: true, known: 0, ..asks }, skip(Unknown)),
+            (asks, skip(Common)),
             (MessageSignals { rarest: 2.0, ..asks }, Gate::Pass(Rare)),
-            (MessageSignals { rarest: 2.9, once: 9.0, ..asks }, shut(Common)),
+            (MessageSignals { rarest: 2.9, once: 9.0, ..asks }, skip(Common)),
             (MessageSignals { rarest: 3.0, once: 9.0, ..asks }, Gate::Pass(Rare)),
-            (MessageSignals { rarest: 9.0, content: 3, ..asks }, shut(Common)),
-            (MessageSignals { shared: 1, ..asks }, shut(Common)),
+            (MessageSignals { rarest: 9.0, content: 3, ..asks }, skip(Common)),
+            (MessageSignals { shared: 1, ..asks }, skip(Common)),
             (MessageSignals { shared: 2, content: 9, ..asks }, Gate::Pass(Several)),
             (MessageSignals { named: 1, content: 9, ..asks }, Gate::Pass(Several)),
-            (says, Gate::Pass(Several)),
-            (MessageSignals { together: 2.9, ..says }, shut(Faint)),
-            (MessageSignals { shared: 1, ..says }, shut(Faint)),
-            (MessageSignals { content: 5, ..says }, shut(Faint)),
-            (MessageSignals { content: 5, known: 3, ..says }, Gate::Pass(Several)),
-            (MessageSignals { named: 1, rarest: 9.0, shared: 1, ..says }, shut(Faint)),
+            (states, Gate::Pass(Several)),
+            (MessageSignals { together: 2.9, ..states }, skip(Faint)),
+            (MessageSignals { shared: 1, ..states }, skip(Faint)),
+            (MessageSignals { content: 5, ..states }, skip(Faint)),
+            (MessageSignals { content: 5, known: 3, ..states }, Gate::Pass(Several)),
+            (MessageSignals { named: 1, rarest: 9.0, shared: 1, ..states }, skip(Faint)),
         ] {
-            assert_eq!(decide(&signs), wanted, "{signs:?}");
+            assert_eq!(decide(&signals), wanted, "{signals:?}");
         }
     }
 
@@ -425,17 +426,17 @@ mod tests {
 
     #[test]
     fn near_means_far_above_the_mean() {
-        let near = |cosines: &[f32], asks| {
+        let above = |cosines: &[f32], asks| {
             let mut found: Vec<u32> =
                 far_above(&(0..).zip(cosines.iter().copied()).collect::<Vec<_>>(), asks).into_iter().collect();
             found.sort_unstable();
             found
         };
         // With a mean of 0.2, 0.3 of the distance to 1 is 0.44 and 0.45 of it is 0.56.
-        assert_eq!(near(&[0.45, 0.15, 0.0], true), [0]);
-        assert_eq!(near(&[0.43, 0.17, 0.0], true), Vec::<u32>::new());
-        assert_eq!((near(&[0.55, 0.05, 0.0], false), near(&[0.57, 0.03, 0.0], false)), (vec![], vec![0]));
-        assert_eq!(near(&[0.7, f32::NAN, -0.1, f32::INFINITY, 0.0], true), [0], "what is no number counts nowhere");
-        assert_eq!((near(&[], true), near(&[0.5], true)), (vec![], vec![]));
+        assert_eq!(above(&[0.45, 0.15, 0.0], true), [0]);
+        assert_eq!(above(&[0.43, 0.17, 0.0], true), Vec::<u32>::new());
+        assert_eq!((above(&[0.55, 0.05, 0.0], false), above(&[0.57, 0.03, 0.0], false)), (vec![], vec![0]));
+        assert_eq!(above(&[0.7, f32::NAN, -0.1, f32::INFINITY, 0.0], true), [0], "what is no number counts nowhere");
+        assert_eq!((above(&[], true), above(&[0.5], true)), (vec![], vec![]));
     }
 }

@@ -1,20 +1,21 @@
-//! What a question's form says about its answer: "when" asks for a message that mentions a time, "how many" for one
-//! with a number, a date for messages around it, "you suggested" for the model's words and "my" for the person's.
-//! Not for: its words (`query`).
+//! Reads from a question's form what its answer should contain: "when" asks for a message that mentions a time, "how
+//! many" for one with a number, a date for messages around it, "you suggested" for the model's words, and "my" for the
+//! person's.
+//! Not for: the words of the question (`query`).
 
 use super::index::words::{Term, words_of};
 use crate::domain::conversation::message::Role;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// In the index, marks every passage that mentions a time.
+/// The term that marks every passage in the index that mentions a time.
 pub const TIME: Term = 0x7469_6d65_0000_0001;
-/// In the index, marks every passage with a number.
+/// The term that marks every passage in the index that contains a number.
 pub const NUMBER: Term = 0x6e75_6d62_0000_0002;
 
 const DAY: i64 = 86_400;
 /// Days after a date during which messages may still refer to it.
-const ECHO: i64 = 3;
+const FOLLOW_UP_DAYS: i64 = 3;
 
 const TIMES: &[&str] = &[
     "afternoon",
@@ -81,7 +82,7 @@ const LONG_MONTHS: [&str; 12] = [
     "november",
     "december",
 ];
-const SAYING: &[&str] = &[
+const SPEECH_VERBS: &[&str] = &[
     "advise",
     "answer",
     "explain",
@@ -108,26 +109,28 @@ const SAYING: &[&str] = &[
     "wrote",
 ];
 
-/// Maximum bytes of the words above; a character with one byte in lower case has at most three.
-const LONGEST: usize = 27;
+/// Maximum bytes of the words above; a character that takes one byte in lower case takes at most three as written.
+const MAX_WORD_BYTES: usize = 27;
 
 fn lower(word: &str) -> Cow<'_, str> {
     if word.bytes().all(|byte| byte.is_ascii_lowercase()) { Cow::Borrowed(word) } else { word.to_lowercase().into() }
 }
 
-/// The special terms of a passage.
+/// Returns the special terms of a passage: [`TIME`] and [`NUMBER`], where they apply.
 #[must_use]
 pub fn marks(text: &str) -> Vec<Term> {
     let (mut time, mut number) = (false, false);
-    for word in words_of(text).filter(|word| word.len() <= LONGEST || word.starts_with(|c: char| c.is_ascii_digit())) {
+    for word in
+        words_of(text).filter(|word| word.len() <= MAX_WORD_BYTES || word.starts_with(|c: char| c.is_ascii_digit()))
+    {
         if time && number {
             break;
         }
-        let low = lower(word);
-        time |= TIMES.binary_search(&low.as_ref()).is_ok();
-        number |= word.starts_with(|c: char| c.is_ascii_digit()) || NUMBERS.binary_search(&low.as_ref()).is_ok();
+        let lower_text = lower(word);
+        time |= TIMES.binary_search(&lower_text.as_ref()).is_ok();
+        number |= word.starts_with(|c: char| c.is_ascii_digit()) || NUMBERS.binary_search(&lower_text.as_ref()).is_ok();
     }
-    [(time, TIME), (number, NUMBER)].into_iter().filter(|(held, _)| *held).map(|(_, term)| term).collect()
+    [(time, TIME), (number, NUMBER)].into_iter().filter(|(present, _)| *present).map(|(_, term)| term).collect()
 }
 
 /// What the form of a question asks for.
@@ -145,8 +148,8 @@ impl Hints {
     /// Reads the hints of a query.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        let low = text.to_lowercase();
-        let words: Vec<&str> = words_of(&low).collect();
+        let lower_text = text.to_lowercase();
+        let words: Vec<&str> = words_of(&lower_text).collect();
         let has = |word: &str| words.contains(&word);
         let pair =
             |first: &str, second: &[&str]| words.windows(2).any(|two| two[0] == first && second.contains(&two[1]));
@@ -161,7 +164,7 @@ impl Hints {
         Self { wants, role: role(&words), times: times(&words) }
     }
 
-    /// Whether it names this time, in seconds since 1970.
+    /// Returns whether the query names this time, in seconds since 1970.
     #[must_use]
     pub fn names(&self, at: i64) -> bool {
         self.times.iter().any(|range| range.contains(&at))
@@ -170,18 +173,18 @@ impl Hints {
 
 fn role(words: &[&str]) -> Option<Role> {
     let you = words.iter().position(|word| *word == "you");
-    let said = you.is_some_and(|at| words[at..].iter().take(4).any(|word| SAYING.contains(word)));
-    let told = words.windows(2).any(|two| two[0] == "i" && SAYING.contains(&two[1]))
-        || words.windows(3).any(|three| three[0] == "i" && SAYING.contains(&three[2]));
+    let of_model = you.is_some_and(|at| words[at..].iter().take(4).any(|word| SPEECH_VERBS.contains(word)));
+    let of_person = words.windows(2).any(|two| two[0] == "i" && SPEECH_VERBS.contains(&two[1]))
+        || words.windows(3).any(|three| three[0] == "i" && SPEECH_VERBS.contains(&three[2]));
     let own = words.iter().any(|word| matches!(*word, "i" | "my" | "mine" | "we" | "our" | "ive" | "i've" | "i'm"));
-    match (said, told || (own && !said)) {
+    match (of_model, of_person || (own && !of_model)) {
         (true, false) => Some(Role::Assistant),
         (_, true) => Some(Role::User),
         _ => None,
     }
 }
 
-/// The months and days named together with a year.
+/// Returns the months and days that are named together with a year, as ranges of seconds.
 fn times(words: &[&str]) -> Vec<Range<i64>> {
     let number = |word: &str| word.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<i16>().ok();
     let year = words.iter().filter_map(|word| word.parse::<i16>().ok()).find(|year| (1970..2200).contains(year));
@@ -197,7 +200,7 @@ fn times(words: &[&str]) -> Vec<Range<i64>> {
         let first = jiff::civil::Date::new(year, month, day.unwrap_or(1));
         let Some(from) = first.ok().and_then(|date| date.to_zoned(jiff::tz::TimeZone::UTC).ok()) else { continue };
         let from = from.timestamp().as_second();
-        found.push(from..from + if day.is_some() { (1 + ECHO) * DAY } else { (31 + ECHO) * DAY });
+        found.push(from..from + if day.is_some() { (1 + FOLLOW_UP_DAYS) * DAY } else { (31 + FOLLOW_UP_DAYS) * DAY });
     }
     found
 }
@@ -208,8 +211,10 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [TIMES, NUMBERS, SAYING] {
-            assert!(list.is_sorted() && list.iter().all(|word| word.len() * 3 <= LONGEST || list == SAYING));
+        for list in [TIMES, NUMBERS, SPEECH_VERBS] {
+            assert!(
+                list.is_sorted() && list.iter().all(|word| word.len() * 3 <= MAX_WORD_BYTES || list == SPEECH_VERBS)
+            );
         }
     }
 

@@ -25,7 +25,7 @@ pub mod index;
 mod tests;
 pub mod vectors;
 
-/// Errors of this room.
+/// Errors of this module.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum RetrievalError {
     /// Stored postings or a stored header cannot be read.

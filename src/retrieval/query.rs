@@ -18,7 +18,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// Parses a text. The names of the scope's speakers are no terms, unless nothing else is left.
+    /// Parses a text. The names of the scope's speakers are not terms, unless nothing else is left.
     #[must_use]
     pub fn new(index: &Index, scope: &Scope, text: &str) -> Self {
         let mut terms = index.analyzer().terms(text);
@@ -38,9 +38,9 @@ impl Query {
         Self { terms: if without.is_empty() { all } else { without }, speakers: named, hints: Hints::new(text) }
     }
 
-    /// Whether the query contains a term.
+    /// Returns whether the query contains a term.
     #[must_use]
-    pub fn holds(&self, term: Term) -> bool {
+    pub fn contains(&self, term: Term) -> bool {
         self.terms.binary_search_by_key(&term, |(term, _)| *term).is_ok()
     }
 }

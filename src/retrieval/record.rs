@@ -1,4 +1,4 @@
-//! The record of a retrieval.
+//! Makes the record of a retrieval.
 //! Not for: retrieving (`search`, `fill`) or storing it (`store`).
 
 use super::fill::{Card, Filled, UnsentHit};
@@ -7,8 +7,8 @@ use crate::domain::call::retrieval_set::{Evidence, Gate, NearMiss, RetrievalSet}
 use std::ops::Range;
 
 impl Filled {
-    /// The record of these cards. `filters` is the digest of what limited the search; `content` returns the content
-    /// hash of a message.
+    /// Returns the record of these cards. `filters` is the digest of what limited the search; `content` returns the
+    /// content hash of a message.
     #[must_use]
     pub fn record(&self, gate: Gate, query: &str, filters: Hash, content: &dyn Fn(&Hash) -> Hash) -> RetrievalSet {
         let item = |card: &Card| Evidence {

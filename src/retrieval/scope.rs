@@ -1,5 +1,6 @@
-//! What a branch may find: the messages of its path in order, their passages in order (slots), their sittings, and the
-//! statistics of the whole. Everything is computed from the path alone, so that other branches change nothing here.
+//! Defines what a branch may find: the messages of its path in order, their passages in order (slots), their sittings
+//! (stretches of messages without a long gap), and the statistics of the whole. Everything is computed from the path
+//! alone, so that other branches do not affect it.
 //! Not for: scores (`search`).
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "statistics are single precision")]
 
@@ -7,12 +8,12 @@ use super::index::session::{Index, IndexedMessage, NOBODY};
 use crate::domain::conversation::message::Role;
 use std::ops::Range;
 
-/// No slot: the passage is not on the path.
-pub const NOWHERE: u32 = u32::MAX;
+/// The slot of a passage that is not on the path.
+pub const NO_SLOT: u32 = u32::MAX;
 /// Gaps shorter than this many seconds never end a sitting.
-const SHORTEST_BREAK: i64 = 20 * 60;
-/// A gap between two sittings is at least this many times the usual gap within one.
-const LONGER: f64 = 8.0;
+const MIN_BREAK_SECONDS: i64 = 20 * 60;
+/// Minimum ratio of a gap between two sittings to the usual gap within one.
+const MIN_BREAK_RATIO: f64 = 8.0;
 
 /// The messages of a path, prepared for searching.
 #[derive(Clone, Debug, Default)]
@@ -57,11 +58,11 @@ pub struct Shape {
 }
 
 impl Scope {
-    /// The scope of a path, given by the index numbers of its messages in order; unknown and removed ones have no
-    /// passages.
+    /// Returns the scope of a path, given by the index numbers of its messages in order; unknown and removed ones have
+    /// no passages.
     #[must_use]
     pub fn new(index: &Index, path: &[u32]) -> Self {
-        let mut scope = Self { slots: vec![NOWHERE; index.passages() as usize], ..Self::default() };
+        let mut scope = Self { slots: vec![NO_SLOT; index.passages() as usize], ..Self::default() };
         scope.path = path.to_vec();
         for (position, number) in path.iter().enumerate() {
             scope.firsts.push(count(scope.positions.len()));
@@ -87,31 +88,31 @@ impl Scope {
         scope
     }
 
-    /// Number of messages.
+    /// Returns the number of messages.
     #[must_use]
     pub fn messages(&self) -> usize {
         self.path.len()
     }
 
-    /// Number of passages.
+    /// Returns the number of passages.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.positions.len()
     }
 
-    /// The index number of the message at a position.
+    /// Returns the index number of the message at a position.
     #[must_use]
     pub fn number(&self, position: usize) -> u32 {
         self.path[position]
     }
 
-    /// The speaker of the message at a position.
+    /// Returns the speaker of the message at a position.
     #[must_use]
     pub fn speaker(&self, position: usize) -> u16 {
         self.speakers[position]
     }
 
-    /// Whether the message at a position is a user's.
+    /// Returns whether the message at a position is a user's.
     #[must_use]
     pub fn is_user(&self, position: usize) -> bool {
         self.users[position]
@@ -129,48 +130,48 @@ impl Scope {
         self.times[position]
     }
 
-    /// The slots of the message at a position.
+    /// Returns the slots of the message at a position.
     #[must_use]
     pub fn span(&self, position: usize) -> Range<usize> {
         self.firsts[position] as usize..self.firsts[position + 1] as usize
     }
 
-    /// The position of a slot's message.
+    /// Returns the position of a slot's message.
     #[must_use]
     pub fn position(&self, slot: usize) -> usize {
         self.positions[slot] as usize
     }
 
-    /// The slot of a passage of the index, or [`NOWHERE`].
+    /// Returns the slot of a passage of the index, or [`NO_SLOT`].
     #[must_use]
     pub fn slot(&self, passage: u32) -> u32 {
-        self.slots.get(passage as usize).copied().unwrap_or(NOWHERE)
+        self.slots.get(passage as usize).copied().unwrap_or(NO_SLOT)
     }
 
-    /// Number of terms in a slot.
+    /// Returns the number of terms in a slot.
     #[must_use]
     pub fn length(&self, slot: usize) -> u16 {
         self.lengths[slot]
     }
 
-    /// The sitting of the message at a position.
+    /// Returns the sitting of the message at a position.
     #[must_use]
     pub fn sitting(&self, position: usize) -> u32 {
         self.sittings[position]
     }
 }
 
-/// Which messages of a scope are searchable. The others still count in the statistics.
+/// Limits which messages of a scope are searchable. The others still count in the statistics.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Ranges of positions that are not: in the window, already in the plan, excluded.
+    /// Ranges of positions that are not searchable: in the window, already in the plan, excluded.
     pub out: Vec<Range<usize>>,
-    /// Only messages of this lane.
+    /// Only messages of this lane are searchable.
     pub lane: Option<u32>,
 }
 
 impl Filter {
-    /// For each position, whether it is searchable.
+    /// Returns for each position whether it is searchable.
     #[must_use]
     pub fn allowed(&self, index: &Index, scope: &Scope) -> Vec<bool> {
         let mut allowed: Vec<bool> = match self.lane {
@@ -201,9 +202,9 @@ fn shape(known: &[Option<&IndexedMessage>], lengths: &[u16], named: bool) -> Sha
     }
 }
 
-/// The number of each message's sitting. A sitting ends at a gap that is long for this conversation: the border between
-/// short and long gaps is the one that best separates their logarithms (Otsu's criterion), if the two kinds differ
-/// clearly.
+/// Returns the number of each message's sitting. A sitting ends at a gap that is long for this conversation: the border
+/// between short and long gaps is the one that best separates their logarithms (Otsu's criterion), if the two kinds
+/// differ clearly.
 fn sittings(times: &[i64]) -> Vec<u32> {
     let gap = |pair: &[i64]| if pair[0] == i64::MIN || pair[1] == i64::MIN { 0 } else { (pair[1] - pair[0]).max(0) };
     let limit = break_length(times.windows(2).map(gap).collect());
@@ -218,7 +219,7 @@ fn sittings(times: &[i64]) -> Vec<u32> {
     found
 }
 
-/// The shortest gap that ends a sitting, in seconds; `None` if the gaps are all of one kind.
+/// Returns the shortest gap that ends a sitting, in seconds; `None` if the gaps are all of one kind.
 fn break_length(mut gaps: Vec<i64>) -> Option<i64> {
     gaps.sort_unstable();
     let logs: Vec<f64> = gaps.iter().map(|gap| (1.0 + seconds(*gap)).ln()).collect();
@@ -227,13 +228,13 @@ fn break_length(mut gaps: Vec<i64>) -> Option<i64> {
     let (mut below, mut best) = (0.0, None::<(f64, usize)>);
     for at in 1..logs.len() {
         below += logs[at - 1];
-        if gaps[at] < SHORTEST_BREAK || gaps[at] == gaps[at - 1] {
+        if gaps[at] < MIN_BREAK_SECONDS || gaps[at] == gaps[at - 1] {
             continue;
         }
         let (low, high) = (below / at as f64, (total - below) / (all - at as f64));
-        let apart = (high - low) * (high - low) * (at as f64) * (all - at as f64);
-        if high - low >= LONGER.ln() && best.is_none_or(|(most, _)| apart > most) {
-            best = Some((apart, at));
+        let separation = (high - low) * (high - low) * (at as f64) * (all - at as f64);
+        if high - low >= MIN_BREAK_RATIO.ln() && best.is_none_or(|(most, _)| separation > most) {
+            best = Some((separation, at));
         }
     }
     best.map(|(_, at)| gaps[at])
@@ -278,7 +279,7 @@ mod tests {
     }
 
     proptest! {
-        /// Otsu: the greatest distance between the classes is the least variance within them.
+        /// Otsu's criterion: the greatest distance between the classes is the least variance within them.
         #[test]
         fn the_border_between_gaps_leaves_the_least_variance(gaps in proptest::collection::vec(0_i64..200_000, 2..14)) {
             let mut sorted = gaps.clone();
@@ -287,8 +288,8 @@ mod tests {
             let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
             let within = |part: &[f64]| part.iter().map(|log| (log - mean(part)).powi(2)).sum::<f64>();
             let borders = (1..logs.len()).filter(|at| {
-                let wide = mean(&logs[*at..]) - mean(&logs[..*at]) >= LONGER.ln();
-                wide && sorted[*at] >= SHORTEST_BREAK && sorted[*at] > sorted[*at - 1]
+                let wide = mean(&logs[*at..]) - mean(&logs[..*at]) >= MIN_BREAK_RATIO.ln();
+                wide && sorted[*at] >= MIN_BREAK_SECONDS && sorted[*at] > sorted[*at - 1]
             });
             let costs: Vec<(i64, f64)> =
                 borders.map(|at| (sorted[at], within(&logs[..at]) + within(&logs[at..]))).collect();

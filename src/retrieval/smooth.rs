@@ -1,9 +1,10 @@
-//! What a passage's score gains from its context: its neighbors on the path, its sitting, its speaker, its role; and
-//! the fusion with cosines.
+//! Computes what a passage's score gains from its context: its neighbors on the path, its sitting, its speaker, its
+//! role. Fuses the result with cosines.
 //! Not for: scores from words (`search`).
 //!
-//! Within a sitting s(i) = w(i) + before·w(i−1) + after·w(i+1), where w(i) is the best passage of message i: the answer
-//! follows its question. Cosines are fused as z-scores, which keep the distance between passages; ranks would not.
+//! Within a sitting s(i) = w(i) + before·w(i−1) + after·w(i+1), where w(i) is the score of the best passage of message
+//! i: the answer follows its question. Cosines are fused as z-scores, which keep the distance between passages; ranks
+//! would not.
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "scores are single precision")]
 
 use super::query::Query;
@@ -12,35 +13,35 @@ use super::tuning::Tuning;
 use crate::domain::call::retrieval_set::ScoreParts;
 use crate::domain::conversation::message::Role;
 
-/// Hits from the words' scores, by decreasing sum.
+/// Combines the words' scores with the gains from context into hits, by decreasing sum.
 pub(super) fn combine(
-    ask: &SearchOptions<'_>,
+    options: &SearchOptions<'_>,
     tuning: &Tuning,
     query: &Query,
     allowed: &[bool],
-    given: &Words,
+    word_scores: &Words,
 ) -> Vec<Hit> {
-    let scope = ask.scope;
-    let Words { bm25, feedback, formed } = given;
+    let scope = options.scope;
+    let Words { bm25, feedback, with_form } = word_scores;
     let words: Vec<f32> = bm25.iter().zip(feedback).map(|(own, learned)| own + learned).collect();
     let (_, spread) = spread(&words);
-    let flow = flow(ask, &words, allowed, tuning.before, tuning.after);
-    let sittings = best_of_sittings(ask, &words, &flow, allowed);
-    let cosine = ask.cosines.map(|cosines| fused(ask, tuning, cosines, allowed));
-    let mut asked = vec![false; scope.slots()];
-    for (slot, _) in formed {
-        asked[*slot as usize] = true;
+    let neighbor_gains = neighbor_gains(options, &words, allowed, tuning.before, tuning.after);
+    let sittings = best_of_sittings(options, &words, &neighbor_gains, allowed);
+    let cosine = options.cosines.map(|cosines| cosine_scores(options, tuning, cosines, allowed));
+    let mut has_form = vec![false; scope.slots()];
+    for (slot, _) in with_form {
+        has_form[*slot as usize] = true;
     }
     let parts = |slot: usize| {
         let position = scope.position(slot);
-        let (speaker, mut prior) = gains(ask, tuning, query, position, spread);
-        if asked[slot] {
+        let (speaker, mut prior) = gains(options, tuning, query, position, spread);
+        if has_form[slot] {
             prior += tuning.form * spread;
         }
         ScoreParts {
             bm25: bm25[slot],
             feedback: feedback[slot],
-            smooth: flow[position],
+            smooth: neighbor_gains[position],
             sitting: tuning.sitting * sittings[scope.sitting(position) as usize],
             speaker,
             prior,
@@ -53,11 +54,11 @@ pub(super) fn combine(
         .map(|slot| {
             let position = scope.position(slot);
             let sitting = sittings[scope.sitting(position) as usize] * least;
-            let spoken = words[slot] + flow[position] + sitting > 0.0 || cosine.is_some();
-            if spoken { parts(slot).sum() } else { f32::NEG_INFINITY }
+            let is_supported = words[slot] + neighbor_gains[position] + sitting > 0.0 || cosine.is_some();
+            if is_supported { parts(slot).sum() } else { f32::NEG_INFINITY }
         })
         .collect();
-    best(ask, &sums, allowed, MOST_HITS)
+    best(options, &sums, allowed, MOST_HITS)
         .into_iter()
         .map(|slot| {
             let position = scope.position(slot);
@@ -66,7 +67,7 @@ pub(super) fn combine(
         .collect()
 }
 
-/// Mean and standard deviation.
+/// Returns the mean and the standard deviation.
 fn spread(scores: &[f32]) -> (f32, f32) {
     let count = scores.len().max(1) as f64;
     let mean = scores.iter().map(|score| f64::from(*score)).sum::<f64>() / count;
@@ -74,9 +75,9 @@ fn spread(scores: &[f32]) -> (f32, f32) {
     (mean as f32, (square.sqrt() as f32).max(f32::MIN_POSITIVE))
 }
 
-/// What each message gains from its searchable neighbors in the same sitting.
-fn flow(ask: &SearchOptions<'_>, scores: &[f32], allowed: &[bool], before: f32, after: f32) -> Vec<f32> {
-    let scope = ask.scope;
+/// Returns what each message gains from its searchable neighbors in the same sitting.
+fn neighbor_gains(options: &SearchOptions<'_>, scores: &[f32], allowed: &[bool], before: f32, after: f32) -> Vec<f32> {
+    let scope = options.scope;
     let best: Vec<f32> =
         (0..scope.messages())
             .map(|position| {
@@ -94,52 +95,53 @@ fn flow(ask: &SearchOptions<'_>, scores: &[f32], allowed: &[bool], before: f32, 
         .collect()
 }
 
-fn best_of_sittings(ask: &SearchOptions<'_>, words: &[f32], flow: &[f32], allowed: &[bool]) -> Vec<f32> {
-    let scope = ask.scope;
-    let many = scope.messages().checked_sub(1).map_or(0, |last| scope.sitting(last) as usize + 1);
-    let mut best = vec![0.0_f32; many];
-    if many > 1 {
+fn best_of_sittings(options: &SearchOptions<'_>, words: &[f32], neighbor_gains: &[f32], allowed: &[bool]) -> Vec<f32> {
+    let scope = options.scope;
+    let count = scope.messages().checked_sub(1).map_or(0, |last| scope.sitting(last) as usize + 1);
+    let mut best = vec![0.0_f32; count];
+    if count > 1 {
         for (slot, own) in words.iter().enumerate() {
             let position = scope.position(slot);
             if allowed[position] {
                 let top = &mut best[scope.sitting(position) as usize];
-                *top = top.max(own + flow[position]);
+                *top = top.max(own + neighbor_gains[position]);
             }
         }
     }
     best
 }
 
-/// What a message gains from its speaker and role.
-fn gains(ask: &SearchOptions<'_>, tuning: &Tuning, query: &Query, position: usize, spread: f32) -> (f32, f32) {
-    let speaker = query.speakers.len() == 1 && query.speakers[0] == ask.scope.speaker(position);
+/// Returns what a message gains from its speaker, and from its role and time.
+fn gains(options: &SearchOptions<'_>, tuning: &Tuning, query: &Query, position: usize, spread: f32) -> (f32, f32) {
+    let speaker = query.speakers.len() == 1 && query.speakers[0] == options.scope.speaker(position);
     let mut prior = 0.0;
-    if !ask.scope.shape.named {
-        let user = ask.scope.is_user(position);
+    if !options.scope.shape.named {
+        let user = options.scope.is_user(position);
         prior += match query.hints.role {
             Some(role) if (role == Role::User) == user => tuning.role + if user { tuning.user } else { 0.0 },
             None if user => tuning.user,
             Some(_) | None => 0.0,
         };
     }
-    if !query.hints.times.is_empty() && query.hints.names(ask.scope.at(position)) {
+    if !query.hints.times.is_empty() && query.hints.names(options.scope.at(position)) {
         prior += tuning.dated;
     }
     (if speaker { tuning.speaker * spread } else { 0.0 }, prior * spread)
 }
 
-/// z-scores of the cosines with those of their neighbors, by slot.
-fn fused(ask: &SearchOptions<'_>, tuning: &Tuning, cosines: &[(u32, f32)], allowed: &[bool]) -> Vec<f32> {
+/// Returns the z-scores of the cosines, each with those of its neighbors, by slot.
+fn cosine_scores(options: &SearchOptions<'_>, tuning: &Tuning, cosines: &[(u32, f32)], allowed: &[bool]) -> Vec<f32> {
     let finite = || cosines.iter().filter(|(_, cosine)| cosine.is_finite());
     let lowest = finite().map(|(_, cosine)| *cosine).fold(f32::INFINITY, f32::min);
-    let mut by_slot = vec![if lowest.is_finite() { lowest } else { 0.0 }; ask.scope.slots()];
+    let mut by_slot = vec![if lowest.is_finite() { lowest } else { 0.0 }; options.scope.slots()];
     for (passage, cosine) in finite() {
-        if let Some(place) = by_slot.get_mut(ask.scope.slot(*passage) as usize) {
+        if let Some(place) = by_slot.get_mut(options.scope.slot(*passage) as usize) {
             *place = *cosine;
         }
     }
-    let flow = flow(ask, &by_slot, allowed, tuning.cosine_before, tuning.cosine_after);
-    let sums: Vec<f32> = (0..by_slot.len()).map(|slot| by_slot[slot] + flow[ask.scope.position(slot)]).collect();
+    let neighbor_gains = neighbor_gains(options, &by_slot, allowed, tuning.cosine_before, tuning.cosine_after);
+    let sums: Vec<f32> =
+        (0..by_slot.len()).map(|slot| by_slot[slot] + neighbor_gains[options.scope.position(slot)]).collect();
     let (mean, spread) = spread(&sums);
     sums.iter().map(|sum| tuning.cosine * (sum - mean) / spread).collect()
 }

@@ -1,5 +1,5 @@
 //! Laws of the whole module: branches do not affect one another, the location of postings changes nothing, removed
-//! messages are gone, cards fit and add up.
+//! messages are gone, and cards fit and add up.
 
 use super::fill::{CardRoom, Filled, UnsentHit, fill};
 use super::index::codec::Postings;
@@ -22,23 +22,23 @@ const WORDS: [&str; 16] = [
     "garden", "roses", "water", "shade",
 ];
 
-fn find(ask: &SearchOptions<'_>, text: &str, room: &CardRoom<'_>) -> Filled {
-    let hits = search(ask, &Query::new(ask.index, ask.scope, text)).unwrap();
-    fill(ask, &hits, room)
+fn find(options: &SearchOptions<'_>, text: &str, room: &CardRoom<'_>) -> Filled {
+    let hits = search(options, &Query::new(options.index, options.scope, text)).unwrap();
+    fill(options, &hits, room)
 }
 
 #[derive(Default)]
-struct Said {
+struct Conversation {
     index: Index,
     texts: HashMap<Hash, String>,
 }
 
-impl Said {
-    fn say(&mut self, text: &str) -> u32 {
-        self.say_as(None, text)
+impl Conversation {
+    fn add(&mut self, text: &str) -> u32 {
+        self.add_from(None, text)
     }
 
-    fn say_as(&mut self, speaker: Option<&str>, text: &str) -> u32 {
+    fn add_from(&mut self, speaker: Option<&str>, text: &str) -> u32 {
         let number = self.index.messages();
         let key = Hash::of(&number.to_le_bytes());
         self.texts.insert(key, text.to_owned());
@@ -47,17 +47,17 @@ impl Said {
         self.index.add(&Entry { key, role, speaker, at, lane: number % 2, text })
     }
 
-    fn ask<'a>(&'a self, scope: &'a Scope, filter: &'a Filter, source: &'a dyn Source) -> SearchOptions<'a> {
+    fn options<'a>(&'a self, scope: &'a Scope, filter: &'a Filter, source: &'a dyn Source) -> SearchOptions<'a> {
         SearchOptions { index: &self.index, scope, source, texts: self, filter, cosines: None, tuning: None }
     }
 
     fn hits(&self, path: &[u32], filter: &Filter, query: &str) -> Vec<Hit> {
         let scope = Scope::new(&self.index, path);
-        search(&self.ask(&scope, filter, &NoSegments), &Query::new(&self.index, &scope, query)).unwrap()
+        search(&self.options(&scope, filter, &NoSegments), &Query::new(&self.index, &scope, query)).unwrap()
     }
 }
 
-impl MessageTexts for Said {
+impl MessageTexts for Conversation {
     fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
         self.texts.get(key).map(|text| Cow::Borrowed(text.as_str()))
     }
@@ -71,10 +71,10 @@ fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), 1..14).prop_map(|words| words.join(" "))
 }
 
-/// Sealed segments stored elsewhere.
-struct Kept(Vec<Sealed>);
+/// Sealed segments that are stored elsewhere.
+struct StoredSegments(Vec<Sealed>);
 
-impl Source for Kept {
+impl Source for StoredSegments {
     fn postings(&self, segment: u32, terms: &[Term], found: &mut dyn FnMut(Term, &[u8])) -> Result<(), String> {
         let lists = &self.0.get(segment as usize).ok_or("no such segment")?.lists;
         for term in terms {
@@ -94,23 +94,23 @@ proptest! {
         theirs in proptest::collection::vec(text(), 0..40),
         query in text(),
     ) {
-        let (mut alone, mut both) = (Said::default(), Said::default());
+        let (mut alone, mut both) = (Conversation::default(), Conversation::default());
         let filter = Filter::default();
-        let path: Vec<u32> = ours.iter().map(|text| alone.say(text)).collect();
+        let path: Vec<u32> = ours.iter().map(|text| alone.add(text)).collect();
         for text in &ours {
-            both.say(text);
+            both.add(text);
         }
         for text in &theirs {
-            both.say_as(Some("Token Rose"), text);
+            both.add_from(Some("Token Rose"), text);
         }
         prop_assert_eq!(alone.hits(&path, &filter, &query), both.hits(&path, &filter, &query));
     }
 
     /// Filtered messages are never found, and all others keep their words' scores.
     #[test]
-    fn only_allowed_messages_are_found(said in proptest::collection::vec(text(), 2..40), query in text(), from in 0_usize..40, lane in 0_u32..3) {
-        let mut all = Said::default();
-        let path: Vec<u32> = said.iter().map(|text| all.say(text)).collect();
+    fn only_allowed_messages_are_found(texts in proptest::collection::vec(text(), 2..40), query in text(), from in 0_usize..40, lane in 0_u32..3) {
+        let mut all = Conversation::default();
+        let path: Vec<u32> = texts.iter().map(|text| all.add(text)).collect();
         let filter = Filter { out: std::iter::once(from..from + 5).collect(), lane: (lane < 2).then_some(lane) };
         for hit in all.hits(&path, &filter, &query) {
             prop_assert!(!(from..from + 5).contains(&hit.position));
@@ -120,30 +120,30 @@ proptest! {
     }
 
     #[test]
-    fn cards_fit_and_sum(said in proptest::collection::vec(text(), 1..40), query in text(), tokens in 5_u32..200) {
-        let mut all = Said::default();
-        let path: Vec<u32> = said.iter().map(|text| all.say(text)).collect();
+    fn cards_fit_and_sum(texts in proptest::collection::vec(text(), 1..40), query in text(), tokens in 5_u32..200) {
+        let mut all = Conversation::default();
+        let path: Vec<u32> = texts.iter().map(|text| all.add(text)).collect();
         let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
         let room = CardRoom { tokens, count: &approximate, together: &|at| at / 2 * 2..at / 2 * 2 + 2, near: 9, floor: None };
-        let filled = find(&all.ask(&scope, &filter, &NoSegments), &query, &room);
+        let filled = find(&all.options(&scope, &filter, &NoSegments), &query, &room);
         let whole: String = filled.cards.iter().map(|card| card.text.as_str()).collect();
         prop_assert!(filled.tokens <= tokens);
         prop_assert_eq!(approximate(&whole), filled.tokens);
-        let held: Vec<usize> = filled.cards.iter().map(|card| card.position).collect();
-        prop_assert!(held.is_sorted());
-        for position in &held {
+        let positions: Vec<usize> = filled.cards.iter().map(|card| card.position).collect();
+        prop_assert!(positions.is_sorted());
+        for position in &positions {
             let other = position ^ 1;
-            prop_assert!(other >= said.len() || held.contains(&other), "an atom was parted");
+            prop_assert!(other >= texts.len() || positions.contains(&other), "an atom was parted");
         }
     }
 }
 
-fn many() -> (Said, Vec<u32>) {
-    let mut all = Said::default();
+fn many() -> (Conversation, Vec<u32>) {
+    let mut all = Conversation::default();
     let path = (0..6_000_usize)
         .map(|number| {
             let words: Vec<&str> = (0..9).map(|at| WORDS[(number * 7 + at * number / 3) % 16]).collect();
-            all.say(&format!("{} note{}", words.join(" "), number % 50))
+            all.add(&format!("{} note{}", words.join(" "), number % 50))
         })
         .collect();
     (all, path)
@@ -156,7 +156,7 @@ fn stored_segments_find_what_resident_ones_do() {
     let before = all.hits(&path, &filter, "where is the note7 parser header?");
     assert!(before.len() > 100);
     let mut kept = Vec::new();
-    let mut again = Said { texts: all.texts.clone(), ..Said::default() };
+    let mut again = Conversation { texts: all.texts.clone(), ..Conversation::default() };
     for number in 0..all.index.segments() {
         let Some(sealed) = all.index.sealed(number) else { continue };
         again.index.attach(&sealed.header).unwrap();
@@ -165,25 +165,30 @@ fn stored_segments_find_what_resident_ones_do() {
     assert!(!kept.is_empty());
     for number in again.index.messages()..all.index.messages() {
         let text = all.texts[&Hash::of(&number.to_le_bytes())].clone();
-        again.say(&text);
+        again.add(&text);
     }
-    let source = Kept(kept);
+    let source = StoredSegments(kept);
     let scope = Scope::new(&again.index, &path);
-    let ask = again.ask(&scope, &filter, &source);
-    assert_eq!(search(&ask, &Query::new(&again.index, &scope, "where is the note7 parser header?")).unwrap(), before);
-    assert!(search(&SearchOptions { source: &NoSegments, ..ask }, &Query::new(&again.index, &scope, "note7")).is_err());
+    let options = again.options(&scope, &filter, &source);
+    assert_eq!(
+        search(&options, &Query::new(&again.index, &scope, "where is the note7 parser header?")).unwrap(),
+        before
+    );
+    assert!(
+        search(&SearchOptions { source: &NoSegments, ..options }, &Query::new(&again.index, &scope, "note7")).is_err()
+    );
 }
 
 #[test]
 fn open_segments_resume() {
-    let mut all = Said::default();
+    let mut all = Conversation::default();
     let texts: Vec<String> = (0..60).map(|n| format!("{} note{} on Friday", WORDS[n % 16], n % 9)).collect();
-    let path: Vec<u32> = texts[..40].iter().map(|text| all.say_as(Some("Ann Lee"), text)).collect();
-    all.say("");
+    let path: Vec<u32> = texts[..40].iter().map(|text| all.add_from(Some("Ann Lee"), text)).collect();
+    all.add("");
     let tail = all.index.tail().unwrap();
     assert_eq!((tail.passages, tail.keys.len()), (40, 40), "what says nothing has no passage");
     assert_eq!(all.index.growing(), 40);
-    let mut again = Said { texts: all.texts.clone(), ..Said::default() };
+    let mut again = Conversation { texts: all.texts.clone(), ..Conversation::default() };
     for cut in [0, 1, 7, tail.bytes.len() / 3, tail.bytes.len() / 2, tail.bytes.len() - 1] {
         assert!(again.index.resume(&tail.bytes[..cut]).is_err(), "{cut}");
     }
@@ -195,8 +200,8 @@ fn open_segments_resume() {
     let path: Vec<u32> = path
         .into_iter()
         .chain(texts[40..].iter().map(|text| {
-            again.say(text);
-            all.say(text)
+            again.add(text);
+            all.add(text)
         }))
         .collect();
     assert_eq!(again.hits(&path, &Filter::default(), query), all.hits(&path, &Filter::default(), query));
@@ -221,8 +226,8 @@ fn damaged_headers_are_refused() {
 
 #[test]
 fn removed_messages_are_gone_at_once_and_from_the_bytes() {
-    let mut all = Said::default();
-    let path: Vec<u32> = (0..50).map(|number| all.say(&format!("secretword{number} bread flour"))).collect();
+    let mut all = Conversation::default();
+    let path: Vec<u32> = (0..50).map(|number| all.add(&format!("secretword{number} bread flour"))).collect();
     let key = Hash::of(&7_u32.to_le_bytes());
     assert_eq!(all.index.remove(&key), Some(Rewrite::Done));
     assert_eq!(all.index.remove(&key), None);
@@ -232,17 +237,17 @@ fn removed_messages_are_gone_at_once_and_from_the_bytes() {
     assert_eq!(lists, 1);
     all.index.seal();
     let sealed = all.index.sealed(0).unwrap();
-    assert!(sealed.lists.iter().all(|(held, _)| *held != term));
+    assert!(sealed.lists.iter().all(|(other, _)| *other != term));
     let bread = all.index.analyzer().stem("bread");
-    let list = &sealed.lists.iter().find(|(held, _)| *held == bread).unwrap().1;
+    let list = &sealed.lists.iter().find(|(other, _)| *other == bread).unwrap().1;
     assert_eq!(Postings::new(list).count(), 49);
 }
 
 #[test]
 fn removal_reports_segments_to_rewrite() {
-    let mut all = Said::default();
+    let mut all = Conversation::default();
     for number in 0..9 {
-        all.say(&format!("secretword{number} bread"));
+        all.add(&format!("secretword{number} bread"));
     }
     all.index.seal();
     let sealed = all.index.sealed(0).unwrap();
@@ -252,24 +257,24 @@ fn removal_reports_segments_to_rewrite() {
     };
     let lists = without(sealed.lists, &[4]);
     let term = all.index.analyzer().stem("secretword4");
-    assert!(lists.iter().all(|(held, _)| *held != term));
+    assert!(lists.iter().all(|(other, _)| *other != term));
     assert_eq!(all.index.header(0).map(|header| header == sealed.header), Some(false));
 }
 
 #[test]
 fn neighbors_duplicates_and_names_count() {
-    let mut all = Said::default();
+    let mut all = Conversation::default();
     let long = "the sourdough needs a hot oven and steam for the first ten minutes so that the crust can open well";
     let mut texts = vec!["what about the oven?", "it should be as hot as it gets", long, "thanks", long];
     texts.extend(["one more thing about the garden"; 8]);
-    let path: Vec<u32> = texts.iter().map(|text| all.say(text)).collect();
+    let path: Vec<u32> = texts.iter().map(|text| all.add(text)).collect();
     let hits = all.hits(&path, &Filter::default(), "how hot is the oven");
     let of = |position: usize| hits.iter().find(|hit| hit.position == position).unwrap();
     assert!(of(1).parts.smooth > 0.0, "the answer gains from its question");
     let scope = Scope::new(&all.index, &path);
     let filter = Filter::default();
     let room = CardRoom { tokens: 500, count: &approximate, together: &|at| at..at + 1, near: 5, floor: None };
-    let found = find(&all.ask(&scope, &filter, &NoSegments), "how hot is the sourdough oven?", &room);
+    let found = find(&all.options(&scope, &filter, &NoSegments), "how hot is the sourdough oven?", &room);
     assert!(found.near.iter().any(|near| near.why == MissReason::Duplicate));
     let record = found.record(Gate::Pass(PassReason::Forced), "q", Hash::default(), &|key| *key);
     assert_eq!(record.items.len(), found.cards.len());
@@ -278,25 +283,25 @@ fn neighbors_duplicates_and_names_count() {
 /// Near misses are reported best first, each with its passage and the missing tokens or score.
 #[test]
 fn near_misses_report_their_passage_and_shortfall() {
-    let mut all = Said::default();
+    let mut all = Conversation::default();
     let padding = "a garden with roses and water in the shade. ".repeat(60);
     let mut texts = vec![format!("{padding} In the end the oven is hot.")];
     texts.extend((0..12).map(|n| format!("the oven number {n} of the {} stands in the {}", WORDS[n], WORDS[15 - n])));
-    let path: Vec<u32> = texts.iter().map(|text| all.say(text)).collect();
+    let path: Vec<u32> = texts.iter().map(|text| all.add(text)).collect();
     let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
-    let ask = all.ask(&scope, &filter, &NoSegments);
+    let options = all.options(&scope, &filter, &NoSegments);
     let room = |tokens, near| CardRoom { tokens, count: &approximate, together: &|at| at..at + 1, near, floor: None };
-    let held = |found: &Filled, near: &UnsentHit| {
+    let is_included = |found: &Filled, near: &UnsentHit| {
         found.cards.iter().any(|card| card.position == near.position && card.spans.contains(&near.span))
     };
-    let wide = find(&ask, "oven", &room(4_000, 20));
+    let wide = find(&options, "oven", &room(4_000, 20));
     assert!(wide.near.is_empty() && wide.cards.len() == 13, "all fit");
     let ranked: Vec<usize> = {
         let mut cards: Vec<_> = wide.cards.iter().map(|card| (card.rank, card.position)).collect();
         cards.sort_unstable();
         cards.into_iter().map(|(_, position)| position).collect()
     };
-    let tight = find(&ask, "oven", &room(60, 20));
+    let tight = find(&options, "oven", &room(60, 20));
     let went: Vec<usize> = tight.cards.iter().map(|card| card.position).collect();
     let mut near: Vec<usize> = tight.near.iter().map(|near| near.position).collect();
     near.dedup();
@@ -304,44 +309,46 @@ fn near_misses_report_their_passage_and_shortfall() {
     assert!(!went.is_empty() && near == rest, "{went:?} went, {near:?} nearly, of {rest:?}");
     for near in &tight.near {
         assert_eq!(near.key, Hash::of(&path[near.position].to_le_bytes()));
-        let said = texts[near.position][near.span.clone()].contains("oven");
-        assert!(said == (near.parts.bm25 > 0.0) && !held(&tight, near), "{near:?}");
+        let has_word = texts[near.position][near.span.clone()].contains("oven");
+        assert!(has_word == (near.parts.bm25 > 0.0) && !is_included(&tight, near), "{near:?}");
         assert!(near.score > 0.0 && (near.score - near.parts.sum()).abs() < 1e-3);
     }
     let later = tight.near.iter().find(|near| near.position == 0).unwrap();
     assert!(later.span.start > 2_000 && later.parts.bm25 > 0.0, "the last passage of a long message");
     let MissReason::NoRoom { missing } = tight.near[0].why else { panic!("{:?}", tight.near[0]) };
-    assert!(held(&find(&ask, "oven", &room(60 + missing, 20)), &tight.near[0]), "with so much more it goes");
-    assert!(!held(&find(&ask, "oven", &room(59 + missing, 20)), &tight.near[0]), "with less it does not");
+    assert!(is_included(&find(&options, "oven", &room(60 + missing, 20)), &tight.near[0]), "with so much more it goes");
+    assert!(!is_included(&find(&options, "oven", &room(59 + missing, 20)), &tight.near[0]), "with less it does not");
     for most in [0, 1, 5] {
-        assert_eq!(find(&ask, "oven", &room(60, most)).near, tight.near[..most], "no more than are wanted");
+        assert_eq!(find(&options, "oven", &room(60, most)).near, tight.near[..most], "no more than are wanted");
     }
 }
 
 #[test]
 fn cosines_find_what_words_do_not() {
-    let mut all = Said::default();
-    let path: Vec<u32> = (0..40).map(|number| all.say(&format!("note{number} flour"))).collect();
+    let mut all = Conversation::default();
+    let path: Vec<u32> = (0..40).map(|number| all.add(&format!("note{number} flour"))).collect();
     let scope = Scope::new(&all.index, &path);
     let filter = Filter::default();
     let cosines: Vec<(u32, f32)> = (0..40).map(|at| (at, if at == 31 { 0.9 } else { 0.1 })).collect();
-    let ask = SearchOptions { cosines: Some(&cosines), ..all.ask(&scope, &filter, &NoSegments) };
-    let hits = search(&ask, &Query::new(&all.index, &scope, "unheard of")).unwrap();
+    let options = SearchOptions { cosines: Some(&cosines), ..all.options(&scope, &filter, &NoSegments) };
+    let hits = search(&options, &Query::new(&all.index, &scope, "unheard of")).unwrap();
     assert_eq!(hits[0].position, 31);
     assert!(hits[0].parts.cos > 0.0);
     let broken = [(0, f32::NAN), (99, 0.4)];
-    let ask = SearchOptions { cosines: Some(&broken), ..ask };
-    assert!(search(&ask, &Query::new(&all.index, &scope, "flour")).unwrap().iter().all(|hit| hit.score.is_finite()));
+    let options = SearchOptions { cosines: Some(&broken), ..options };
+    assert!(
+        search(&options, &Query::new(&all.index, &scope, "flour")).unwrap().iter().all(|hit| hit.score.is_finite())
+    );
 }
 
 #[test]
 fn words_score_by_rarity_frequency_and_length() {
-    let mut all = Said::default();
+    let mut all = Conversation::default();
     let filler = "garden roses water shade ".repeat(9);
     let mut texts =
         vec![format!("oven {filler}"), "oven bread flour".into(), "oven oven bread".into(), "slot bread flour".into()];
     texts.extend(std::iter::repeat_n("oven wire cache".to_owned(), 8));
-    let path: Vec<u32> = texts.iter().map(|text| all.say(text)).collect();
+    let path: Vec<u32> = texts.iter().map(|text| all.add(text)).collect();
     let hits = all.hits(&path, &Filter::default(), "oven slot");
     let of = |position: usize| hits.iter().find(|hit| hit.position == position).unwrap().parts;
     let (long, short, twice, rare) = (of(0).bm25, of(1).bm25, of(2).bm25, of(3).bm25);
@@ -351,10 +358,10 @@ fn words_score_by_rarity_frequency_and_length() {
 
 #[test]
 fn index_memory_grows_with_its_messages() {
-    let mut all = Said::default();
+    let mut all = Conversation::default();
     assert_eq!(all.index.footprint(), (0, 0));
     for _ in 0..1_000 {
-        all.say("token refresh");
+        all.add("token refresh");
     }
     let (lists, known) = all.index.footprint();
     let least = size_of::<super::index::session::IndexedMessage>() + size_of::<(Hash, u32)>();

@@ -1,4 +1,4 @@
-//! The constants of the search, and how they follow from the text: short chat messages depend on their neighbors, long
+//! Derives the constants of the search from the shape of the text: short chat messages depend on their neighbors, long
 //! technical ones are self-contained.
 //! Not for: their use (`search`, `smooth`).
 
@@ -27,7 +27,7 @@ pub struct Tuning {
     pub form: f32,
     /// Gain of a message from a time that the query names, in standard deviations.
     pub dated: f32,
-    /// Preference for cheap passages when the room is filled: by score / tokens^thrift.
+    /// How strongly cheap passages are preferred when the room is filled: hits are tried by score / tokens^thrift.
     pub thrift: f32,
     /// Weight of the words learned from the best passages.
     pub feedback: f32,
@@ -44,7 +44,7 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// The constants for a text of this shape.
+    /// Returns the constants for a text of this shape.
     #[must_use]
     pub fn of(shape: &Shape) -> Self {
         let chat = chatty(shape.mean_tokens);
@@ -71,7 +71,7 @@ impl Tuning {
     }
 }
 
-/// How chat-like a text is: 1 for a mean of few tokens per message, ½ at 120, towards 0 for long messages.
+/// Returns how chat-like a text is: 1 for a mean of few tokens per message, ½ at 120, towards 0 for long messages.
 #[must_use]
 pub fn chatty(mean_tokens: f32) -> f32 {
     let ratio = mean_tokens / 120.0;

@@ -1,5 +1,5 @@
-//! Hands each write to the table that it belongs to, inside the writer's transaction.
-//! Not for: SQL; each family of tables has its own file.
+//! Passes each write to the table that it belongs to, inside the writer's transaction.
+//! Not for: SQL; each group of tables has its own file.
 
 use super::tables::{
     branches, counts, embeddings, journal, memory, message_index, modules, nodes, plans, races, removal, retrieval,
@@ -14,14 +14,14 @@ impl WriteTransaction<'_> {
         match write {
             Write::PutSession { id, title, at } => sessions::put(self, *id, title, *at),
             Write::SetTitle { session, title } => sessions::title(self, *session, title),
-            Write::SetModelTitle { session, title, sources } => sessions::made_title(self, *session, title, sources),
+            Write::SetModelTitle { session, title, sources } => sessions::model_title(self, *session, title, sources),
             Write::DeleteSession(id) => removal::session(self, *id),
-            Write::UseSession(id) => sessions::used(self, *id),
+            Write::UseSession(id) => sessions::use_session(self, *id),
             Write::PutNodes { session, nodes } => nodes::put(self, *session, nodes),
             Write::Tombstone { session, nodes } => removal::nodes(self, *session, nodes),
             Write::PutState { session, version } => journal::put_state(self, *session, version),
             Write::PutSummary { session, summary, at } => summaries::put(self, *session, summary, *at),
-            Write::SetSummaries { branch, expect, summaries } => summaries::used(self, *branch, expect, summaries),
+            Write::SetSummaries { branch, expect, summaries } => summaries::set_used(self, *branch, expect, summaries),
             Write::PutOperation(operation) => journal::put_op(self, operation),
             Write::SetUndone { seq, undone } => journal::set_undone(self, *seq, *undone),
             Write::PutPlan { id, branch, body } => plans::put(self, *id, *branch, body),

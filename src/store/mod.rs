@@ -37,76 +37,77 @@ struct Inner {
     writer: Option<Writer>,
     owners: Owners,
     check: file::check::RunningCheck,
-    renewing: file::convert::Conversion,
+    conversion: file::convert::Conversion,
 }
 
 impl Store {
-    /// Writes all of this or nothing, and returns when it is committed.
+    /// Writes all of these or nothing. Returns when the transaction is committed.
     pub fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         let thread = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
-        self.0.renewing.give_way();
-        thread.write(writes).map_err(|error| self.named(error))
+        self.0.conversion.yield_to_writer();
+        thread.write(writes).map_err(|error| self.with_path(error))
     }
 
-    /// Queues a transaction without waiting for it. A transaction that fails is kept and retried before the next one;
-    /// one that can never succeed (its run is gone) is logged and dropped.
+    /// Queues a transaction without waiting for it. If it fails for a reason that may pass (a full disk, a lock), it is
+    /// kept and retried every second; if it can never succeed (its run no longer exists), it is logged and dropped.
     pub fn post(&self, writes: Vec<Write>) {
         if let Some(thread) = &self.0.writer {
-            self.0.renewing.give_way();
+            self.0.conversion.yield_to_writer();
             thread.post(writes);
         } else {
             tracing::warn!(count = writes.len(), "the store is read-only; dropped what was posted");
         }
     }
 
-    /// This process's id as an owner of runs.
+    /// Returns the id of this process as an owner of runs.
     pub fn owner(&self) -> &str {
         self.0.owners.own()
     }
 
-    /// Whether a living process holds the lock of this owner.
+    /// Returns whether the process with this owner id is alive, that is, holds its lock.
     pub fn owner_alive(&self, owner: &str) -> bool {
         self.0.owners.alive(owner)
     }
 
-    /// How many reads from any store the calling thread ran itself. A thread that draws the screen must not read.
+    /// Returns the number of reads, from any store, that ran on the calling thread. The thread that draws the screen
+    /// must not read.
     #[must_use]
     pub fn reads_of_this_thread() -> u64 {
         file::pool::reads_here()
     }
 
-    /// Whether the store is read-only.
+    /// Returns whether the store is read-only.
     pub fn read_only(&self) -> bool {
         self.0.writer.is_none()
     }
 
-    /// A number that changes when another process or another `Store` writes, but not when this one does.
+    /// Returns a number that changes when another process or another `Store` writes, but not when this one does.
     pub fn data_version(&self) -> Result<i64, StoreError> {
         match &self.0.writer {
-            Some(writer) => writer.call(|conn| version(conn)).map_err(|error| self.named(error)),
-            None => self.0.pool.watch(version).map_err(|error| self.named(error)),
+            Some(writer) => writer.call(|conn| version(conn)).map_err(|error| self.with_path(error)),
+            None => self.0.pool.watch(version).map_err(|error| self.with_path(error)),
         }
     }
 
     /// Writes what is queued, merges the log into the file and stops the writer. Later writes fail.
     pub fn close(&self) {
         self.0.check.stop();
-        self.0.renewing.stop();
+        self.0.conversion.stop();
         if let Some(writer) = &self.0.writer {
             self.0.pool.clear();
             writer.close();
         }
-        self.0.owners.leave();
+        self.0.owners.release();
     }
 
-    /// Why a posted write is still not written, if so. It is retried every second.
+    /// Returns why posted writes are not written yet, or `None` if none wait. They are retried every second.
     #[must_use]
     pub fn post_delay(&self) -> Option<String> {
         self.0.writer.as_ref().and_then(Writer::post_delay)
     }
 
-    /// Whether removed text may still be in the log because another program is reading it. The log is truncated as soon
-    /// as that program stops reading, by whichever program has the store open then.
+    /// Returns whether removed text may still be in the log because another program is reading it. The log is truncated
+    /// as soon as that program stops reading, by any program that has the store open then.
     #[must_use]
     pub fn purge_pending(&self) -> bool {
         file::writer::purge_mark(&self.0.path).exists()
@@ -114,12 +115,12 @@ impl Store {
 
     /// Runs a read on a connection of the pool.
     fn read<T>(&self, read: impl FnOnce(&rusqlite::Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.0.pool.with(read).map_err(|error| self.named(error))
+        self.0.pool.with(read).map_err(|error| self.with_path(error))
     }
 
     /// Adds the store's path to an error that lacks it.
-    fn named(&self, error: StoreError) -> StoreError {
-        sql::named(error, &self.0.path)
+    fn with_path(&self, error: StoreError) -> StoreError {
+        sql::with_path(error, &self.0.path)
     }
 }
 

@@ -15,17 +15,18 @@ pub(super) const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/4.sql")),
 ];
 
-/// The newest schema version that this program knows.
+/// Returns the newest schema version that this program knows.
 pub(super) fn known() -> i64 {
     version(STEPS)
 }
 
-/// The schema version after these steps.
+/// Returns the schema version after these steps.
 pub(super) fn version(steps: &[M<'_>]) -> i64 {
     i64::try_from(steps.len()).unwrap_or(i64::MAX)
 }
 
-/// Migrates a file: all missing steps and the new version in one transaction, which takes the write lock at once.
+/// Migrates a file: runs all missing steps and sets the new version in one transaction, which takes the write lock at
+/// once.
 pub(super) fn migrate(conn: &mut Connection, steps: &[M<'_>]) -> Result<(), StoreError> {
     conn.set_transaction_behavior(TransactionBehavior::Exclusive);
     let result = Migrations::from_slice(steps).to_latest(conn);
@@ -36,7 +37,7 @@ pub(super) fn migrate(conn: &mut Connection, steps: &[M<'_>]) -> Result<(), Stor
     })
 }
 
-/// Creates the tables of an older version in an empty file.
+/// Creates the tables of the schema version `version` in an empty file.
 pub(super) fn migrate_to(conn: &mut Connection, version: i64) -> Result<(), StoreError> {
     let steps = usize::try_from(version).unwrap_or_default().min(STEPS.len());
     if steps == 0 { Ok(()) } else { migrate(conn, &STEPS[..steps]) }

@@ -10,10 +10,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// The message if another process held the lock for longer than we wait. The writer retries on it.
+/// The message of an error when another process held the lock for longer than SQLite waits. The writer retries such
+/// writes.
 const LOCKED: &str = "another program holds the store's lock";
 
-/// `SQLITE_IOERR_WRITE`: the system refused a write (a file size limit, a quota).
+/// `SQLITE_IOERR_WRITE`: the system refused a write (for example because of a file size limit or a quota).
 const IOERR_WRITE: i32 = 778;
 
 impl From<rusqlite::Error> for StoreError {
@@ -44,18 +45,19 @@ impl From<serde_json::Error> for StoreError {
     }
 }
 
-/// Whether the lock was not available, so that a retry may help.
+/// Returns whether the lock was not available, so that a retry may succeed.
 pub(super) fn is_locked(error: &StoreError) -> bool {
     matches!(error, StoreError::Sql(what) if what == LOCKED)
 }
 
-/// Whether the same write may succeed later.
-pub(super) fn may_pass_later(error: &StoreError) -> bool {
+/// Returns whether the same write may succeed later: the lock was taken, the disk was full, or the file could not be
+/// written.
+pub(super) fn is_transient(error: &StoreError) -> bool {
     is_locked(error) || matches!(error, StoreError::Full(_) | StoreError::Open { .. } | StoreError::ReadOnly)
 }
 
-/// Adds the path if it is missing.
-pub(super) fn named(error: StoreError, at: &Path) -> StoreError {
+/// Adds the store's path to an error that has none.
+pub(super) fn with_path(error: StoreError, at: &Path) -> StoreError {
     let path = at.display().to_string();
     match error {
         StoreError::Corrupt { path: known, why } if known.is_empty() => StoreError::Corrupt { path, why },
@@ -64,12 +66,12 @@ pub(super) fn named(error: StoreError, at: &Path) -> StoreError {
     }
 }
 
-/// SQLite has no unsigned integers; our values stay far below the limit.
+/// Converts an unsigned integer, which SQLite does not have. Our values stay far below the limit.
 pub(super) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The inverse of [`int`].
+/// Converts an integer back; the inverse of [`int`].
 pub(super) fn uint(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
@@ -120,8 +122,8 @@ impl<T: DeserializeOwned> FromSql for Json<T> {
     }
 }
 
-/// The first and the last blob of `N` bytes whose hex digits begin with `prefix`; `None` if there is none. Ignores
-/// hyphens, as in a UUID.
+/// Returns the first and the last blob of `N` bytes whose hex digits begin with `prefix`, or `None` if there is none.
+/// Ignores hyphens, as in a UUID.
 pub(super) fn hex_range<const N: usize>(prefix: &str) -> Option<([u8; N], [u8; N])> {
     let digits: Vec<u8> = prefix
         .chars()
@@ -133,9 +135,9 @@ pub(super) fn hex_range<const N: usize>(prefix: &str) -> Option<([u8; N], [u8; N
     }
     let (mut low, mut high) = ([0; N], [0xff; N]);
     for (place, digit) in digits.into_iter().enumerate() {
-        let (shift, kept) = if place % 2 == 0 { (4, 0x0f) } else { (0, 0xf0) };
+        let (shift, other_half) = if place % 2 == 0 { (4, 0x0f) } else { (0, 0xf0) };
         for end in [&mut low, &mut high] {
-            end[place / 2] = (end[place / 2] & kept) | (digit << shift);
+            end[place / 2] = (end[place / 2] & other_half) | (digit << shift);
         }
     }
     Some((low, high))

@@ -1,4 +1,4 @@
-//! A write transaction in progress: its connection, its state between writes, and statements that every table needs.
+//! A write transaction in progress: its connection, its state between writes, and statements that all tables need.
 //! Not for: which write goes to which table (`apply`).
 
 use super::file::owners::OwnersView;
@@ -12,7 +12,8 @@ pub(super) struct WriteTransaction<'a> {
     /// The writer's connection.
     pub(super) conn: &'a Connection,
     owners: &'a OwnersView,
-    /// Nodes that were skipped because the session already has their key, by the id that the caller gave them.
+    /// Nodes that were skipped because the session already has their key: the stored id by the id that the caller
+    /// passed.
     twins: HashMap<NodeId, NodeId>,
     purged: bool,
 }
@@ -23,7 +24,7 @@ impl<'a> WriteTransaction<'a> {
         Self { conn, owners, twins: HashMap::new(), purged: false }
     }
 
-    /// Whether text was permanently deleted.
+    /// Returns whether text was permanently deleted.
     pub(super) fn purged(&self) -> bool {
         self.purged
     }
@@ -33,12 +34,13 @@ impl<'a> WriteTransaction<'a> {
         self.purged = true;
     }
 
-    /// Whether an owner's process is alive.
+    /// Returns whether the process of an owner is alive.
     pub(super) fn alive(&self, owner: &str) -> bool {
         self.owners.alive(owner)
     }
 
-    /// The stored node for an id: the existing twin of a skipped node, otherwise the node itself.
+    /// Returns the id under which a node is stored: that of the existing node with the same key if this one was
+    /// skipped, otherwise `node`.
     pub(super) fn stored_id(&self, node: NodeId) -> NodeId {
         self.twins.get(&node).copied().unwrap_or(node)
     }
@@ -58,22 +60,23 @@ impl<'a> WriteTransaction<'a> {
         Ok(self.conn.prepare_cached(sql)?.execute(values)?)
     }
 
-    /// Runs one statement that must change a row. If the row is gone, another writer removed it.
+    /// Runs a statement that must change a row. Fails with `Moved` if there is no such row, because another writer
+    /// removed or changed it.
     pub(super) fn run_one(&self, sql: &str, values: &[&dyn ToSql]) -> Result<(), StoreError> {
         if self.run(sql, values)? == 0 { Err(StoreError::Moved) } else { Ok(()) }
     }
 
-    /// Row id of a session.
+    /// Returns the row id of a session, or `Moved` if it does not exist.
     pub(super) fn session(&self, id: SessionId) -> Result<i64, StoreError> {
         self.row("SELECT n FROM session WHERE id = ?1", &id)
     }
 
-    /// Row id of a branch.
+    /// Returns the row id of a branch, or `Moved` if it does not exist.
     pub(super) fn branch(&self, id: BranchId) -> Result<i64, StoreError> {
         self.row("SELECT n FROM branch WHERE id = ?1", &id)
     }
 
-    /// Row id of a run.
+    /// Returns the row id of a run, or `Moved` if it does not exist.
     pub(super) fn plan_run(&self, id: RunId) -> Result<i64, StoreError> {
         self.row("SELECT n FROM plan_run WHERE id = ?1", &id)
     }

@@ -41,7 +41,7 @@ pub struct OpenRun {
 /// One change. A list of them is one transaction: all or nothing.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Write {
-    /// A new session.
+    /// Stores a new session.
     PutSession {
         /// Its id.
         id: SessionId,
@@ -50,14 +50,14 @@ pub enum Write {
         /// Milliseconds since 1970.
         at: i64,
     },
-    /// A new title.
+    /// Sets the title of a session.
     SetTitle {
         /// The session.
         session: SessionId,
         /// The title.
         title: String,
     },
-    /// A title made by a model, with its sources so that it is deleted with them.
+    /// Stores a title made by a model, with its sources so that it is deleted with them.
     SetModelTitle {
         /// The session.
         session: SessionId,
@@ -68,7 +68,7 @@ pub enum Write {
     },
     /// Permanently deletes a session and everything that belongs to it, including texts that no other session has.
     DeleteSession(SessionId),
-    /// New nodes, parents first. Nodes whose key the session already has are skipped.
+    /// Stores new nodes, parents first. Nodes whose key the session already has are skipped.
     PutNodes {
         /// The session.
         session: SessionId,
@@ -84,23 +84,23 @@ pub enum Write {
         /// The nodes.
         nodes: Vec<NodeId>,
     },
-    /// The text of a file before or after a tool changed it, for undo.
+    /// Stores the text of a file before or after a tool changed it, for undo.
     PutFileText {
         /// The session in which it was changed.
         session: SessionId,
         /// The text.
         text: Arc<str>,
     },
-    /// Vectors of a model, by the hashes of their texts.
+    /// Stores vectors of a model by the hashes of their texts.
     PutEmbeddings {
         /// The embedder's id.
         model: String,
-        /// Hash of the text, and the vector's bytes.
+        /// The hash of each text and the bytes of its vector.
         codes: Vec<(Hash, Vec<u8>)>,
     },
     /// Deletes every model's vectors of texts with these hashes.
     DropEmbeddings(Vec<Hash>),
-    /// A new branch, with its marks. (`state` is not stored here.)
+    /// Stores a new branch with its marks. (`state` is not stored here.)
     PutBranch(Box<Branch>),
     /// Moves a head if it is `expect`, otherwise fails with `Moved`. Increments `seq`.
     MoveHead {
@@ -118,7 +118,7 @@ pub enum Write {
         /// The name.
         name: String,
     },
-    /// Archives a branch or brings it back.
+    /// Archives a branch or restores it.
     ArchiveBranch {
         /// The branch.
         branch: BranchId,
@@ -165,16 +165,16 @@ pub enum Write {
         /// The version.
         version: StateVersion,
     },
-    /// A summary with its figures in `metrics`; a known one only gets figures.
+    /// Stores a summary, and its figures in `metrics`. For a known summary, only the figures are added.
     PutSummary {
-        /// Where.
+        /// The session.
         session: SessionId,
-        /// It.
+        /// The summary.
         summary: Box<Summary>,
         /// Milliseconds since 1970.
         at: i64,
     },
-    /// Which summaries a branch uses, when they still are `expect`, else `Moved`.
+    /// Sets the summaries that a branch uses if the current ones are `expect`, otherwise fails with `Moved`.
     SetSummaries {
         /// The branch.
         branch: BranchId,
@@ -183,7 +183,7 @@ pub enum Write {
         /// The new summaries.
         summaries: Vec<Hash>,
     },
-    /// Stores an operation; the store assigns its `seq`. Deletes operations of the session that are undone at that
+    /// Stores an operation; the store assigns its `seq`. Deletes the operations of the session that are undone at that
     /// moment.
     PutOperation(Box<Operation>),
     /// Marks an operation as undone or redone.
@@ -199,13 +199,13 @@ pub enum Write {
         id: Hash,
         /// The branch for which it was made; it is stored as a difference to that branch's plans.
         branch: BranchId,
-        /// JSON.
+        /// The plan as JSON.
         body: String,
     },
     /// Opens a run. Fails with `Busy` while the branch has an open run of a living owner, and with `Moved` if the
     /// branch's head is not `head`.
     OpenRun(Box<OpenRun>),
-    /// The user message of an open run has become a node.
+    /// Records that the user message of an open run is stored as a node.
     UserIsNode(RunId),
     /// Updates a run's card.
     PutRun(Box<RunCard>),
@@ -218,7 +218,7 @@ pub enum Write {
         /// The uses.
         uses: CallUses,
     },
-    /// A chunk of a stream. Opaque to the store.
+    /// Stores a chunk of a stream. Its bytes are opaque to the store.
     PutChunk {
         /// The run.
         run: RunId,
@@ -245,20 +245,20 @@ pub enum Write {
         /// The result.
         text: Arc<str>,
     },
-    /// A sealed segment of a session's word index. Skipped if its number is taken or it does not continue the segment
-    /// before.
+    /// Stores a sealed segment of a session's word index. Skipped if its number is taken or if it does not continue the
+    /// previous segment.
     PutIndexSegment {
         /// The session.
         session: SessionId,
         /// Counts up from 0.
         segment: u32,
-        /// Digest of the segment before it; `None` for the first.
+        /// The digest of the previous segment; `None` for the first one.
         before: Option<Hash>,
-        /// Its own digest.
+        /// The digest of this segment.
         digest: Hash,
-        /// Its messages and lengths, opaque.
+        /// Its messages and their lengths; opaque to the store.
         header: Vec<u8>,
-        /// Its postings by term, opaque.
+        /// Its postings by term; opaque to the store.
         lists: Vec<(u64, Vec<u8>)>,
     },
     /// Replaces the growing part of a session's word index. Skipped if it does not continue the last segment, or one of
@@ -266,24 +266,24 @@ pub enum Write {
     PutIndexTail {
         /// The session.
         session: SessionId,
-        /// Digest of the last segment; `None` if there is none.
+        /// The digest of the last segment; `None` if there is none.
         before: Option<Hash>,
         /// The messages whose words it contains.
         keys: Vec<Hash>,
-        /// Its bytes, opaque.
+        /// Its bytes; opaque to the store.
         body: Vec<u8>,
     },
-    /// Deletes a session's word index, which has another version or is damaged.
+    /// Deletes a session's word index because it is damaged or has another format version.
     DropIndex(SessionId),
-    /// A retrieval set; known ids are skipped.
+    /// Stores a retrieval set; known ids are skipped.
     PutRetrieval {
         /// The session.
         session: SessionId,
         /// The set.
         set: Box<RetrievalSet>,
     },
-    /// Stores a memory: new if `expect` is `None`, otherwise in place of that version; fails with `Moved` if another
-    /// one is stored.
+    /// Stores a memory: a new one if `expect` is `None`, otherwise in place of that version. Fails with `Moved` if
+    /// another version is stored.
     PutMemory {
         /// The memory.
         memory: Box<Memory>,
@@ -297,14 +297,14 @@ pub enum Write {
         /// The expected version.
         expect: u32,
     },
-    /// A transition of an item or a memory.
+    /// Stores a transition of an item or a memory.
     PutTransition {
         /// The session.
         session: SessionId,
         /// The transition.
         transition: Box<Transition>,
     },
-    /// What a completed turn touched; known nodes are skipped.
+    /// Stores what a completed turn touched; known nodes are skipped.
     PutTouches {
         /// The session.
         session: SessionId,
@@ -324,7 +324,7 @@ pub enum Write {
         /// The new tag.
         tag: Option<Tag>,
     },
-    /// A new version of a module summary.
+    /// Stores a new version of a module summary.
     PutModule {
         /// The workspace's folder.
         root: String,
@@ -348,9 +348,9 @@ pub enum Write {
         /// The record.
         record: Box<BranchRun>,
     },
-    /// The usage report of a call.
+    /// Stores the usage report of a call.
     PutUsage(Box<UsageReport>),
-    /// Token counts by hash of the rendered bytes.
+    /// Stores token counts by the hash of the rendered bytes.
     PutCounts(Vec<(Hash, Encoding, u32)>),
     /// Records the session as the last used one.
     UseSession(SessionId),
@@ -365,7 +365,7 @@ pub enum Write {
     },
 }
 
-/// The figures of one summarization.
+/// The figures of one summarization: tokens before and after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SummaryFigures {
     /// The resulting summary.
@@ -381,7 +381,7 @@ pub struct SummaryFigures {
 /// A message found by search.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SearchHit {
-    /// Its session.
+    /// The session of the message.
     pub session: SessionId,
     /// The node.
     pub node: NodeId,
@@ -392,7 +392,7 @@ pub struct SearchHit {
 /// Errors of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file was written by a newer program.
+    /// The store was written by a newer version of this program.
     #[error(
         "the store at {path} was written by a newer pleach (its format is {found}, this version knows \
         {known})"
@@ -421,7 +421,7 @@ pub enum StoreError {
         /// The system's message.
         why: String,
     },
-    /// The disk is full, or a limit was reached. The pending writes are still in memory.
+    /// The disk is full or a limit was reached. Posted writes that could not be stored stay in memory.
     #[error("the store cannot grow: {0}")]
     Full(String),
     /// The store was opened read-only.

@@ -1,5 +1,5 @@
-//! The log file. It contains only our own events, and none of them carries a prompt, an answer or a key.
-//! Not for: notices to the user (they come from the engine).
+//! The log file. It contains only this program's own events, and none of them has a prompt, an answer, or a key.
+//! Not for: notices to the user, which come from the engine.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,11 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// A larger log is moved aside at the next start, replacing the one moved aside before. In bytes.
+/// The size in bytes above which a log is moved aside at the next start. It replaces the log that was moved aside
+/// before.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Starts logging to `state_dir/log/pleach.log` at `level` (`off` … `trace`). The file (mode 0600) is created with the
-/// first line. Other crates' events are dropped: some of them print what they send. A second call has no effect.
+/// Starts logging to `state_dir/log/pleach.log` at `level` (`off` to `trace`). The file (mode 0600) is created with the
+/// first line. Events of other crates are dropped, because some of them contain what is sent. A second call has no
+/// effect.
 pub fn init(state_dir: &Path, level: &str) -> io::Result<()> {
     if level == "off" {
         return Ok(());
@@ -22,12 +24,13 @@ pub fn init(state_dir: &Path, level: &str) -> io::Result<()> {
     let log = Log::new(state_dir.join("log").join("pleach.log"));
     let subscriber =
         tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_target(true).with_writer(log).finish();
-    // If logging was started already, the first log is kept.
+    // If logging was started before, the first log stays in use.
     let _ = tracing::subscriber::set_global_default(subscriber);
     Ok(())
 }
 
-/// A file that is opened with the first line. If it cannot be opened, lines are dropped: logging never stops work.
+/// A log file that is opened with the first line. If it cannot be opened, lines are dropped: logging never interrupts
+/// work.
 #[derive(Clone)]
 struct Log {
     path: Arc<PathBuf>,

@@ -1,4 +1,5 @@
-//! The arguments of a tool call: lenient about their form, strict about paths, with clear errors for the model.
+//! The arguments of a tool call: lenient about their form, strict about paths, with errors that the model can
+//! understand.
 //! Not for: opening files.
 
 use super::ToolFailure;
@@ -9,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 pub(super) struct Args(Map<String, Value>);
 
 impl Args {
-    /// Parses the received text. An empty text counts as an empty object.
+    /// Parses the received text. Empty text and `null` count as an empty object.
     pub(super) fn parse(text: &str) -> Result<Self, ToolFailure> {
         let text = text.trim();
         if text.is_empty() || text == "null" {
@@ -27,7 +28,7 @@ impl Args {
         }
     }
 
-    /// An optional string.
+    /// Returns an optional string.
     pub(super) fn text(&self, name: &str) -> Result<Option<&str>, ToolFailure> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -36,14 +37,14 @@ impl Args {
         }
     }
 
-    /// A required string that is not empty.
+    /// Returns a required string, which must not be empty.
     pub(super) fn needed(&self, name: &str) -> Result<&str, ToolFailure> {
         self.text(name)?
             .filter(|text| !text.is_empty())
             .ok_or_else(|| ToolFailure::Failed(format!("The argument {name} is missing.")))
     }
 
-    /// An optional whole number of at least 1. A number inside a string is accepted.
+    /// Returns an optional whole number of at least 1. A number in a string is accepted.
     pub(super) fn number(&self, name: &str) -> Result<Option<u64>, ToolFailure> {
         let number = match self.0.get(name) {
             None | Some(Value::Null) => return Ok(None),
@@ -58,7 +59,7 @@ impl Args {
         }
     }
 
-    /// An optional boolean, false by default.
+    /// Returns an optional boolean; false by default.
     pub(super) fn flag(&self, name: &str) -> Result<bool, ToolFailure> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(false),
@@ -68,7 +69,7 @@ impl Args {
         }
     }
 
-    /// An optional list of objects. A list inside a string and a single object are accepted.
+    /// Returns an optional list of objects. A list in a string and a single object are accepted.
     pub(super) fn list(&self, name: &str) -> Result<Option<Vec<Self>>, ToolFailure> {
         let wrong = || ToolFailure::Failed(format!("The argument {name} must be a list of objects."));
         let each = |values: &[Value]| -> Result<Vec<Self>, ToolFailure> {
@@ -86,12 +87,12 @@ impl Args {
         }
     }
 
-    /// The argument `path`, relative to the root; empty for the root itself.
+    /// Returns the argument `path`, relative to the root; empty for the root itself.
     pub(super) fn path(&self) -> Result<PathBuf, ToolFailure> {
         self.path_named("path")
     }
 
-    /// A path argument, relative to the root; empty for the root itself.
+    /// Returns a path argument, relative to the root; empty for the root itself.
     pub(super) fn path_named(&self, name: &str) -> Result<PathBuf, ToolFailure> {
         beneath(self.text(name)?.unwrap_or_default())
     }

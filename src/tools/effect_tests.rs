@@ -12,9 +12,9 @@ use tempfile::TempDir;
 
 const OUTSIDE: &str = "outside\n";
 
-struct Nobody;
+struct SilentObserver;
 
-impl ToolObserver for Nobody {
+impl ToolObserver for SilentObserver {
     fn sight(&self) -> FileVisibility {
         FileVisibility::default()
     }
@@ -75,10 +75,10 @@ impl Place {
     }
 
     fn done(&self, effect: &ToolEffect, hunks: &[Vec<bool>]) -> ToolOutcome {
-        self.space.carry_out("edit_file", "", effect, hunks, &Nobody)
+        self.space.carry_out("edit_file", "", effect, hunks, &SilentObserver)
     }
 
-    /// Temporary files left behind in the workspace's root.
+    /// Returns the temporary files that were left behind in the workspace's root.
     fn leftovers(&self) -> Vec<String> {
         let names = fs::read_dir(self.path("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.filter(|name| name.contains("pleach-")).collect()
@@ -248,10 +248,10 @@ fn only_bounded_text_files_are_changed() {
     place.write("grow", "x".repeat(1 << 20));
     let grow = json!({"path": "grow", "edits": [{"old": "x", "new": "y".repeat(1_000), "replace_all": true}]});
     assert!(place.effect("edit_file", &grow).unwrap_err().body.contains("grow beyond"));
-    for (filled, goes) in [(2 << 20, true), ((2 << 20) + 1, false)] {
+    for (filled, fits) in [(2 << 20, true), ((2 << 20) + 1, false)] {
         place.write("full", format!("{}oo", "x".repeat(filled - 4)));
         let double = json!({"path": "full", "edits": [{"old": "o", "new": "oo", "replace_all": true}]});
-        assert_eq!(place.effect("edit_file", &double).is_ok(), goes, "{filled} bytes");
+        assert_eq!(place.effect("edit_file", &double).is_ok(), fits, "{filled} bytes");
     }
     place.write("fixed", "one");
     fs::set_permissions(place.path("fixed"), fs::Permissions::from_mode(0o444)).unwrap();
@@ -294,7 +294,7 @@ fn only_regular_files_inside_are_written() {
             let out = out.unwrap_err();
             assert_eq!(out.status, ToolStatus::Refused, "{path}: {}", out.body);
         }
-        // An effect that was not computed by the tools cannot bypass the checks.
+        // An effect that the tools did not compute cannot bypass the checks.
         let forged = FileChange { path: path.into(), before: None, after: Some("x".into()), hunks: Vec::new() };
         let done = place.done(&ToolEffect::Change(vec![forged]), &[]);
         assert_eq!((done.output.status, done.changed.len()), (ToolStatus::Refused, 0), "{path}");
@@ -344,13 +344,13 @@ fn read_effects_name_the_target_of_a_link() {
     assert_eq!(names, ["read_file", "list_dir", "search", "edit_file", "write_file", "run"]);
     let looking = Workspace::open(&place.path(""), 1_000).unwrap();
     let effect = place.write_effect("new", "x").unwrap();
-    assert_eq!(looking.carry_out("write_file", "", &effect, &[], &Nobody).output.status, ToolStatus::Failed);
+    assert_eq!(looking.carry_out("write_file", "", &effect, &[], &SilentObserver).output.status, ToolStatus::Failed);
     assert!(looking.effect("write_file", r#"{"path": "new", "text": "x"}"#).is_err());
     assert!(looking.put_back("new", None, Some("x")).is_err() && !place.path("new").exists());
     assert_eq!(place.space.run("write_file", r#"{"path": "new", "text": "x"}"#, &|| false).status, ToolStatus::Refused);
 }
 
-/// A file and a folder are repeatedly swapped for links that lead out while the tools write.
+/// A file and a folder are swapped again and again for links that lead out, while the tools write.
 #[test]
 fn swapped_links_never_lead_out_of_writes() {
     let place = Place::new();
@@ -367,7 +367,7 @@ fn swapped_links_never_lead_out_of_writes() {
             while !done.load(Ordering::Relaxed) {
                 for name in ["file", "folder"] {
                     let (real, link, aside) = (root.join(name), root.join(format!("{name}-link")), root.join("aside"));
-                    // The tools may have created a new file in the meantime. Then the swap back fails.
+                    // If the tools have created a new file in the meantime, the swap back fails.
                     let _ = fs::rename(&real, &aside);
                     let _ = fs::rename(&link, &real);
                     let _ = fs::rename(&real, &link);
@@ -402,8 +402,8 @@ fn swapped_links_never_lead_out_of_writes() {
     assert!(statuses[0] > 0, "some writes met the real file: {statuses:?}");
 }
 
-/// Text in a file that imitates instructions, a state block, or an end-of-answer marker is returned unchanged, only in
-/// the result's body.
+/// Text in a file that imitates instructions, a state block, or an end-of-answer marker is returned unchanged, as the
+/// body of the result.
 #[test]
 fn imitated_markers_are_plain_data() {
     let place = Place::new();
@@ -424,7 +424,7 @@ fn a_workspace_that_only_reads_changes_nothing() {
     let reader = Workspace::open(&place.outer.path().join("in"), 10_000).unwrap();
     let (name, args) = ("write_file", json!({"path": "new.txt", "text": "new"}).to_string());
     let effect = place.space.effect(name, &args).unwrap();
-    let done = reader.carry_out(name, &args, &effect, &[], &Nobody);
+    let done = reader.carry_out(name, &args, &effect, &[], &SilentObserver);
     assert_eq!(done.output, failed(reader.unknown(name)));
     assert!(!place.outer.path().join("in/new.txt").exists());
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Options of the tools that change files or run commands.
 #[derive(Clone, Debug)]
 pub struct EffectOptions {
-    /// The program whose `main` calls [`crate::tools::sandbox::main`]; this program when `None`.
+    /// The program whose `main` calls [`crate::tools::sandbox::main`]; `None` stands for this program.
     pub program: Option<PathBuf>,
     /// Whether commands may use the network.
     pub network: bool,
@@ -23,13 +23,13 @@ pub struct EffectOptions {
     /// This program's own files and folders (settings, store, state). Tools never write them, and commands cannot read
     /// them.
     pub hidden: Vec<PathBuf>,
-    /// The time limit in seconds of a command that names none.
+    /// The default time limit of a command in seconds.
     pub usual: u32,
-    /// The highest time limit in seconds that a command may name.
+    /// The maximum time limit of a command in seconds.
     pub seconds: u32,
-    /// The most processes that a command may have at once.
+    /// The maximum number of processes that a command may have at the same time.
     pub processes: u32,
-    /// The most bytes of a command's output to store. The model may read less.
+    /// The maximum number of bytes of a command's output that are stored. The model may receive fewer.
     pub keep: usize,
 }
 
@@ -49,7 +49,7 @@ impl Default for EffectOptions {
     }
 }
 
-/// The options, with values that are computed or created once.
+/// The options, together with values that are computed or created once.
 #[derive(Debug)]
 pub(super) struct EffectTools {
     pub(super) options: EffectOptions,
@@ -61,7 +61,7 @@ pub(super) struct EffectTools {
     /// The folder for temporary files and copied settings, created on first use.
     #[cfg(unix)]
     scratch: Mutex<Option<Arc<Scratch>>>,
-    /// Removes the folders of programs that were killed.
+    /// The thread that removes folders left behind by programs that were killed.
     #[cfg(unix)]
     clearing: Option<std::thread::JoinHandle<()>>,
 }
@@ -83,7 +83,7 @@ impl EffectTools {
 
 #[cfg(unix)]
 impl EffectTools {
-    /// Returns the scratch folder. Creates it on first use, and again when someone has removed it.
+    /// Returns the scratch folder. Creates it on first use, and again if it was removed.
     pub(super) fn scratch(&self) -> std::io::Result<Arc<Scratch>> {
         let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(scratch) = kept.as_ref().filter(|scratch| scratch.is_there()) {

@@ -1,6 +1,6 @@
-//! A read-only folder: bounded texts, names of folders, and stamps for detecting changes without reading. Links never
-//! lead out of it.
-//! Not for: the model's tools (`read`, `list`), or the meaning of the texts.
+//! A read-only folder: reads texts of limited size, lists folders, and returns stamps that detect changes without
+//! reading. Links never lead out of the folder.
+//! Not for: the model's tools (`files`), or the meaning of the texts.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::visibility::{FileVisibility, READS};
@@ -11,14 +11,14 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// A file's size, modification time, and inode, for detecting changes without reading.
+/// A file's size, modification time, and inode, which detect changes without reading the file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Stamp {
     /// The size in bytes.
     pub bytes: u64,
     /// The modification time, in nanoseconds since 1970.
     pub written: u128,
-    /// The inode, or 0 where there is none.
+    /// The inode, or 0 on systems without inodes.
     pub number: u64,
 }
 
@@ -29,7 +29,7 @@ pub enum Looked {
     Nothing,
     /// A regular file.
     File(Stamp),
-    /// Something that is not read, with the reason as the end of a sentence that begins with the path.
+    /// Something that is not read. The reason completes a sentence that begins with the path.
     Refused(String),
 }
 
@@ -44,14 +44,14 @@ pub struct Head {
     pub left: u64,
 }
 
-/// The reason for a file that a rule denies.
+/// The reason why a file that a rule denies is not read.
 const DENIED: &str = "can't be read because of one of your rules";
 
 /// A read-only folder.
 #[derive(Debug)]
 pub struct Folder {
     root: Dir,
-    /// Rules that deny files, and the workspace's path beneath the root, to which the rules' paths are relative.
+    /// The rules that deny files. Their paths are relative to `workspace`, a path beneath the root.
     denied: FileVisibility,
     workspace: PathBuf,
 }
@@ -60,7 +60,7 @@ impl Folder {
     /// Opens a folder.
     ///
     /// # Errors
-    /// The path is not a folder, or it cannot be opened.
+    /// Fails if the path is not a folder or cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         Dir::open_ambient_dir(path, ambient_authority()).map(|root| Self {
             root,
@@ -69,13 +69,13 @@ impl Folder {
         })
     }
 
-    /// Adds rules that deny files. The rules' paths are relative to `workspace`, a folder beneath this one.
+    /// Adds rules that deny files. The paths of the rules are relative to `workspace`, a folder beneath this one.
     #[must_use]
     pub fn without(self, denied: FileVisibility, workspace: &Path) -> Self {
         Self { denied, workspace: workspace.to_owned(), ..self }
     }
 
-    /// Whether a rule denies a file by the given path or by its canonical one.
+    /// Whether a rule denies a file, by the given path or by its canonical path.
     fn denies(&self, path: &Path) -> bool {
         let named = |path: &Path| {
             let path = path.strip_prefix(&self.workspace).unwrap_or(path);
@@ -84,7 +84,7 @@ impl Folder {
         !self.denied.is_open() && (named(path) || self.root.canonicalize(path).is_ok_and(|whole| named(&whole)))
     }
 
-    /// Checks what a path beneath the root leads to.
+    /// Returns what a path beneath the root leads to.
     #[must_use]
     pub fn look(&self, path: &Path) -> Looked {
         match self.root.metadata(path) {
@@ -101,10 +101,11 @@ impl Folder {
         }
     }
 
-    /// Reads at most `most` bytes from the beginning of a text, cut at a whole character and line.
+    /// Reads at most `most` bytes from the beginning of a text file, cut at the end of a character and, if possible, of
+    /// a line.
     ///
     /// # Errors
-    /// The end of a sentence that begins with the path.
+    /// The reason completes a sentence that begins with the path.
     pub fn head(&self, path: &Path, most: u64) -> Result<Head, String> {
         if self.denies(path) {
             return Err(DENIED.into());
@@ -143,7 +144,7 @@ impl Folder {
         Ok(Head { text: String::from_utf8(bytes).unwrap_or_default(), bytes: whole, left })
     }
 
-    /// The hash of a file's bytes. Returns `None` when the file is missing, larger than `most` bytes, or not readable.
+    /// Returns the hash of a file's bytes, or `None` if the file is missing, larger than `most` bytes, or not readable.
     #[must_use]
     pub fn hash(&self, path: &Path, most: u64) -> Option<Hash> {
         let Looked::File(stamp) = self.look(path) else { return None };
@@ -153,21 +154,22 @@ impl Folder {
         Some(Hash::of(&bytes))
     }
 
-    /// Whether a folder lies in one that `.gitignore` files exclude. The nearest matching rule decides.
+    /// Whether `.gitignore` files exclude a folder or a folder that contains it. The nearest matching rule decides.
     #[must_use]
     pub fn ignored(&self, folder: &Path) -> bool {
-        const RULES: u64 = 1 << 20;
+        const MAX_BYTES: u64 = 1 << 20;
         let mut levels: Vec<Gitignore> = Vec::new();
         let mut path = PathBuf::new();
         for step in std::iter::once(None).chain(folder.iter().map(Some)) {
             if let Some(step) = step {
                 path.push(step);
-                let says = levels.iter().rev().map(|rules| rules.matched(&path, true)).find(|found| !found.is_none());
-                if says.is_some_and(|found| found.is_ignore()) {
+                let matched_rule =
+                    levels.iter().rev().map(|rules| rules.matched(&path, true)).find(|found| !found.is_none());
+                if matched_rule.is_some_and(|found| found.is_ignore()) {
                     return true;
                 }
             }
-            if let Ok(head) = self.head(&path.join(".gitignore"), RULES) {
+            if let Ok(head) = self.head(&path.join(".gitignore"), MAX_BYTES) {
                 let mut builder = GitignoreBuilder::new(&path);
                 for line in head.text.lines() {
                     // Skip invalid patterns, as git does.
@@ -179,8 +181,8 @@ impl Folder {
         false
     }
 
-    /// The sorted names of at most `most` subfolders. Names that are not UTF-8 or contain control characters are left
-    /// out.
+    /// Returns the sorted names of at most `most` subfolders. Names that are not UTF-8 or that contain control
+    /// characters are left out.
     #[must_use]
     pub fn folders(&self, path: &Path, most: usize) -> Vec<String> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
@@ -208,7 +210,7 @@ fn number(_: &cap_std::fs::Metadata) -> u64 {
     0
 }
 
-/// `cap_std` reports a path that leads out of the root as an error without an OS code.
+/// Describes an error. `cap_std` reports a path that leads out of the root as an error without an OS code.
 fn refusal(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => "is a link that leads outside the \
@@ -220,14 +222,14 @@ fn refusal(error: &io::Error) -> String {
     }
 }
 
-/// The repository that a folder belongs to: the nearest folder at or above it that contains `.git`, as long as all
-/// folders between have the same owner. Returns the folder itself when there is none.
+/// Returns the root of the repository that a folder belongs to: the nearest folder at or above it that contains `.git`,
+/// as long as all folders in between have the same owner. Returns the folder itself if there is none.
 #[must_use]
 pub fn repository(folder: &Path) -> PathBuf {
-    const HIGHEST: usize = 32;
+    const MAX_PARENTS: usize = 32;
     let owner = owner_of(folder);
     let own = |path: &&Path| owner_of(path) == owner;
-    let found = folder.ancestors().take(HIGHEST).take_while(own).find(|path| path.join(".git").exists());
+    let found = folder.ancestors().take(MAX_PARENTS).take_while(own).find(|path| path.join(".git").exists());
     found.unwrap_or(folder).to_path_buf()
 }
 

@@ -3,10 +3,10 @@
 //! Not for: deciding whether tools are offered or a call is allowed (trust, rules, consent), or keeping traces
 //! (`engine`).
 //!
-//! Only the root is opened by its path. Everything beneath is opened through the root's descriptor, and the kernel
-//! refuses paths that lead out, so a link that is swapped in at the worst moment leads nowhere. Files are written only
-//! through folders reached without links. A command runs in a child of this program that confines itself first
-//! ([`sandbox`]).
+//! Only the root is opened by its path. Everything beneath it is opened through the root's descriptor, and the kernel
+//! refuses paths that lead out of it, so a link that is swapped in at any moment cannot lead out. Files are written
+//! only through folders that are reached without links. A command runs in a child process of this program that first
+//! confines itself ([`sandbox`]).
 
 mod args;
 mod effects;
@@ -67,12 +67,12 @@ impl RunTools for Workspace {
 
     fn over(&self, name: &str, args: &str, text: &str) -> ToolOutcome {
         let text = in_lines(text);
-        let made = match name {
-            "read_file" => Args::parse(args).and_then(|args| files::read::over(self.limit, &args, &text)),
-            "search" => Args::parse(args).and_then(|args| files::search::over(self, &args, &text)),
+        let result = match name {
+            "read_file" => Args::parse(args).and_then(|args| files::read::read_stored(self.limit, &args, &text)),
+            "search" => Args::parse(args).and_then(|args| files::search::search_stored(self, &args, &text)),
             other => Err(ToolFailure::Failed(format!("{other} can't read stored results."))),
         };
-        done(made)
+        to_outcome(result)
     }
 
     fn keeps(&self) -> usize {
@@ -101,10 +101,10 @@ impl RunTools for Workspace {
 }
 
 impl Workspace {
-    /// Runs a call that only reads.
+    /// Runs a call that only reads, under the rules about which files may be shown.
     fn run_reader(&self, name: &str, args: &str, sight: &FileVisibility, cancelled: &dyn Fn() -> bool) -> ToolOutcome {
-        let visibility = ToolVisibility { sight, tool: name };
-        done(match name {
+        let visibility = ToolVisibility { rules: sight, tool: name };
+        to_outcome(match name {
             _ if cancelled() => Err(ToolFailure::Cancelled),
             "read_file" => Args::parse(args).and_then(|args| files::read::run(self, &args, visibility, cancelled)),
             "list_dir" => Args::parse(args).and_then(|args| files::list::run(self, &args, visibility, cancelled)),
@@ -120,7 +120,7 @@ impl Workspace {
         match name {
             "read_file" | "list_dir" | "search" => {
                 let path = Args::parse(args)?.path()?;
-                // Resolve links first, so that no rule is bypassed by another name.
+                // Resolve links first, so that no rule can be bypassed by another name.
                 let path = self.root.canonicalize(&path).unwrap_or(path);
                 let what: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
                 Ok(ToolEffect::Look { what: what.join("/") })
@@ -145,19 +145,19 @@ impl Workspace {
         ToolFailure::Failed(format!("There is no tool {name:?}; tools are {others} and {last}."))
     }
 
-    /// The places that are never written.
+    /// Returns the places that are never written.
     fn protected_places(&self) -> ProtectedPlaces {
         ProtectedPlaces::of(self.effects.as_ref().map(|effects| effects.options.hidden.as_slice()).unwrap_or_default())
     }
 }
 
-fn done(made: Result<ToolText, ToolFailure>) -> ToolOutcome {
-    match made {
-        Ok(made) => {
-            let full_bytes = made.full_bytes.max(made.body.len() as u64);
-            let output = ToolOutput { status: ToolStatus::Ok, body: made.body, full_bytes };
+fn to_outcome(result: Result<ToolText, ToolFailure>) -> ToolOutcome {
+    match result {
+        Ok(result) => {
+            let full_bytes = result.full_bytes.max(result.body.len() as u64);
+            let output = ToolOutput { status: ToolStatus::Ok, body: result.body, full_bytes };
             ToolOutcome {
-                cut: made.back.map(|back| ShortenedResult { back, full: None }),
+                cut: result.back.map(|back| ShortenedResult { back, full: None }),
                 ..ToolOutcome::unchanged(output)
             }
         }
@@ -165,7 +165,7 @@ fn done(made: Result<ToolText, ToolFailure>) -> ToolOutcome {
     }
 }
 
-/// Compares two texts as a change of a file.
+/// Compares two texts as a change of a file. `None` stands for a missing file.
 #[must_use]
 pub fn compared(path: &str, before: Option<std::sync::Arc<str>>, after: Option<&str>) -> FileChange {
     let change = files::diff::change(path, before, after.unwrap_or_default());

@@ -1,5 +1,5 @@
-//! Descriptions of the tools for the model.
-//! Not for: running them.
+//! The specifications of the tools that are sent to the model.
+//! Not for: running the tools.
 
 use super::Workspace;
 use crate::domain::tool::trace::ToolSpec;
@@ -19,7 +19,7 @@ fn path(of: &str) -> Value {
     json!({"type": "string", "description": format!("{of}, relative to the workspace root")})
 }
 
-/// The tools that only read.
+/// Returns the specifications of the tools that only read.
 pub(super) fn reading() -> Vec<ToolSpec> {
     vec![
         spec(
@@ -55,7 +55,7 @@ pub(super) fn reading() -> Vec<ToolSpec> {
     ]
 }
 
-/// The tools that change files or run commands.
+/// Returns the specifications of the tools that change files or run commands.
 pub(super) fn effects(space: &Workspace) -> Vec<ToolSpec> {
     let mut specs = vec![
         spec(

@@ -283,7 +283,7 @@ fn tools_stop_when_cancelled() {
     assert_eq!(place.space.run("search", "{}", &|| true).status, ToolStatus::Cancelled);
 }
 
-/// A file and a folder are repeatedly swapped for links that lead out while the tools read.
+/// A file and a folder are swapped again and again for links that lead out, while the tools read.
 #[test]
 fn swapped_links_never_lead_out_of_reads() {
     let place = Place::new(4_096);
@@ -379,7 +379,7 @@ proptest! {
     }
 }
 
-/// Denies what the bundled example denies, and asks about one folder.
+/// Returns rules that deny what the bundled example denies, and that ask about one folder.
 fn sight() -> FileVisibility {
     let rule = |tool: &str, on: &str, verdict| Rule { tool: tool.into(), on: Some(on.into()), verdict };
     FileVisibility::new([rule("*", ".env*", Verdict::Deny), rule("read_file", "asked/", Verdict::Ask)])
@@ -455,7 +455,8 @@ fn list_reports_folders_removed_meanwhile() {
             place.write(file, "");
         }
         let calls = AtomicUsize::new(0);
-        // Called once before the walk and then for each entry. The folders are removed after the first entry was read.
+        // It is called once before the walk and then for each entry. The folders are removed after the first entry was
+        // read.
         let is_cancelled = || {
             let now = calls.fetch_add(1, Ordering::Relaxed) == 1;
             for folder in ["b", "src"].iter().take(if now { gone } else { 0 }) {
@@ -464,8 +465,8 @@ fn list_reports_folders_removed_meanwhile() {
             false
         };
         let body = place.space.run("list_dir", r#"{"depth": 2}"#, &is_cancelled).body;
-        let said = ["", "[1 folder could not be read]\n", "[2 folders could not be read]\n"][gone];
+        let unread_note = ["", "[1 folder could not be read]\n", "[2 folders could not be read]\n"][gone];
         let inner = if gone == 0 { "b/x  0 B\n" } else { "" };
-        assert_eq!(body, format!("a/\na/x  0 B\nb/\n{inner}src/\n{said}"));
+        assert_eq!(body, format!("a/\na/x  0 B\nb/\n{inner}src/\n{unread_note}"));
     }
 }

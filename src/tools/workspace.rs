@@ -37,7 +37,7 @@ pub(super) enum ToolFailure {
 pub(super) struct ToolText {
     pub(super) body: String,
     pub(super) full_bytes: u64,
-    /// How to get the rest when the text was cut.
+    /// How to get the rest, if the text was cut.
     pub(super) back: Option<String>,
 }
 
@@ -50,7 +50,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens the folder for reading. A result is cut at about `output_limit` bytes.
+    /// Opens the folder for reading. Results are cut at about `output_limit` bytes.
     pub fn open(root: &Path, output_limit: usize) -> Result<Self, ToolError> {
         let dir = Dir::open_ambient_dir(root, ambient_authority())
             .map_err(|source| ToolError::Root { path: root.to_owned(), source })?;
@@ -64,7 +64,8 @@ impl Workspace {
         Ok(Self { effects: Some(EffectTools::new(whole, options)), ..space })
     }
 
-    /// Opens a regular file beneath the root, never blocking on a pipe or a device.
+    /// Opens a regular file beneath the root, without blocking on a pipe or a device. Returns the file and its size in
+    /// bytes.
     pub(super) fn open_file(&self, path: &Path) -> Result<(File, u64), ToolFailure> {
         let mut options = OpenOptions::new();
         options.read(true);
@@ -89,7 +90,7 @@ impl Workspace {
     }
 }
 
-/// The result of a call that did not succeed.
+/// Makes the result of a call that did not succeed.
 pub(super) fn failed(stop: ToolFailure) -> ToolOutput {
     let (status, body) = match stop {
         ToolFailure::Refused(why) => (ToolStatus::Refused, format!("Refused: {why}")),
@@ -99,7 +100,7 @@ pub(super) fn failed(stop: ToolFailure) -> ToolOutput {
     ToolOutput { status, full_bytes: body.len() as u64, body }
 }
 
-/// A path for messages: bounded, on one line, and readable when it is not UTF-8.
+/// Formats a path for messages: of limited length, on one line, and readable even if it is not UTF-8.
 pub(super) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     if text.is_empty() {
@@ -112,8 +113,8 @@ pub(super) fn shown(path: &Path) -> String {
     line
 }
 
-/// A file system error as a sentence. `cap_std` reports a path that leads out of the root as an error without an OS
-/// code.
+/// Turns a file system error into a sentence. `cap_std` reports a path that leads out of the root as an error without
+/// an OS code.
 pub(super) fn stop(path: &Path, error: &io::Error) -> ToolFailure {
     let path = shown(path);
     match error.kind() {

@@ -18,7 +18,7 @@ use crate::config::settings::{AUTO, Screen as ScreenSettings};
 use crate::engine::api::{Door, Event, Events};
 use model::pending::{Pending, SessionPending};
 use model::{Display, Facts, Model};
-use msg::{Cmd, Done, EngineMsg, FrameMsg, Input, Msg, ProcessMsg, Taken, TerminalMsg};
+use msg::{Cmd, Done, EngineMsg, FrameMsg, HandledMessages, Input, Msg, ProcessMsg, TerminalMsg};
 pub use shell::commands::RunCommand;
 use shell::configuration::Reading;
 pub use shell::start::ask_about;
@@ -35,10 +35,10 @@ use view::cache::Cache;
 
 /// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
-/// The same while an answer arrives and motion is reduced.
-const CALM: Duration = Duration::from_millis(250);
+/// The same while an answer arrives, if reduced motion is set.
+const REDUCED_FRAME: Duration = Duration::from_millis(250);
 /// How long the first frame waits for the terminal to report its background.
-const GROUND: Duration = Duration::from_millis(80);
+const BACKGROUND_TIMEOUT: Duration = Duration::from_millis(80);
 
 /// The settings with which the workbench starts.
 #[derive(Clone, Debug, Default)]
@@ -50,25 +50,25 @@ pub struct Setup {
     pub themes: Themes,
     /// Settings of the screen.
     pub screen: ScreenSettings,
-    /// The last arrangement for each size of the screen.
+    /// The saved arrangements of the panes, by size of the screen.
     pub arrangements: Arrangements,
-    /// The terminal can be queried for its background.
+    /// Whether the terminal can be asked for its background.
     pub may_ask: bool,
-    /// The session to open; `None` opens the last used session.
+    /// The session to open; None for the last one used.
     pub session: Option<String>,
-    /// The branch to switch to; `None` switches to the last used branch.
+    /// The branch to switch to; None for the last one used.
     pub branch: Option<String>,
-    /// Nothing was configured before: the first screen lists the model servers that were found.
+    /// Whether nothing was configured before; then the first screen lists the servers that were looked for.
     pub first_start: bool,
-    /// The offline tour.
+    /// Whether this is the offline demo.
     pub demo: bool,
     /// Names of the policies.
     pub policies: Vec<String>,
-    /// Send links to the terminal (OSC 8).
+    /// Whether links are sent to the terminal (OSC 8).
     pub links: bool,
-    /// Sentences to show at the start (a setting that could not be used, …).
+    /// Notices for the start, such as a setting that could not be used.
     pub notices: Vec<String>,
-    /// The configuration, to be read again when it changes.
+    /// The configuration, which is loaded again when its files change.
     pub config: Option<Config>,
 }
 
@@ -92,7 +92,7 @@ impl Exit {
     }
 }
 
-/// The workbench cannot run.
+/// Why the workbench cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
     /// There is no terminal.
@@ -113,23 +113,23 @@ pub fn run(
     if !io::IsTerminal::is_terminal(&io::stdin()) || !io::IsTerminal::is_terminal(&io::stdout()) {
         return Err(TuiError::NoTerminal);
     }
-    shell::terminal::guard_panics();
-    let _back = GiveBack;
+    shell::terminal::install_panic_hook();
+    let _back = RestoreTerminal;
     let (to, from) = channel();
     shell::system::watch(to.clone())?;
     let links = setup.links.then(Links::default);
     let screen = Screen::enter(links.clone())?;
     shell::input::read(to.clone())?;
     let back = to.clone();
-    let (answers, commands) = shell::commands::begin(commands, back.clone())?;
-    let threads = (shell::highlight::begin(back.clone())?, commands, back);
+    let (answers, commands) = shell::commands::start(commands, back.clone())?;
+    let threads = (shell::highlight::start(back.clone())?, commands, back);
     let mut bench = Workbench::new(door, screen, &setup, threads, tour);
     bench.cache.links = links;
     if let Some(reading) = &bench.reading {
         shell::watch::watch(reading.folders(), to.clone());
     }
     forward(events, to, answers)?;
-    match bench.start(setup, &from).map_err(TuiError::from).and_then(|()| bench.turn(&from)) {
+    match bench.start(setup, &from).map_err(TuiError::from).and_then(|()| bench.run_loop(&from)) {
         // Drawing can fail before the signal arrives that explains it.
         Err(TuiError::Terminal(_)) if shell::system::gone() => Ok(Exit::Signal(1)),
         ended => ended,
@@ -137,9 +137,9 @@ pub fn run(
 }
 
 /// Restores the terminal when it is dropped.
-struct GiveBack;
+struct RestoreTerminal;
 
-impl Drop for GiveBack {
+impl Drop for RestoreTerminal {
     fn drop(&mut self) {
         shell::terminal::switch_off();
     }
@@ -172,12 +172,12 @@ struct Workbench {
     cache: Cache,
     theme: Theme,
     themes: Themes,
-    /// The name of the displayed theme; `None` if it must be built again.
-    painted: Option<String>,
-    /// The terminal can be queried for its background and was not queried yet.
+    /// Name of the theme that `theme` was built from; None if it must be built again.
+    applied_theme: Option<String>,
+    /// Whether the terminal can be asked for its background and was not asked yet.
     may_ask: bool,
     /// The terminal's current title.
-    titled: Option<String>,
+    applied_title: Option<String>,
     reading: Option<Reading>,
     began: Instant,
     ended: Option<i32>,
@@ -185,7 +185,7 @@ struct Workbench {
     early: Vec<Msg>,
     /// Starts the engine of a tour.
     open_tour: OpenTour,
-    /// The number of tours so far.
+    /// Number of tours so far.
     tours: u64,
     /// The user's own workbench while the tour is shown.
     outside: Option<shell::tour::Outside>,
@@ -205,7 +205,7 @@ impl Workbench {
             demo: setup.demo,
             policies: setup.policies.clone(),
             mouse: setup.screen.mouse,
-            save_to: shell::style::save_to(),
+            save_to: shell::style::suggested_save_path(),
             tmux: std::env::var_os("TMUX").is_some_and(|socket| !socket.is_empty()),
         };
         let mut model = Model {
@@ -231,9 +231,9 @@ impl Workbench {
             model,
             cache: Cache::default(),
             themes: setup.themes.clone(),
-            painted: None,
+            applied_theme: None,
             may_ask: setup.may_ask,
-            titled: None,
+            applied_title: None,
             reading: setup.config.clone().map(Reading::new),
             began: Instant::now(),
             ended: None,
@@ -251,13 +251,13 @@ impl Workbench {
         shell::terminal::mouse(setup.screen.mouse)?;
         let cmds = update::start(&mut self.model, setup.session, setup.branch);
         self.perform(cmds)?;
-        if self.model.display.theme != AUTO || !self.ask_ground()? {
+        if self.model.display.theme != AUTO || !self.ask_background()? {
             return Ok(());
         }
         // Most terminals answer within a few milliseconds, so that wrong colors do not flash. A later answer is used too.
         let asked = Instant::now();
         let mut early = Vec::new();
-        while let Some(rest) = GROUND.checked_sub(asked.elapsed()) {
+        while let Some(rest) = BACKGROUND_TIMEOUT.checked_sub(asked.elapsed()) {
             match from.recv_timeout(rest) {
                 Ok(msg) => {
                     let answered = matches!(msg, Msg::Terminal(TerminalMsg::Background(_)));
@@ -269,66 +269,66 @@ impl Workbench {
                 Err(_) => break,
             }
         }
-        early.into_iter().try_for_each(|msg| self.take(msg))
+        early.into_iter().try_for_each(|msg| self.handle(msg))
     }
 
-    /// Queries the terminal for its background, once. False if the terminal cannot be queried.
-    fn ask_ground(&mut self) -> io::Result<bool> {
+    /// Asks the terminal for its background, once. Returns false if it was asked or cannot be.
+    fn ask_background(&mut self) -> io::Result<bool> {
         if !std::mem::take(&mut self.may_ask) {
             return Ok(false);
         }
         shell::background::expect();
-        shell::terminal::ask_ground().map(|()| true)
+        shell::terminal::ask_background().map(|()| true)
     }
 
-    /// Draws, waits for a message, handles all queued messages, and draws again. The effect of a key is drawn at once,
+    /// Draws, waits for a message, handles all pending messages, and draws again. The effect of a key is drawn at once
     /// unless keys arrive faster than frames; events of the engine wait for the next frame.
-    fn turn(&mut self, from: &Receiver<Msg>) -> Result<Exit, TuiError> {
+    fn run_loop(&mut self, from: &Receiver<Msg>) -> Result<Exit, TuiError> {
         let mut shown: Option<Instant> = None;
         loop {
             self.draw()?;
             let drawn = Instant::now();
             let Some(first) = self.wait(from) else { return Ok(Exit::Quit) };
-            let mut taken = self.take_in(first, from)?;
+            let mut handled = self.handle_all(first, from)?;
             loop {
-                let since = if taken.pressed { shown } else { Some(drawn) };
-                let pace = self.pace(taken);
+                let since = if handled.pressed { shown } else { Some(drawn) };
+                let pace = self.pace(handled);
                 let rest = since.and_then(|since| pace.checked_sub(since.elapsed()));
                 let Some(rest) = rest.filter(|_| !self.model.quit) else { break };
                 let Ok(msg) = from.recv_timeout(rest) else { break };
-                taken = taken.and(self.take_in(msg, from)?);
+                handled = handled.and(self.handle_all(msg, from)?);
             }
             self.drain(from)?;
-            if taken.pressed {
+            if handled.pressed {
                 shown = Some(Instant::now());
             }
-            if self.quits()? {
+            if self.should_quit()? {
                 return Ok(self.ended.map_or(Exit::Quit, Exit::Signal));
             }
         }
     }
 
-    /// Handles a message and all queued messages. Returns their kinds.
-    fn take_in(&mut self, first: Msg, from: &Receiver<Msg>) -> io::Result<Taken> {
-        let mut taken = Taken::of(&first);
-        self.take(first)?;
+    /// Handles a message and all messages queued after it. Returns their kind.
+    fn handle_all(&mut self, first: Msg, from: &Receiver<Msg>) -> io::Result<HandledMessages> {
+        let mut handled = HandledMessages::of(&first);
+        self.handle(first)?;
         while let Ok(msg) = from.try_recv() {
-            taken = taken.and(Taken::of(&msg));
-            self.take(msg)?;
+            handled = handled.and(HandledMessages::of(&msg));
+            self.handle(msg)?;
         }
-        Ok(taken)
+        Ok(handled)
     }
 
     /// The shortest time until the next frame.
-    fn pace(&self, taken: Taken) -> Duration {
-        if taken.words && self.model.display.settings.reduced_motion { CALM } else { FRAME }
+    fn pace(&self, handled: HandledMessages) -> Duration {
+        if handled.words && self.model.display.settings.reduced_motion { REDUCED_FRAME } else { FRAME }
     }
 
     fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// The next message, or a tick when the model is due for one. `None` when the sender is gone.
+    /// The next message, or a tick when the model is due for one. None if all senders are gone.
     fn wait(&self, from: &Receiver<Msg>) -> Option<Msg> {
         let Some(wake) = self.model.next_wake() else { return from.recv().ok() };
         let rest = Duration::from_millis(wake.saturating_sub(self.now()));
@@ -341,18 +341,18 @@ impl Workbench {
 
     fn drain(&mut self, from: &Receiver<Msg>) -> io::Result<()> {
         while let Ok(msg) = from.try_recv() {
-            self.take(msg)?;
+            self.handle(msg)?;
         }
         let tick = Msg::Tick(self.now());
-        self.take(tick)
+        self.handle(tick)
     }
 
-    fn take(&mut self, msg: Msg) -> io::Result<()> {
+    fn handle(&mut self, msg: Msg) -> io::Result<()> {
         if let Msg::Frame(FrameMsg::Highlighted(lines)) = msg {
             self.cache.colors.put(lines);
             return Ok(());
         }
-        let Some(msg) = self.sort(msg)? else { return Ok(()) };
+        let Some(msg) = self.route(msg)? else { return Ok(()) };
         self.model.now = self.now();
         #[cfg(debug_assertions)]
         simulate_panic(&msg);
@@ -364,7 +364,7 @@ impl Workbench {
             Msg::Terminal(TerminalMsg::Background(Some(light))) => {
                 self.themes.light = Some(*light);
                 self.model.display.themes = self.themes.list();
-                self.painted = None;
+                self.applied_theme = None;
             }
             // The rest concerns only the model.
             Msg::Terminal(TerminalMsg::Background(None) | TerminalMsg::Focus(_))
@@ -384,13 +384,13 @@ impl Workbench {
         self.perform(cmds)?;
         if !self.early.is_empty() && !self.opening() {
             for msg in std::mem::take(&mut self.early) {
-                self.take(msg)?;
+                self.handle(msg)?;
             }
         }
         Ok(())
     }
 
-    /// Whether the first session is not open yet, so that typed text must wait.
+    /// Whether the first session is still being opened, so that typed text must wait.
     fn opening(&self) -> bool {
         self.model.session.is_none()
             && self.model.requests.any(|what_for| *what_for == Pending::Session(SessionPending::Open))
@@ -399,7 +399,7 @@ impl Workbench {
     fn perform(&mut self, cmds: Vec<Cmd>) -> io::Result<()> {
         let mut tour = None;
         for cmd in cmds {
-            if self.left_alone(&cmd) {
+            if self.is_skipped_in_tour(&cmd) {
                 continue;
             }
             match cmd {
@@ -416,11 +416,11 @@ impl Workbench {
                 Cmd::File(cmd) => self.perform_on_files(cmd)?,
                 Cmd::Suspend => {
                     shell::system::suspend()?;
-                    self.again()?;
+                    self.redraw_after_loan()?;
                 }
                 Cmd::Compose(text) => {
                     let result = shell::editor::lend(&text)?;
-                    self.again()?;
+                    self.redraw_after_loan()?;
                     let more = update::update(&mut self.model, Msg::Done(Done::Edited(result)));
                     self.perform(more)?;
                 }
@@ -429,7 +429,7 @@ impl Workbench {
         tour.map_or(Ok(()), |open| self.tour(open))
     }
 
-    /// Copies on a separate thread if an external program does the copying, because that can take long; else at once.
+    /// Copies a text; on a thread if another program copies it, because that can take long.
     fn copy(&mut self, text: String) -> io::Result<()> {
         if let Some(native) = shell::clipboard::native() {
             let to = self.back.clone();
@@ -441,12 +441,12 @@ impl Workbench {
         self.perform(more)
     }
 
-    /// Takes the terminal back: its size may have changed, and everything is drawn again.
-    fn again(&mut self) -> io::Result<()> {
+    /// Resumes drawing after the terminal was lent: its size may have changed, and everything is drawn again.
+    fn redraw_after_loan(&mut self) -> io::Result<()> {
         let (width, height) = crossterm::terminal::size()?;
         self.screen.resize(width, height)?;
         self.model.size = (width, height);
-        self.titled = None;
+        self.applied_title = None;
         self.screen.clear()
     }
 
@@ -468,8 +468,8 @@ impl Workbench {
     }
 }
 
-/// Lets a test check that the terminal is restored after a panic in the middle of a frame, as soon as a certain word is
-/// on the screen.
+/// Panics while a frame is drawn, once a certain word is on the screen, so that a test can check that the terminal is
+/// restored.
 #[cfg(debug_assertions)]
 fn simulate_panic_in_view(buf: &ratatui::buffer::Buffer) {
     let wished = std::env::var_os("PLEACH_TEST_PANIC").is_some_and(|what| what == "view");
@@ -477,7 +477,7 @@ fn simulate_panic_in_view(buf: &ratatui::buffer::Buffer) {
     assert!(!wished || !cells().contains("simulate"), "simulated panic in the view");
 }
 
-/// Lets a test check that the terminal is restored after a panic.
+/// Panics at F9, so that a test can check that the terminal is restored.
 #[cfg(debug_assertions)]
 fn simulate_panic(msg: &Msg) {
     let f9 = matches!(msg, Msg::Input(Input::Key(chord)) if chord.key == Key::F(9));

@@ -71,7 +71,7 @@ pub enum TerminalMsg {
     Resize(u16, u16),
     /// It got (true) or lost (false) the focus.
     Focus(bool),
-    /// Whether its background is light; `None` if the answer had an unknown format.
+    /// Whether its background is light; None if the report could not be parsed.
     Background(Option<bool>),
 }
 
@@ -91,9 +91,9 @@ pub enum ProcessMsg {
 pub enum ConfigMsg {
     /// A configuration file changed on disk.
     Changed,
-    /// The configuration was read again, or the error.
+    /// The configuration was read again, or why not.
     Reloaded(Result<Box<Fresh>, String>),
-    /// A choice was written into the user's file: the path, or the error.
+    /// A choice was written into the person's file; the result describes where, or why not.
     Written(Result<String, String>),
 }
 
@@ -104,7 +104,7 @@ pub enum EngineMsg {
     Event(Box<Event>),
     /// An event from the engine of a tour, with the tour's number.
     TourEvent(u64, Box<Event>),
-    /// The engine's thread ended: nothing works any more.
+    /// The engine's thread ended; nothing works without it.
     Gone,
 }
 
@@ -120,13 +120,13 @@ pub enum FrameMsg {
 /// The result of a command.
 #[derive(Debug)]
 pub enum Done {
-    /// A command that the command line's own code ran: its line and its output.
+    /// The command line's own code ran a command: its line and its output.
     Printed(String, Printed),
     /// A text was copied; the string names the way.
     Copied(String),
-    /// Content that the store could not save was written into this file, or the error.
+    /// Unsaved text was written into this file, or why not.
     Saved(String, Result<(), String>),
-    /// The external editor was closed: the new text of the message, or the error.
+    /// The person's editor was closed; the result is the new text, or why there is none.
     Edited(Result<String, String>),
 }
 
@@ -143,17 +143,17 @@ pub struct Fresh {
     pub policies: Vec<String>,
     /// Sentences to show.
     pub notes: Vec<String>,
-    /// The user requested the reload.
+    /// Whether a person asked for it.
     pub asked: bool,
 }
 
-/// A command for the run loop.
+/// A command that the run loop executes.
 #[allow(clippy::large_enum_variant, reason = "a command lives as long as one update; few are made at once")]
 #[derive(Debug)]
 pub enum Cmd {
     /// Send a request to the engine.
     Send(Ticket, Request),
-    /// Run a command with the command line's own code: its line and its parsed arguments.
+    /// Run a command by the command line's own code: its line and its parsed arguments.
     Run(String, Box<Args>),
     /// Copy a text.
     Copy(String),
@@ -161,7 +161,7 @@ pub enum Cmd {
     Redraw,
     /// Suspend the program until the shell resumes it.
     Suspend,
-    /// Let the user edit the message in an external editor.
+    /// Open the message in the person's own editor.
     Compose(Arc<str>),
     /// Capture the mouse (true), or release it.
     Mouse(bool),
@@ -180,22 +180,22 @@ pub enum FileCmd {
     KeepTheme(String),
     /// Save the arrangement of the panes.
     KeepPanes,
-    /// Write content that the store could not save into a new file: its path and the text.
+    /// Write unsaved text into a new file: its path and the text.
     SaveUnsaved(String, String),
-    /// Read the configuration again. True if the user requested it.
+    /// Read the configuration again; true if a person asked for it.
     Reload(bool),
 }
 
-/// The kinds of messages handled since the last frame.
+/// The kind of the messages handled since the last frame.
 #[derive(Clone, Copy)]
-pub(crate) struct Taken {
-    /// At least one was input of the user.
+pub(crate) struct HandledMessages {
+    /// Whether at least one was a person's input.
     pub(crate) pressed: bool,
-    /// All of them only bring text of an answer.
+    /// Whether all of them only contain text of an answer.
     pub(crate) words: bool,
 }
 
-impl Taken {
+impl HandledMessages {
     pub(crate) fn of(msg: &Msg) -> Self {
         let words = match msg {
             Msg::Engine(EngineMsg::Event(event) | EngineMsg::TourEvent(_, event)) => {

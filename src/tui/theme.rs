@@ -1,5 +1,6 @@
-//! Appearance: about twenty inks (roles of text, each with a style read from TOML) and the glyphs.
-//! Not for: choosing the ink of an element; views do that, and they know no colors.
+//! Appearance: about thirty inks, which name what a piece of text means, with a style each, read from TOML; and the
+//! glyphs.
+//! Not for: choosing inks, which views do without knowing colors.
 
 use crate::config::themes::{self, ThemeText};
 use ratatui::style::{Color, Modifier, Style};
@@ -54,10 +55,10 @@ inks! {
     Ground "ground" "The background; without one, the terminal's own colors are used.",
 }
 
-/// Signs that carry meaning, so that color never does it alone.
+/// Glyphs that carry meaning, so that no meaning depends on color alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Glyphs {
-    /// Only ASCII.
+    /// Whether all glyphs are ASCII.
     pub ascii: bool,
     /// A sticky pin.
     pub pin: &'static str,
@@ -71,7 +72,7 @@ pub struct Glyphs {
     pub ok: &'static str,
     /// Failure.
     pub fail: &'static str,
-    /// Running.
+    /// In progress.
     pub running: &'static str,
     /// A folded item.
     pub folded: &'static str,
@@ -87,11 +88,11 @@ pub struct Glyphs {
     pub tee: &'static str,
     /// Tree lines: the last child.
     pub corner: &'static str,
-    /// Tree lines: a line that passes this row.
+    /// Tree lines: a line that passes a row.
     pub pipe: &'static str,
     /// A horizontal rule.
     pub rule: &'static str,
-    /// Where a vertical line meets a rule above it, and a rule below it.
+    /// Where a vertical line meets a rule above it, and one below it.
     pub joins: (&'static str, &'static str),
     /// The line under a message.
     pub under: &'static str,
@@ -101,29 +102,29 @@ pub struct Glyphs {
     pub empty: &'static str,
     /// Separates facts on a line.
     pub dot: &'static str,
-    /// Approximate value.
+    /// Approximately.
     pub about: &'static str,
-    /// The values differ.
+    /// Unequal.
     pub differs: &'static str,
     /// One number becomes another.
     pub becomes: &'static str,
     /// Plus or minus.
     pub within: &'static str,
-    /// Truncated text.
+    /// Cut text.
     pub ellipsis: &'static str,
-    /// Unread content.
+    /// Unread.
     pub unread: &'static str,
-    /// A starred message.
+    /// A star.
     pub star: &'static str,
     /// The brackets around `2/3`.
     pub sibling: (&'static str, &'static str),
     /// The scroll thumb.
     pub thumb: &'static str,
-    /// Frames.
+    /// The borders of frames.
     pub frame: border::Set<'static>,
 }
 
-const FANCY: Glyphs = Glyphs {
+const UNICODE: Glyphs = Glyphs {
     ascii: false,
     pin: "◆",
     lease: "◇",
@@ -158,7 +159,7 @@ const FANCY: Glyphs = Glyphs {
     frame: border::PLAIN,
 };
 
-const PLAIN: Glyphs = Glyphs {
+const ASCII: Glyphs = Glyphs {
     ascii: true,
     pin: "#",
     lease: "~",
@@ -206,7 +207,7 @@ const PLAIN: Glyphs = Glyphs {
 #[derive(Clone, Debug)]
 pub struct Theme {
     styles: BTreeMap<Ink, Style>,
-    /// The signs.
+    /// The glyphs.
     pub glyphs: Glyphs,
 }
 
@@ -223,7 +224,7 @@ struct Raw {
     reverse: bool,
 }
 
-/// A theme file cannot be used.
+/// Why a theme file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("theme {name}: {why}")]
 pub struct ThemeError {
@@ -232,16 +233,16 @@ pub struct ThemeError {
 }
 
 impl Theme {
-    /// The built-in theme of this name (`none` is `mono`); the dark one for any other name.
+    /// The built-in theme with this name (`none` is `mono`); the dark theme for any other name.
     #[must_use]
     pub fn built_in(name: &str, ascii: bool) -> Self {
         let name = if name == "none" { "mono" } else { name };
         let found = themes::BUILT_IN.iter().find(|(known, _)| *known == name).unwrap_or(&themes::BUILT_IN[0]);
         Self::read(found.0, found.1, ascii)
-            .unwrap_or_else(|_| Self { styles: BTreeMap::new(), glyphs: if ascii { PLAIN } else { FANCY } })
+            .unwrap_or_else(|_| Self { styles: BTreeMap::new(), glyphs: if ascii { ASCII } else { UNICODE } })
     }
 
-    /// Reads a theme. Inks that it does not define have no style.
+    /// Parses a theme. Inks that it does not mention have no style.
     pub fn read(name: &str, text: &str, ascii: bool) -> Result<Self, ThemeError> {
         let wrong = |why: String| ThemeError { name: name.to_owned(), why };
         let raw: BTreeMap<String, Raw> =
@@ -254,11 +255,11 @@ impl Theme {
             let (ink, _) = found.ok_or_else(|| wrong(format!("unknown role {key:?}")))?;
             styles.insert(*ink, style(&raw).map_err(wrong)?);
         }
-        Ok(Self { styles, glyphs: if ascii { PLAIN } else { FANCY } })
+        Ok(Self { styles, glyphs: if ascii { ASCII } else { UNICODE } })
     }
 
-    /// The same theme; undefined inks get the style of the built-in theme for its background.
-    fn filled(mut self, ascii: bool) -> Self {
+    /// Adds the missing inks from the built-in theme that suits its background.
+    fn with_missing_inks(mut self, ascii: bool) -> Self {
         let base = match self.styles.get(&Ink::Ground).and_then(|style| style.bg) {
             Some(Color::Rgb(r, g, b)) if is_light((u16::from(r) * 257, u16::from(g) * 257, u16::from(b) * 257)) => {
                 "light"
@@ -272,17 +273,17 @@ impl Theme {
         self
     }
 
-    /// The same theme in the 256 colors that every terminal has.
+    /// Converts the theme to the 256 colors that every terminal has.
     #[must_use]
     pub fn in_256_colors(mut self) -> Self {
         for style in self.styles.values_mut() {
-            style.fg = style.fg.map(nearest);
-            style.bg = style.bg.map(nearest);
+            style.fg = style.fg.map(nearest_indexed);
+            style.bg = style.bg.map(nearest_indexed);
         }
         self
     }
 
-    /// Whether colors distinguish elements; otherwise signs must.
+    /// Whether the theme has colors; without them, glyphs must distinguish what colors would.
     #[must_use]
     pub fn has_colors(&self) -> bool {
         self.styles.values().any(|style| style.fg.is_some() || style.bg.is_some())
@@ -302,33 +303,33 @@ fn place(text: &str, span: Option<std::ops::Range<usize>>) -> String {
     format!("line {}, column {}: ", before.matches('\n').count() + 1, column + 1)
 }
 
-/// Whether a background is light: its luma is above the middle. Channels go to 65,535.
+/// Whether a background is light: its luma is above the middle. Channels range to 65,535.
 #[must_use]
 pub fn is_light((r, g, b): (u16, u16, u16)) -> bool {
     let luma = 2_126 * u64::from(r) + 7_152 * u64::from(g) + 722 * u64::from(b);
     luma > 10_000 * 65_535 / 2
 }
 
-/// All themes, and the properties of this terminal.
+/// All available themes, and what the terminal can show.
 #[derive(Clone, Debug, Default)]
 pub struct Themes {
     texts: Vec<ThemeText>,
-    /// The terminal has only 256 colors.
+    /// Whether the terminal has only 256 colors.
     pub few_colors: bool,
-    /// Only ASCII signs.
+    /// Whether only ASCII glyphs are used.
     pub ascii: bool,
-    /// Whether the terminal's background is light; `None` if unknown.
+    /// Whether the terminal's background is light; None if unknown.
     pub light: Option<bool>,
 }
 
 impl Themes {
-    /// Creates the list from theme texts.
+    /// Creates the list from theme files.
     #[must_use]
     pub fn new(texts: Vec<ThemeText>, few_colors: bool, ascii: bool, light: Option<bool>) -> Self {
         Self { texts, few_colors, ascii, light }
     }
 
-    /// Names and descriptions.
+    /// Names of the themes with their descriptions.
     #[must_use]
     pub fn list(&self) -> Vec<(String, String)> {
         let by = if self.light == Some(true) { "light" } else { "dark" };
@@ -341,15 +342,15 @@ impl Themes {
         std::iter::once(auto).chain(self.texts.iter().map(|theme| (theme.name.clone(), about(theme)))).collect()
     }
 
-    /// The theme with this name; `auto` selects by the background. If the theme cannot be read, returns another theme
-    /// and the error.
+    /// The theme with this name; `auto` depends on the background. A theme that cannot be parsed is replaced, and the
+    /// error is returned with it.
     #[must_use]
     pub fn get(&self, name: &str) -> (Theme, Option<ThemeError>) {
         let by_ground = if self.light == Some(true) { "light" } else { "dark" };
         let name = if name == "auto" { by_ground } else { name };
         let text = self.texts.iter().find(|theme| theme.name == name);
         let (theme, problem) = match text.map(|theme| Theme::read(name, &theme.text, self.ascii)) {
-            Some(Ok(theme)) => (theme.filled(self.ascii), None),
+            Some(Ok(theme)) => (theme.with_missing_inks(self.ascii), None),
             Some(Err(why)) => (Theme::built_in(by_ground, self.ascii), Some(why)),
             None => (Theme::built_in(name, self.ascii), None),
         };
@@ -358,7 +359,7 @@ impl Themes {
 }
 
 /// The nearest of the 6 × 6 × 6 colors and the 24 grays.
-fn nearest(color: Color) -> Color {
+fn nearest_indexed(color: Color) -> Color {
     let Color::Rgb(r, g, b) = color else { return color };
     let level = |v: u8| if v < 48 { 0_u8 } else { (v.max(75) - 35) / 40 };
     let value = |level: u8| if level == 0 { 0 } else { 55 + i32::from(level) * 40 };
@@ -397,14 +398,14 @@ mod tests {
 
     #[test]
     fn colors_have_neighbors_among_256() {
-        assert_eq!(nearest(Color::Rgb(255, 0, 0)), Color::Indexed(196));
-        assert_eq!(nearest(Color::Rgb(18, 21, 26)), Color::Indexed(233));
-        assert_eq!(nearest(Color::Rgb(255, 255, 255)), Color::Indexed(231));
-        assert_eq!(nearest(Color::Reset), Color::Reset);
+        assert_eq!(nearest_indexed(Color::Rgb(255, 0, 0)), Color::Indexed(196));
+        assert_eq!(nearest_indexed(Color::Rgb(18, 21, 26)), Color::Indexed(233));
+        assert_eq!(nearest_indexed(Color::Rgb(255, 255, 255)), Color::Indexed(231));
+        assert_eq!(nearest_indexed(Color::Reset), Color::Reset);
     }
 
     #[test]
-    fn every_theme_knows_every_ink() {
+    fn every_theme_styles_every_ink() {
         for (name, text) in themes::BUILT_IN {
             let theme = Theme::read(name, text, false).unwrap();
             for (ink, key) in NAMES {
@@ -431,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stand_out_from_their_ground() {
+    fn text_contrasts_with_its_background() {
         let least = |name: &str| if name == "contrast" { 7.0 } else { 3.0 };
         for name in ["dark", "light", "contrast", "sepia"] {
             let theme = Theme::built_in(name, false);
@@ -447,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn own_themes_are_filled_and_faults_have_a_place() {
+    fn own_themes_are_completed_and_errors_have_positions() {
         let own = |text: &str| ThemeText { name: "mine".into(), text: text.into(), own: true };
         let themes = |text: &str| Themes::new(vec![own(text)], false, false, None);
         let (theme, problem) = themes("ground = { bg = \"#ffffff\" }").get("mine");

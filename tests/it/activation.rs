@@ -79,7 +79,7 @@ fn messages(steps: &[TransitionReport]) -> Vec<String> {
 
 #[test]
 fn mentioned_turn_is_kept_leased_sent_and_expires() {
-    let answer = |said: &str| vec![stream(), words(said), end()];
+    let answer = |answer_text: &str| vec![stream(), words(answer_text), end()];
     let server = Server::start_posts(vec![answer("Well."), answer("Well.")]);
     let bench = Bench::http(&server);
     let mut client = client(&bench, spec());
@@ -106,7 +106,7 @@ fn mentioned_turn_is_kept_leased_sent_and_expires() {
         client
             .seen
             .iter()
-            .any(|event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("Turn 1 is \
+            .any(|event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("Turn 1 is \
                 leased for 2 turns")))
     );
     client.say(branch, "Of juice?");
@@ -127,7 +127,7 @@ fn mentioned_turn_is_kept_leased_sent_and_expires() {
         assert_eq!(client.replay(&run).unwrap(), run.request_digest);
     }
     assert!(
-        matches!(client.must(Request::Session(SessionRequest::Undo)), Answer::Done(said) if said.starts_with("There is nothing"))
+        matches!(client.must(Request::Session(SessionRequest::Undo)), Answer::Done(sentence) if sentence.starts_with("There is nothing"))
     );
 }
 
@@ -170,27 +170,27 @@ fn undo_skips_marks_that_a_call_used_up() {
         let set = |items: Vec<ItemName>, kind| {
             Request::Branch(BranchRequest::Mark { branch, items, act: Act::Set { kind, toggle: true } })
         };
-        let said = |client: &mut Client, request| match client.must(request) {
-            Answer::Done(said) => said,
+        let sentence_of = |client: &mut Client, request| match client.must(request) {
+            Answer::Done(sentence_of) => sentence_of,
             other => panic!("{other:?}"),
         };
         client.must(set(vec![ItemName::Note("Mind the gap.".into())], MarkKind::Sticky));
         client.must(set(vec![ItemName::TurnOf(first)], kind));
         client.say(branch, "Of juice?");
         assert_eq!(marks(&mut client, branch).len(), 1, "the mark for one call is gone");
-        let undone = said(&mut client, Request::Session(SessionRequest::Undo));
+        let undone = sentence_of(&mut client, Request::Session(SessionRequest::Undo));
         assert!(undone.starts_with("Undone: Pinned. U redoes it."), "{undone}");
         assert!(undone.contains(named) && undone.contains("has used"), "{undone}");
         assert!(marks(&mut client, branch).is_empty());
-        let nothing = said(&mut client, Request::Session(SessionRequest::Undo));
+        let nothing = sentence_of(&mut client, Request::Session(SessionRequest::Undo));
         assert!(nothing.starts_with("There is nothing to undo") && nothing.contains(named), "{nothing}");
-        assert_eq!(said(&mut client, Request::Session(SessionRequest::Redo)), "Redone: Pinned.");
+        assert_eq!(sentence_of(&mut client, Request::Session(SessionRequest::Redo)), "Redone: Pinned.");
         // The mark that the one for one call had replaced comes back. Then the act before it can be undone too.
         client.must(Request::Session(SessionRequest::Undo));
         client.must(set(vec![ItemName::TurnOf(first)], MarkKind::Sticky));
         client.must(set(vec![ItemName::TurnOf(first)], kind));
         client.say(branch, "Of milk?");
-        let back = said(&mut client, Request::Session(SessionRequest::Undo));
+        let back = sentence_of(&mut client, Request::Session(SessionRequest::Undo));
         assert!(back.contains(named) && back.contains("had used the mark"), "{back}");
         let kinds: Vec<MarkKind> = marks(&mut client, branch).iter().map(|mark| mark.kind).collect();
         assert_eq!(kinds, [MarkKind::Sticky], "the earlier pin");
@@ -202,7 +202,7 @@ fn undo_skips_marks_that_a_call_used_up() {
         client.must(Request::Session(SessionRequest::Undo));
         client.say(branch, "Of wine?");
         assert!(marks(&mut client, branch).is_empty());
-        let redone = said(&mut client, Request::Session(SessionRequest::Redo));
+        let redone = sentence_of(&mut client, Request::Session(SessionRequest::Redo));
         assert!(redone.starts_with("There is nothing to redo"), "{redone}");
     }
 }
@@ -318,7 +318,7 @@ fn dismissed_suggestions_do_not_return() {
             [first],
             "{first:?} did, and nobody else"
         );
-        let messages = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("suggests to pin"));
+        let messages = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("suggests to pin"));
         assert!(!client.seen[from..].iter().any(messages));
     }
 }
@@ -536,8 +536,8 @@ fn tasks_on_the_command_line() {
     home.ok(&["add", "assistant", "It was the clock."]);
     let plan = home.json(&["plan", "next"]);
     assert_eq!(plan["task"], "fix the login");
-    let said = home.ok(&["task", "done", "the", "clock", "was", "wrong"]);
-    assert!(said.contains("Ended task fix the login"), "{said}");
+    let output = home.ok(&["task", "done", "the", "clock", "was", "wrong"]);
+    assert!(output.contains("Ended task fix the login"), "{output}");
     let listed = home.json(&["task", "list"]);
     assert_eq!((&listed[0]["name"], &listed[0]["done"]), (&"fix the login".into(), &true.into()));
     assert_eq!(listed[0]["outcome"], "the clock was wrong");

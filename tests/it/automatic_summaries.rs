@@ -106,9 +106,9 @@ fn node(client: &mut Client, number: usize) -> NodeId {
 #[test]
 fn draft_is_made_sent_and_undone() {
     let reply = |text: &str| vec![stream(), words(text), end()];
-    let told = "### Decisions\n- [turn 1] Port 8001 it is.\n- [turn 2] /srv/app/conf2.toml is read first.";
+    let edited_text = "### Decisions\n- [turn 1] Port 8001 it is.\n- [turn 2] /srv/app/conf2.toml is read first.";
     let mut scripts: Vec<_> = (1..=4).map(|n| reply(&answer(n))).collect();
-    scripts.extend([reply(told), reply("Five."), reply("Six.")]);
+    scripts.extend([reply(edited_text), reply("Five."), reply("Six.")]);
     let server = Server::start_posts(scripts);
     let bench = Bench::http(&server);
     let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Model));
@@ -199,7 +199,7 @@ fn undo_counts_as_refusal() {
     say(&mut client, branch, 1..=3);
     let plain = |client: &mut Client| summary(&plan(client, branch)).is_none();
     say(&mut client, branch, 4..=4);
-    let used = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("the policy accepts drafts automatically"));
+    let used = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("the policy accepts drafts automatically"));
     let at = client.wait(0, used);
     assert!(!plain(&mut client), "used without asking");
     client.must(Request::Session(SessionRequest::Undo));
@@ -380,7 +380,7 @@ fn commands_make_due_summaries() {
             .seen
             .iter()
             .filter_map(|event| match event {
-                Event::Program(ProgramEvent::Notice(said)) => Some(said),
+                Event::Program(ProgramEvent::Notice(notice)) => Some(notice),
                 _ => None,
             })
             .collect();
@@ -414,8 +414,8 @@ fn turns_continue_while_a_draft_is_written() {
     say(&mut client, branch, 5..=5);
     let from = client.seen.len();
     model.release();
-    let said = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("could not be written"));
-    client.wait(from, said);
+    let could_not_write = |event: &Event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("could not be written"));
+    client.wait(from, could_not_write);
     say(&mut client, branch, 6..=6);
     assert_eq!(model.bodies().len(), 7, "four turns, one attempt, two turns");
     assert_eq!(drafts(&client), 0);
@@ -492,11 +492,11 @@ fn ending_a_task_summarizes_the_session() {
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("ports".into()) }));
     say(&mut client, branch, 1..=2);
     let from = client.seen.len();
-    let Answer::Done(said) = client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Done(None) }))
+    let Answer::Done(sentence) = client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Done(None) }))
     else {
         panic!()
     };
-    assert!(said.contains("F5 shows it"), "{said}");
+    assert!(sentence.contains("F5 shows it"), "{sentence}");
     let (draft, _) = drafted(&mut client, from);
     assert_eq!((draft.summary.kind, draft.summary.turns), (SummaryKind::Session, (1, 2)));
     assert_eq!(draft.cause.as_deref(), Some("task ports is done"));
@@ -510,10 +510,10 @@ fn ending_a_task_summarizes_the_session() {
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("roads".into()) }));
     say(&mut client, branch, 3..=3);
     let before = drafts(&client);
-    let Answer::Done(said) = client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Done(None) }))
+    let Answer::Done(sentence) = client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Done(None) }))
     else {
         panic!()
     };
-    assert!(said.contains("/compress session 3"), "{said}");
+    assert!(sentence.contains("/compress session 3"), "{sentence}");
     assert_eq!(drafts(&client), before);
 }

@@ -323,8 +323,8 @@ fn undoing_a_race_never_strands_later_turns() {
     client.must(Request::Call(CallRequest::KeepOne { branch: arms[1] }));
     client.say(arms[1], "on with the winner");
     let before = names(&mut client);
-    let Answer::Done(said) = client.must(Request::Session(SessionRequest::Undo)) else { panic!("a sentence") };
-    assert!(said.contains("Skipped, because the branch has later messages: kept race-2 as main"), "{said}");
+    let Answer::Done(sentence) = client.must(Request::Session(SessionRequest::Undo)) else { panic!("a sentence") };
+    assert!(sentence.contains("Skipped, because the branch has later messages: kept race-2 as main"), "{sentence}");
     assert_eq!(names(&mut client), before);
     assert_eq!(client.open().current, arms[1]);
 }
@@ -460,8 +460,8 @@ fn side_question_leaves_only_its_cost() {
     let once = Act::Set { kind: MarkKind::IncludeOnce, toggle: false };
     client.must(Request::Branch(BranchRequest::Mark { branch: main, items: vec![ItemName::TurnOf(node)], act: once }));
     let (view, before) = (client.open(), plans(&mut client, main));
-    let (_, said) = ask_aside(&mut client, main, "what is a xylophone-crane?");
-    assert_eq!(said, "beside a streaming answer");
+    let (_, answer) = ask_aside(&mut client, main, "what is a xylophone-crane?");
+    assert_eq!(answer, "beside a streaming answer");
     let body = String::from_utf8(model.bodies()[1].clone()).unwrap();
     assert!(body.contains("a question about cranes"), "asked in the current context");
     assert!(!body.contains("\"tools\""), "tools cannot run");
@@ -778,11 +778,11 @@ fn random_histories_undo_exactly() {
             let before = count();
             // Messages are never undone, so the history asks nothing.
             let request = loop {
-                let said = client.runs().len();
+                let calls_before = client.runs().len();
                 if let Some(request) = step(&mut client, &mut dice, None) {
                     break request;
                 }
-                assert!(client.runs().len() > said);
+                assert!(client.runs().len() > calls_before);
                 trail = vec![snapshot(&mut client)];
             };
             let _ = client.ask(request);

@@ -214,9 +214,9 @@ fn every_command_prints_text_and_json() {
     for command in commands {
         // Forks and renames cannot be repeated under one name, so the text comes first and the JSON from what is left
         // to do.
-        let said = home.run(command);
-        assert_eq!(said.code, 0, "{command:?}\n{}\n{}", said.out, said.err);
-        assert!(!said.out.trim().is_empty(), "{command:?} says something");
+        let output = home.run(command);
+        assert_eq!(output.code, 0, "{command:?}\n{}\n{}", output.out, output.err);
+        assert!(!output.out.trim().is_empty(), "{command:?} says something");
         let twice = ["fork", "rename", "delete"].iter().any(|once| command.contains(once));
         if !twice {
             home.json(command);
@@ -263,17 +263,17 @@ fn sessions_and_branches_resolve_by_prefix_name_or_last_use() {
     home.ok(&["ask", "in one"]);
     let two = home.json(&["session", "new", "Other thing"]);
     home.ok(&["ask", "in two"]);
-    let said = |flags: &[&str]| {
+    let output = |flags: &[&str]| {
         let list = home.json(&[flags, &["message", "list"]].concat());
         str(&list[0], "content").to_owned()
     };
     let (first, second) = (str(&one, "id"), str(&two, "id"));
-    assert_eq!(said(&[]), "in two", "the last used one");
-    assert_eq!(said(&["-s", "One thing"]), "in one");
-    assert_eq!(said(&["-s", first]), "in one");
-    assert_eq!(said(&["-s", second]), "in two");
+    assert_eq!(output(&[]), "in two", "the last used one");
+    assert_eq!(output(&["-s", "One thing"]), "in one");
+    assert_eq!(output(&["-s", first]), "in one");
+    assert_eq!(output(&["-s", second]), "in two");
     let unique = first.bytes().zip(second.bytes()).take_while(|(a, b)| a == b).count() + 1;
-    assert_eq!(said(&["-s", &first[..unique]]), "in one");
+    assert_eq!(output(&["-s", &first[..unique]]), "in one");
     assert_eq!(home.run(&["-s", &first[..4], "message", "list"]).code, 1, "a prefix of both");
     assert_eq!(home.run(&["-s", "None such", "message", "list"]).code, 1);
     home.ok(&["-s", "One thing", "branch", "fork", "side"]);
@@ -286,11 +286,11 @@ fn sessions_and_branches_resolve_by_prefix_name_or_last_use() {
     assert!(missing.err.contains("nowhere"), "{}", missing.err);
 }
 
-fn failed(said: &CommandOutput, code: i32, parts: &[&str]) {
-    assert_eq!(said.code, code, "{}\n{}", said.out, said.err);
-    assert!(said.err.starts_with("pleach: ") || code == 2, "errors are on stderr: {}", said.err);
+fn failed(output: &CommandOutput, code: i32, parts: &[&str]) {
+    assert_eq!(output.code, code, "{}\n{}", output.out, output.err);
+    assert!(output.err.starts_with("pleach: ") || code == 2, "errors are on stderr: {}", output.err);
     for part in parts {
-        assert!(said.err.contains(part), "{part:?} in {}", said.err);
+        assert!(output.err.contains(part), "{part:?} in {}", output.err);
     }
 }
 
@@ -325,9 +325,9 @@ fn interrupted_answer_is_kept() {
     assert_eq!(&first, b"Half");
     let id = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
-    let said = finish(child);
-    assert_eq!(said.code, 130, "{}", said.err);
-    assert!(said.err.contains("the text received so far is kept"), "{}", said.err);
+    let output = finish(child);
+    assert_eq!(output.code, 130, "{}", output.err);
+    assert!(output.err.contains("the text received so far is kept"), "{}", output.err);
     let list = home.json(&["message", "list"]);
     assert_eq!((str(&list[1], "content"), str(&list[1], "status")), ("Half an answer and", "cancelled"));
     assert!(server.saw_client_leave());
@@ -346,9 +346,9 @@ fn api_key_is_sent_only_to_the_server() {
     for args in
         [&["ask", "hi"][..], &["plans", "list", "--json"], &["config", "show"], &["doctor"], &["export", "--all"]]
     {
-        let said = home.with(&env, args);
-        assert_eq!(said.code, 0, "{args:?} {}", said.err);
-        printed += &(said.out + &said.err);
+        let output = home.with(&env, args);
+        assert_eq!(output.code, 0, "{args:?} {}", output.err);
+        printed += &(output.out + &output.err);
     }
     assert_eq!(server.requests()[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
     assert!(!printed.contains(KEY));

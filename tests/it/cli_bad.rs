@@ -23,11 +23,11 @@ fn assert_clean(text: &str, what: &str) {
     assert!(bad.is_none(), "{what}: {bad:?} in {text:?}");
 }
 
-fn assert_failed(said: &CommandOutput, code: i32, parts: &[&str]) {
-    assert_eq!(said.code, code, "{}\n{}", said.out, said.err);
-    assert_clean(&said.err, "an error");
+fn assert_failed(output: &CommandOutput, code: i32, parts: &[&str]) {
+    assert_eq!(output.code, code, "{}\n{}", output.out, output.err);
+    assert_clean(&output.err, "an error");
     for part in parts {
-        assert!(said.err.contains(part), "{part:?} in {}", said.err);
+        assert!(output.err.contains(part), "{part:?} in {}", output.err);
     }
 }
 
@@ -43,10 +43,10 @@ fn a_wrong_key() {
     let body = "{\"error\":{\"message\":\"Incorrect API key provided: sk-wrong-0123456789abcdef.\",\"type\":\"invalid_request_error\",\"code\":\"invalid_api_key\"}}";
     let server = Server::start(vec![json(401, &[], body)]);
     let home = Home::asking(&server.base_url());
-    let said = home.with(&[("TEST_KEY", "sk-wrong-0123456789abcdef")], &["ask", "hi"]);
-    assert_failed(&said, 4, &["key", "The conversation is unchanged", "TEST_KEY"]);
-    assert!(!said.err.contains("sk-wrong-0123456789abcdef"), "the key is not repeated: {}", said.err);
-    assert!(!said.err.contains("composer"), "there is no composer here: {}", said.err);
+    let output = home.with(&[("TEST_KEY", "sk-wrong-0123456789abcdef")], &["ask", "hi"]);
+    assert_failed(&output, 4, &["key", "The conversation is unchanged", "TEST_KEY"]);
+    assert!(!output.err.contains("sk-wrong-0123456789abcdef"), "the key is not repeated: {}", output.err);
+    assert!(!output.err.contains("composer"), "there is no composer here: {}", output.err);
     assert_eq!(server.requests().len(), 1);
     assert_conversation(&home, &[]);
 }
@@ -68,9 +68,9 @@ fn an_unknown_model() {
 fn a_refused_connection() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let home = Home::asking(&format!("http://{free}/v1"));
-    let said = home.run(&["ask", "hi"]);
-    assert_failed(&said, 4, &["No connection", &free.to_string(), "The conversation is unchanged", "base_url"]);
-    assert!(!said.err.contains("os error"), "in plain words: {}", said.err);
+    let output = home.run(&["ask", "hi"]);
+    assert_failed(&output, 4, &["No connection", &free.to_string(), "The conversation is unchanged", "base_url"]);
+    assert!(!output.err.contains("os error"), "in plain words: {}", output.err);
     assert_conversation(&home, &[]);
 }
 
@@ -82,9 +82,9 @@ fn html_answer_and_broken_stream() {
     let home = Home::asking(&server.base_url());
     assert_failed(&home.run(&["ask", "hi"]), 4, &["The conversation is unchanged"]);
     assert_conversation(&home, &[]);
-    let said = home.run(&["ask", "hi"]);
-    assert_failed(&said, 4, &["kept"]);
-    assert!(said.out.contains("Half an answer"), "{}", said.out);
+    let output = home.run(&["ask", "hi"]);
+    assert_failed(&output, 4, &["kept"]);
+    assert!(output.out.contains("Half an answer"), "{}", output.out);
     assert_conversation(&home, &["hi", "Half an answer"]);
 }
 
@@ -104,9 +104,9 @@ fn malformed_settings() {
     for (text, place, about) in cases {
         home.configure(text);
         for command in [&["ask", "hi"][..], &["config", "check"], &["doctor"]] {
-            let said = home.run(command);
-            assert_failed(&said, 2, &[&file, place, about]);
-            assert_eq!(said.out, "");
+            let output = home.run(command);
+            assert_failed(&output, 2, &[&file, place, about]);
+            assert_eq!(output.out, "");
         }
     }
     assert!(!home.store().exists(), "nothing was changed");
@@ -129,8 +129,8 @@ fn an_unreadable_store() {
     for (name, bytes) in broken {
         let path = home.path(name);
         std::fs::write(&path, &bytes).unwrap();
-        let said = home.run(&["--store", &path.display().to_string(), "ask", "hi"]);
-        assert_failed(&said, 5, &[name, "--store"]);
+        let output = home.run(&["--store", &path.display().to_string(), "ask", "hi"]);
+        assert_failed(&output, 5, &[name, "--store"]);
         assert_eq!(std::fs::read(&path).unwrap(), bytes, "{name} is as it was");
     }
     let folder = home.workspace().display().to_string();
@@ -200,8 +200,8 @@ fn removal_during_a_read_is_reported() {
     let id = home.json(&["message", "list"])[0]["id"].as_str().unwrap().to_owned();
     let other = rusqlite::Connection::open(home.store()).unwrap();
     other.execute_batch("BEGIN; SELECT count(*) FROM node;").unwrap();
-    let said = home.ok(&["message", "remove", &id, "--yes"]);
-    assert!(said.contains("deleted permanently") && said.contains("is still in the store's log"), "{said}");
+    let output = home.ok(&["message", "remove", &id, "--yes"]);
+    assert!(output.contains("deleted permanently") && output.contains("is still in the store's log"), "{output}");
     assert!(home.ok(&["doctor"]).contains("purge pending"));
     drop(other);
     home.ok(&["session", "list"]);
@@ -229,7 +229,7 @@ fn a_read_only_folder() {
     let folder = home.store().parent().unwrap().to_path_buf();
     let writable = |mode: u32| std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
     writable(0o500);
-    let said = |args: &[&str]| {
+    let output = |args: &[&str]| {
         let mut command = home.command(args);
         if std::fs::write(folder.join("probe"), "").is_ok() {
             // Root may write everywhere, so run as another user.
@@ -239,11 +239,11 @@ fn a_read_only_folder() {
         }
         crate::support::binary::finish(command.spawn().unwrap())
     };
-    let read = said(&["message", "list", "--json"]);
-    let asked = said(&["ask", "again"]);
+    let read = output(&["message", "list", "--json"]);
+    let asked = output(&["ask", "again"]);
     let chat = home.path("chat.jsonl");
     std::fs::write(&chat, "{\"role\":\"user\",\"content\":\"brought along\"}\n").unwrap();
-    let imported = said(&["import", &chat.display().to_string()]);
+    let imported = output(&["import", &chat.display().to_string()]);
     writable(0o700);
     assert_eq!(read.code, 0, "{}", read.err);
     assert!(read.out.contains("\"hi\""));
@@ -281,14 +281,14 @@ fn ten_megabytes_on_standard_input() {
     let server = Server::start(vec![vec![stream(), words("Read."), end()]]);
     let home = Home::approximate(&server.base_url());
     let text = ten_megabytes();
-    let said = home.with_input(&["ask", "-"], text.as_bytes());
-    assert_failed(&said, 3, &["tokens", "you can"]);
+    let output = home.with_input(&["ask", "-"], text.as_bytes());
+    assert_failed(&output, 3, &["tokens", "you can"]);
     assert_eq!(server.requests().len(), 0, "nothing was sent");
     assert_conversation(&home, &[]);
     let huge = profile(&server.base_url()).replace("16000", "100000000").replace("gpt-4o-mini", "huge");
     home.configure(&(huge + "[models.huge]\nencoding = \"approximate\"\n"));
-    let said = home.with_input(&["--budget", "90000000", "ask", "-"], text.as_bytes());
-    assert_eq!((said.code, said.out.as_str()), (0, "Read.\n"), "{}", said.err);
+    let output = home.with_input(&["--budget", "90000000", "ask", "-"], text.as_bytes());
+    assert_eq!((output.code, output.out.as_str()), (0, "Read.\n"), "{}", output.err);
     let body: Value = serde_json::from_slice(&server.requests()[0].body).unwrap();
     let last = body["messages"].as_array().unwrap().last().unwrap();
     assert!(last["content"].as_str().unwrap().contains(text.trim_end()), "all output arrived");
@@ -299,11 +299,11 @@ fn ten_megabytes_on_standard_input() {
 fn a_message_larger_than_the_budget() {
     let home = Home::new("");
     let text = "word ".repeat(3_000);
-    let said = home.run(&["--budget", "1000", "ask", &text]);
-    assert_failed(&said, 3, &["budget", "you can"]);
-    let said = home.run(&["--budget", "1000", "plan", &text, "--json"]);
-    assert_eq!(said.code, 3);
-    let blocked: Value = serde_json::from_str(&said.out).unwrap();
+    let output = home.run(&["--budget", "1000", "ask", &text]);
+    assert_failed(&output, 3, &["budget", "you can"]);
+    let output = home.run(&["--budget", "1000", "plan", &text, "--json"]);
+    assert_eq!(output.code, 3);
+    let blocked: Value = serde_json::from_str(&output.out).unwrap();
     assert_eq!(blocked["blocked"], true);
     assert!(blocked["needed"].as_u64() > Some(1_000));
     assert!(!blocked["choices"].as_array().unwrap().is_empty());
@@ -346,10 +346,10 @@ fn hostile_world() -> (Home, Server) {
 fn hostile_text_never_controls_the_terminal() {
     let (home, _server) = hostile_world();
     home.ok(&["session", "new", HOSTILE]);
-    let mut said =
+    let mut output =
         vec![home.run(&["ask", HOSTILE]), home.run(&["ask", "read the file"]), home.run(&["ask", "be refused"])];
-    assert_eq!(said.iter().map(|said| said.code).collect::<Vec<_>>(), [0, 0, 4], "{}", said[1].err);
-    said.push(home.run(&["models", "--profile", "test"]));
+    assert_eq!(output.iter().map(|output| output.code).collect::<Vec<_>>(), [0, 0, 4], "{}", output[1].err);
+    output.push(home.run(&["models", "--profile", "test"]));
     let file = home.path("in.jsonl");
     let line = format!(
         "{{\"id\":{0},\"role\":\"user\",\"name\":{0},\"content\":{0},\"lane\":{0},\"session\":{0},\"title\":{0}}}\nnot {HOSTILE}\n",
@@ -398,12 +398,12 @@ fn hostile_text_never_controls_the_terminal() {
         &["--policy", HOSTILE, "plan", "x"],
     ];
     for command in commands {
-        said.push(home.run(command));
+        output.push(home.run(command));
         in_a_terminal(&home, command);
     }
-    for said in &said {
-        assert_clean(&said.out, "standard output");
-        assert_clean(&said.err, "standard error");
+    for output in &output {
+        assert_clean(&output.out, "standard output");
+        assert_clean(&output.err, "standard error");
     }
 }
 
@@ -507,8 +507,8 @@ fn vanished_store_and_missing_content() {
     assert_eq!((&well["ok"], &well["messages"], &well["faults"]), (&true.into(), &"2".into(), &"".into()));
     for missing in [true, false] {
         if missing { std::fs::remove_file(home.store()) } else { std::fs::write(home.store(), "") }.unwrap();
-        let said = home.run(&["ask", "again"]);
-        assert_failed(&said, 5, &["although there is a backup of it", ".backup-2", "doctor --repair", "--empty"]);
+        let output = home.run(&["ask", "again"]);
+        assert_failed(&output, 5, &["although there is a backup of it", ".backup-2", "doctor --repair", "--empty"]);
         assert_eq!(home.store().exists(), !missing, "no new store was created");
         assert_failed(&home.run(&["doctor", "--repair"]), 2, &["--yes", ".backup-2"]);
         let mended = home.json(&["doctor", "--repair", "--yes"]);
@@ -518,9 +518,9 @@ fn vanished_store_and_missing_content() {
     let store = rusqlite::Connection::open(home.store()).unwrap();
     store.execute_batch("DROP INDEX node_by_parent").unwrap();
     drop(store);
-    let said = home.run(&["doctor", "--json"]);
-    assert_eq!(said.code, 5, "scripts can detect it by the exit code: {}", said.out);
-    let hurt = content(&serde_json::from_str(&said.out).unwrap());
+    let output = home.run(&["doctor", "--json"]);
+    assert_eq!(output.code, 5, "scripts can detect it by the exit code: {}", output.out);
+    let hurt = content(&serde_json::from_str(&output.out).unwrap());
     assert_eq!((&hurt["ok"], &hurt["faults"]), (&false.into(), &"the index node_by_parent is missing".into()));
     assert!(hurt["todo"].as_str().unwrap().contains("doctor --repair"), "{hurt}");
     home.ok(&["doctor", "--repair", "--yes"]);

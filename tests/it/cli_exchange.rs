@@ -2,7 +2,7 @@
 
 use crate::support::binary::{Home, finish};
 use crate::support::chatgpt;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -197,6 +197,74 @@ fn grown_export_moves_only_untouched_heads() {
     assert_eq!(moved.json(&["message", "list", "--all"]).as_array().unwrap().len(), 6);
 }
 
+/// A forum of Telegram: its topics and chains of replies are lanes, which commands name and list.
+#[test]
+fn lanes_of_telegram_are_listed_and_chosen() {
+    let text_message = |id: u32, text: &str, to: Option<u32>| {
+        json!({ "id": id, "type": "message", "date_unixtime": (1_736_936_400 + id).to_string(), "from": "Ada",
+                "from_id": "user5", "text": [text, { "type": "bold", "text": "!" }], "reply_to_message_id": to })
+    };
+    let topic = json!({ "id": 2, "type": "service", "date_unixtime": "1736936400", "actor": "Ada",
+                        "action": "topic_created", "title": "Billing", "text": "" });
+    let first = text_message(1, "The cranes are red", None);
+    let mut messages =
+        vec![first, topic, text_message(3, "It costs nine francs", Some(2)), text_message(4, "All of them", Some(1))];
+    let chat =
+        |messages: &[Value]| json!({ "name": "Forum", "type": "private_supergroup", "id": 7, "messages": messages });
+    let home = Home::new("");
+    let file = write(&home, "result.json", &chat(&messages).to_string());
+    assert_eq!(added(&home.json(&["import", &file])), [(4, 0)]);
+    assert_eq!(added(&home.json(&["import", &file])), [(0, 4)], "a second import adds nothing");
+    messages.push(text_message(5, "Even the small ones", Some(4)));
+    let file = write(&home, "grown.json", &serde_json::to_string_pretty(&chat(&messages)).unwrap());
+    assert_eq!(added(&home.json(&["import", &file])), [(1, 4)]);
+
+    let list = home.json(&["message", "list"]);
+    let list = list.as_array().unwrap();
+    let lane = |external: &str| {
+        let one = list.iter().find(|one| one["external_id"] == external).unwrap();
+        one["lane"].as_str().unwrap().to_owned()
+    };
+    let chain = lane("4");
+    assert_eq!((lane("1").as_str(), lane("2").as_str(), lane("3").as_str()), ("", "Billing", "Billing"));
+    assert!(chain.strip_prefix("reply:").is_some_and(|key| key.len() == 64), "the whole key of its root: {chain}");
+    assert_eq!(lane("5"), chain);
+
+    let lanes = home.json(&["lanes"]);
+    let of = |lane: &str| lanes.as_array().unwrap().iter().find(|one| one["lane"] == lane).unwrap().clone();
+    assert_eq!(lanes.as_array().unwrap().len(), 3);
+    assert_eq!(lanes[0]["lane"], chain, "last used first");
+    assert_eq!(
+        (&of(&chain)["turns"], &of(&chain)["messages"], &of(&chain)["next"]),
+        (&json!(2), &json!(2), &json!(true))
+    );
+    assert_eq!((&of("Billing")["turns"], &of("Billing")["summary"]), (&json!(1), &Value::Null));
+    assert!(of("")["est_tokens"].as_u64().unwrap() > 0 && of("")["last_used"] == 1_736_936_401_000_i64);
+    let shown = home.ok(&["lane", "list"]);
+    for lane in ["", "Billing", &chain] {
+        let key = of(lane)["key"].as_str().unwrap().to_owned();
+        assert!(shown.lines().any(|line| line.ends_with(&key)), "{key} in {shown}");
+        home.ok(&["lane", &key]);
+        let now = home.json(&["lane"]);
+        let wanted = (&json!(lane), &json!("branch"), &json!("lane"));
+        assert_eq!((&now["lane"], &now["from"], &now["window"]), wanted, "a key is a name: {key}");
+    }
+    let out = |plan: &Value| {
+        plan["excluded"].as_array().unwrap().iter().filter(|row| row["reason"] == "outside_lane").count()
+    };
+    home.ok(&["lane", &chain[..14]]);
+    assert_eq!(home.json(&["lane"])["lane"], chain, "the beginning of a key is enough");
+    assert_eq!(out(&home.json(&["plan", "And those?"])), 2);
+    assert_eq!(out(&home.json(&["plan", "And those?", "--policy", "window"])), 0);
+    home.ok(&["lane", "none"]);
+    let now = home.json(&["lane"]);
+    assert_eq!((&now["from"], &now["window"]), (&json!("path"), &json!("all")));
+    assert_eq!(out(&home.json(&["plan", "And those?"])), 0);
+    home.ok(&["undo"]);
+    assert_eq!(out(&home.json(&["plan", "And those?"])), 2);
+    home.assert_sound();
+}
+
 #[test]
 fn concurrent_imports_add_a_conversation_once() {
     let made = chatgpt::export(3, 60);
@@ -206,9 +274,9 @@ fn concurrent_imports_add_a_conversation_once() {
     let running: Vec<_> = (0..4).map(|_| home.command(&["import", &file, "--json"]).spawn().unwrap()).collect();
     let mut sums = vec![0; 3];
     for child in running {
-        let said = finish(child);
-        assert_eq!(said.code, 0, "{}", said.err);
-        for (sum, (new, known)) in sums.iter_mut().zip(added(&serde_json::from_str(&said.out).unwrap())) {
+        let output = finish(child);
+        assert_eq!(output.code, 0, "{}", output.err);
+        for (sum, (new, known)) in sums.iter_mut().zip(added(&serde_json::from_str(&output.out).unwrap())) {
             *sum += new;
             assert!(new + known >= 60);
         }
@@ -246,6 +314,14 @@ fn import_memory_stays_below_200_mb() {
         ("two long messages", long("user") + &long("assistant")),
         ("a line of lists", format!("{{\"role\":\"user\",\"content\":\"words\",\"x\":[{}0]}}\n", lists(5_000_000))),
         ("one conversation", format!("{{\"messages\":[{}]}}", vec![message; 200].join(","))),
+        ("an account", {
+            let text_message = |n: u32| {
+                format!("{{\"id\":{n},\"type\":\"message\",\"text\":\"words\",\"reply_to_message_id\":{}}}", n - 1)
+            };
+            let list = (1..40_000).map(text_message).collect::<Vec<_>>().join(",\n");
+            let chat = format!("{{\"name\":\"T\",\"type\":\"private_group\",\"id\":1,\"messages\":[{list}]}}");
+            format!("{{\"about\":\"{}\",\"chats\":{{\"list\":[{chat}]}}}}", "x".repeat(5 << 20))
+        }),
     ];
     for (shape, text) in shapes {
         let file = write(&home, "large.json", &text);
@@ -298,8 +374,8 @@ fn branches_keep_their_heads() {
 fn standard_input_and_words_are_one_message() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"an answer\"}]}\n");
     let last = |home: &Home, input: &[u8], args: &[&str]| {
-        let said = home.with_input(args, input);
-        assert_eq!(said.code, 0, "{}", said.err);
+        let output = home.with_input(args, input);
+        assert_eq!(output.code, 0, "{}", output.err);
         let list = home.json(&["message", "list"]);
         let mut users = list.as_array().unwrap().iter().filter(|message| message["role"] == "user");
         users.next_back().unwrap()["content"].as_str().unwrap().to_owned()
@@ -328,12 +404,12 @@ fn endless_message_is_refused() {
     for args in
         [&["ask", "-"][..], &["add", "user", "-"], &["plan", "-"], &["retrieve", "--batch", "-"], &["import", "-"]]
     {
-        let said = finish(home.command(args).stdin(std::fs::File::open("/dev/zero").unwrap()).spawn().unwrap());
-        assert_eq!(said.code, 1, "{args:?} {}", said.err);
-        assert!(said.err.contains("is larger than") || said.err.contains("empty"), "{args:?} {}", said.err);
+        let output = finish(home.command(args).stdin(std::fs::File::open("/dev/zero").unwrap()).spawn().unwrap());
+        assert_eq!(output.code, 1, "{args:?} {}", output.err);
+        assert!(output.err.contains("is larger than") || output.err.contains("empty"), "{args:?} {}", output.err);
     }
-    let said = home.run(&["import", "/"]);
-    assert!(said.code == 1 && said.err.contains("folder"), "{}", said.err);
+    let output = home.run(&["import", "/"]);
+    assert!(output.code == 1 && output.err.contains("folder"), "{}", output.err);
     assert_eq!(home.json(&["session", "list"]).as_array().unwrap().len(), 0);
 }
 
@@ -342,9 +418,9 @@ fn bad_record_is_reported_and_the_rest_imported() {
     let home = Home::new("");
     let text = "{\"id\":\"a\",\"role\":\"user\",\"content\":\"x\"}\nnot json\n{\"id\":\"b\",\"parent\":\"a\",\"role\":\"assistant\",\"content\":\"y\"}\n";
     let file = write(&home, "broken.jsonl", text);
-    let said = home.run(&["import", &file]);
-    assert_eq!(said.code, 0, "{}", said.err);
-    assert!(said.err.contains("line 2"), "{}", said.err);
-    assert!(said.out.contains("2 added") || said.out.contains("3 added"), "{}", said.out);
+    let output = home.run(&["import", &file]);
+    assert_eq!(output.code, 0, "{}", output.err);
+    assert!(output.err.contains("line 2"), "{}", output.err);
+    assert!(output.out.contains("2 added") || output.out.contains("3 added"), "{}", output.out);
     assert!(home.ok(&["message", "list", "--all", "--json"]).contains("\"y\""));
 }

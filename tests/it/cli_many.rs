@@ -33,9 +33,9 @@ fn eight_processes_share_one_store() {
                     let text = format!("process {process} turn {turn}");
                     let mut args: Vec<&str> = flags.iter().map(String::as_str).collect();
                     args.extend(["ask", &text]);
-                    let said = home.run(&args);
-                    assert_eq!(said.code, 0, "{text}: {}", said.err);
-                    assert_eq!((said.out.as_str(), said.err.as_str()), ("A short answer.\n", ""), "{text}");
+                    let output = home.run(&args);
+                    assert_eq!(output.code, 0, "{text}: {}", output.err);
+                    assert_eq!((output.out.as_str(), output.err.as_str()), ("A short answer.\n", ""), "{text}");
                 }
             });
         }
@@ -87,8 +87,8 @@ fn eight_processes_take_turns_on_one_branch() {
         for process in 0..PROCESSES {
             let home = &home;
             scope.spawn(move || {
-                let said = home.run(&["ask", "--wait", &format!("question {process}")]);
-                assert_eq!((said.code, said.out.as_str()), (0, "A short answer.\n"), "{}", said.err);
+                let output = home.run(&["ask", "--wait", &format!("question {process}")]);
+                assert_eq!((output.code, output.out.as_str()), (0, "A short answer.\n"), "{}", output.err);
             });
         }
     });
@@ -121,16 +121,20 @@ fn without_waiting_others_are_refused() {
     }
     let refused: Vec<_> = (1..PROCESSES).map(|_| over.recv().unwrap()).collect();
     let winner = (0..PROCESSES).find(|process| refused.iter().all(|(other, _)| other != process)).unwrap();
-    for (_, said) in &refused {
-        assert_eq!((said.code, said.out.as_str()), (6, ""), "{}", said.err);
+    for (_, output) in &refused {
+        assert_eq!((output.code, output.out.as_str()), (6, ""), "{}", output.err);
         let who =
             format!("Another process is sending on main: the command line of process {}, since 2", started[winner]);
-        assert!(said.err.contains(&who), "{who:?} in {}", said.err);
-        assert!(said.err.contains("was not saved and nothing was sent") && said.err.contains("--wait"), "{}", said.err);
+        assert!(output.err.contains(&who), "{who:?} in {}", output.err);
+        assert!(
+            output.err.contains("was not saved and nothing was sent") && output.err.contains("--wait"),
+            "{}",
+            output.err
+        );
     }
     server.release();
-    let (process, said) = over.recv().unwrap();
-    assert_eq!((process, said.code, said.out.as_str()), (winner, 0, "First.\n"), "{}", said.err);
+    let (process, output) = over.recv().unwrap();
+    assert_eq!((process, output.code, output.out.as_str()), (winner, 0, "First.\n"), "{}", output.err);
     let texts = assert_straight(&home.json(&["message", "list", "--all"]));
     assert_eq!(texts, [format!("question {winner}"), "First.".into()]);
     assert_eq!(server.requests().len(), 1);
@@ -185,10 +189,10 @@ fn beside_an_open_turn(rounds: usize) {
         (&["-b", "other", "regenerate"], 0, 1),
     ] {
         let before = posts();
-        let said = home.run(words);
-        assert_eq!((said.code, posts() - before), (code, made), "{words:?}: {}", said.err);
+        let output = home.run(words);
+        assert_eq!((output.code, posts() - before), (code, made), "{words:?}: {}", output.err);
         let refused = "Another process is sending on main: the command line of process";
-        assert_eq!(said.err.contains(refused), code == 6, "{words:?}: {}", said.err);
+        assert_eq!(output.err.contains(refused), code == 6, "{words:?}: {}", output.err);
     }
     let mut bodies = server.requests().into_iter().map(|request| String::from_utf8(request.body).unwrap());
     let aside = bodies.find(|body| body.contains("what is that?")).unwrap();
@@ -197,15 +201,15 @@ fn beside_an_open_turn(rounds: usize) {
     let waits = ask(&["-b", "main", "ask", "--wait", "last"]);
     server.release();
     for (child, answer) in [(first, "First.\n"), (waits, "Beside.\n")] {
-        let said = crate::support::binary::finish(child);
-        assert_eq!((said.code, said.out.as_str()), (0, answer), "{}", said.err);
+        let output = crate::support::binary::finish(child);
+        assert_eq!((output.code, output.out.as_str()), (0, answer), "{}", output.err);
     }
     let list = home.json(&["-b", "main", "message", "list"]);
     assert_straight(&list);
     let spoken =
         list.as_array().unwrap().iter().filter(|message| message["role"] != "tool" && message["content"] != "");
-    let said: Vec<&str> = spoken.map(|message| message["content"].as_str().unwrap()).collect();
-    assert_eq!(said, ["zero", "Beside.", "slow", "First.", "last", "Beside."]);
+    let output: Vec<&str> = spoken.map(|message| message["content"].as_str().unwrap()).collect();
+    assert_eq!(output, ["zero", "Beside.", "slow", "First.", "last", "Beside."]);
     assert_eq!(
         home.json(&["branch", "list"]).as_array().unwrap().len(),
         4,
@@ -239,20 +243,20 @@ fn waiting_process_continues_after_a_kill() {
             std::thread::yield_now();
         }
     };
-    let leaver = ask(&["ask", "--wait", "two"]);
+    let waiter_process = ask(&["ask", "--wait", "two"]);
     until(1);
     let waiter = ask(&["ask", "--wait", "three"]);
     until(2);
-    let pid = rustix::process::Pid::from_raw(i32::try_from(leaver.id()).unwrap()).unwrap();
+    let pid = rustix::process::Pid::from_raw(i32::try_from(waiter_process.id()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let left = crate::support::binary::finish(leaver);
+    let left = crate::support::binary::finish(waiter_process);
     assert_eq!(left.code, 130, "{}", left.err);
     assert!(left.err.contains("Stopped waiting. Your message was not saved and nothing was sent."), "{}", left.err);
     first.kill().unwrap();
     first.wait().unwrap();
-    let said = crate::support::binary::finish(waiter);
-    assert_eq!((said.code, said.out.as_str()), (0, "Second.\n"), "{}", said.err);
-    assert!(said.err.contains("Another process is sending on main"), "the reason for waiting: {}", said.err);
+    let output = crate::support::binary::finish(waiter);
+    assert_eq!((output.code, output.out.as_str()), (0, "Second.\n"), "{}", output.err);
+    assert!(output.err.contains("Another process is sending on main"), "the reason for waiting: {}", output.err);
     let texts = assert_straight(&home.json(&["message", "list", "--all"]));
     assert_eq!(texts, ["one", "three", "Second."]);
     assert_eq!(server.requests().len(), 2, "nothing is sent again");

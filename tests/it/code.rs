@@ -28,9 +28,12 @@ fn symbols(found: &Value) -> Vec<&str> {
 #[test]
 fn workspace_is_indexed_and_searched() {
     let home = home();
-    let told = home.json(&["index"]);
-    assert_eq!((told["files"].as_u64(), told["read"].as_u64(), told["symbols"].as_u64()), (Some(3), Some(3), Some(4)));
-    assert_eq!(told["languages"]["Rust"]["symbols"], 2);
+    let status = home.json(&["index"]);
+    assert_eq!(
+        (status["files"].as_u64(), status["read"].as_u64(), status["symbols"].as_u64()),
+        (Some(3), Some(3), Some(4))
+    );
+    assert_eq!(status["languages"]["Rust"]["symbols"], 2);
     assert_eq!(home.json(&["index"])["read"], 0, "known files are not read again");
     let found = home.json(&["retrieve", "--code", "retrying a request", "--budget", "300"]);
     let item = found["items"].as_array().unwrap().iter().find(|item| item["rank"] == 1).unwrap();
@@ -51,8 +54,8 @@ fn batch_keeps_its_budget_from_any_folder() {
     let file = home.path("batch.jsonl");
     let lines = "{\"id\": 7, \"query\": \"frobnicate\"}\n{\"id\": \"b\", \"query\": \"zzz\"}\n";
     std::fs::write(&file, lines).unwrap();
-    let said = home.ok(&["retrieve", "--code", "--batch", &file.display().to_string(), "--budget", "60", "--json"]);
-    let answers: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let output = home.ok(&["retrieve", "--code", "--batch", &file.display().to_string(), "--budget", "60", "--json"]);
+    let answers: Vec<Value> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&answers[0]["id"], &answers[1]["id"]), (&serde_json::json!(7), &serde_json::json!("b")));
     assert_eq!(symbols(&answers[0]), ["Frobnicate"], "this folder has no index, so the latest indexed one is used");
     for answer in &answers {
@@ -72,7 +75,7 @@ fn the_map_and_bad_folders() {
     assert!(home.ok(&["index"]).contains("symbols"));
     assert!(home.ok(&["index", "--map"]).contains("models.py"));
     assert!(home.ok(&["retrieve", "--code", "backoff"]).contains("fn backoff"));
-    let said = home.run(&["index", "/nowhere/at/all"]);
-    assert_eq!(said.code, 1);
-    assert!(said.err.contains("/nowhere/at/all cannot be read"), "{}", said.err);
+    let output = home.run(&["index", "/nowhere/at/all"]);
+    assert_eq!(output.code, 1);
+    assert!(output.err.contains("/nowhere/at/all cannot be read"), "{}", output.err);
 }

@@ -305,9 +305,9 @@ fn focus_narrows_and_works_in_light() {
     let row = found(&plan, "Disk").unwrap();
     assert!(row.included() && row.tokens <= 140, "{row:?}");
     assert!(row.scores.parts.iter().any(|(name, _)| name == "focus"));
-    let held: u32 =
+    let code_tokens: u32 =
         code(&plan).iter().filter(|row| row.section() == Some(Section::Retrieved)).map(|row| row.tokens).sum();
-    assert!(held <= 500, "half of Light's allowance: {held}");
+    assert!(code_tokens <= 500, "half of Light's allowance: {code_tokens}");
     assert!(plan.warnings.contains(&Warning::FocusUnknown { name: "no_such_thing".into() }));
     client.must(Request::Session(SessionRequest::Undo));
     assert!(found(&client.whole_plan(branch, &message("What is this about?")), "Disk").is_none());
@@ -318,7 +318,7 @@ fn focus_narrows_and_works_in_light() {
             branch,
             overrides: Overrides { focus, ..Overrides::default() },
         })) {
-            Answer::Done(said) => said,
+            Answer::Done(output) => output,
             other => panic!("{other:?}"),
         }
     };
@@ -400,8 +400,8 @@ fn model_searches_and_opens_code() {
     assert!(results[3].contains("src/net/retry.rs:6  function"), "{}", results[3]);
     assert!(results[4].starts_with("Failed: no symbol"), "{}", results[4]);
     assert!(results[5].contains("def validate"), "{}", results[5]);
-    let said = "Failed: no symbol in \"app\" is named \"backoff\"; elsewhere:\nsrc/net/retry.rs:6  function";
-    assert!(results[6].starts_with(said), "{}", results[6]);
+    let output = "Failed: no symbol in \"app\" is named \"backoff\"; elsewhere:\nsrc/net/retry.rs:6  function";
+    assert!(results[6].starts_with(output), "{}", results[6]);
     assert!(results[7].starts_with("Failed: no file or folder is named \"lib/none.rs\"; elsewhere:"), "{}", results[7]);
     assert!(results[8].starts_with("[no file or folder is named lib; the whole") && results[8].contains("retry.rs"));
     assert!(results[9].contains("lines 1 to 400 (many_steps)"), "{}", results[9]);
@@ -545,8 +545,8 @@ fn command_line_shows_code_rows() {
     put(&untrusted.workspace());
     assert!(!untrusted.json(&["plan", QUESTION, "--mode", "heavy"]).to_string().contains("retry.rs"));
     untrusted.configure("[code]\nmap_token = 3\n");
-    let said = untrusted.run(&["plan", "x"]);
-    assert!(said.code != 0 && said.err.contains("map_token"), "{}", said.err);
+    let output = untrusted.run(&["plan", "x"]);
+    assert!(output.code != 0 && output.err.contains("map_token"), "{}", output.err);
 }
 
 /// Code rows are pinned, excluded, and explained by the ids that `plan --json` prints, with a process for each command.

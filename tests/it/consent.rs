@@ -26,7 +26,7 @@ impl MemoryFiles {
     }
 }
 
-fn said(status: ToolStatus, body: &str) -> ToolOutput {
+fn tool_output(status: ToolStatus, body: &str) -> ToolOutput {
     ToolOutput { status, full_bytes: body.len() as u64, body: body.into() }
 }
 
@@ -58,16 +58,18 @@ impl RunTools for MemoryFiles {
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
         watch.said("writing\n");
-        let ToolEffect::Change(changes) = effect else { return ToolOutcome::unchanged(said(ToolStatus::Ok, "looked")) };
+        let ToolEffect::Change(changes) = effect else {
+            return ToolOutcome::unchanged(tool_output(ToolStatus::Ok, "looked"));
+        };
         let change = &changes[0];
         let text = change.with(hunks.first().map_or(&[][..], Vec::as_slice));
         self.files.lock().unwrap().insert(change.path.clone(), text.clone());
         let done = FileChange { after: Some(text.into()), ..change.clone() };
-        ToolOutcome { output: said(ToolStatus::Ok, "written"), changed: vec![done], exit: None, cut: None }
+        ToolOutcome { output: tool_output(ToolStatus::Ok, "written"), changed: vec![done], exit: None, cut: None }
     }
 
     fn run(&self, _: &str, _: &str, _: &dyn Fn() -> bool) -> ToolOutput {
-        said(ToolStatus::Failed, "not this way")
+        tool_output(ToolStatus::Failed, "not this way")
     }
 
     fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
@@ -91,18 +93,18 @@ struct Setup {
     bench: Bench,
     client: Client,
     branch: BranchId,
-    shelf: Arc<MemoryFiles>,
+    files: Arc<MemoryFiles>,
     model: Arc<Model>,
 }
 
 fn setup(answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> Setup {
     let model = Model::new(answers);
     let mut bench = Bench::new(&model);
-    let shelf = Arc::new(MemoryFiles::default());
-    bench.tools = Some(shelf.clone());
+    let files = Arc::new(MemoryFiles::default());
+    bench.tools = Some(files.clone());
     let mut client = bench.start_with(|setup| setup.tool_rules = rules);
     let branch = client.session();
-    Setup { bench, client, branch, shelf, model }
+    Setup { bench, client, branch, files, model }
 }
 
 impl Setup {
@@ -154,10 +156,10 @@ fn rule(on: Option<&str>, verdict: Verdict) -> Rule {
 fn nothing_runs_before_approval_and_undo_restores_the_file() {
     let mut setup = setup(vec![write("a", "one\n"), text("Done."), write("a", "two\n"), text("Done.")], Vec::new());
     let asking = setup.asked("Write one.");
-    assert_eq!((asking.tool.as_str(), setup.shelf.of("a")), ("write", None));
+    assert_eq!((asking.tool.as_str(), setup.files.of("a")), ("write", None));
     let from = setup.word(asking.index, yes(), None);
     assert!(setup.client.closed(from, setup.branch).failure.is_none());
-    assert_eq!(setup.shelf.of("a").as_deref(), Some("one\n"));
+    assert_eq!(setup.files.of("a").as_deref(), Some("one\n"));
     assert!(
         setup
             .client
@@ -171,18 +173,18 @@ fn nothing_runs_before_approval_and_undo_restores_the_file() {
     let trace = setup.trace();
     assert_eq!((trace.word.as_deref(), trace.changed.as_slice()), (Some("you"), &["a".to_owned()][..]));
     let undo = |setup: &mut Setup, wanted: Option<&str>| {
-        let Answer::Done(said) = setup.client.must(Request::Session(SessionRequest::Undo)) else { panic!() };
-        assert!(said.contains("changed a"), "{said}");
-        assert_eq!(setup.shelf.of("a").as_deref(), wanted);
+        let Answer::Done(sentence) = setup.client.must(Request::Session(SessionRequest::Undo)) else { panic!() };
+        assert!(sentence.contains("changed a"), "{sentence}");
+        assert_eq!(setup.files.of("a").as_deref(), wanted);
     };
     undo(&mut setup, Some("one\n"));
     undo(&mut setup, None);
     setup.client.must(Request::Session(SessionRequest::Redo));
-    assert_eq!(setup.shelf.of("a").as_deref(), Some("one\n"));
-    setup.shelf.files.lock().unwrap().insert("a".into(), "by hand\n".into());
+    assert_eq!(setup.files.of("a").as_deref(), Some("one\n"));
+    setup.files.files.lock().unwrap().insert("a".into(), "by hand\n".into());
     let failure = setup.client.ask(Request::Session(SessionRequest::Undo)).unwrap_err();
     assert!(failure.to_string().contains("changed since"), "{failure}");
-    assert_eq!(setup.shelf.of("a").as_deref(), Some("by hand\n"), "the changed file is left alone");
+    assert_eq!(setup.files.of("a").as_deref(), Some("by hand\n"), "the changed file is left alone");
 }
 
 /// Text written by a call is stored in its arguments and in the undo data.
@@ -195,21 +197,21 @@ fn removing_a_turn_removes_what_its_tools_wrote() {
         let from = setup.word(asking.index, yes(), None);
         setup.client.closed(from, setup.branch);
     }
-    let holds = |setup: &Setup| {
+    let occurrences = |setup: &Setup| {
         let folder = std::fs::read_dir(setup.bench.store_path().parent().unwrap()).unwrap();
         let files = folder.flatten().filter(|entry| entry.path().is_file());
         files.filter(|entry| std::fs::read(entry.path()).unwrap().windows(10).any(|word| word == b"xyzzyplugh")).count()
     };
-    assert!(holds(&setup) > 0);
+    assert!(occurrences(&setup) > 0);
     let first = setup.client.open().nodes[0].id;
     setup
         .client
         .must(Request::Branch(BranchRequest::RemoveMessage { branch: setup.branch, item: ItemName::TurnOf(first) }));
-    assert_eq!(holds(&setup), 0);
+    assert_eq!(occurrences(&setup), 0);
     setup.client.must(Request::Session(SessionRequest::Undo));
-    assert_eq!(setup.shelf.of("b"), None, "changes of another turn can still be undone");
+    assert_eq!(setup.files.of("b"), None, "changes of another turn can still be undone");
     assert_eq!(
-        setup.shelf.of("a").as_deref(),
+        setup.files.of("a").as_deref(),
         Some("the word is xyzzyplugh\n"),
         "the file itself belongs to the person"
     );
@@ -223,7 +225,7 @@ fn denial_changes_nothing_and_reaches_the_model() {
     let why = Some("The build is running.".into());
     let from = setup.word(asking.index, Consent::No { why }, None);
     setup.client.closed(from, setup.branch);
-    assert_eq!(setup.shelf.of("a"), None);
+    assert_eq!(setup.files.of("a"), None);
     assert_eq!(setup.result(), "[refused] Nothing was done. The build is running.");
     assert_eq!(setup.trace().status, Some(ToolStatus::Refused));
     let stale = setup.client.ask(Request::Turn(TurnRequest::Consent {
@@ -238,11 +240,11 @@ fn denial_changes_nothing_and_reaches_the_model() {
 #[test]
 fn denied_hunks_stay_unchanged() {
     let mut setup = setup(vec![write("a", "one\n"), text("Done.")], Vec::new());
-    setup.shelf.files.lock().unwrap().insert("a".into(), "old\n".into());
+    setup.files.files.lock().unwrap().insert("a".into(), "old\n".into());
     let asking = setup.asked("Write one.");
     let from = setup.word(asking.index, Consent::Yes { hunks: vec![vec![false]] }, None);
     setup.client.closed(from, setup.branch);
-    assert_eq!(setup.shelf.of("a").as_deref(), Some("old\n"));
+    assert_eq!(setup.files.of("a").as_deref(), Some("old\n"));
 }
 
 #[test]
@@ -263,10 +265,10 @@ fn rules_decide_where_a_person_set_them() {
     let from = setup.word(asking.index, yes(), Some(always.clone()));
     setup.client.closed(from, setup.branch);
     setup.client.say(setup.branch, "b");
-    assert_eq!(setup.shelf.of("src/b").as_deref(), Some("two\n"), "no approval was requested");
+    assert_eq!(setup.files.of("src/b").as_deref(), Some("two\n"), "no approval was requested");
     assert_eq!(setup.trace().word.as_deref(), Some("rule allow write \"src/*\""));
     setup.client.say(setup.branch, "env");
-    assert_eq!(setup.shelf.of("src/.env"), None);
+    assert_eq!(setup.files.of("src/.env"), None);
     assert!(setup.result().contains("One of the person's rules denies it"), "{}", setup.result());
     let listed = match setup.client.must(Request::Tool(ToolRequest::Rule(RuleAct::List))) {
         Answer::Rules(rules) => rules,
@@ -297,7 +299,7 @@ fn control_files_are_approved_one_by_one() {
         let all = Rule { tool: "*".into(), on: None, verdict: Verdict::Allow };
         let mut setup = setup(vec![write(path, "x\n"), text("Done.")], vec![all, rule(Some(path), Verdict::Allow)]);
         let asking = setup.asked("Write it.");
-        assert!(asking.effect.steers().is_some_and(|(named, _)| named == path));
+        assert!(asking.effect.config_change().is_some_and(|(named, _)| named == path));
         let always = Some((RuleScope::Session, rule(Some(path), Verdict::Allow)));
         let refused = setup.client.ask(Request::Turn(TurnRequest::Consent {
             branch: setup.branch,
@@ -306,10 +308,10 @@ fn control_files_are_approved_one_by_one() {
             always,
         }));
         assert!(refused.unwrap_err().to_string().contains("controls pleach"));
-        assert_eq!(setup.shelf.of(path), None);
+        assert_eq!(setup.files.of(path), None);
         let from = setup.word(asking.index, yes(), None);
         setup.client.closed(from, setup.branch);
-        assert_eq!(setup.shelf.of(path).as_deref(), Some("x\n"));
+        assert_eq!(setup.files.of(path).as_deref(), Some("x\n"));
     }
 }
 
@@ -320,7 +322,7 @@ fn stopping_a_turn_that_asks_changes_nothing() {
     let from = setup.client.seen.len();
     setup.client.must(Request::Turn(TurnRequest::Cancel { branch: setup.branch }));
     setup.client.closed(from, setup.branch);
-    assert_eq!(setup.shelf.of("a"), None);
+    assert_eq!(setup.files.of("a"), None);
     assert!(
         setup.client.seen[from..]
             .iter()
@@ -360,8 +362,8 @@ fn command_line_allows_tools_by_flag() {
     let file = home.workspace().join("a.txt");
     std::fs::write(&file, "one\n").unwrap();
     next(edit());
-    let said = home.run(&["ask", "change it"]);
-    assert!(said.err.contains("no terminal to ask on"), "{}", said.err);
+    let output = home.run(&["ask", "change it"]);
+    assert!(output.err.contains("no terminal to ask on"), "{}", output.err);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\n");
     home.ok(&["ask", "change it", "--allow", "edit_file:a.txt"]);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "two\n");
@@ -404,10 +406,10 @@ fn settings_open_folders_to_commands() {
         at("home/open")
     );
     std::fs::write(home.workspace().join("try.sh"), script).unwrap();
-    let said = home.run(&["ask", r#"call run {"line": "sh try.sh"}"#, "--allow", "run"]);
+    let output = home.run(&["ask", r#"call run {"line": "sh try.sh"}"#, "--allow", "run"]);
     let traces = home.json(&["traces"]);
     let protection = traces[0]["protection"].to_string();
-    assert!(protection.contains("and one more folder") || protection.contains("missing"), "{traces} {}", said.err);
+    assert!(protection.contains("and one more folder") || protection.contains("missing"), "{traces} {}", output.err);
     if protection.contains("no landlock on") {
         #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
         {
@@ -416,7 +418,7 @@ fn settings_open_folders_to_commands() {
         return;
     }
     let text = |name: &str| std::fs::read_to_string(home.path(name)).unwrap_or_default();
-    assert_eq!((text("work/read").as_str(), text("work/unread").as_str()), ("home/open", ""), "{}", said.out);
+    assert_eq!((text("work/read").as_str(), text("work/unread").as_str()), ("home/open", ""), "{}", output.out);
     assert_eq!((text("more/new").as_str(), text("other/new").as_str()), ("x\n", ""));
     assert_eq!(text("home/open/new"), "", "readable folders are not writable");
 }

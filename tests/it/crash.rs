@@ -72,10 +72,10 @@ fn kill_once(home: &Home, chance: &mut Chance, question: &str) -> (String, Strin
 }
 
 fn start_again(home: &Home, server: &Server) -> (Vec<Value>, String) {
-    let said = home.with(&[("OPENAI_BASE_URL", &server.base_url())], &["message", "list", "--json"]);
-    assert_eq!(said.code, 0, "{}", said.err);
-    let list: Value = serde_json::from_str(&said.out).unwrap();
-    (list.as_array().unwrap().clone(), said.err)
+    let output = home.with(&[("OPENAI_BASE_URL", &server.base_url())], &["message", "list", "--json"]);
+    assert_eq!(output.code, 0, "{}", output.err);
+    let list: Value = serde_json::from_str(&output.out).unwrap();
+    (list.as_array().unwrap().clone(), output.err)
 }
 
 fn kill_often(worker: u64) {
@@ -87,12 +87,12 @@ fn kill_often(worker: u64) {
     for kill in 0..KILLS {
         let question = format!("question {kill} of {worker}");
         let (certainly, sent, server) = kill_once(&home, &mut chance, &question);
-        let (list, told) = start_again(&home, &server);
+        let (list, report) = start_again(&home, &server);
         assert!(
-            told.contains("interrupted") && told.contains("Nothing was sent again"),
-            "the next start reports it: {told}"
+            report.contains("interrupted") && report.contains("Nothing was sent again"),
+            "the next start reports it: {report}"
         );
-        assert!(told.contains("pleach regenerate"), "it names commands, not keys: {told}");
+        assert!(report.contains("pleach regenerate"), "it names commands, not keys: {report}");
         assert_eq!(list[..before.len()], before[..], "earlier messages are unchanged");
         let news = &list[before.len()..];
         let asked = &news[0];
@@ -106,7 +106,7 @@ fn kill_often(worker: u64) {
                 kept.starts_with(certainly.trim_end()),
                 "printed long before the kill: {certainly:?}, kept: {kept:?}"
             );
-            assert!(told.contains("the part that arrived is kept"), "{told}");
+            assert!(report.contains("the part that arrived is kept"), "{report}");
             with_words += 1;
         } else {
             assert_eq!(certainly, "", "lost");
@@ -146,8 +146,8 @@ fn kill_before_the_first_word() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let (list, told) = start_again(&home, &server);
-    assert!(told.contains("interrupted"), "{told}");
+    let (list, report) = start_again(&home, &server);
+    assert!(report.contains("interrupted"), "{report}");
     assert_eq!(list.len(), 1);
     assert_eq!((&list[0]["role"], &list[0]["content"]), (&"user".into(), &"a question".into()));
     assert_eq!(server.requests().len(), 1);
@@ -199,11 +199,11 @@ fn full_disk_during_an_answer() {
         }
         drop(saved);
         server.release();
-        let mut told = String::new();
-        while !told.contains("The store can't be written") {
+        let mut errors_text = String::new();
+        while !errors_text.contains("The store can't be written") {
             let (_, more) =
-                errors.recv_timeout(Duration::from_mins(1)).unwrap_or_else(|_| panic!("not reported: {told}"));
-            told.push_str(&more);
+                errors.recv_timeout(Duration::from_mins(1)).unwrap_or_else(|_| panic!("not reported: {errors_text}"));
+            errors_text.push_str(&more);
         }
         assert!(child.try_wait().unwrap().is_none(), "the program is alive");
         if room_again {

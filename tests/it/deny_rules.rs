@@ -32,8 +32,8 @@ fn put(folder: &Path, path: &str, text: &str) {
 }
 
 /// What a text reveals of denied files, beyond what was asked and what AGENTS.md names itself.
-fn revealed(said: &str) -> Vec<&str> {
-    let lines = said.lines().filter(|line| !["call ", "@.env", "@hidden"].iter().any(|word| line.contains(word)));
+fn revealed(output: &str) -> Vec<&str> {
+    let lines = output.lines().filter(|line| !["call ", "@.env", "@hidden"].iter().any(|word| line.contains(word)));
     let kept = ["{ 7 }", "zebra_caller", "zebra_nested", "API_ZEBRA", "hidden/", ".env"];
     lines.filter(|line| kept.iter().any(|word| line.contains(word))).collect()
 }
@@ -75,13 +75,13 @@ fn no_command_reveals_denied_files() {
         r#"{ tool = "*", on = ".env*", verdict = "deny" }, { tool = "*", on = "hidden/", verdict = "deny" }"#,
     );
     for way in ways {
-        let said = home.run(way);
+        let output = home.run(way);
         let refusal = |line: &&str| !line.contains("the person's rules") && !line.contains("A rule prevents reading");
-        let out: Vec<&str> = revealed(&said.out).into_iter().filter(refusal).collect();
-        assert_eq!(out, [""; 0], "{way:?}: {}", said.err);
+        let out: Vec<&str> = revealed(&output.out).into_iter().filter(refusal).collect();
+        assert_eq!(out, [""; 0], "{way:?}: {}", output.err);
     }
-    let said = home.run(ways[0]).out;
-    assert!(said.contains("hidden by the user's rules"), "{said}");
+    let output = home.run(ways[0]).out;
+    assert!(output.contains("hidden by the user's rules"), "{output}");
     home.run(&["ask", r#"call run {"line": "true"}"#, "--allow", "run"]);
     let traces = home.json(&["traces"]).to_string();
     assert!(traces.contains("a command can read the files of the workspace that rules deny"), "{traces}");
@@ -97,9 +97,9 @@ fn results_read_before_a_rule_stay_with_a_notice() {
     home.ok(&["ask", r#"call read_file {"path": ".env"}"#]);
     home.ok(&["ask", r#"call search {"pattern": "API_ZEBRA"}"#]);
     assert!(!denies("*.pem").contains("earlier"), "no earlier result is affected");
-    let said = denies(".env*");
-    assert!(said.contains("2 earlier results of tools in this session show what is denied now (.env)"), "{said}");
-    assert!(said.contains("are still sent") && said.contains("Exclude or delete"), "{said}");
+    let output = denies(".env*");
+    assert!(output.contains("2 earlier results of tools in this session show what is denied now (.env)"), "{output}");
+    assert!(output.contains("are still sent") && output.contains("Exclude or delete"), "{output}");
     let sent = || home.ok(&["plan", "--request", "next"]).matches("API_ZEBRA=1").count();
     let before = sent();
     assert!(before >= 2, "the rule affects later reads");

@@ -92,10 +92,11 @@ const SCREENS: &[(&str, Open)] = &[
     ("HistoryScreen", |stage| {
         stage.press("tab h ctrl-o G k h");
         let atom = Atom::Message { node: fixture::story()[0].head.key };
-        let told = ItemHistory { atom, title: "x".into(), turn: None, stays: Vec::new(), older: 0, steps: Vec::new() };
+        let history =
+            ItemHistory { atom, title: "x".into(), turn: None, stays: Vec::new(), older: 0, steps: Vec::new() };
         stage.reply(
             |r| matches!(r, Request::Plan(PlanRequest::Why { most: None, .. })),
-            Answer::History(Box::new(told)),
+            Answer::History(Box::new(history)),
         );
     }),
     ("ConversationSearchScreen", |stage| {
@@ -193,8 +194,9 @@ fn every_action_is_in_help_and_palette() {
         let way = keys.key_of(*action).unwrap_or_else(|| format!("/{}", action.name()));
         let lines: Vec<&str> = help.lines().collect();
         // An action with many keys has a row of its own for the keys, and its sentence below.
-        let told = lines.windows(2).any(|w| w[0].contains(&way) && w.iter().any(|l| l.contains(action.sentence())));
-        assert!(told, "help does not say that {way} does {}", action.name());
+        let is_explained =
+            lines.windows(2).any(|w| w[0].contains(&way) && w.iter().any(|l| l.contains(action.sentence())));
+        assert!(is_explained, "help does not say that {way} does {}", action.name());
         let mut stage = fixture::opened();
         stage.press("ctrl-p").type_text(action.sentence());
         let Some(picker) = stage.model.layers.top::<Picker>() else { panic!("the palette is open") };
@@ -478,8 +480,8 @@ fn deleting_commands_ask_for_confirmation() {
     let before = count();
     assert!(before > 0);
     for command in [&["session", "delete", "s"][..], &["message", "remove", "1"][..]] {
-        let said = home.run(command);
-        assert_ne!(said.code, 0, "{command:?}: {}", said.out);
+        let output = home.run(command);
+        assert_ne!(output.code, 0, "{command:?}: {}", output.out);
         assert_eq!(count(), before, "{command:?} without an answer does nothing");
     }
     let chord: Chord = "alt-d".parse().unwrap();

@@ -63,22 +63,22 @@ fn preview_matches_the_act() {
     let before = client.whole_plan(branch, &asked);
     let out = out_turns(&before);
     assert!(out.len() > 2, "a small budget leaves turns out");
-    let goes = |plan: &ContextPlan| plan.included().map(|row| row.atom).collect::<Vec<Atom>>();
+    let included_atoms = |plan: &ContextPlan| plan.included().map(|row| row.atom).collect::<Vec<Atom>>();
     for (items, kind) in
         [(&out[..1], MarkKind::IncludeOnce), (&out[..2], MarkKind::Sticky), (&out[..1], MarkKind::Sticky)]
     {
         assert_eq!(client.whole_plan(branch, &asked).id, before.id, "after undo the plan is as before");
-        let told = preview(&mut client, branch, &asked, items, set(kind));
-        assert_eq!((told.branch, told.present, told.est), (branch, before.id, before.est_total));
+        let act_preview = preview(&mut client, branch, &asked, items, set(kind));
+        assert_eq!((act_preview.branch, act_preview.present, act_preview.est), (branch, before.id, before.est_total));
         assert_eq!(client.whole_plan(branch, &asked).id, before.id, "a preview changes nothing");
         assert!(client.open().branches.iter().find(|b| b.id == branch).unwrap().marks.is_empty());
         let items: Vec<ItemName> = items.iter().map(|atom| ItemName::Atom(*atom)).collect();
         client.must(Request::Branch(BranchRequest::Mark { branch, items, act: set(kind) }));
         let after = client.plan(branch, &asked).unwrap();
-        match (&told.result, after) {
+        match (&act_preview.result, after) {
             (Ok(figures), Planned::Plan { plan, .. }) => {
                 assert_eq!((figures.plan, figures.est), (plan.id, plan.est_total), "{kind:?}");
-                let (old, new) = (goes(&before), goes(&plan));
+                let (old, new) = (included_atoms(&before), included_atoms(&plan));
                 assert_eq!(figures.sums[0].0 as usize, new.iter().filter(|atom| !old.contains(atom)).count());
                 assert_eq!(figures.sums[1].0 as usize, old.iter().filter(|atom| !new.contains(atom)).count());
                 assert!(!figures.gained.is_empty(), "includes the requested item");
@@ -138,12 +138,12 @@ fn acts_on_several_items_undo_in_one_step() {
     let turns: Vec<Atom> =
         before.included().filter(|row| row.kind == RowKind::Turn).map(|row| row.atom).take(3).collect();
     let items: Vec<ItemName> = turns.iter().chain(&turns[..1]).map(|atom| ItemName::Atom(*atom)).collect();
-    let Answer::Done(said) =
+    let Answer::Done(sentence) =
         client.must(Request::Branch(BranchRequest::Mark { branch, items: items.clone(), act: set(MarkKind::Exclude) }))
     else {
         panic!()
     };
-    assert!(said.contains("3 items"), "an item named twice is changed once: {said}");
+    assert!(sentence.contains("3 items"), "an item named twice is changed once: {sentence}");
     let after = client.whole_plan(branch, &asked);
     let out = after.excluded().filter(|row| row.reason == Reason::UserExcluded { once: false }).count();
     assert_eq!(out, 3);
@@ -199,7 +199,7 @@ fn posts(server: &Server) -> Vec<Vec<u8>> {
 }
 
 fn answers(words_: &[&str]) -> Server {
-    Server::start_posts(words_.iter().map(|said| vec![stream(), words(said), end()]).collect())
+    Server::start_posts(words_.iter().map(|answer| vec![stream(), words(answer), end()]).collect())
 }
 
 /// The stored plan of an edited call: changed items are rows marked as edited, unchanged ones keep their rows, and
@@ -244,7 +244,7 @@ fn edited_body_is_sent_unchanged() {
     let texts = request::texts(&shown_raw.body);
     assert!(texts.contains("What is the port?") && texts.ends_with("Which of both is secret?"), "{texts}");
     let edited = texts.replace("What is the port?", "What is the door?\u{200b}").replace("secret?", "open?");
-    let body = request::written(&shown_raw.body, &edited).unwrap();
+    let body = request::with_texts(&shown_raw.body, &edited).unwrap();
     let weighed = count_body(&mut client, branch, &asked, &body);
     assert_eq!(weighed.digest, Hash::of(body.as_bytes()));
     let from = client.seen.len();
@@ -435,37 +435,37 @@ fn command_line_sends_a_body_byte_for_byte() {
     let home = Home::asking(&server.base_url());
     let key = [("TEST_KEY", "sk-test-0123456789")];
     assert_eq!(home.with(&key, &["ask", "What is the port?"]).code, 0);
-    let said = home.with(&key, &["plan", "--request", "And the host?"]);
-    assert_eq!(said.code, 0, "{}", said.err);
-    let body = said.out.replace("What is the port?", "What is the door?") + "\n";
+    let output = home.with(&key, &["plan", "--request", "And the host?"]);
+    assert_eq!(output.code, 0, "{}", output.err);
+    let body = output.out.replace("What is the port?", "What is the door?") + "\n";
     let file = home.path("request.json");
     std::fs::write(&file, &body).unwrap();
     let file = file.display().to_string();
-    let said = home.with(&key, &["ask", "--request", &file, "--json"]);
-    assert_eq!(said.code, 0, "{}", said.err);
-    let told: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let output = home.with(&key, &["ask", "--request", &file, "--json"]);
+    assert_eq!(output.code, 0, "{}", output.err);
+    let value: serde_json::Value = serde_json::from_str(&output.out).unwrap();
     let posted = posts(&server);
     assert_eq!(String::from_utf8(posted[1].clone()).unwrap(), body, "including the line end at its end");
-    assert_eq!(told["request_digest"], Hash::of(body.as_bytes()).to_string());
+    assert_eq!(value["request_digest"], Hash::of(body.as_bytes()).to_string());
     let list = home.json(&["plans", "list"]);
     let edited: Vec<&serde_json::Value> = list.as_array().unwrap().iter().map(|run| &run["edited"]).collect();
     assert_eq!(edited.iter().filter(|flag| **flag == true).count(), 1, "{list}");
     assert!(home.ok(&["plans", "list"]).contains("edited by hand"));
-    let run = told["run_id"].as_str().unwrap();
+    let run = value["run_id"].as_str().unwrap();
     let again = home.json(&["replay", run, "--dry-run"]);
     assert_eq!(again["same"], true, "{again}");
     let messages = home.json(&["message", "list"]);
     assert_eq!(messages[2]["content"], "And the host?");
     let broken = home.path("broken.json");
     std::fs::write(&broken, "{\n\"model\": }").unwrap();
-    let said = home.with(&key, &["ask", "--request", &broken.display().to_string()]);
-    assert_eq!(said.code, 1);
-    assert!(said.err.contains("line 2, column 10"), "{}", said.err);
+    let output = home.with(&key, &["ask", "--request", &broken.display().to_string()]);
+    assert_eq!(output.code, 1);
+    assert!(output.err.contains("line 2, column 10"), "{}", output.err);
     let long = body.replace("And the host?", &"word ".repeat(40_000));
     std::fs::write(home.path("long.json"), long).unwrap();
-    let said = home.with(&key, &["ask", "--request", &home.path("long.json").display().to_string()]);
-    assert_eq!(said.code, 3);
-    assert!(said.err.contains("too many"), "{}", said.err);
+    let output = home.with(&key, &["ask", "--request", &home.path("long.json").display().to_string()]);
+    assert_eq!(output.code, 3);
+    assert!(output.err.contains("too many"), "{}", output.err);
     let posts = server.requests().into_iter().filter(|request| request.method == "POST").count();
     assert_eq!(posts, 2, "nothing more was sent");
 }

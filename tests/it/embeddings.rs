@@ -18,11 +18,11 @@ fn talk(home: &Home, session: &str) {
     for turn in 0..30 {
         let parent = (turn > 0).then(|| format!("a{}", turn - 1));
         let topic = topics[turn % topics.len()];
-        let said =
+        let text =
             if turn == 4 { "The tabby had a fever on Monday.".into() } else { format!("About {topic}, {turn}.") };
         let answered = format!("Plenty could be said of {topic}; remark {turn}. {}", "It goes on. ".repeat(20));
         for (id, parent, role, content) in [
-            (format!("u{turn}"), parent, "user", said),
+            (format!("u{turn}"), parent, "user", text),
             (format!("a{turn}"), Some(format!("u{turn}")), "assistant", answered),
         ] {
             let line = json!({"id": id, "parent": parent, "role": role, "content": content, "session": session});
@@ -101,12 +101,12 @@ fn unreachable_server_leaves_lexical_search() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let home = Home::new(&settings(&format!("http://{gone}/v1")));
     talk(&home, "one");
-    let said = home.run(&["retrieve", "What about the tabby's fever?", "--anyway", "--budget", "120", "--json"]);
-    assert_eq!(said.code, 0, "{}", said.err);
-    let value: Value = serde_json::from_str(&said.out).unwrap();
+    let output = home.run(&["retrieve", "What about the tabby's fever?", "--anyway", "--budget", "120", "--json"]);
+    assert_eq!(output.code, 0, "{}", output.err);
+    let value: Value = serde_json::from_str(&output.out).unwrap();
     assert!(found(&value).contains(&"u4"), "{value}");
     assert!(value["embedder"].is_null(), "{value}");
-    assert_eq!(said.err.matches("by words only").count(), 1, "{}", said.err);
+    assert_eq!(output.err.matches("by words only").count(), 1, "{}", output.err);
     assert!(stored_vectors(&home).is_empty());
     let doctor = home.run(&["doctor"]);
     assert!(doctor.out.contains("embedder") && doctor.out.contains("[embedder]"), "{}", doctor.out);
@@ -134,8 +134,8 @@ fn removal_deletes_vectors() {
 fn doctor_reports_the_embedder() {
     let server = Embeddings::start();
     let doctor = |config: &str| Home::new(config).run(&["doctor"]).out;
-    let said = doctor(&settings(&server.base_url()));
-    assert!(said.contains("m at profile vectors computes vectors of 256 dimensions, on this machine"), "{said}");
+    let output = doctor(&settings(&server.base_url()));
+    assert!(output.contains("m at profile vectors computes vectors of 256 dimensions, on this machine"), "{output}");
     assert!(doctor("").contains("searched by words only"));
 }
 

@@ -5,11 +5,14 @@ use crate::support::bench::{Bench, Client, Model, message, path, text};
 use pleach::domain::base::ids::{BranchId, NodeId};
 use pleach::domain::conversation::activation::Activation;
 use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::plan::{Reason, RowKind, Warning};
+use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind, Warning};
 use pleach::domain::planning::policy::{PolicySpec, Section};
 use pleach::domain::planning::tuning::{Adaptive, Levels, Milli, TurnSelection};
-use pleach::engine::api::{Act, BranchRequest, ItemName, Request, SessionRequest};
+use pleach::domain::summary::accepted::SummaryKind;
+use pleach::domain::summary::draft::SummaryAuthor;
+use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, Request, SessionRequest, SummaryAct};
 
 fn client(bench: &Bench, spec: PolicySpec) -> Client {
     bench.start_with(|setup| {
@@ -59,6 +62,155 @@ fn lanes_do_not_leak_into_each_other() {
     assert_eq!(now.as_deref(), Some("billing"), "setting a lane can be undone");
 }
 
+/// The default policy, as it is shipped.
+fn layered() -> PolicySpec {
+    PolicySpec { name: "layered".into(), lane_window: true, ..PolicySpec::default() }
+}
+
+fn out_of_lane(plan: &ContextPlan) -> Vec<Option<u32>> {
+    let turns = plan.excluded().filter(|row| row.reason == Reason::OutsideLane);
+    turns.map(|row| row.source.turn).collect()
+}
+
+fn mark(client: &mut Client, branch: BranchId, node: NodeId, kind: MarkKind, toggle: bool) {
+    let act = Act::Set { kind, toggle };
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Message(node)], act }));
+}
+
+#[test]
+fn chosen_lane_is_the_window_of_the_branch() {
+    let model =
+        Model::new([text("Red cranes."), text("Nine francs."), text("Eleven."), text("Still red."), text("ok")]);
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, layered());
+    let branch = client.session();
+    client.say(branch, "Which cranes?");
+    into_lane(&mut client, branch, "billing");
+    client.say(branch, "What does it cost?");
+    client.say(branch, "And with tax?");
+    assert!(!body(&model, 1).contains("cranes"), "another lane before the first message of this one");
+    assert!(body(&model, 2).contains("francs") && !body(&model, 2).contains("cranes"));
+    let plan = client.whole_plan(branch, &message("And in euros?"));
+    assert_eq!(out_of_lane(&plan), [Some(1)]);
+
+    let session = client.open().card.id;
+    let first = path(&bench.store(), session, branch)[0].head.id;
+    for kind in [MarkKind::Sticky, MarkKind::IncludeOnce] {
+        mark(&mut client, branch, first, kind, false);
+        let marked = client.whole_plan(branch, &message("And in euros?"));
+        assert!(out_of_lane(&marked).is_empty(), "{kind:?}: a person brings in what they want");
+        assert!(marked.included().any(|row| row.title.contains("cranes")), "{kind:?}");
+        client.must(Request::Session(SessionRequest::Undo));
+    }
+    assert_eq!(client.whole_plan(branch, &message("And in euros?")).id, plan.id, "undo brings the plan back");
+
+    let fork = BranchRequest::Fork { branch, at: None, name: Some("side".into()), switch: false };
+    let Answer::Branch(fork) = client.must(Request::Branch(fork)) else { panic!("no branch") };
+    assert_eq!(out_of_lane(&client.whole_plan(fork.id, &message("And in euros?"))), [Some(1)], "a fork keeps the lane");
+
+    into_lane(&mut client, branch, "");
+    assert_eq!(out_of_lane(&client.whole_plan(branch, &message("Which colour?"))), [Some(3), Some(2)]);
+    client.say(branch, "Which colour?");
+    assert!(body(&model, 3).contains("cranes") && !body(&model, 3).contains("francs"));
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides: Overrides::default() }));
+    assert!(out_of_lane(&client.whole_plan(branch, &message("Sum it up."))).is_empty());
+    client.say(branch, "Sum it up.");
+    assert!(["cranes", "francs", "Eleven"].iter().all(|words| body(&model, 4).contains(words)), "all lanes are back");
+    client.must(Request::Session(SessionRequest::Undo));
+    let now = client.open().branches.iter().find(|one| one.id == branch).unwrap().overrides.lane.clone();
+    assert_eq!(now.as_deref(), Some(""), "the choice can be undone too");
+    for run in client.runs() {
+        assert_eq!(client.replay(&run).unwrap(), run.request_digest);
+    }
+}
+
+/// A reply takes its message, and only that one, into the lane of what it replies to.
+#[test]
+fn reply_into_another_lane_takes_its_turns() {
+    let model = Model::new([text("Nine francs."), text("Red cranes."), text("Ten."), text("Blue.")]);
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, layered());
+    let branch = client.session();
+    into_lane(&mut client, branch, "billing");
+    client.say(branch, "What does it cost?");
+    into_lane(&mut client, branch, "birds");
+    client.say(branch, "Which cranes?");
+    let session = client.open().card.id;
+    let answer = path(&bench.store(), session, branch)[1].head.id;
+    reply(&mut client, branch, answer);
+    client.say(branch, "And tomorrow?");
+    assert!(body(&model, 2).contains("francs") && !body(&model, 2).contains("cranes"), "{}", body(&model, 2));
+    client.say(branch, "And the eggs?");
+    assert!(body(&model, 3).contains("cranes") && !body(&model, 3).contains("francs"));
+    let lanes: Vec<String> = path(&bench.store(), session, branch).iter().map(|node| node.head.lane.clone()).collect();
+    assert_eq!(lanes, ["billing", "billing", "birds", "birds", "billing", "billing", "birds", "birds"]);
+}
+
+/// Far more of other lanes lies between than a plan looks at.
+#[test]
+fn window_reaches_back_to_turns_of_its_lane() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = client(&bench, layered());
+    let lines: Vec<String> = (0..260)
+        .map(|turn| {
+            let (lane, text) = if turn % 50 == 0 { ("birds", "One crane.") } else { ("noise", "So it goes on.") };
+            let text = format!("{text} {turn} {}", "words ".repeat(if lane == "noise" { 400 } else { 1 }));
+            serde_json::json!({ "role": "user", "content": text, "lane": lane, "session": "s" }).to_string()
+        })
+        .collect();
+    let reading = pleach::import::read(lines.join("\n").as_bytes(), "x.jsonl").unwrap().incoming();
+    let Answer::Imported { sessions, .. } = client.must(Request::Session(SessionRequest::Import { reading })) else {
+        panic!("nothing was imported")
+    };
+    let open = SessionRequest::Open { session: Some(sessions[0].session.to_string()), branch: None, create: false };
+    client.must(Request::Session(open));
+    let branch = client.open().current;
+    let window = |plan: &ContextPlan| -> Vec<u32> {
+        plan.included().filter(|row| row.section() == Some(Section::Recent)).filter_map(|row| row.source.turn).collect()
+    };
+    let budget = |overrides: Overrides| {
+        Request::Branch(BranchRequest::Override { branch, overrides: Overrides { budget: Some(6_000), ..overrides } })
+    };
+    client.must(budget(Overrides::default()));
+    let all = client.whole_plan(branch, &message("Well?"));
+    assert!(window(&all).len() > 1 && !window(&all).contains(&201), "{:?}", window(&all));
+    client.must(budget(Overrides { lane: Some("birds".into()), ..Overrides::default() }));
+    let plan = client.whole_plan(branch, &message("Well?"));
+    assert_eq!(window(&plan), [1, 51, 101, 151, 201, 251]);
+    let lost = plan.excluded().filter(|row| row.reason == Reason::OutsideLane).map(|row| row.turns.max(1)).sum::<u32>();
+    assert_eq!(lost, 254, "every other turn has a row, alone or among others");
+    client.must(budget(Overrides { lane: Some("birds".into()), window: Some(3), ..Overrides::default() }));
+    assert_eq!(window(&client.whole_plan(branch, &message("Well?"))), [151, 201, 251], "the last three of the lane");
+}
+
+/// The summary of another lane is not sent with a lane that was just chosen.
+#[test]
+fn summary_of_another_lane_stays_out_of_a_chosen_one() {
+    let long = |words: &str| text(&format!("{words}. {}", "It went on and on about the same old thing. ".repeat(12)));
+    let model = Model::new((0..8).map(|n| long(&format!("Answer {n} on herons"))));
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, layered());
+    let branch = client.session();
+    for n in 0..6 {
+        client.say(branch, &format!("Question {n} about herons, please?"));
+    }
+    let draft = SummaryAct::Draft { kind: SummaryKind::Lane, up_to: Some(4), by: SummaryAuthor::Extractive };
+    let act = |client: &mut Client, act| client.must(Request::Summary { branch, act });
+    let Answer::Draft(Some(made)) = act(&mut client, draft) else { panic!("no draft") };
+    act(&mut client, SummaryAct::Accept { draft: made.number });
+    let sent = |client: &mut Client| {
+        let plan = client.whole_plan(branch, &message("How are you?"));
+        plan.rows.iter().find(|row| row.kind == RowKind::Summary).map(|row| (row.included(), row.reason.clone()))
+    };
+    assert_eq!(sent(&mut client), Some((true, Reason::Summary)));
+    into_lane(&mut client, branch, "billing");
+    assert_eq!(sent(&mut client), Some((false, Reason::OtherLane)));
+    let plan = client.whole_plan(branch, &message("How are you?"));
+    assert_eq!(out_of_lane(&plan).len(), 6, "turns that it covered are of another lane first of all");
+    into_lane(&mut client, branch, "");
+    assert_eq!(sent(&mut client), Some((true, Reason::Summary)));
+}
+
 fn reply(client: &mut Client, branch: BranchId, to: NodeId) {
     client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Message(to)], act: Act::Reply }));
 }
@@ -80,11 +232,31 @@ fn reply_chain_is_one_lane() {
     reply(&mut client, branch, answer);
     client.say(branch, "about that");
     let nodes = path(&bench.store(), session, branch);
-    let lane = format!("reply:{}", nodes[0].head.key.short());
+    let lane = format!("reply:{}", nodes[0].head.key);
     assert_eq!(nodes[4].head.lane, lane, "the lane starts at the question of the first answer");
     assert!(nodes[4..].iter().all(|node| node.head.lane == lane));
     let last = body(&model, 3);
     assert!(last.contains("about one") && !last.contains("second"), "the chain and nothing else");
+}
+
+/// Earlier versions named a chain by the first digits of its root's key.
+#[test]
+fn chain_of_an_earlier_version_keeps_its_name() {
+    let model = Model::new([text("one"), text("two"), text("three")]);
+    let bench = Bench::new(&model);
+    let mut client = client(&bench, lanes());
+    let branch = client.session();
+    client.say(branch, "first");
+    let session = client.open().card.id;
+    let nodes = path(&bench.store(), session, branch);
+    let lane = format!("reply:{}", nodes[0].head.key.short());
+    into_lane(&mut client, branch, &lane);
+    client.say(branch, "about one");
+    reply(&mut client, branch, nodes[1].head.id);
+    client.say(branch, "and again");
+    let nodes = path(&bench.store(), session, branch);
+    assert_eq!(nodes.len(), 6);
+    assert!(nodes[2..].iter().all(|node| node.head.lane == lane));
 }
 
 #[test]
@@ -133,9 +305,9 @@ fn window_grows_with_errors() {
     let branch = client.session();
     client.say(branch, "The build gives an error in src/tree.rs:\n```\nerror[E0308]\n```\nwhy?");
     let plan = client.whole_plan(branch, &message("What about src/tree.rs?"));
-    let said = plan.warnings.iter().find(|warning| matches!(warning, Warning::WindowAdjusted { .. })).unwrap();
+    let warning = plan.warnings.iter().find(|warning| matches!(warning, Warning::WindowAdjusted { .. })).unwrap();
     let wanted = "Adjusted context window to 1250 tokens (complexity: 0.75, debugging × 2.0, one step at a time).";
-    assert_eq!(said.sentence(), wanted);
+    assert_eq!(warning.sentence(), wanted);
     let row = plan.included().find(|row| row.section() == Some(Section::Recent)).unwrap();
     let part = |name: &str| row.scores.parts.iter().find(|(known, _)| known == name).unwrap().1;
     assert_eq!((row.scores.score, part("flags"), part("source")), (Some(1_000), 1_500, 300));

@@ -184,12 +184,9 @@ fn adapted_body_is_a_second_run_and_never_a_third() {
     assert_eq!(runs.len(), 2);
     assert_ne!(runs[0].request_digest, runs[1].request_digest);
     assert!(String::from_utf8_lossy(&model.bodies()[1]).contains("max_completion_tokens"));
-    assert!(
-        client
-            .seen
-            .iter()
-            .any(|e| matches!(e, Event::Program(ProgramEvent::Notice(said)) if said.contains("max_completion_tokens")))
-    );
+    assert!(client.seen.iter().any(
+        |e| matches!(e, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("max_completion_tokens"))
+    ));
     let again = client.say(branch, "more");
     assert_eq!(again.draft, Some(message("more")));
     assert!(again.failure.is_some());
@@ -241,10 +238,13 @@ fn duplicate_call_ids_are_replaced() {
     assert_eq!((called.len(), &called), (4, &answered), "each call has its result, in order");
     assert_eq!(called.iter().collect::<std::collections::HashSet<_>>().len(), 4, "{called:?}");
     assert_eq!((called[0], called[3]), ("dup", "own"));
-    let said = |at: usize| {
-        client.seen.iter().any(|e| matches!(e, Event::Program(ProgramEvent::Notice(said)) if said.contains(called[at])))
+    let reported = |at: usize| {
+        client
+            .seen
+            .iter()
+            .any(|e| matches!(e, Event::Program(ProgramEvent::Notice(notice)) if notice.contains(called[at])))
     };
-    assert!(said(1) && said(2));
+    assert!(reported(1) && reported(2));
     assert!(client.runs().iter().map(|run| run.diagnostics.len()).eq([1, 1, 0]));
 }
 
@@ -296,7 +296,7 @@ fn tool_rounds_stop_at_their_limit_and_continue() {
         client
             .seen
             .iter()
-            .any(|e| matches!(e, Event::Program(ProgramEvent::Notice(said)) if said.contains("3 rounds")))
+            .any(|e| matches!(e, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("3 rounds")))
     );
     let session = client.open().card.id;
     let tip = path(&bench.store(), session, branch).pop().unwrap();
@@ -382,7 +382,7 @@ fn full_disk_keeps_the_answer_until_there_is_room() {
     model.release();
     client.wait(
         0,
-        |event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("stays on the screen")),
+        |event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("stays on the screen")),
     );
     assert!(!client.seen.iter().any(|event| matches!(event, Event::Turn(TurnEvent::Closed { .. }))));
     run_sql(&bench.store_path(), "DROP TRIGGER full;");
@@ -583,13 +583,13 @@ fn reply_quotation_is_kept_by_regeneration() {
 fn calls_are_answered_by_adjacent_results() {
     let call = r#""tool_calls":[{"id":"k","type":"function","function":{"name":"read","arguments":"{}"}}]"#;
     let asks = |hidden: bool| format!(r#"{{"role":"assistant","content":"","hidden":{hidden},{call}}}"#);
-    let result = |hidden: bool, said: &str| {
-        format!(r#"{{"role":"tool","tool_call_id":"k","name":"read","content":"{said}","hidden":{hidden}}}"#)
+    let result = |hidden: bool, content: &str| {
+        format!(r#"{{"role":"tool","tool_call_id":"k","name":"read","content":"{content}","hidden":{hidden}}}"#)
     };
     let red = "the red crane";
     let aside = r#"{"role":"assistant","content":"an aside","hidden":true}"#.to_owned();
     // The messages, the one included by hand, the results that are sent, and whether the result is sent as text.
-    for (messages, include, answers, told) in [
+    for (messages, include, answers, as_text) in [
         (vec![asks(false), result(true, red)], Some(2), vec!["[cancelled]"], true),
         (vec![asks(false), result(true, red)], None, vec!["[cancelled]"], false),
         (vec![asks(true), result(false, red)], None, vec![], true),
@@ -624,7 +624,7 @@ fn calls_are_answered_by_adjacent_results() {
         assert_eq!(results.into_iter().map(text).collect::<Vec<_>>(), answers, "{lines}{body}");
         let orphan = |text: &String| text.contains("Tool result whose call is missing");
         let words: Vec<String> = others.into_iter().map(text).filter(orphan).collect();
-        assert_eq!(words.len(), usize::from(told), "{lines}{body}");
+        assert_eq!(words.len(), usize::from(as_text), "{lines}{body}");
         assert!(words.iter().all(|words| words.contains(red)), "{body}");
     }
 }

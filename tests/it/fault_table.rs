@@ -142,7 +142,11 @@ const TERMINAL: &[Row] = &[
         &["from_stored_conversations", "from_a_server", "from_the_keyboard", "links_contain_only_addresses"],
     ),
     ("7 sequences", "tests/it/cli_bad.rs", &["hostile_text_never_controls_the_terminal"]),
-    ("7 sequences", "src/domain/base/safe_text.rs", &["no_control_survives", "no_control_sequence_is_copied"]),
+    (
+        "7 sequences",
+        "src/domain/base/safe_text.rs",
+        &["no_control_character_is_output", "no_control_sequence_is_copied"],
+    ),
     (
         "8 invisible text",
         "src/domain/base/safe_text.rs",

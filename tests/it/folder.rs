@@ -13,9 +13,9 @@ fn file(home: &Home) -> PathBuf {
 
 /// Whether the settings affect the plan, and the notices beside it.
 fn planned(home: &Home) -> (bool, String) {
-    let said = home.run(&["plan", "--request", "hello"]);
-    assert_eq!(said.code, 0, "{}", said.err);
-    (said.out.contains("CANARY"), said.err)
+    let output = home.run(&["plan", "--request", "hello"]);
+    assert_eq!(output.code, 0, "{}", output.err);
+    (output.out.contains("CANARY"), output.err)
 }
 
 /// What doctor reports about the folder's settings.
@@ -32,16 +32,16 @@ fn folder_settings_need_trust_and_approval() {
     let found = checked(&home).unwrap();
     assert_eq!((&found["standing"], &found["ok"]), (&"untrusted".into(), &serde_json::Value::Null), "{found}");
     assert!(found["todo"] == "`pleach trust` trusts the folder." && found["text"].to_string().contains(".pleach.toml"));
-    let (steered, said) = planned(&home);
-    assert!(!steered && said.contains("is not read") && said.contains("`pleach trust`"), "{said}");
+    let (steered, output) = planned(&home);
+    assert!(!steered && output.contains("is not read") && output.contains("`pleach trust`"), "{output}");
     let failed = home.run(&["trust", "--config", "--yes"]);
     assert!(failed.code == 1 && failed.err.contains("not trusted"), "{}", failed.err);
 
     // Trusting the folder does not approve the file.
     let trusted = home.ok(&["trust", "--yes"]);
     assert!(trusted.contains("`pleach trust --config` shows it and asks"), "{trusted}");
-    let (steered, said) = planned(&home);
-    assert!(!steered && said.contains("changes budget, mode, personality, system.replace"), "{said}");
+    let (steered, output) = planned(&home);
+    assert!(!steered && output.contains("changes budget, mode, personality, system.replace"), "{output}");
     let asked = home.run(&["trust", "--config"]);
     assert!(asked.code == 1 && asked.err.contains("trust --config --yes"), "{}", asked.err);
     assert!(asked.err.contains("  mode\n") && asked.err.contains("  - \"light\"\n"), "{}", asked.err);
@@ -51,8 +51,8 @@ fn folder_settings_need_trust_and_approval() {
     assert_eq!(found["todo"], "`pleach trust --config` shows it and asks for approval.");
 
     home.ok(&["trust", "--config", "--yes"]);
-    let (steered, said) = planned(&home);
-    assert!(steered && said.contains("sets"), "{said}");
+    let (steered, output) = planned(&home);
+    assert!(steered && output.contains("sets"), "{output}");
     let shown = home.ok(&["config", "show"]);
     assert!(shown.contains(&format!("# from {}\nmode = \"off\"", file(&home).display())), "{shown}");
     let shown = home.json(&["config", "show"]);
@@ -64,8 +64,8 @@ fn folder_settings_need_trust_and_approval() {
 
     // Another text needs approval again and has no effect until then.
     std::fs::write(file(&home), STEERING.replace("5000", "6000")).unwrap();
-    let (steered, said) = planned(&home);
-    assert!(!steered && said.contains("changes budget since you approved it"), "{said}");
+    let (steered, output) = planned(&home);
+    assert!(!steered && output.contains("changes budget since you approved it"), "{output}");
     home.ok(&["trust", "--config", "--yes"]);
     assert!(planned(&home).0);
     home.ok(&["trust", "--config", "--off"]);
@@ -84,8 +84,8 @@ fn faulty_folder_file_breaks_no_command() {
         for command in [&["session", "list"][..], &["plan", "hello"], &["config", "show"], &["doctor"]] {
             assert_eq!(home.run(command).code, 0, "{command:?}");
         }
-        let said = planned(&home).1;
-        assert!(said.contains("is not used: line 1"), "{said}");
+        let output = planned(&home).1;
+        assert!(output.contains("is not used: line 1"), "{output}");
         let found = checked(&home).unwrap();
         assert_eq!((&found["standing"], &found["ok"]), (&"faulty".into(), &false.into()), "{found}");
         assert_eq!(found["todo"], "Correct or delete the file.");

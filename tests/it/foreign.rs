@@ -29,9 +29,9 @@ impl Chat {
     }
 
     fn say(&self, args: &[&str]) -> String {
-        let said = self.home.with(&[("TEST_KEY", KEY)], args);
-        assert_eq!(said.code, 0, "{args:?}\n{}", said.err);
-        said.out
+        let output = self.home.with(&[("TEST_KEY", KEY)], args);
+        assert_eq!(output.code, 0, "{args:?}\n{}", output.err);
+        output.out
     }
 
     /// Standard output, parsed as JSON.

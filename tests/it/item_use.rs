@@ -70,8 +70,8 @@ fn pin(client: &mut Client, branch: BranchId, item: ItemName) {
 
 /// Two pinned turns outside the window. The last answer quotes the first of them.
 fn quoting() -> (Bench, Client, BranchId, RunId) {
-    let said = "As you said: the blue kettle boils water within ninety heartbeats.";
-    let model = Model::new([text("Well."), text("Well."), text("Good."), text("Fine."), text(said)]);
+    let quotation = "As you said: the blue kettle boils water within ninety heartbeats.";
+    let model = Model::new([text("Well."), text("Well."), text("Good."), text("Fine."), text(quotation)]);
     let bench = Bench::new(&model);
     let spec = spec();
     let mut client = bench.start_with(|setup| drop(setup.policies.insert(spec.name.clone(), spec)));
@@ -104,7 +104,7 @@ fn quoted_card_is_used() {
     assert_eq!((count.shown, count.used), (4, 1), "instructions and the question are not counted");
     assert!(
         client.seen.iter().any(
-            |event| matches!(event, Event::Turn(TurnEvent::Run(told)) if told.id == run && told.uses == card.uses)
+            |event| matches!(event, Event::Turn(TurnEvent::Run(sent)) if sent.id == run && sent.uses == card.uses)
         ),
         "the screen is notified"
     );
@@ -147,13 +147,13 @@ fn removal_clears_uses() {
         client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item }));
     }
     assert_eq!(uses(&mut client, run).unwrap().count().used, 1, "the use stays recorded");
-    let holds = |word: &str| {
+    let contains = |word: &str| {
         let folder = bench.store_path().parent().unwrap().to_owned();
         let files = std::fs::read_dir(folder).unwrap().flatten().filter(|file| file.path().is_file());
         let bytes = files.map(|file| std::fs::read(file.path()).unwrap()).collect::<Vec<_>>();
         bytes.iter().any(|bytes| bytes.windows(word.len()).any(|found| found == word.as_bytes()))
     };
-    assert!(holds("green lamp") && !holds("kettle") && !holds("heartbeats"));
+    assert!(contains("green lamp") && !contains("kettle") && !contains("heartbeats"));
     let session = client.open().card.id;
     client.must(Request::Session(SessionRequest::Delete { session: Some(session.to_string()) }));
     assert_eq!(uses(&mut client, run), None);
@@ -225,15 +225,15 @@ fn expanded_code_is_used() {
 }
 
 fn value(home: &Home, args: &[&str]) -> Value {
-    let said = home.run(args);
-    assert_eq!(said.code, 0, "{args:?}\n{}", said.err);
-    serde_json::from_str(&said.out).unwrap()
+    let output = home.run(args);
+    assert_eq!(output.code, 0, "{args:?}\n{}", output.err);
+    serde_json::from_str(&output.out).unwrap()
 }
 
 #[test]
 fn command_line_lists_never_used_items() {
     let answers = ["Sure.", "Fine: measure retry_budget against port 8443.", "Sure.", "Sure.", "Sure.", "Sure."];
-    let answers = answers.map(|said| vec![stream(), words(said), end()]);
+    let answers = answers.map(|answer| vec![stream(), words(answer), end()]);
     let server = Server::start_posts(answers.to_vec());
     let home = Home::asking(&server.base_url());
     value(&home, &["session", "new", "--json", "idle"]);
@@ -273,7 +273,7 @@ fn command_line_lists_never_used_items() {
     assert!(line.contains("purple umbrella") && line.contains("sent in 6 turns, used in none"), "{text}");
     let command = line.rsplit('`').nth(1).unwrap().strip_prefix("pleach ").unwrap();
     assert_eq!(command, idle[0]["command"].as_str().unwrap().strip_prefix("pleach ").unwrap());
-    let said = home.run(&command.split(' ').collect::<Vec<_>>());
-    assert_eq!(said.code, 0, "{command}: {}", said.err);
+    let output = home.run(&command.split(' ').collect::<Vec<_>>());
+    assert_eq!(output.code, 0, "{command}: {}", output.err);
     assert_eq!(value(&home, &["stats", "--json"])["uses"]["never_used"], json!([]), "the suggested command works");
 }

@@ -49,21 +49,21 @@ fn episode() -> impl Strategy<Value = Vec<TalkMessage>> {
         |(text, results, bar, talks)| {
             let ids: Vec<String> = (0..results.len()).map(|n| format!("c{n}")).collect();
             let names: Vec<&str> = ids.iter().map(String::as_str).collect();
-            let mut said =
+            let mut messages =
                 vec![TalkMessage { bar, ..TalkMessage::calling(if talks { text } else { String::new() }, &names) }];
             for (id, (body, fate)) in names.iter().zip(results) {
                 match fate {
                     0 => {}
-                    1 => said.push(TalkMessage::result("nobody", body)),
-                    2 => said.push(TalkMessage { bar: Some(SendBarrier::Hidden), ..TalkMessage::result(id, body) }),
-                    3 => said.extend([
+                    1 => messages.push(TalkMessage::result("nobody", body)),
+                    2 => messages.push(TalkMessage { bar: Some(SendBarrier::Hidden), ..TalkMessage::result(id, body) }),
+                    3 => messages.extend([
                         TalkMessage { bar: Some(SendBarrier::Hidden), ..TalkMessage::new(Role::User, "between") },
                         TalkMessage::result(id, body),
                     ]),
-                    _ => said.push(TalkMessage::result(id, body)),
+                    _ => messages.push(TalkMessage::result(id, body)),
                 }
             }
-            said
+            messages
         },
     )
 }
@@ -78,13 +78,13 @@ fn answer() -> impl Strategy<Value = TalkMessage> {
 fn turn() -> impl Strategy<Value = Vec<TalkMessage>> {
     (words(), bar(), prop::collection::vec(episode(), 0..3), prop::option::of(answer()), 0_u8..12).prop_map(
         |(asked, bar, episodes, answer, system)| {
-            let mut said = vec![TalkMessage { bar, image: system == 1, ..TalkMessage::new(Role::User, asked) }];
+            let mut messages = vec![TalkMessage { bar, image: system == 1, ..TalkMessage::new(Role::User, asked) }];
             if system == 0 {
-                said.push(TalkMessage::new(Role::System, "foreign orders"));
+                messages.push(TalkMessage::new(Role::System, "foreign orders"));
             }
-            said.extend(episodes.into_iter().flatten());
-            said.extend(answer);
-            said
+            messages.extend(episodes.into_iter().flatten());
+            messages.extend(answer);
+            messages
         },
     )
 }
@@ -92,9 +92,9 @@ fn turn() -> impl Strategy<Value = Vec<TalkMessage>> {
 fn open() -> impl Strategy<Value = Vec<TalkMessage>> {
     (words(), prop::collection::vec(episode(), 0..3)).prop_map(|(asked, episodes)| {
         let asked = if asked.is_empty() { "what now".to_owned() } else { asked };
-        let mut said = vec![TalkMessage::new(Role::User, asked)];
-        said.extend(episodes.into_iter().flatten());
-        said
+        let mut messages = vec![TalkMessage::new(Role::User, asked)];
+        messages.extend(episodes.into_iter().flatten());
+        messages
     })
 }
 
@@ -220,6 +220,7 @@ fn random_policy() -> impl Strategy<Value = PolicySpec> {
             leased_cap_tokens: cap,
             retrieval,
             choose,
+            lane_window: choose == TurnSelection::Recent && eager,
             relevance: Relevance { time_constant: literal, ..Relevance::default() },
             lanes: Lanes { messages, ..Lanes::default() },
             adaptive: Adaptive { base: size, messages: messages * 3, ..Adaptive::default() },
@@ -283,7 +284,7 @@ fn exists(talk: &Talk, on: &MarkTarget) -> bool {
         MarkTarget::Turn(turn) => *turn < talk.turns.len(),
         MarkTarget::Message(turn, at) => talk.turns.get(*turn).is_some_and(|turn| *at < turn.len()),
         MarkTarget::Episode(turn, at) => {
-            talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|said| !said.calls.is_empty())
+            talk.turns.get(*turn).and_then(|turn| turn.get(*at)).is_some_and(|message| !message.calls.is_empty())
         }
         MarkTarget::Open(at) => *at < talk.open.len(),
         MarkTarget::Note(_) | MarkTarget::Memory(_) => true,
@@ -302,7 +303,7 @@ fn unmarked(talk: &Talk, count: usize) -> Vec<usize> {
 
 #[allow(clippy::too_many_lines, reason = "one conversation, put together from its parts")]
 fn talk() -> impl Strategy<Value = Talk> {
-    let said = prop::collection::vec(turn(), 0..14).prop_flat_map(|turns| {
+    let turns_and_marks = prop::collection::vec(turn(), 0..14).prop_flat_map(|turns| {
         let count = turns.len();
         (Just(turns), open(), own(), marks(count), search_results(count))
     });
@@ -315,7 +316,7 @@ fn talk() -> impl Strategy<Value = Talk> {
         (prop::option::weighted(0.4, (1_usize..12, words())), prop::option::weighted(0.2, (1_usize..12, words()))),
         (prop::bool::weighted(0.2), prop::bool::weighted(0.3), prop::option::weighted(0.3, words())),
     );
-    (said, settings(), more).prop_map(
+    (turns_and_marks, settings(), more).prop_map(
         |(
             (turns, open, own, marks, search_results),
             settings,
@@ -348,7 +349,8 @@ fn talk() -> impl Strategy<Value = Talk> {
                 }
             }
             tag(&mut talk);
-            let there = |(turn, at): &(usize, usize)| talk.turns.get(*turn).is_some_and(|said| *at < said.len());
+            let there =
+                |(turn, at): &(usize, usize)| talk.turns.get(*turn).is_some_and(|messages| *at < messages.len());
             talk.search_results = SearchResults {
                 fits: search_results.fits.into_iter().filter(there).collect(),
                 suggested: search_results.suggested.into_iter().filter(there).collect(),
@@ -379,8 +381,8 @@ fn talk() -> impl Strategy<Value = Talk> {
 /// Gives each message a unique word, so that it can be found in a request.
 fn tag(talk: &mut Talk) {
     let count = talk.turns.len();
-    for (turn, said) in talk.turns.iter_mut().chain([&mut talk.open]).enumerate() {
-        for (at, one) in said.iter_mut().enumerate() {
+    for (turn, messages) in talk.turns.iter_mut().chain([&mut talk.open]).enumerate() {
+        for (at, one) in messages.iter_mut().enumerate() {
             if !one.text.trim().is_empty() {
                 let turn = if turn == count { 999 } else { turn };
                 one.text = format!("{}{}", word(turn, at), one.text);
@@ -440,10 +442,10 @@ fn held_in(input: &PlanInput, row: &Row) -> Vec<usize> {
 /// A plan's rows, one line each.
 fn brief(plan: &ContextPlan) -> String {
     let line = |row: &Row| {
-        let stands = if row.included() { "in " } else { "out" };
+        let place = if row.included() { "in " } else { "out" };
         let pin = row.pin.map_or(String::new(), |pin| format!(", marked {pin:?}"));
         let turn = row.source.turn.map_or(String::new(), |turn| format!(" of turn {turn}"));
-        format!("  {stands} {:?}{turn}, {} tokens: {:?}{pin}", row.kind, row.tokens, row.reason)
+        format!("  {place} {:?}{turn}, {} tokens: {:?}{pin}", row.kind, row.tokens, row.reason)
     };
     let rows: Vec<String> = plan.rows.iter().map(line).collect();
     format!("{} tokens\n{}", plan.est_total, rows.join("\n"))
@@ -602,8 +604,8 @@ fn assert_no_idle_room(talk: &Talk, solved: &Solved) {
     let clean = unmarked(talk, talk.turns.len());
     let row = |turn: &TurnInput| plan.rows.iter().find(|row| row.atom == turn.atom && row.reason != Reason::OffPath);
     let mut size_limit = size_limit(talk, solved);
-    let held = policy.anchored && talk.anchor.is_some();
-    if held {
+    let is_anchored = policy.anchored && talk.anchor.is_some();
+    if is_anchored {
         let offered = plan.included().filter(|row| row.section() == Some(Section::Retrieved)).map(|row| row.tokens);
         let (rest, share) =
             (plan.est_total - history(plan) - offered.sum::<u32>(), u64::from(policy.refill_percent.min(100)));
@@ -612,7 +614,9 @@ fn assert_no_idle_room(talk: &Talk, solved: &Solved) {
     let in_window = |turn: &TurnInput| row(turn).is_some_and(|row| row.section() == Some(Section::Recent));
     let start = input.turns.iter().position(in_window).unwrap_or(input.turns.len());
     for (index, turn) in input.turns.iter().enumerate().take(start).rev() {
-        let reach = talk.window_turns == 0 || index + talk.window_turns as usize >= input.turns.len();
+        let own = |turn: &&TurnInput| !policy.lane_window || turn.facts.lane == input.open.facts.lane;
+        let reach =
+            talk.window_turns == 0 || input.turns[index..].iter().filter(own).count() <= talk.window_turns as usize;
         // Turns before the ones a summary covers do not return.
         let assert_summaries =
             |later: &TurnInput| input.covered.iter().any(|c| later.atom == Atom::Turn { user: c.user, tip: c.tip });
@@ -624,15 +628,15 @@ fn assert_no_idle_room(talk: &Talk, solved: &Solved) {
             break;
         }
         let Some(row) = row(turn) else { continue };
-        if matches!(row.reason, Reason::UserExcluded { .. } | Reason::OtherLane) {
+        if matches!(row.reason, Reason::UserExcluded { .. } | Reason::OtherLane | Reason::OutsideLane) {
             continue;
         }
         if matches!(row.reason, Reason::OutsideWindow | Reason::Budget { .. })
             && clean.contains(&index)
-            && (!held || clean.len() == talk.turns.len())
+            && (!is_anchored || clean.len() == talk.turns.len())
         {
             let (assert_calls_have_results, shortest) = turn_costs(policy, turn);
-            let cost = if held { assert_calls_have_results } else { shortest };
+            let cost = if is_anchored { assert_calls_have_results } else { shortest };
             assert!(
                 used + cost > size_limit,
                 "turn {index} would fit: {used} + {cost} of {size_limit}: {}",
@@ -724,14 +728,16 @@ fn assert_state_requested(talk: &Talk, solved: &Solved) {
     }
     let without = solve(&Talk { state_request: None, ..talk.clone() }).expect("it blocks nothing");
     let asks = |row: &&Row| matches!(row.reason, Reason::StateRequested { .. });
-    let turns = |solved: &Solved, told: bool| {
+    let turns = |solved: &Solved, reason_known: bool| {
         let kind = |row: &Row| matches!(row.kind, RowKind::Turn | RowKind::Preamble | RowKind::Range);
         let kept_out = |row: &Row| {
-            use Reason::{Duplicate, LeaseCap, OffPath, OtherLane, Superseded, TooLarge, TtlExpired, UserExcluded};
+            use Reason::{
+                Duplicate, LeaseCap, OffPath, OtherLane, OutsideLane, Superseded, TooLarge, TtlExpired, UserExcluded,
+            };
             match row.reason {
-                TtlExpired | LeaseCap { .. } => !told,
-                TooLarge => !told && talk.policy.choose == TurnSelection::Lane,
-                OffPath | OtherLane | Superseded { .. } | UserExcluded { .. } | Duplicate => true,
+                TtlExpired | LeaseCap { .. } => !reason_known,
+                TooLarge => !reason_known && talk.policy.keeps_to_lane(true),
+                OffPath | OtherLane | OutsideLane | Superseded { .. } | UserExcluded { .. } | Duplicate => true,
                 _ => false,
             }
         };
@@ -745,9 +751,9 @@ fn assert_state_requested(talk: &Talk, solved: &Solved) {
         let unsummed = || Talk { state_request: None, summary: None, session: None, ..talk.clone() };
         let assert_calls_have_results = || solve(&unsummed()).is_some_and(|bare| turns(&bare, false) == 0);
         // For a leased or oversized turn nothing tells whether its lane excludes it too.
-        let told =
+        let left_out =
             no_room || turns(solved, false) == 0 || (!solved.input.summaries.is_empty() && assert_calls_have_results());
-        assert!(told, "turns are left out: {}", brief(&solved.plan));
+        assert!(left_out, "turns are left out: {}", brief(&solved.plan));
         assert!(solved.bytes == without.bytes, "a request that does not go changes nothing");
     }
 }
@@ -815,12 +821,12 @@ fn assert_marks_kept(talk: &Talk, solved: &Solved) {
     let Solved { input, plan, text, .. } = solved;
     let turn_mark =
         |index: usize| talk.marks.iter().find(|(on, _)| *on == MarkTarget::Turn(index)).map(|(_, kind)| *kind);
-    for (index, said) in talk.turns.iter().enumerate() {
+    for (index, messages) in talk.turns.iter().enumerate() {
         let sendable = input.turns[index].messages.iter().any(|message| message.bar.is_none());
         let row = plan.rows.iter().find(|row| row.atom == input.turns[index].atom && row.reason != Reason::OffPath);
         match turn_mark(index) {
             Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => {
-                for at in 0..said.len() {
+                for at in 0..messages.len() {
                     assert!(!text.contains(&word(index, at)), "excluded, yet sent: {text}");
                 }
             }
@@ -1023,8 +1029,8 @@ fn repeated(start: &str, unit: &str, count: usize) -> String {
     start.chars().chain(unit.chars().cycle().take(count)).collect()
 }
 
-fn hidden(said: TalkMessage) -> TalkMessage {
-    TalkMessage { bar: Some(SendBarrier::Hidden), ..said }
+fn hidden(message: TalkMessage) -> TalkMessage {
+    TalkMessage { bar: Some(SendBarrier::Hidden), ..message }
 }
 
 fn fact(age: u64, task: Task, flags: &[Flag], mentions: (u32, u32), similarity: i32) -> TurnFacts {
@@ -1179,15 +1185,15 @@ fn found_with_its_card() -> Talk {
 
 /// The same conversation with fixed search results.
 fn with_fixed_search(talk: &Talk, solved: &Solved) -> Talk {
-    let went = |atom: Atom, kind: RowKind| {
+    let was_sent = |atom: Atom, kind: RowKind| {
         let of_it = |row: &Row| (row.kind, row.section(), row.atom) == (kind, Some(Section::Retrieved), atom);
         solved.plan.included().any(of_it)
     };
     let message = |(turn, at): &(usize, usize)| Atom::Message { node: talk.key(*turn, *at) };
     let SearchResults { fits, memories, .. } = &talk.search_results;
     let settled = FixedResults {
-        cards: fits.iter().copied().filter(|fit| went(message(fit), RowKind::Card)).collect(),
-        memories: memories.iter().filter(|text| went(talk::memory_atom(text), RowKind::Memory)).cloned().collect(),
+        cards: fits.iter().copied().filter(|fit| was_sent(message(fit), RowKind::Card)).collect(),
+        memories: memories.iter().filter(|text| was_sent(talk::memory_atom(text), RowKind::Memory)).cloned().collect(),
     };
     Talk { search_results: SearchResults { settled: Some(settled), ..talk.search_results.clone() }, ..talk.clone() }
 }
@@ -1220,8 +1226,8 @@ fn random_conversations_exercise_every_law() {
         marks.extend([format!("mode {}", talk.mode.title()), format!("choose {:?}", talk.policy.choose)]);
         let rows = solved.plan.rows.iter();
         marks.extend(rows.map(|row| {
-            let stands = if row.included() { "in" } else { "out" };
-            format!("{stands}: {:?} {}", row.kind, row.reason.name())
+            let state = if row.included() { "in" } else { "out" };
+            format!("{state}: {:?} {}", row.kind, row.reason.name())
         }));
         marks.sort();
         marks.dedup();
@@ -1325,11 +1331,14 @@ fn anchored_window_moves_only_on_overflow() {
 
 #[test]
 fn plan_id_depends_on_what_is_sent() {
-    let said = |n: usize| {
+    let turn_of = |n: usize| {
         vec![TalkMessage::new(Role::User, format!("question {n}")), TalkMessage::new(Role::Assistant, "answer")]
     };
-    let base =
-        Talk { turns: (0..4).map(said).collect(), open: vec![TalkMessage::new(Role::User, "now")], ..Talk::default() };
+    let base = Talk {
+        turns: (0..4).map(turn_of).collect(),
+        open: vec![TalkMessage::new(Role::User, "now")],
+        ..Talk::default()
+    };
     let id = |talk: &Talk| solve(talk).unwrap().plan.id;
     let mut changed = vec![
         Talk { layout: Layout::CacheFriendly, ..base.clone() },

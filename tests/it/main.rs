@@ -15,6 +15,7 @@ mod consent;
 mod crash;
 mod deny_rules;
 mod discoverability;
+mod earlier_version;
 mod edited_requests;
 mod embeddings;
 mod engine_histories;

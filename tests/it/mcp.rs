@@ -94,7 +94,7 @@ impl Hub {
 #[derive(Default)]
 struct Watcher {
     stopped: AtomicBool,
-    said: Mutex<String>,
+    progress: Mutex<String>,
 }
 
 impl ToolObserver for Watcher {
@@ -107,7 +107,7 @@ impl ToolObserver for Watcher {
     }
 
     fn said(&self, text: &str) {
-        self.said.lock().unwrap().push_str(text);
+        self.progress.lock().unwrap().push_str(text);
     }
 }
 
@@ -120,24 +120,24 @@ fn results_are_bounded_clean_text() {
     assert_eq!(server.instructions, "Always call echo first.");
     assert!(server.tail.contains("stub plain with [hidden]"), "secrets are hidden: {}", server.tail);
     assert!(server.strays > 0, "other output of the program is not a message");
-    let said = |tool: &str| hub.call(tool, "{}");
-    let big = said("big");
+    let call = |tool: &str| hub.call(tool, "{}");
+    let big = call("big");
     assert_eq!((big.status, big.full_bytes), (ToolStatus::Ok, 5 << 20));
     assert!(big.body.len() < 100_200 && big.body.contains("bytes were cut here"), "{}", big.body.len());
-    let strange = said("strange");
+    let strange = call("strange");
     assert_eq!(strange.body, "a]52;c;eA==bcd\n[4 invisible or control characters were removed]");
-    let failed = said("fail");
+    let failed = call("fail");
     assert_eq!((failed.status, failed.body.as_str()), (ToolStatus::Failed, "There is no such city."));
-    let refused = said("error");
+    let refused = call("error");
     assert_eq!((refused.status, refused.body.contains("bad city")), (ToolStatus::Failed, true), "{refused:?}");
-    let pictures = said("pictures").body;
+    let pictures = call("pictures").body;
     assert!(
         pictures.starts_with(
             "[an image, image/png, about 300 bytes: not passed on]\n[the resource file:///notes]\nthe notes"
         )
     );
-    assert!(said("structured").body.contains("\"degrees\": 7"));
-    assert_eq!(said("secret").body, "the token is [hidden]");
+    assert!(call("structured").body.contains("\"degrees\": 7"));
+    assert_eq!(call("secret").body, "the token is [hidden]");
     assert_eq!(hub.call("echo", "[1]").status, ToolStatus::Failed, "arguments that are no object");
     assert!(hub.call("echo", r#"{"text":"hi"}"#).body == "hi");
 }
@@ -151,7 +151,7 @@ fn progress_stop_and_timeout_are_handled() {
     let watch = Watcher::default();
     let output = hub.servers.call("s", "steps", "{}", 1_000, &watch);
     assert_eq!(
-        (output.body.as_str(), watch.said.lock().unwrap().as_str()),
+        (output.body.as_str(), watch.progress.lock().unwrap().as_str()),
         ("done", "1 of 3: at it\n2 of 3: at it\n3 of 3: at it\n")
     );
     watch.stopped.store(true, Ordering::Relaxed);
@@ -179,10 +179,10 @@ fn server_requests_get_an_error() {
     let hub = Hub::start(&[spec("s", "old")]);
     let server = hub.ready("s");
     assert!(server.about.ends_with("MCP 2024-11-05"), "an older protocol version is accepted: {}", server.about);
-    let said = hub.call("ask", "{}").body;
+    let body = hub.call("ask", "{}").body;
     let wanted = "elicitation/create: -32601\nno/such/thing: -32601\nping: done\nroots/list: -32601\n\
                   sampling/createMessage: -32601";
-    assert_eq!(said, wanted);
+    assert_eq!(body, wanted);
     let tail = hub.ready("s").tail;
     assert!(tail.contains("[it asked for model answers (sampling); the request was denied]"), "{tail}");
 }
@@ -368,7 +368,7 @@ impl Setup {
 
     fn done(&mut self, act: ServerAct) -> String {
         match self.client.must(Request::Tool(ToolRequest::Servers(Some(self.branch), act))) {
-            Answer::Done(said) => said,
+            Answer::Done(sentence) => sentence,
             other => panic!("{other:?}"),
         }
     }
@@ -537,7 +537,7 @@ fn dead_servers_tools_leave_the_plan() {
     setup.turn("Act.", &yes());
     assert_eq!(setup.trace().status, Some(ToolStatus::Failed));
     let gone = |event: &Event| {
-        matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("The \
+        matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("The \
         server s ended: it ended with exit code 9"))
     };
     setup.client.wait(0, gone);
@@ -557,7 +557,7 @@ fn tool_descriptions_are_approved_again_after_a_change() {
     setup.named.lock().unwrap().servers = vec![spec("s", "drift")];
     setup.toolbox(ServerAct::List);
     let card = setup.card("s");
-    let alarmed = |event: &Event| matches!(event, Event::Program(ProgramEvent::Alarm(said)) if said.contains("describes echo differently"));
+    let alarmed = |event: &Event| matches!(event, Event::Program(ProgramEvent::Alarm(notice)) if notice.contains("describes echo differently"));
     setup.client.wait(0, alarmed);
     let echo = card.tools.iter().find(|tool| tool.tool == "echo").unwrap();
     assert_eq!((echo.waits, echo.is_sent(), echo.before.as_deref()), (true, false, Some("Echoes the text.")));
@@ -578,10 +578,10 @@ fn new_tools_wait_for_approval() {
     setup.turn("Act.", &yes());
     setup.client.wait(
         0,
-        |event| matches!(event, Event::Program(ProgramEvent::Alarm(said)) if said.contains("offers late, which")),
+        |event| matches!(event, Event::Program(ProgramEvent::Alarm(notice)) if notice.contains("offers late, which")),
     );
     let card = setup.card("s");
-    assert_eq!((card.tools.len(), card.going().count(), setup.cost()), (3, 2, whole), "it is listed but not sent");
+    assert_eq!((card.tools.len(), card.sent_tools().count(), setup.cost()), (3, 2, whole), "it is listed but not sent");
     setup.done(ServerAct::Approve { server: "s".into(), tool: None });
     assert!(setup.cost() > whole);
 }
@@ -598,8 +598,8 @@ fn servers_may_share_tool_names() {
     assert!(posted.contains(&"mcp__s__echo".to_owned()) && posted.contains(&"mcp__t__echo".to_owned()), "{posted:?}");
     let fits = |name: &String| name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
     assert!(posted.iter().all(fits), "{posted:?}");
-    let told: Vec<String> = setup.client.open().traces.iter().map(|trace| trace.preview.clone()).collect();
-    assert_eq!(told, ["of t", "odd"], "each call reaches its own server");
+    let previews: Vec<String> = setup.client.open().traces.iter().map(|trace| trace.preview.clone()).collect();
+    assert_eq!(previews, ["of t", "odd"], "each call reaches its own server");
 }
 
 /// A setup with the real tools and short results.
@@ -697,7 +697,7 @@ fn folder_file_needs_approval_of_its_exact_text() {
     let file = all.file.unwrap();
     assert_eq!((file.word, file.servers[0].command.as_str()), (FileDecision::Waits, "stub s"));
     assert!(all.servers.iter().all(|server| server.name != "s"), "nothing is started");
-    setup.client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("/mcp shows them and asks")));
+    setup.client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("/mcp shows them and asks")));
     setup.done(ServerAct::File { digest, yes: true });
     assert_eq!(setup.card("s").tools.len(), 2);
     setup.named.lock().unwrap().file = Some(folder_file("two", vec![spec("s", "plain")]));
@@ -764,11 +764,11 @@ fn command_line_lists_servers_without_secrets() {
     assert_eq!(refused.code, 1, "{}", refused.err);
     assert!(refused.err.contains(&program) && refused.err.contains("TOKEN") && !refused.err.contains("s3cret"));
     home.ok(&["mcp", "use", "--yes"]);
-    let said = home.ok(&["mcp", "list", "--json"]);
-    let all: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(all["servers"][1]["state"], "ready", "{said}");
+    let output = home.ok(&["mcp", "list", "--json"]);
+    let all: Value = serde_json::from_str(&output).unwrap();
+    assert_eq!(all["servers"][1]["state"], "ready", "{output}");
     assert_eq!(all["servers"][1]["tools"][0]["name"], "mcp__s__echo");
-    assert!(!said.contains("s3cret"));
+    assert!(!output.contains("s3cret"));
     let tested = home.run(&["mcp", "test", "s"]);
     assert_eq!(tested.code, 0, "{}", tested.err);
     assert!(tested.out.contains("s/echo"), "{}", tested.out);
@@ -817,9 +817,12 @@ fn doctor(home: &Home, trusted: &str, program: &str) {
     assert!(texts.iter().any(|text| text.contains("the variable NO_SUCH_KEY is not set")), "{texts:?}");
     let folder = all.iter().find(|one| one["named_by"] == "folder").unwrap();
     assert_eq!((&folder["state"], &folder["name"]), (&json!("passed over"), &json!("s")));
-    let said = home.ok(&["doctor"]);
-    assert!(said.contains("the program no-such-program was not found (stdio, settings: no-such-program)"), "{said}");
-    assert!(said.contains("Install it"), "{said}");
+    let output = home.ok(&["doctor"]);
+    assert!(
+        output.contains("the program no-such-program was not found (stdio, settings: no-such-program)"),
+        "{output}"
+    );
+    assert!(output.contains("Install it"), "{output}");
     let listed = home.run(&["mcp", "list"]);
     assert!(listed.out.contains("s: skipped: your settings have a server with this name"), "{}", listed.out);
     std::fs::write(home.workspace().join(".mcp.json"), "{}").unwrap();
@@ -866,9 +869,10 @@ fn third_party_server_serves_a_whole_turn() {
     let asking = setup.turn("What is 19 and 23?", &yes()).expect("get-sum needs approval");
     assert_eq!(asking.tool, "mcp__everything__get-sum");
     let traces = setup.client.open().traces.clone();
-    let told: Vec<_> = traces.iter().map(|trace| (trace.name.as_str(), trace.status, trace.preview.as_str())).collect();
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].2.contains("42") && told[1].2.contains("hello"), "{told:?}");
+    let calls: Vec<_> =
+        traces.iter().map(|trace| (trace.name.as_str(), trace.status, trace.preview.as_str())).collect();
+    assert_eq!(calls.len(), 2, "{calls:?}");
+    assert!(calls[0].2.contains("42") && calls[1].2.contains("hello"), "{calls:?}");
     let off = ServerAct::Switch { keys: vec!["everything/*".into()], on: false };
     let whole = setup.cost();
     setup.done(off);
@@ -903,7 +907,7 @@ fn third_party_server_works_over_http() {
     let long = r#"{"duration":1,"steps":2}"#;
     let output = hub.servers.call("s", "trigger-long-running-operation", long, 10_000, &watch);
     assert_eq!(output.status, ToolStatus::Ok, "{output:?}");
-    assert!(watch.said.lock().unwrap().contains("1 of 2"), "{:?}", watch.said);
+    assert!(watch.progress.lock().unwrap().contains("1 of 2"), "{:?}", watch.progress);
     watch.stopped.store(true, Ordering::Relaxed);
     let long = r#"{"duration":600,"steps":2}"#;
     let output = hub.servers.call("s", "trigger-long-running-operation", long, 10_000, &watch);
@@ -940,13 +944,14 @@ fn real_task_is_done_with_server_tools_only() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), wrong.replace("a - b", "a + b"));
 
     let view = setup.client.open();
-    let told: Vec<_> =
+    let decided: Vec<_> =
         view.traces.iter().map(|t| (t.name.trim_start_matches("mcp__s__"), t.status, t.word.as_deref())).collect();
     let (ok, failed) = (Some(ToolStatus::Ok), Some(ToolStatus::Failed));
-    let words: Vec<bool> = told.iter().map(|(_, _, word)| word.is_some_and(|word| word.starts_with("rule"))).collect();
-    let calls: Vec<_> = told.iter().map(|(name, status, _)| (*name, *status)).collect();
+    let words: Vec<bool> =
+        decided.iter().map(|(_, _, word)| word.is_some_and(|word| word.starts_with("rule"))).collect();
+    let calls: Vec<_> = decided.iter().map(|(name, status, _)| (*name, *status)).collect();
     assert_eq!(calls, [("find", ok), ("read", ok), ("check", failed), ("edit", ok), ("check", ok)]);
-    assert_eq!(words, [true, true, true, false, true], "{told:?}");
+    assert_eq!(words, [true, true, true, false, true], "{decided:?}");
     let traces: Vec<&ToolTrace> = view.traces.iter().collect();
     let links = resolution::links(&traces, |_, _| true);
     assert_eq!(links.len(), 1, "{links:?}");

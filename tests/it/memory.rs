@@ -18,8 +18,8 @@ use serde_json::Value;
 
 const KEY: &str = "sk-proj-T3BlbkFJq8Zr5nVx2Lw7Kd9Mh4Yc6Ub1Ea0Sg3Pf";
 
-fn answer(said: &str, asks: &str) -> String {
-    format!("{said}\n\n---STATE---\nGoal: set the proxy up\n{asks}\n---END STATE---\n")
+fn answer(text: &str, asks: &str) -> String {
+    format!("{text}\n\n---STATE---\nGoal: set the proxy up\n{asks}\n---END STATE---\n")
 }
 
 fn first_answer() -> String {
@@ -53,10 +53,10 @@ fn memory_is_suggested_confirmed_sent_and_removed() {
     home.ok(&["ask", "The proxy is behind what, and where?"]);
     let listed = home.json(&["memory", "list"]);
     let listed = listed.as_array().unwrap();
-    let told = |memory: &Value| {
+    let description = |memory: &Value| {
         ["status", "kind", "scope", "text"].map(|field| memory[field].as_str().unwrap().to_owned()).join(" ")
     };
-    let all: Vec<String> = listed.iter().map(told).collect();
+    let all: Vec<String> = listed.iter().map(description).collect();
     assert_eq!(
         all,
         ["suggested fact session The staging proxy listens on port 48213", "suggested preference all Short answers"]
@@ -96,7 +96,7 @@ fn memory_is_suggested_confirmed_sent_and_removed() {
     assert_eq!(home.json(&["memory", "list"]).as_array().unwrap().len(), 1);
     home.ok(&["undo"]);
     let found = home.json(&["memory", "search", "staging port"]);
-    assert_eq!(told(&found[0]), "confirmed fact session The staging proxy listens on port 48213");
+    assert_eq!(description(&found[0]), "confirmed fact session The staging proxy listens on port 48213");
     home.ok(&["redo"]);
     assert_eq!(home.json(&["memory", "list"]).as_array().unwrap().len(), 1);
     home.assert_sound();
@@ -124,8 +124,8 @@ fn forbidden_memories_are_refused() {
     let home = Home::scripted("");
     let long = "word ".repeat(80);
     for text in [KEY, long.as_str(), "   "] {
-        let said = home.run(&["memory", "add", "fact", text]);
-        assert_eq!(said.code, 1, "{text}: {}", said.err);
+        let output = home.run(&["memory", "add", "fact", text]);
+        assert_eq!(output.code, 1, "{text}: {}", output.err);
     }
     assert_eq!(home.run(&["memory", "add", "rumour", "x"]).code, 2);
     home.ok(&["memory", "add", "fact", "Tea is hot"]);
@@ -146,13 +146,13 @@ fn confirmed_memory_is_listed_when_its_message_is_removed() {
     let listed = home.json(&["memory", "list"]);
     home.ok(&["memory", "confirm", listed[0]["short"].as_str().unwrap()]);
     let first = home.json(&["message", "list"])[0]["id"].as_str().unwrap().to_owned();
-    let said = home.ok(&["message", "remove", &first, "--yes"]);
-    assert!(said.contains("1 memory came from it and is kept: The staging proxy listens on port 48213"), "{said}");
+    let output = home.ok(&["message", "remove", &first, "--yes"]);
+    assert!(output.contains("1 memory came from it and is kept: The staging proxy listens on port 48213"), "{output}");
     let left = home.json(&["memory", "list"]);
     assert_eq!(left.as_array().unwrap().len(), 1, "the unconfirmed one was removed too: {left}");
     let store = std::fs::read(home.store()).unwrap();
-    let holds = |needle: &[u8]| store.windows(needle.len()).any(|window| window == needle);
-    assert!(!holds(b"Short answers") && !holds(KEY.as_bytes()));
+    let contains = |needle: &[u8]| store.windows(needle.len()).any(|window| window == needle);
+    assert!(!contains(b"Short answers") && !contains(KEY.as_bytes()));
 }
 
 fn listed(client: &mut crate::support::bench::Client) -> Vec<Memory> {
@@ -213,9 +213,26 @@ fn undo_and_redo_appear_in_the_memory_history() {
     client.must(Request::Session(SessionRequest::Redo));
     let session = client.open().card.id;
     let steps = bench.store().transitions(session).unwrap();
-    let told: Vec<_> = steps.iter().map(|step| (step.from, step.to)).collect();
+    let changes: Vec<_> = steps.iter().map(|step| (step.from, step.to)).collect();
     let (none, confirmed) = (ItemState::None, ItemState::Confirmed);
-    assert_eq!(told, [(none, confirmed), (confirmed, none), (none, confirmed)]);
+    assert_eq!(changes, [(none, confirmed), (confirmed, none), (none, confirmed)]);
+}
+
+#[test]
+fn secrets_in_the_state_are_masked_in_requests() {
+    let bench = Bench::new(&Model::new([text("An answer.")]));
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "A question.");
+    let text = "Goal: rotate ghp_abcdefghijklmnopqrstuvwxyz0123456789 today".to_owned();
+    client.must(Request::Branch(BranchRequest::EditState { branch, text }));
+    let plan = client.whole_plan(branch, &message("next"));
+    let state = plan.rows.iter().find(|row| row.kind == RowKind::State).unwrap();
+    assert!(state.title.ends_with("edited by you, secrets masked"), "{}", state.title);
+    let Answer::Text(sent) = client.must(Request::Plan(PlanRequest::RowText { branch, atom: state.atom })) else {
+        panic!()
+    };
+    assert!(sent.contains("Goal: rotate") && !sent.contains("ghp_a") && sent.contains("today"), "{sent}");
 }
 
 #[test]
@@ -262,7 +279,7 @@ fn suggested_pins_are_accepted_or_dismissed() {
     assert!(suggested(&client.whole_plan(fork.id, &message("next"))).is_empty(), "forks do not copy suggestions");
     let session = client.open().card.id;
     let steps = bench.store().transitions(session).unwrap();
-    let told: Vec<(ItemState, ItemState)> = steps.iter().map(|step| (step.from, step.to)).collect();
+    let changes: Vec<(ItemState, ItemState)> = steps.iter().map(|step| (step.from, step.to)).collect();
     let (none, suggested) = (ItemState::None, ItemState::Suggested);
     let dismissed = ItemState::Dismissed;
     let wanted = [
@@ -273,7 +290,7 @@ fn suggested_pins_are_accepted_or_dismissed() {
         (none, suggested),
         (suggested, ItemState::Sticky),
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(changes, wanted);
     assert!(steps.iter().all(|step| matches!(step.item, Subject::Item(_)) && step.turn.is_some()));
 }
 
@@ -319,19 +336,19 @@ proptest! {
         which in 0..3_usize,
     ) {
         let secret = [format!("sk-proj-{tail}"), format!("ghp_{}", &tail[..36]), format!("password = {tail}")][which].clone();
-        let said = format!("{before} {secret} {after}");
-        prop_assume!(secrets::count(&said) > 0);
-        let model = Model::new([text(&answer("Well.", &format!("Remember: fact: {said}\nRemember: fact: tea is hot")))]);
+        let note = format!("{before} {secret} {after}");
+        prop_assume!(secrets::count(&note) > 0);
+        let model = Model::new([text(&answer("Well.", &format!("Remember: fact: {note}\nRemember: fact: tea is hot")))]);
         let bench = Bench::new(&model);
         let mut client = bench.start();
         let branch = client.session();
         client.say(branch, "hello");
         let kind = MemoryKind::Event;
-        let refused = client.ask(Request::Memory(MemoryRequest::Remember { kind, text: said.clone(), scope: MemoryScope::All }));
+        let refused = client.ask(Request::Memory(MemoryRequest::Remember { kind, text: note.clone(), scope: MemoryScope::All }));
         prop_assert!(refused.is_err());
         let all = listed(&mut client);
         prop_assert_eq!(all.len(), 1);
-        let edit = MemoryAct::Edit(Some(said.clone()), None);
+        let edit = MemoryAct::Edit(Some(note.clone()), None);
         let refused = client.ask(Request::Memory(MemoryRequest::Change { id: all[0].id.to_string(), act: edit }));
         prop_assert!(refused.is_err());
         let session = client.open().card.id;

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 /// A one-word answer whose server reports this usage.
 fn reporting(usage: &Value) -> Vec<Step> {
     let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
-    let told = json!({"choices": [], "usage": usage});
-    vec![stream(), words("yes"), send(&format!("data: {end}\n\ndata: {told}\n\ndata: [DONE]\n\n"))]
+    let usage_event = json!({"choices": [], "usage": usage});
+    vec![stream(), words("yes"), send(&format!("data: {end}\n\ndata: {usage_event}\n\ndata: [DONE]\n\n"))]
 }
 
 fn home(server: &Server) -> Home {
@@ -24,15 +24,15 @@ fn home(server: &Server) -> Home {
 }
 
 fn value(home: &Home, args: &[&str]) -> Value {
-    let said = home.run(args);
-    assert_eq!(said.code, 0, "{args:?}\n{}", said.err);
-    serde_json::from_str(&said.out).unwrap()
+    let output = home.run(args);
+    assert_eq!(output.code, 0, "{args:?}\n{}", output.err);
+    serde_json::from_str(&output.out).unwrap()
 }
 
 #[test]
 fn factor_is_learned_over_sessions() {
-    let told = [140, 150, 320].map(|prompt| reporting(&json!({"prompt_tokens": prompt, "completion_tokens": 2})));
-    let server = Server::start_posts(told.to_vec());
+    let answers = [140, 150, 320].map(|prompt| reporting(&json!({"prompt_tokens": prompt, "completion_tokens": 2})));
+    let server = Server::start_posts(answers.to_vec());
     let home = home(&server);
     let before = value(&home, &["plan", "--json", "one"]);
     assert_eq!(before["calibration"], Value::Null, "nothing is known yet");
@@ -66,9 +66,13 @@ fn truncated_prompt_raises_an_alarm() {
     let server = Server::start_posts(vec![reporting(&json!({"prompt_tokens": 512, "completion_tokens": 2}))]);
     let home = home(&server);
     let long = "a word after another ".repeat(400);
-    let said = home.run(&["ask", &long]);
-    assert_eq!(said.code, 0, "{}", said.err);
-    assert!(said.err.contains("it may have cut the prompt") && said.err.contains("context_window"), "{}", said.err);
+    let output = home.run(&["ask", &long]);
+    assert_eq!(output.code, 0, "{}", output.err);
+    assert!(
+        output.err.contains("it may have cut the prompt") && output.err.contains("context_window"),
+        "{}",
+        output.err
+    );
     let runs = value(&home, &["plans", "list", "--json"]);
     assert_eq!(runs[0]["short_read"]["read"], 512);
     assert_eq!(runs[0]["short_read"]["expected"], runs[0]["est_total"]);

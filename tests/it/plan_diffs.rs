@@ -51,8 +51,8 @@ fn long_comparison_delays_nothing() {
     let passing: Vec<Ticket> = (0..30).map(|_| client.post(why(Some(24)))).collect();
     let whole = client.post(why(None));
     let newest = *passing.last().unwrap();
-    let Ok(Answer::History(told)) = client.answer(newest) else { panic!("the newest request is answered") };
-    assert!(!told.stays.is_empty());
+    let Ok(Answer::History(history)) = client.answer(newest) else { panic!("the newest request is answered") };
+    assert!(!history.stays.is_empty());
     assert!(matches!(client.answer(whole), Ok(Answer::History(_))), "the request is not dropped");
     for ticket in &passing[..29] {
         match client.answer(*ticket) {

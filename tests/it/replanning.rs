@@ -73,9 +73,9 @@ fn every_act_is_followed_by_a_current_plan() {
         ),
     ];
     for (name, act) in acts {
-        let told = plan_after(&mut client, before, act);
+        let replanned = plan_after(&mut client, before, act);
         before = known(&mut client);
-        assert_eq!(told, before, "{name}: asking gives the same plan");
+        assert_eq!(replanned, before, "{name}: asking gives the same plan");
     }
 }
 

@@ -92,6 +92,24 @@ fn modes_limit_retrieval() {
     assert!(found(&window).is_empty() && window["retrieval_set_ids"].as_array().unwrap().is_empty());
 }
 
+/// While the window holds one lane, messages of all lanes are found; otherwise only those of the branch's lane.
+#[test]
+fn other_lanes_are_found_while_one_is_chosen() {
+    let server = server();
+    let home = Home::asking(&server.base_url());
+    talk(&home);
+    home.ok(&["lane", "plants"]);
+    let chosen = plan(&home, QUESTION, &[]);
+    assert!(found(&chosen).contains(&"a4".to_owned()), "{chosen}");
+    let other = rows(&chosen, "excluded", |row| row["reason"] == "outside_lane");
+    assert!(!other.is_empty() && rows(&chosen, "included", |row| row["section"] == "recent").is_empty());
+    home.ok(&["ask", "Which pots are empty?"]);
+    assert!(found(&plan(&home, QUESTION, &[])).contains(&"a4".to_owned()));
+    home.ok(&["lane", "none"]);
+    let all = plan(&home, QUESTION, &[]);
+    assert!(found(&all).is_empty(), "the branch goes on in the lane of its last message: {all}");
+}
+
 /// Many nearly equal turns and one that names the port: little of them is worth quoting.
 #[test]
 fn unused_card_room_goes_to_turns() {
@@ -130,10 +148,10 @@ fn unused_card_room_goes_to_turns() {
             rows(&plan, "included", |row| row["section"] == "retrieved").iter().map(|r| number(&r["tokens"])).sum();
         let fewer = u64::try_from(turns(&off) - turns(&plan)).unwrap();
         assert!(fewer * 200 <= cards + 200, "{mode}: {fewer} turns left for {cards} tokens of cards");
-        let said = next["reason_text"].as_str().unwrap();
+        let output = next["reason_text"].as_str().unwrap();
         assert!(
-            said.starts_with("Does not fit the budget: ") && free.abs_diff(first_number(said)) <= 16,
-            "{said}, and {free} are free"
+            output.starts_with("Does not fit the budget: ") && free.abs_diff(first_number(output)) <= 16,
+            "{output}, and {free} are free"
         );
     }
     // Turns that come into the room that is left are not quoted beside it.
@@ -199,8 +217,8 @@ fn call_with_cards_matches_its_plan_and_replays() {
     }
     home.ok(&["message", "remove", "a4", "--yes"]);
     let store = std::fs::read(home.store()).unwrap();
-    let holds = |needle: &[u8]| store.windows(needle.len()).any(|window| window == needle);
-    assert!(!holds(b"48213"), "removed messages are in no plan either");
+    let contains = |needle: &[u8]| store.windows(needle.len()).any(|window| window == needle);
+    assert!(!contains(b"48213"), "removed messages are in no plan either");
 }
 
 #[test]
@@ -226,11 +244,11 @@ fn batch_queries() {
     assert!(items.iter().any(|item| item["external_ids"] == json!(["a4"])), "{}", lines[0]);
     assert!(items.iter().map(|item| item["tokens"].as_u64().unwrap()).sum::<u64>() <= 200);
     assert!(lines[1]["items"].as_array().unwrap().is_empty(), "{}", lines[1]);
-    let said = home.run(&["retrieve", "--batch", &home.path("none").display().to_string()]);
-    assert_eq!(said.code, 1);
+    let output = home.run(&["retrieve", "--batch", &home.path("none").display().to_string()]);
+    assert_eq!(output.code, 1);
     std::fs::write(&batch, "{\"id\": 1}\n").unwrap();
-    let said = home.run(&["retrieve", "--batch", &batch.display().to_string()]);
-    assert!(said.err.contains("line 1") && said.err.contains("query"), "{}", said.err);
+    let output = home.run(&["retrieve", "--batch", &batch.display().to_string()]);
+    assert!(output.err.contains("line 1") && output.err.contains("query"), "{}", output.err);
 }
 
 #[test]

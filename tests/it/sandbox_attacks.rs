@@ -155,10 +155,10 @@ fn refuse() -> String {
 /// What the program reports about namespaces, which determines the expected results.
 fn namespaces(place: &Place) -> (bool, bool) {
     let protection = place.effect(&json!({"line": "true"})).unwrap().protection;
-    let said = protection.iter().find(|line| line.contains("namespaces")).unwrap().clone();
-    let none = said.contains("no namespaces") && said.contains("can change modes and times of your files anywhere");
-    let whole = said.contains("sees only its own processes");
-    assert!(none || whole || said.contains("sees other processes"), "{said}");
+    let line = protection.iter().find(|line| line.contains("namespaces")).unwrap().clone();
+    let none = line.contains("no namespaces") && line.contains("can change modes and times of your files anywhere");
+    let whole = line.contains("sees only its own processes");
+    assert!(none || whole || line.contains("sees other processes"), "{line}");
     (!none, whole)
 }
 
@@ -191,7 +191,7 @@ fn state(pid: u32) -> Vec<String> {
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
     let allowed = read("status").lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap().to_owned();
     let io = Command::new("ionice").args(["-p", &pid.to_string()]).output();
-    let io = io.map_or_else(|_| String::new(), |said| String::from_utf8_lossy(&said.stdout).into_owned());
+    let io = io.map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
     vec![read("limits"), fields[15..17].join(" "), fields[37..39].join(" "), allowed, io]
 }
 
@@ -318,8 +318,11 @@ fn credentials(place: &Place, home: &Path, mounts: bool) {
     assert_eq!(done.output.body.matches("NEEDED").count(), NEEDED.len(), "{}", done.output.body);
     let done = place.line("cat ~/.cargo/config.toml");
     assert_eq!(done.output.body.contains("quiet = true"), mounts, "{}", done.output.body);
-    let said = place.effect(&json!({"line": "true"})).unwrap().protection;
-    assert_eq!(said.iter().any(|line| line.starts_with("hidden: ") && line.contains(".cargo/config.toml")), !mounts);
+    let protection = place.effect(&json!({"line": "true"})).unwrap().protection;
+    assert_eq!(
+        protection.iter().any(|line| line.starts_with("hidden: ") && line.contains(".cargo/config.toml")),
+        !mounts
+    );
     let named = home.join(".aws");
     for (readable, open) in [(home.to_owned(), false), (named, true)] {
         let place = Place::with(pleach::tools::EffectOptions { readable: vec![readable], ..options() }, 20_000);
@@ -435,8 +438,8 @@ fn next_start_clears_what_a_killed_program_left() {
     let own = |test: &str, home: &Path| {
         let mut own = Command::new(std::env::current_exe().unwrap());
         own.args(["--ignored", "--exact", &format!("sandbox_attacks::{test}"), "--nocapture"]);
-        let said = own.env("TMPDIR", place.path()).env("HOME", home).output().unwrap();
-        String::from_utf8_lossy(&said.stdout).into_owned()
+        let output = own.env("TMPDIR", place.path()).env("HOME", home).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
     };
     let count = || {
         fs::read_dir(place.path())
@@ -445,12 +448,12 @@ fn next_start_clears_what_a_killed_program_left() {
             .count()
     };
     let living = Place::new();
-    let said = living.line("echo $TMPDIR").output.body;
+    let body = living.line("echo $TMPDIR").output.body;
     own("leaves", place.path());
     assert_eq!(count(), 1, "it left its folder");
     assert!(own("starts", place.path()).contains("1 passed"));
     assert_eq!(count(), 0);
-    let file_state = PathBuf::from(said.lines().nth(1).unwrap());
+    let file_state = PathBuf::from(body.lines().nth(1).unwrap());
     drop(Place::new());
     assert!(file_state.is_dir(), "the folder of a running program stays");
     assert!(own("starts", Path::new("elsewhere")).contains("HOME is a relative path (elsewhere)"));

@@ -249,8 +249,8 @@ fn nothing_outside_is_read_or_written() {
     if !place.has("landlock") {
         return;
     }
-    let said = place.effect(&json!({"line": "true"})).unwrap().protection;
-    assert!(said.iter().any(|line| line.contains("files that control pleach")), "{said:?}");
+    let protection = place.effect(&json!({"line": "true"})).unwrap().protection;
+    assert!(protection.iter().any(|line| line.contains("files that control pleach")), "{protection:?}");
     let outside = place.outside("new");
     let secret = place.outside("secret");
     std::os::unix::fs::symlink(place.outer.path().join("out"), place.inside("way")).unwrap();
@@ -424,14 +424,14 @@ fn own_proc_is_read_only() {
     if !protection.iter().any(|line| line.starts_with("namespaces: sees only its own processes")) {
         return;
     }
-    let said = place
+    let body = place
         .line("grep ' /proc ' /proc/self/mountinfo | tail -n 1 | cut -d' ' -f6; ls /proc | grep -c '^[0-9]'")
         .output
         .body;
-    let options = said.lines().nth(1).unwrap_or_default();
+    let options = body.lines().nth(1).unwrap_or_default();
     for option in ["ro", "nosuid", "nodev", "noexec"] {
-        assert!(options.split(',').any(|known| known == option), "{said}");
+        assert!(options.split(',').any(|known| known == option), "{body}");
     }
-    let processes: usize = said.lines().nth(2).unwrap_or_default().trim().parse().unwrap();
-    assert!((1..20).contains(&processes), "{said}");
+    let processes: usize = body.lines().nth(2).unwrap_or_default().trim().parse().unwrap();
+    assert!((1..20).contains(&processes), "{body}");
 }

@@ -98,7 +98,7 @@ fn text(size: &str, name: &str) -> String {
     text.chars().take(chars).collect()
 }
 
-fn said(text: &str, name: &str) -> TalkMessage {
+fn parse_message(text: &str, name: &str) -> TalkMessage {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     let bar = match words[0] {
         "hidden" => Some(SendBarrier::Hidden),
@@ -108,7 +108,7 @@ fn said(text: &str, name: &str) -> TalkMessage {
     if bar.is_some() {
         words.remove(0);
     }
-    let said = match words.as_slice() {
+    let message = match words.as_slice() {
         ["you", size] => TalkMessage::new(Role::User, self::text(size, name)),
         ["foreign", size] => TalkMessage::new(Role::System, self::text(size, name)),
         ["model", size] => TalkMessage::new(Role::Assistant, self::text(size, name)),
@@ -120,11 +120,11 @@ fn said(text: &str, name: &str) -> TalkMessage {
         ["result", call, size] => TalkMessage::result(call, self::text(size, name)),
         other => panic!("{other:?}"),
     };
-    TalkMessage { bar, ..said }
+    TalkMessage { bar, ..message }
 }
 
 fn turn(text: &str, name: &str) -> Vec<TalkMessage> {
-    text.split('|').enumerate().map(|(at, one)| said(one.trim(), &format!("{name}.{}", at + 1))).collect()
+    text.split('|').enumerate().map(|(at, one)| parse_message(one.trim(), &format!("{name}.{}", at + 1))).collect()
 }
 
 fn kind(words: &[&str]) -> MarkKind {
@@ -262,9 +262,10 @@ impl Scenario {
 
     /// Facts about the turns: roles from the messages, and the rest from the scenario.
     fn known(&self, turns: &[Vec<TalkMessage>], named: impl Fn(&str) -> usize) -> Vec<TurnFacts> {
-        let plan_text = |said: &TalkMessage| MessageFacts { role: said.role, age: 0, flags: Vec::new() };
-        let messages = |said: &Vec<TalkMessage>| said.iter().filter(|said| said.bar.is_none()).map(plan_text).collect();
-        let plain = |said| TurnFacts { messages: messages(said), similarity: Some(0), ..TurnFacts::default() };
+        let facts_of = |message: &TalkMessage| MessageFacts { role: message.role, age: 0, flags: Vec::new() };
+        let messages =
+            |turn: &Vec<TalkMessage>| turn.iter().filter(|message| message.bar.is_none()).map(facts_of).collect();
+        let plain = |turn| TurnFacts { messages: messages(turn), similarity: Some(0), ..TurnFacts::default() };
         let mut facts: Vec<TurnFacts> = turns.iter().map(plain).collect();
         for text in &self.facts {
             let words: Vec<&str> = text.split(' ').collect();

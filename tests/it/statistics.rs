@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 fn reporting(usage: &Value) -> Vec<Step> {
     let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
-    let told = json!({"choices": [], "usage": usage});
-    vec![stream(), words("yes"), send(&format!("data: {end}\n\ndata: {told}\n\ndata: [DONE]\n\n"))]
+    let usage_event = json!({"choices": [], "usage": usage});
+    vec![stream(), words("yes"), send(&format!("data: {end}\n\ndata: {usage_event}\n\ndata: [DONE]\n\n"))]
 }
 
 fn value(home: &Home, args: &[&str]) -> Value {
-    let said = home.run(args);
-    assert_eq!(said.code, 0, "{args:?}\n{}", said.err);
-    serde_json::from_str(&said.out).unwrap()
+    let output = home.run(args);
+    assert_eq!(output.code, 0, "{args:?}\n{}", output.err);
+    serde_json::from_str(&output.out).unwrap()
 }
 
 fn sum(runs: &Value, of: impl Fn(&Value) -> Option<u64>) -> u64 {
@@ -127,11 +127,11 @@ fn last_request_is_known_after_a_restart() {
     // The last request is read in the background. Until then it is unknown, not zero, and an event reports it.
     let first = same(client.plan(branch, &message("And now?")).unwrap());
     assert!(first.is_none() || first == before, "{first:?}");
-    let told = |event: &Event| {
+    let reports_usage = |event: &Event| {
         let Event::Planned { planned: Planned::Plan { same_prefix, .. }, .. } = event else { return false };
         same_prefix.is_some() && *same_prefix == before
     };
-    client.wait(0, told);
+    client.wait(0, reports_usage);
     let request = Request::Plan(PlanRequest::WhatIf { branch, draft: message("And now?"), arms: Vec::new() });
     let Answer::WhatIf(found) = client.must(request) else { panic!() };
     assert_eq!(found.present.as_ref().unwrap().same, before);

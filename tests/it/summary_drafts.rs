@@ -173,8 +173,8 @@ fn summaries_are_built_from_sources_and_taken_back_one_by_one() {
     assert_eq!(levels, [(7, true), (5, false), (3, false)]);
     for expected in [Some(5), Some(3), None] {
         act(&mut client, branch, SummaryAct::UndoLevel { kind: SummaryKind::Lane });
-        let goes = cards(&mut client, branch).into_iter().find(|card| card.goes).map(|card| card.summary.turns.1);
-        assert_eq!(goes, expected);
+        let sent = cards(&mut client, branch).into_iter().find(|card| card.goes).map(|card| card.summary.turns.1);
+        assert_eq!(sent, expected);
     }
     let none = client.ask(Request::Summary { branch, act: SummaryAct::UndoLevel { kind: SummaryKind::Lane } });
     assert_eq!(none.unwrap_err().kind, FailureKind::User);
@@ -269,8 +269,8 @@ fn model_drafts_in_the_background_with_secrets_masked() {
     assert!(!body.contains(&key) && body.contains("[masked:github]") && body.contains("### Pending"));
     let run = client.runs().into_iter().find(|run| Some(run.id) == made.run).unwrap();
     assert_eq!((run.status, run.policy.as_str()), (RunStatus::Complete, "summarise"));
-    let told: Vec<&str> = run.diagnostics.iter().map(|one| one.what.as_str()).collect();
-    assert_eq!(told, ["A line was no event."], "the unusable text is stored with the call");
+    let diagnostics: Vec<&str> = run.diagnostics.iter().map(|one| one.what.as_str()).collect();
+    assert_eq!(diagnostics, ["A line was no event."], "the unusable text is stored with the call");
     client.must(Request::Summary { branch, act: SummaryAct::Accept { draft: made.number } });
     assert!(summary(&plan(&mut client, branch)).is_some());
 }

@@ -32,8 +32,8 @@ pub(crate) fn same(name: &str, got: &str) {
         std::fs::write(&file, got).unwrap();
         return;
     }
-    let told = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let changes: Vec<String> = similar::TextDiff::from_lines(told.as_str(), got.as_str())
+    let expected = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let changes: Vec<String> = similar::TextDiff::from_lines(expected.as_str(), got.as_str())
         .iter_all_changes()
         .filter(|change| change.tag() != similar::ChangeTag::Equal)
         .take(80)

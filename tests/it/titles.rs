@@ -80,14 +80,14 @@ fn model_title_is_undone() {
 
     let first = client.open().nodes[0].id;
     client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: ItemName::TurnOf(first) }));
-    let holds = |word: &[u8]| {
+    let occurrences = |word: &[u8]| {
         let folder = std::fs::read_dir(bench.store_path().parent().unwrap()).unwrap();
         let files = folder.flatten().filter(|entry| entry.path().is_file());
         let found = |path| std::fs::read(path).unwrap().windows(word.len()).any(|here| here == word);
         files.filter(|entry| found(entry.path())).count()
     };
-    assert_eq!(holds(b"Xyzzyplugh"), 0, "a title made from a removed turn is removed");
-    assert!(holds(b"piers") > 0);
+    assert_eq!(occurrences(b"Xyzzyplugh"), 0, "a title made from a removed turn is removed");
+    assert!(occurrences(b"piers") > 0);
     assert_eq!(title(&mut client), "untitled");
 }
 
@@ -97,7 +97,7 @@ fn failed_title_keeps_the_first_words() {
     let model = Model::new([text("By ballast."), refused, text("So do they."), text("Cranes in the wind")]);
     let (mut client, branch) = started(&Bench::new(&model), Titles::Model);
     client.say(branch, "Why do cranes not fall over?");
-    client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(said)) if said.contains("gave this session no title")));
+    client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("gave this session no title")));
     assert_eq!(title(&mut client), "Why do cranes not fall over");
     client.say(branch, "And piers?");
     retitle(&mut client).unwrap();

@@ -23,9 +23,9 @@ fn home(tokenizer: &str) -> Home {
 }
 
 fn plan(home: &Home, draft: &str) -> Value {
-    let said = home.run(&["plan", "--json", draft]);
-    assert_eq!(said.code, 0, "{}", said.err);
-    serde_json::from_str(&said.out).unwrap()
+    let output = home.run(&["plan", "--json", draft]);
+    assert_eq!(output.code, 0, "{}", output.err);
+    serde_json::from_str(&output.out).unwrap()
 }
 
 fn asked(plan: &Value) -> u64 {
@@ -79,8 +79,10 @@ fn missing_or_broken_tokenizer_is_reported_and_replaced() {
         let why = warning(&found).unwrap();
         assert!(why.contains("o200k_base"), "{why}");
         assert_eq!(found["plan_id"], expected["plan_id"], "the counting method does not change the request");
-        let said = home.run(&["plan", "what is there to say"]);
-        assert!(said.out.contains("Tokens are estimated with o200k_base") || said.err.contains("Tokens are estimated"));
+        let output = home.run(&["plan", "what is there to say"]);
+        assert!(
+            output.out.contains("Tokens are estimated with o200k_base") || output.err.contains("Tokens are estimated")
+        );
     }
     let shown = home.run(&["config", "show"]).out;
     assert!(shown.contains("tokenizer.json"), "{shown}");

@@ -31,8 +31,8 @@ fn texts(thing: &Editable) -> Vec<String> {
 
 #[test]
 fn state_block_versions() {
-    let said = |goal: &str| text(&format!("Yes.\n\n---STATE---\nGoal: {goal}\n---END STATE---\n"));
-    let model = Model::new([said("one"), said("two")]);
+    let answer_with_goal = |goal: &str| text(&format!("Yes.\n\n---STATE---\nGoal: {goal}\n---END STATE---\n"));
+    let model = Model::new([answer_with_goal("one"), answer_with_goal("two")]);
     let bench = Bench::new(&model);
     let mut client = bench.start();
     let branch = client.session();
@@ -111,10 +111,10 @@ fn edited_summary_is_a_version_that_can_be_taken_back() {
     let Ok(pleach::engine::api::Planned::Plan { plan, .. }) = client.plan(branch, &message("and now?")) else {
         panic!()
     };
-    let goes = plan
+    let is_sent = plan
         .included()
         .any(|row| row.title.contains("Ports 8000") || row.text.is_some_and(|_| row.title.contains("turns")));
-    assert!(goes || plan.included().any(|row| row.kind == pleach::domain::planning::plan::RowKind::Summary));
+    assert!(is_sent || plan.included().any(|row| row.kind == pleach::domain::planning::plan::RowKind::Summary));
     let refused = client.ask(rewrite(now.summary.id, "  ")).unwrap_err();
     assert!(refused.kept.contains("Nothing was changed"), "{refused}");
     assert!(client.ask(rewrite(first.summary.id, "x")).is_err(), "only summaries in use");

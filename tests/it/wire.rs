@@ -268,11 +268,11 @@ fn unexpected_body_is_described() {
 }
 
 fn retries(call: &Call) -> Vec<(u32, u64)> {
-    let told = call.deltas.iter().filter_map(|delta| match delta {
+    let retries = call.deltas.iter().filter_map(|delta| match delta {
         Delta::Retry { attempt, wait_ms, .. } => Some((*attempt, *wait_ms)),
         _ => None,
     });
-    told.collect()
+    retries.collect()
 }
 
 #[test]
@@ -340,15 +340,15 @@ fn permanent_errors_are_not_retried() {
 #[test]
 fn retry_wait_can_be_stopped() {
     let server = Server::start(vec![json(429, &[("retry-after", "50")], "{\"error\":{\"message\":\"slow down\"}}")]);
-    let mut told = None;
+    let mut stopped_at = None;
     let call = collect(&openai(&server), |delta| {
         if matches!(delta, Delta::Retry { .. }) {
-            told = Some(Instant::now());
+            stopped_at = Some(Instant::now());
         }
-        told.is_none() || *delta != Delta::Tick
+        stopped_at.is_none() || *delta != Delta::Tick
     });
     assert_eq!((call.outcome.end, server.requests().len()), (CallEnd::Cancelled, 1));
-    assert!(told.unwrap().elapsed() < Duration::from_secs(5));
+    assert!(stopped_at.unwrap().elapsed() < Duration::from_secs(5));
 }
 
 #[test]

@@ -188,17 +188,21 @@ fn every_row_of_the_fault_table() {
     for row in texts().into_iter().chain(ends()).chain(no_answers()) {
         let server = Server::start_posts(vec![row.answer.clone()]);
         let home = Home::approximate(&server.base_url());
-        let said = home.run(&["ask", "hi"]);
+        let output = home.run(&["ask", "hi"]);
         let name = row.name;
-        assert_eq!((said.code, said.out.trim_end()), (row.code, row.out.trim_end()), "{name}: {}", said.err);
+        assert_eq!((output.code, output.out.trim_end()), (row.code, row.out.trim_end()), "{name}: {}", output.err);
         for part in row.says {
-            assert!(said.err.contains(part), "{name}: {part:?} in {}", said.err);
+            assert!(output.err.contains(part), "{name}: {part:?} in {}", output.err);
         }
         assert_eq!(server.requests().iter().filter(|request| request.method == "POST").count(), 1, "{name}");
         let plans = home.json(&["plans", "list"]);
         assert_eq!((plans.as_array().unwrap().len(), &plans[0]["status"]), (1, &Value::from(row.status.0)), "{name}");
-        let raws: Vec<&str> =
-            plans[0]["diagnostics"].as_array().unwrap().iter().filter_map(|told| told["raw"].as_str()).collect();
+        let raws: Vec<&str> = plans[0]["diagnostics"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|diagnostic| diagnostic["raw"].as_str())
+            .collect();
         for part in row.raw {
             assert!(raws.iter().any(|raw| raw.contains(part)), "{name}: {part:?} in {raws:?}");
             let run = plans[0]["run_id"].as_str().unwrap();
@@ -244,10 +248,10 @@ fn unreadable_arguments_are_answered_and_not_run() {
         let server = Server::start_posts(vec![asks, streamed(vec![words("Done."), end()])]);
         let home = Home::asking(&server.base_url());
         home.ok(&["trust", "--yes"]);
-        let said = home.run(&["ask", "hi", "--allow", "run"]);
-        assert_eq!((said.code, said.out.as_str()), (0, "Done.\n"), "{args}: {}", said.err);
+        let output = home.run(&["ask", "hi", "--allow", "run"]);
+        assert_eq!((output.code, output.out.as_str()), (0, "Done.\n"), "{args}: {}", output.err);
         let shown = format!("unreadable arguments: {args}");
-        assert!(said.err.contains(&format!("run {shown}: failed")), "{}", said.err);
+        assert!(output.err.contains(&format!("run {shown}: failed")), "{}", output.err);
         let requests = server.requests();
         let posts: Vec<&Request> = requests.iter().filter(|request| request.method == "POST").collect();
         let body: Value = serde_json::from_slice(&posts[1].body).unwrap();
@@ -267,9 +271,9 @@ fn unreachable_server_is_named_and_nothing_stored() {
     let no_tls = plain.base_url().replace("http:", "https:");
     for (url, place) in [("http://nobody.invalid/v1", "nobody.invalid"), (no_tls.as_str(), "127.0.0.1")] {
         let home = Home::asking(url);
-        let said = home.run(&["ask", "hi"]);
-        let named = said.err.contains("No connection to ") && said.err.contains(place);
-        assert!(said.code == 4 && named && said.err.contains("The conversation is unchanged"), "{}", said.err);
+        let output = home.run(&["ask", "hi"]);
+        let named = output.err.contains("No connection to ") && output.err.contains(place);
+        assert!(output.code == 4 && named && output.err.contains("The conversation is unchanged"), "{}", output.err);
         assert_eq!(home.json(&["message", "list"]), serde_json::json!([]));
         let plans = home.json(&["plans", "list"]);
         assert_eq!((plans.as_array().unwrap().len(), &plans[0]["status"]), (1, &"errored".into()), "{url}");
@@ -279,15 +283,15 @@ fn unreachable_server_is_named_and_nothing_stored() {
 
 #[test]
 fn absurd_cached_tokens_are_bounded_and_reported() {
-    for (cached, told) in [("4000000", "4,000,000 cached tokens"), ("999999999999", "cached tokens")] {
+    for (cached, warning) in [("4000000", "4,000,000 cached tokens"), ("999999999999", "cached tokens")] {
         let usage = format!(
             "data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":50,\"completion_tokens\":3,\
              \"prompt_tokens_details\":{{\"cached_tokens\":{cached}}}}}}}\n\n"
         );
         let server = Server::start_posts(vec![streamed(vec![words("hi"), send(&usage), end()])]);
         let home = Home::asking(&server.base_url());
-        let said = home.run(&["ask", "hi"]);
-        assert!(said.code == 0 && said.err.contains(told), "{cached}: {}", said.err);
+        let output = home.run(&["ask", "hi"]);
+        assert!(output.code == 0 && output.err.contains(warning), "{cached}: {}", output.err);
         let usage = home.json(&["plans", "list"])[0]["usage"].clone();
         assert_eq!((&usage["prompt"], &usage["cached_read"]), (&Value::from(50), &Value::from(50)), "{cached}");
     }
@@ -326,8 +330,8 @@ fn quirks_are_learned_for_each_model_shown_and_forgotten() {
             .filter_map(|finding| finding["quirks"].as_str().map(|names| (finding, names)));
         all.map(|(finding, names)| format!("{} {names}", finding["subject"].as_str().unwrap())).collect()
     };
-    let said = home.run(&["--model", "picky", "ask", "one"]);
-    assert!(said.code == 0 && said.err.contains("temperature"), "{}", said.err);
+    let output = home.run(&["--model", "picky", "ask", "one"]);
+    assert!(output.code == 0 && output.err.contains("temperature"), "{}", output.err);
     assert_eq!(posts().len(), 2);
     assert_ne!(posts()[0], posts()[1], "the same bytes are never sent twice");
     home.ok(&["--model", "other", "ask", "two"]);

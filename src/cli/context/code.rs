@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// The default token budget of search results.
-const BUDGET: u32 = 4_000;
+const DEFAULT_BUDGET: u32 = 4_000;
 /// The default token budget of the map.
-const MAP: u32 = 200;
-/// The number of central symbols listed with the map.
-const ANCHORS: usize = 6;
+const MAP_BUDGET: u32 = 200;
+/// The maximum number of central symbols listed with the map.
+const MAX_SYMBOLS: usize = 6;
 
-/// One line of a batch.
+/// A line of a batch.
 #[derive(Deserialize)]
 struct Line {
     id: Value,
@@ -48,10 +48,10 @@ pub(crate) fn index(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Sto
 
 /// `index --map`.
 pub(crate) fn map(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Stop> {
-    let budget = run.global.budget.unwrap_or(MAP);
+    let budget = run.global.budget.unwrap_or(MAP_BUDGET);
     let request = Request::Tool(ToolRequest::Code {
         root: dir.map(Path::to_path_buf),
-        act: CodeAct::Map { budget, anchors: ANCHORS },
+        act: CodeAct::Map { budget, anchors: MAX_SYMBOLS },
     });
     let map = match run.client.call(request, &mut run.io)? {
         Answer::Map(map) => *map,
@@ -75,7 +75,7 @@ pub(crate) fn find(
         return many(run, file, dir);
     }
     let query = run.io.text(query)?.unwrap_or_default();
-    let found = look(run, query, dir)?;
+    let found = search(run, query, dir)?;
     if run.io.json {
         return run.io.value(&shape(&Value::Null, &found));
     }
@@ -90,15 +90,15 @@ fn many(run: &mut Run<'_, '_>, file: &Path, dir: Option<&Path>) -> Result<(), St
             Failure::user(format!("{name}, line {}: {error}.", place + 1))
                 .todo("Each line must be {\"id\": …, \"query\": …}.")
         })?;
-        let found = look(run, line.query, dir)?;
+        let found = search(run, line.query, dir)?;
         let shape = serde_json::to_string(&shape(&line.id, &found)).unwrap_or_default();
         run.io.data(&format!("{shape}\n"));
     }
     Ok(())
 }
 
-fn look(run: &mut Run<'_, '_>, query: String, dir: Option<&Path>) -> Result<CodeSearchResult, Stop> {
-    let budget = run.global.budget.unwrap_or(BUDGET);
+fn search(run: &mut Run<'_, '_>, query: String, dir: Option<&Path>) -> Result<CodeSearchResult, Stop> {
+    let budget = run.global.budget.unwrap_or(DEFAULT_BUDGET);
     let request =
         Request::Tool(ToolRequest::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Find { query, budget } });
     match run.client.call(request, &mut run.io)? {

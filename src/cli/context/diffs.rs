@@ -21,7 +21,7 @@ pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<()
     match run.client.call(request, &mut run.io)? {
         Answer::Diff(diff) if run.io.json => run.io.value(&shape(&diff)),
         Answer::Diff(diff) => {
-            run.io.say(&described(&diff));
+            run.io.say(&describe(&diff));
             Ok(())
         }
         other => Err(unexpected(&other)),
@@ -43,7 +43,7 @@ pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<()
     }
 }
 
-/// A difference as JSON: the values, and the totals of each kind.
+/// Returns a difference as JSON: its values, and the totals of each kind of change.
 pub(crate) fn shape(diff: &PlanDiff) -> Value {
     let mut value = serde_json::to_value(diff).unwrap_or_default();
     let totals: serde_json::Map<String, Value> = DiffKind::ALL
@@ -66,7 +66,7 @@ fn line_of(call: &CallRef) -> String {
     format!("{id}  {at}  {}  {}  {} of {of} est. tokens{cost}", column(&call.name, 16), call.model, number(call.tokens))
 }
 
-fn described(diff: &PlanDiff) -> String {
+fn describe(diff: &PlanDiff) -> String {
     let mut text = format!("from {}\nto   {}\n", line_of(&diff.before), line_of(&diff.after));
     for setting in &diff.settings {
         let _ = writeln!(text, "{}: {} → {}", setting.name, setting.before, setting.after);

@@ -1,5 +1,5 @@
-//! Prints which items of their calls answers used: the part of `stats`, and marks on the rows of a stored plan.
-//! Not for: finding uses (`engine`) or totals (`domain::call::item_use`).
+//! Prints which items of their requests the answers used: a part of `stats`, and marks on the rows of a stored plan.
+//! Not for: finding uses (`engine`), or computing totals (`domain::call::item_use`).
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
@@ -11,12 +11,12 @@ use crate::domain::call::run::RunCard;
 use crate::engine::api::{Answer, CallRequest, Request};
 use serde_json::{Value, json};
 
-/// The maximum number of unused items that are named.
-const NAMED: usize = 8;
-/// Columns of a title.
-const TITLE: usize = 40;
+/// The maximum number of unused items that are listed.
+const MAX_LISTED: usize = 8;
+/// Width of a title in columns.
+const TITLE_WIDTH: usize = 40;
 
-/// The item uses of the newest calls that have any recorded.
+/// Returns the item uses of the newest of these calls that has any recorded, or None.
 pub(crate) fn of(run: &mut Run<'_, '_>, cards: &[RunCard]) -> Result<Option<CallUses>, Stop> {
     let Some(card) = cards.iter().rev().find(|card| card.uses.is_some()) else { return Ok(None) };
     match run.client.call(Request::Call(CallRequest::Uses { run: card.id }), &mut run.io)? {
@@ -25,7 +25,7 @@ pub(crate) fn of(run: &mut Run<'_, '_>, cards: &[RunCard]) -> Result<Option<Call
     }
 }
 
-/// Counts for JSON.
+/// Returns counts as JSON.
 #[must_use]
 pub(crate) fn count_shape(count: &UseCount) -> Value {
     json!({
@@ -36,7 +36,7 @@ pub(crate) fn count_shape(count: &UseCount) -> Value {
     })
 }
 
-/// The `stats --json` value about items; null without recorded uses.
+/// Returns the `stats --json` value about items; null if no uses are recorded.
 #[must_use]
 pub(crate) fn shape(totals: &UseTotals) -> Value {
     if totals.calls == 0 {
@@ -75,8 +75,8 @@ fn command(item: &UnusedItem) -> String {
     format!("pleach {} {}", if item.pinned { "unpin" } else { "exclude" }, item.atom.key().short())
 }
 
-/// Prints the `stats` section about items; nothing without recorded uses.
-pub(crate) fn say(run: &mut Run<'_, '_>, totals: &UseTotals) {
+/// Prints the part of `stats` about items; nothing if no uses are recorded.
+pub(crate) fn print(run: &mut Run<'_, '_>, totals: &UseTotals) {
     if totals.calls == 0 {
         return;
     }
@@ -100,8 +100,8 @@ pub(crate) fn say(run: &mut Run<'_, '_>, totals: &UseTotals) {
         let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{} calls", number(*calls)) };
         run.io.say(&format!("{}, {calls}", line(&format!("  policy {policy}"), count)));
     }
-    for item in totals.unused.iter().take(NAMED) {
-        let title = column(item.title.lines().next().unwrap_or_default(), TITLE);
+    for item in totals.unused.iter().take(MAX_LISTED) {
+        let title = column(item.title.lines().next().unwrap_or_default(), TITLE_WIDTH);
         run.io.say(&format!(
             "unused       {} {}: {}; `{}`",
             item.kind.name(),

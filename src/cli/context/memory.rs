@@ -71,10 +71,10 @@ fn add(run: &mut Run<'_, '_>, kind: MemoryKind, words: &[String], within: Within
 
 fn act(run: &mut Run<'_, '_>, id: &str, act: MemoryAct) -> Result<(), Stop> {
     run.open(false)?;
-    run.done(Request::Memory(MemoryRequest::Change { id: id.to_owned(), act }), "Done.")
+    run.change(Request::Memory(MemoryRequest::Change { id: id.to_owned(), act }), "Done.")
 }
 
-/// The end of an id, which distinguishes memories.
+/// Returns the last characters of an id, which differ between memories.
 fn short(memory: &Memory) -> String {
     let id = memory.id.0.simple().to_string();
     id[id.len().saturating_sub(8)..].to_owned()

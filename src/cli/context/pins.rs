@@ -105,7 +105,7 @@ fn title(tree: &Tree, mark: &Mark) -> String {
     }
 }
 
-/// Whether the mark's result came from a branch that has grown since.
+/// Whether the mark is a result of a branch that has grown since.
 fn stale(view: &SessionView, tree: &Tree, mark: &Mark) -> bool {
     let Some(origin) = &mark.origin else { return false };
     let branch = view.branches.iter().find(|branch| branch.id == origin.branch);
@@ -169,7 +169,7 @@ pub(crate) fn task(run: &mut Run<'_, '_>, command: &TaskCommand) -> Result<(), S
         TaskCommand::Done { outcome } => TaskAct::Done(Some(outcome.join(" ")).filter(|words| !words.is_empty())),
     };
     let view = run.open(matches!(act, TaskAct::Start(_)))?;
-    run.done(Request::Branch(BranchRequest::Task { branch: view.current, act }), "Done.")
+    run.change(Request::Branch(BranchRequest::Task { branch: view.current, act }), "Done.")
 }
 
 fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// A solved plan with its request's digest, size, and cost.
+/// A solved plan with the digest, size, and cost of its request.
 struct Solved {
     view: Arc<SessionView>,
     plan: Arc<ContextPlan>,
@@ -33,45 +33,45 @@ struct Solved {
     cost: Option<PromptCost>,
 }
 
-/// The message or answer to send again, if any.
+/// The message to send again, if any.
 pub(crate) enum DraftSource<'a> {
-    /// Nothing.
+    /// None.
     No,
-    /// A message with a new text.
+    /// A message of yours with a new text.
     Edit(&'a str),
-    /// An answer.
+    /// An answer that is regenerated.
     Regenerate(&'a str),
 }
 
 impl<'a> DraftSource<'a> {
-    /// From the flags.
+    /// Makes the source from the flags.
     pub(crate) fn of(edit: Option<&'a str>, regenerate: Option<&'a str>) -> Self {
         edit.map(DraftSource::Edit).or(regenerate.map(DraftSource::Regenerate)).unwrap_or(DraftSource::No)
     }
 }
 
-/// Opens the branch, and returns the draft for the words and flags.
-pub(crate) fn drafted(
+/// Opens the branch and returns the draft for the words and flags.
+pub(crate) fn draft_of(
     run: &mut Run<'_, '_>,
     words: &[String],
-    again: &DraftSource<'_>,
+    source: &DraftSource<'_>,
 ) -> Result<(Arc<SessionView>, Draft), Stop> {
-    let text = match again {
+    let text = match source {
         DraftSource::Regenerate(_) => None,
         DraftSource::No | DraftSource::Edit(_) => run.io.message(words)?,
     };
     let text = text.unwrap_or_default();
     let view = run.open(true)?;
-    let kind = match again {
+    let kind = match source {
         DraftSource::No => DraftKind::Message,
-        DraftSource::Edit(message) => ask::edited(&view, message)?,
-        DraftSource::Regenerate(message) => ask::regenerated(&view, Some(*message).filter(|m| !m.is_empty()))?,
+        DraftSource::Edit(message) => ask::edit_draft(&view, message)?,
+        DraftSource::Regenerate(message) => ask::regenerate_draft(&view, Some(*message).filter(|m| !m.is_empty()))?,
     };
     Ok((view, Draft { text: text.into(), kind, ..Draft::default() }))
 }
 
-fn solve(run: &mut Run<'_, '_>, words: &[String], again: &DraftSource<'_>) -> Result<Solved, Stop> {
-    let (view, draft) = drafted(run, words, again)?;
+fn solve(run: &mut Run<'_, '_>, words: &[String], source: &DraftSource<'_>) -> Result<Solved, Stop> {
+    let (view, draft) = draft_of(run, words, source)?;
     match run.client.plan(&view, draft, &mut run.io)? {
         Planned::Plan { plan, request_digest, bytes, calibration, cost, .. } => {
             Ok(Solved { view, plan, digest: request_digest, bytes, calibration, cost })
@@ -102,7 +102,7 @@ pub(crate) fn plan(
         let shape = shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost);
         return run.io.value(&shape.on(branch));
     }
-    let mut text = described(&solved.plan, solved.calibration, None);
+    let mut text = describe(&solved.plan, solved.calibration, None);
     let _ = write!(text, "request {} · {} bytes", solved.digest, number(solved.bytes));
     if let Some(cost) = solved.cost {
         let _ = write!(text, "\n{}", priced(&cost));
@@ -111,7 +111,8 @@ pub(crate) fn plan(
     Ok(())
 }
 
-/// For example `prompt ≈ $0.0004 est ($0.0009 uncached; 600 tok est cached prefix) · answer at most $0.0066`.
+/// Formats a cost, for example `prompt ≈ $0.0004 est ($0.0009 uncached; 600 tok est cached prefix) · answer at most
+/// $0.0066`.
 fn priced(cost: &PromptCost) -> String {
     let label = cost.certainty.label();
     let cached =
@@ -120,8 +121,8 @@ fn priced(cost: &PromptCost) -> String {
     format!("prompt ≈ {} {label}{cached} · answer at most {}", money(cost.micro), money(cost.answer_most_micro))
 }
 
-/// A plan as text; for a past call, with what its answer used of each item.
-fn described(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&CallUses>) -> String {
+/// Describes a plan as text. For a past call, `uses` adds which items its answer used.
+fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&CallUses>) -> String {
     let uses = uses.map(|uses| uses.by_row(plan)).unwrap_or_default();
     let mut text = String::new();
     let label = plan.certainty.label();
@@ -222,10 +223,10 @@ fn card_line(card: &RunCard, view: &SessionView) -> String {
     let edited = if card.edited { " · edited by hand" } else { "" };
     let short =
         card.short_read.map_or_else(String::new, |short| format!("\n  ! {} {}", short.sentence(), short.todo()));
-    let told = card.diagnostics.iter().fold(String::new(), |told, one| told + "\n  ! " + &one.what);
+    let diagnostic = card.diagnostics.iter().fold(String::new(), |diagnostic, one| diagnostic + "\n  ! " + &one.what);
     let items = card.uses.map_or_else(String::new, |count| format!(" · {}", count.to_text()));
     format!(
-        "{}  plan {}  {}  {}  {} {}  {used}{cost}{items}{edited}{short}{told}",
+        "{}  plan {}  {}  {}  {} {}  {used}{cost}{items}{edited}{short}{diagnostic}",
         card.id,
         card.plan.short(),
         time(card.at),
@@ -252,11 +253,11 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
         value["runs"] = runs.iter().map(|card| json!(shape::run(card, &view.branches))).collect();
         return run.io.value(&value);
     }
-    let mut text = described(&plan, None, uses.as_ref());
+    let mut text = describe(&plan, None, uses.as_ref());
     for card in &runs {
         let _ = writeln!(text, "{}", card_line(card, view));
-        for told in card.diagnostics.iter().filter(|told| !told.raw.is_empty()) {
-            let _ = writeln!(text, "  raw response: {}", told.raw);
+        for diagnostic in card.diagnostics.iter().filter(|diagnostic| !diagnostic.raw.is_empty()) {
+            let _ = writeln!(text, "  raw response: {}", diagnostic.raw);
         }
     }
     run.io.say(text.trim_end());
@@ -299,7 +300,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(
     Err(Failure::new(FailureKind::User, what).todo("A message of the call may have been deleted since.").into())
 }
 
-/// `build`: the context as text.
+/// `build`: prints the messages of the next request as text.
 pub(crate) fn build(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
     let solved = solve(run, words, &DraftSource::No)?;
     let body = run.client.wire(&solved.view, &mut run.io)?;
@@ -319,7 +320,7 @@ pub(crate) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result
         ContextCommand::Window { turns } => settings::change(run, &Setting::Window(*turns), false),
         ContextCommand::Rebuild => {
             let view = run.open(false)?;
-            run.done(Request::Branch(BranchRequest::RebuildState(view.current)), "")
+            run.change(Request::Branch(BranchRequest::RebuildState(view.current)), "")
         }
     }
 }
@@ -349,7 +350,7 @@ fn read_body(body: &str) -> Result<Value, Stop> {
     })
 }
 
-/// The messages of a request, each under a header with its role.
+/// Formats the messages of a request, each under a header with its role.
 fn messages(request: &Value) -> String {
     let mut text = String::new();
     for message in request["messages"].as_array().into_iter().flatten() {

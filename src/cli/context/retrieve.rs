@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// One line of a batch.
+/// A line of a batch.
 #[derive(Deserialize)]
 struct Line {
     id: Value,
@@ -21,7 +21,7 @@ struct Line {
     session: Option<String>,
     #[serde(default)]
     branch: Option<String>,
-    /// A time: RFC 3339, or milliseconds since 1970.
+    /// The time of the search: RFC 3339, or milliseconds since 1970.
     #[serde(default)]
     at: Option<Value>,
 }
@@ -37,7 +37,7 @@ pub(crate) fn retrieve(
         return many(run, file, anyway);
     }
     let query = run.io.text(query)?.unwrap_or_default();
-    let found = look(run, None, None, query, None, anyway)?;
+    let found = search(run, None, None, query, None, anyway)?;
     if run.io.json {
         return run.io.value(&shape(&Value::Null, &found));
     }
@@ -45,7 +45,7 @@ pub(crate) fn retrieve(
     Ok(())
 }
 
-/// A batch's name and text; `-` is standard input.
+/// Returns a batch's name and text; `-` is standard input.
 pub(crate) fn batch_text(run: &mut Run<'_, '_>, file: &Path) -> Result<(String, String), Stop> {
     let name = file.display().to_string();
     Ok((name, crate::cli::input::text_of(run, file)?))
@@ -59,14 +59,14 @@ fn many(run: &mut Run<'_, '_>, file: &Path, anyway: bool) -> Result<(), Stop> {
                 .todo("Each line must be {\"id\": …, \"query\": …, \"session\"?: …, \"at\"?: …}.")
         })?;
         let at = line.at.as_ref().map(|at| moment(at, &name, place + 1)).transpose()?;
-        let found = look(run, line.session, line.branch, line.query, at, anyway)?;
+        let found = search(run, line.session, line.branch, line.query, at, anyway)?;
         let shape = serde_json::to_string(&shape(&line.id, &found)).unwrap_or_default();
         run.io.data(&format!("{shape}\n"));
     }
     Ok(())
 }
 
-/// The time of a batch line in milliseconds since 1970.
+/// Parses the time of a batch line into milliseconds since 1970.
 fn moment(at: &Value, name: &str, line: usize) -> Result<i64, Stop> {
     let read = match at {
         Value::Number(number) => number.as_i64(),
@@ -78,7 +78,7 @@ fn moment(at: &Value, name: &str, line: usize) -> Result<i64, Stop> {
     })
 }
 
-fn look(
+fn search(
     run: &mut Run<'_, '_>,
     session: Option<String>,
     branch: Option<String>,

@@ -1,6 +1,6 @@
-//! `stats`: prints the size of the next request, the stored messages and summaries, and the usage of calls as figures
-//! and sparklines. A value that the server did not report is unknown, never 0.
-//! Not for: computing the figures (`engine`, `domain::call::ledger`).
+//! `stats`: prints the size of the next request, the stored messages and summaries, and the usage of calls, as numbers
+//! and sparklines. A value that the server did not report is shown as unknown, never as 0.
+//! Not for: computing the values (`engine`, `domain::call::ledger`).
 
 use super::item_use;
 use super::summaries::ratio;
@@ -17,7 +17,7 @@ use crate::domain::summary::draft::Stats;
 use crate::engine::api::{Answer, CallRequest, Draft, Planned, Request, SummaryAct};
 use serde_json::{Value, json};
 
-/// Columns of a line.
+/// The maximum width of a sparkline in columns.
 const COLUMNS: usize = 60;
 
 /// `stats`.
@@ -43,9 +43,9 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
         shape["uses"] = item_use::shape(&ledger.uses);
         return run.io.value(&shape);
     }
-    say_stats(run, &stats);
-    say_ledger(run, &ledger);
-    item_use::say(run, &ledger.uses);
+    print_stats(run, &stats);
+    print_ledger(run, &ledger);
+    item_use::print(run, &ledger.uses);
     Ok(())
 }
 
@@ -67,7 +67,7 @@ fn stats_shape(stats: &Stats) -> Value {
     })
 }
 
-fn say_stats(run: &mut Run<'_, '_>, stats: &Stats) {
+fn print_stats(run: &mut Run<'_, '_>, stats: &Stats) {
     let (used, budget) = (number(stats.used), number(stats.budget));
     run.io.say(&format!("total        {used} / {budget} tokens ({:.1} %)", percent(stats)));
     run.io.say(&format!("messages     {} stored", number(stats.messages)));
@@ -93,11 +93,11 @@ fn share(milli: u64) -> Value {
     json!(f64::from(u32::try_from(milli).unwrap_or(u32::MAX)) / 1_000.0)
 }
 
-fn off(milli: i64) -> Value {
+fn signed_share(milli: i64) -> Value {
     json!(f64::from(i32::try_from(milli).unwrap_or(i32::MAX)) / 1_000.0)
 }
 
-/// Calls with their figures; unknown values are null.
+/// Returns the calls and their totals as JSON; unknown values are null.
 fn ledger_shape(ledger: &Ledger) -> Value {
     let sums = &ledger.totals;
     let one = |call: &CallCost| {
@@ -115,7 +115,7 @@ fn ledger_shape(ledger: &Ledger) -> Value {
             "cached_tokens": call.cached,
             "cached_share": call.cached_milli().map(share),
             "cost": call.cost_micro.map(dollars),
-            "estimate_error": call.error_milli.map(off),
+            "estimate_error": call.error_milli.map(signed_share),
             "uses": call.uses.as_ref().map(item_use::count_shape),
         })
     };
@@ -135,14 +135,14 @@ fn ledger_shape(ledger: &Ledger) -> Value {
         "estimate_error": {
             "known": sums.error.known,
             "mean": sums.error.mean().map(share),
-            "leaning": sums.mean_lean().map(off),
+            "leaning": sums.mean_signed_error().map(signed_share),
         },
         "older": ledger.older,
         "runs": ledger.calls.iter().map(one).collect::<Vec<_>>(),
     })
 }
 
-fn say_ledger(run: &mut Run<'_, '_>, ledger: &Ledger) {
+fn print_ledger(run: &mut Run<'_, '_>, ledger: &Ledger) {
     let sums = &ledger.totals;
     let of = if ledger.whole { "in this session" } else { "on this branch" };
     if sums.calls == 0 {
@@ -191,7 +191,7 @@ fn cached(ledger: &Ledger) -> String {
 
 fn errors(ledger: &Ledger) -> String {
     let sums = &ledger.totals;
-    match (sums.error.mean(), sums.mean_lean()) {
+    match (sums.error.mean(), sums.mean_signed_error()) {
         (Some(mean), Some(lean)) => format!("mean {}  bias {}", per_cent(mean), signed_percent(lean)),
         _ => "unknown".to_owned(),
     }

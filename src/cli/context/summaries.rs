@@ -1,5 +1,5 @@
-//! `compress` and `capsules`.
-//! Not for: making summaries (`engine`) or figures (`stats`).
+//! `compress` and `capsules`: drafts, accepts, lists, and undoes summaries.
+//! Not for: making summaries (`engine`), or usage (`stats`).
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
@@ -14,8 +14,8 @@ use crate::engine::api::{Answer, Request, SummaryAct};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The maximum number of dropped items in the text output; the JSON has all.
-const PRINTED: usize = 40;
+/// The maximum number of dropped items in the text output; the JSON has all of them.
+const MAX_PRINTED: usize = 40;
 
 /// `compress`.
 pub(crate) fn compress(run: &mut Run<'_, '_>, args: &Compress) -> Result<(), Stop> {
@@ -23,13 +23,13 @@ pub(crate) fn compress(run: &mut Run<'_, '_>, args: &Compress) -> Result<(), Sto
     let branch = view.current;
     let by = if args.by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
     let kind = if args.whole_session { SummaryKind::Session } else { SummaryKind::Lane };
-    let mut draft = drafted(run, branch, SummaryAct::Draft { kind, up_to: args.up_to, by })?;
+    let mut draft = request_draft(run, branch, SummaryAct::Draft { kind, up_to: args.up_to, by })?;
     if !args.keep.is_empty() {
         let act = match args.keep.as_slice() {
             [all] if all == "all" => SummaryAct::KeepAll { draft: draft.number },
-            items => SummaryAct::Keep { draft: draft.number, items: places(&draft, items)? },
+            items => SummaryAct::Keep { draft: draft.number, items: indexes(&draft, items)? },
         };
-        draft = drafted(run, branch, act)?;
+        draft = request_draft(run, branch, act)?;
     }
     if args.accept {
         match run
@@ -43,7 +43,7 @@ pub(crate) fn compress(run: &mut Run<'_, '_>, args: &Compress) -> Result<(), Sto
     if run.io.json {
         return run.io.value(&draft_shape(&draft, args.accept));
     }
-    say_draft(run, &draft);
+    print_draft(run, &draft);
     let (from, to) = draft.summary.turns;
     run.io.say(&if args.accept {
         format!("\nAccepted: this summary replaces turns {from}–{to}; `pleach capsules undo` undoes it.")
@@ -53,7 +53,7 @@ pub(crate) fn compress(run: &mut Run<'_, '_>, args: &Compress) -> Result<(), Sto
     Ok(())
 }
 
-fn drafted(run: &mut Run<'_, '_>, branch: BranchId, act: SummaryAct) -> Result<Arc<SummaryDraft>, Stop> {
+fn request_draft(run: &mut Run<'_, '_>, branch: BranchId, act: SummaryAct) -> Result<Arc<SummaryDraft>, Stop> {
     let stop = Request::Summary { branch, act: SummaryAct::Stop };
     match run.client.stoppable(Request::Summary { branch, act }, stop, &mut run.io)? {
         Answer::Draft(Some(draft)) => Ok(draft),
@@ -62,8 +62,8 @@ fn drafted(run: &mut Run<'_, '_>, branch: BranchId, act: SummaryAct) -> Result<A
     }
 }
 
-/// Finds items by their number in the list, or by their text.
-fn places(draft: &SummaryDraft, items: &[String]) -> Result<Vec<usize>, Stop> {
+/// Returns the indexes of dropped items, which are named by their number in the list or by their text.
+fn indexes(draft: &SummaryDraft, items: &[String]) -> Result<Vec<usize>, Stop> {
     let place = |item: &String| {
         let numbered = item.parse::<usize>().ok().and_then(|n| n.checked_sub(1)).filter(|n| *n < draft.dropped.len());
         let named = || draft.dropped.iter().position(|dropped| dropped.text == *item);
@@ -76,7 +76,7 @@ fn places(draft: &SummaryDraft, items: &[String]) -> Result<Vec<usize>, Stop> {
     items.iter().map(place).collect()
 }
 
-fn say_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
+fn print_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
     let summary = &draft.summary;
     run.io.say(summary.text.as_deref().unwrap_or_default());
     run.io.say(&format!(
@@ -91,7 +91,7 @@ fn say_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
     if salient > 0 {
         run.io.say(&format!("\nDropped: {salient} important facts of {} in total:", draft.dropped.len()));
     }
-    for (place, item) in draft.dropped.iter().enumerate().take(salient.min(PRINTED)) {
+    for (place, item) in draft.dropped.iter().enumerate().take(salient.min(MAX_PRINTED)) {
         run.io.say(&format!(
             "{:>4}  {} {}  turn {}, {}: {}",
             place + 1,
@@ -111,7 +111,7 @@ fn say_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
     }
 }
 
-/// `4.2x`.
+/// Formats a ratio, for example `4.2x`.
 pub(crate) fn ratio(milli: u32) -> String {
     format!("{}.{}x", milli / 1_000, milli % 1_000 / 100)
 }
@@ -175,7 +175,7 @@ pub(crate) fn summaries(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Re
     let branch = run.open(false)?.current;
     if let SummariesCommand::Undo { whole_session } = command {
         let kind = if *whole_session { SummaryKind::Session } else { SummaryKind::Lane };
-        return run.done(Request::Summary { branch, act: SummaryAct::UndoLevel { kind } }, "Undone.");
+        return run.change(Request::Summary { branch, act: SummaryAct::UndoLevel { kind } }, "Undone.");
     }
     let cards = match run.client.call(Request::Summary { branch, act: SummaryAct::List }, &mut run.io)? {
         Answer::Summaries(cards) => cards,

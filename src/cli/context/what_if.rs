@@ -13,8 +13,8 @@ use crate::engine::api::{Answer, PlanRequest, Request};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// The number of items named for each variant in text output.
-const NAMED: usize = 3;
+/// The maximum number of items listed for each variant in the text output.
+const MAX_LISTED: usize = 3;
 
 /// `plan --what-if`.
 pub(crate) fn what_if(
@@ -25,7 +25,7 @@ pub(crate) fn what_if(
 ) -> Result<(), Stop> {
     let arms = arms.iter().map(|words| variant::read(words).map_err(|error| Stop::Usage(format!("{error}."))));
     let arms = arms.collect::<Result<Vec<_>, Stop>>()?;
-    let (view, draft) = plan::drafted(run, words, &DraftSource::of(edit, regenerate))?;
+    let (view, draft) = plan::draft_of(run, words, &DraftSource::of(edit, regenerate))?;
     let found =
         match run.client.call(Request::Plan(PlanRequest::WhatIf { branch: view.current, draft, arms }), &mut run.io)? {
             Answer::WhatIf(found) => found,
@@ -39,7 +39,7 @@ pub(crate) fn what_if(
 }
 
 fn describe(found: &WhatIf) -> String {
-    let all = found.ways.iter().map(|way| (way.title.as_str(), &way.result));
+    let all = found.ways.iter().map(|variant| (variant.title.as_str(), &variant.result));
     let all: Vec<(&str, &Result<PlanFigures, String>)> =
         [("current settings", &found.present)].into_iter().chain(all).collect();
     let label = all.iter().find_map(|(_, result)| result.as_ref().ok()).map_or("est", |known| known.certainty.label());
@@ -77,26 +77,26 @@ fn line(title: &str, known: &PlanFigures) -> String {
         column(title, 30),
         number(known.est),
         number(known.room),
-        known.same_words(),
+        known.same_text(),
         format!("+{}", known.sums[0].0),
         format!("-{}", known.sums[1].0),
     )
 }
 
 fn named(text: &mut String, sign: &str, items: &[MovedItem], (count, _): (u32, u32)) {
-    for item in items.iter().take(NAMED) {
+    for item in items.iter().take(MAX_LISTED) {
         let turn = item.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
         let what = column(&format!("{turn}{}", item.title), 48);
         let _ = writeln!(text, "  {sign} {} {what} {:>9}", column(item.kind.name(), 9), number(item.tokens));
     }
-    let rest = (count as usize).saturating_sub(NAMED);
+    let rest = (count as usize).saturating_sub(MAX_LISTED);
     if rest > 0 {
         let _ = writeln!(text, "  {sign} {rest} more");
     }
 }
 
 fn shape(found: &WhatIf) -> Value {
-    let way = |title: &str, arm: Value, result: &Result<PlanFigures, String>| {
+    let variant_shape = |title: &str, arm: Value, result: &Result<PlanFigures, String>| {
         let mut value = json!({ "title": title, "settings": arm });
         match result {
             Ok(known) => merge(&mut value, figures(known)),
@@ -104,8 +104,8 @@ fn shape(found: &WhatIf) -> Value {
         }
         value
     };
-    let ways = found.ways.iter().map(|known| way(&known.title, json!(known.arm), &known.result));
-    json!({ "present": way("as it stands", json!({}), &found.present), "ways": ways.collect::<Vec<_>>() })
+    let variants = found.ways.iter().map(|known| variant_shape(&known.title, json!(known.arm), &known.result));
+    json!({ "present": variant_shape("as it stands", json!({}), &found.present), "ways": variants.collect::<Vec<_>>() })
 }
 
 fn merge(value: &mut Value, more: Value) {

@@ -65,7 +65,7 @@ pub(crate) fn aside(run: &mut Run<'_, '_>, words: &[String], keep: bool) -> Resu
     }
 }
 
-/// Waits for the end of the side question. Ctrl+C drops the question.
+/// Waits for the end of the side question. Ctrl+C discards the question.
 fn follow(run: &mut Run<'_, '_>, id: RunId) -> Result<AsideView, Stop> {
     loop {
         if (run.io.interrupts)() > 0 {

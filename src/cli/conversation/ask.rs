@@ -1,4 +1,4 @@
-//! `ask`, `edit`, and `regenerate`: one turn, streamed.
+//! `ask`, `edit`, and `regenerate`: send one turn and print its answer while it streams.
 //! Not for: deciding what is sent (`engine`, `context`).
 
 use crate::cli::Run;
@@ -33,7 +33,7 @@ pub(crate) fn ask(run: &mut Run<'_, '_>, words: &[String], wait: bool) -> Result
     turn(run, &view, Draft { text: text.into(), kind: DraftKind::Message, ..Draft::default() })
 }
 
-/// Opens the session, and with `wait` waits until no other process uses its branch.
+/// Opens the session. With `wait`, waits until no other process uses its branch.
 fn open(run: &mut Run<'_, '_>, create: bool, wait: bool) -> Result<Arc<SessionView>, Stop> {
     let view = run.open(create)?;
     if !wait {
@@ -49,8 +49,8 @@ fn open(run: &mut Run<'_, '_>, create: bool, wait: bool) -> Result<Arc<SessionVi
         if let Some(Event::Answer { ticket: whose, result }) = run.client.next(&mut run.io)?
             && whose == ticket
         {
-            result.map_err(|failure| run.client.refused(failure))?;
-            // Turns of the other process now belong to the conversation.
+            result.map_err(|failure| run.client.failure_of(failure))?;
+            // The other process may have added turns.
             let (session, branch) = (view.card.id.to_string(), view.current.to_string());
             return run.client.open(&Some(session), &Some(branch), false, &mut run.io);
         }
@@ -80,24 +80,24 @@ pub(crate) fn edit(run: &mut Run<'_, '_>, message: &str, words: &[String], wait:
         return Err(Stop::Usage("The message is empty. Nothing was sent.".into()));
     }
     let view = open(run, false, wait)?;
-    let kind = edited(&view, message)?;
+    let kind = edit_draft(&view, message)?;
     turn(run, &view, Draft { text: text.into(), kind, ..Draft::default() })
 }
 
-/// The draft kind for an edit of this message.
-pub(crate) fn edited(view: &SessionView, message: &str) -> Result<DraftKind, Stop> {
+/// Returns the draft kind for an edit of this message.
+pub(crate) fn edit_draft(view: &SessionView, message: &str) -> Result<DraftKind, Stop> {
     Ok(DraftKind::Edit(pick::message(view, message)?.id))
 }
 
 /// `regenerate [MESSAGE]`.
 pub(crate) fn regenerate(run: &mut Run<'_, '_>, message: Option<&str>, wait: bool) -> Result<(), Stop> {
     let view = open(run, false, wait)?;
-    let kind = regenerated(&view, message)?;
+    let kind = regenerate_draft(&view, message)?;
     turn(run, &view, Draft { text: Arc::from(""), kind, ..Draft::default() })
 }
 
-/// The draft kind for another answer to this message (default: the last message).
-pub(crate) fn regenerated(view: &SessionView, message: Option<&str>) -> Result<DraftKind, Stop> {
+/// Returns the draft kind for another answer to this message. The default is the last message.
+pub(crate) fn regenerate_draft(view: &SessionView, message: Option<&str>) -> Result<DraftKind, Stop> {
     let node = match message {
         Some(text) => pick::message(view, text)?.id,
         None => pick::branch(view, None)?
@@ -107,11 +107,11 @@ pub(crate) fn regenerated(view: &SessionView, message: Option<&str>) -> Result<D
     Ok(DraftKind::Regenerate(pick::user_message_of(view, node)?))
 }
 
-/// Whether the turn continues.
+/// Whether a turn continues after an event.
 enum Step {
-    Goes,
-    /// The turn ended, with its failure, if any.
-    Over(Option<Failure>),
+    Continue,
+    /// The turn ended; the failure, if any, is the reason.
+    Ended(Option<Failure>),
 }
 
 /// A turn in progress.
@@ -122,7 +122,7 @@ struct Turn {
     text: String,
     shown: usize,
     cards: Vec<RunCard>,
-    /// Tool calls that were printed.
+    /// The tool calls that were printed.
     traced: Vec<(RunId, String)>,
     cancelled: bool,
     state_missing: bool,
@@ -150,7 +150,7 @@ fn follow(run: &mut Run<'_, '_>, view: &SessionView, request: Request) -> Result
     let failure = loop {
         turn.interrupt(run)?;
         let Some(event) = run.client.next(&mut run.io)? else { continue };
-        if let Step::Over(failure) = turn.take(run, event)? {
+        if let Step::Ended(failure) = turn.handle(run, event)? {
             break failure;
         }
     };
@@ -173,21 +173,21 @@ impl Turn {
 
     /// Handles an event.
     #[deny(clippy::wildcard_enum_match_arm)]
-    fn take(&mut self, run: &mut Run<'_, '_>, event: Event) -> Result<Step, Stop> {
+    fn handle(&mut self, run: &mut Run<'_, '_>, event: Event) -> Result<Step, Stop> {
         match event {
             Event::Answer { ticket, result } if ticket == self.ticket => match result {
                 Ok(Answer::Asked { .. }) => {}
                 Ok(Answer::Planned(Planned::Blocked(blocked))) => return Err(Stop::Blocked(blocked)),
                 Ok(other) => return Err(unexpected(&other)),
-                Err(failure) => return Err(run.client.refused(failure)),
+                Err(failure) => return Err(run.client.failure_of(failure)),
             },
-            Event::Turn(event) => return Ok(self.take_turn(run, event)),
-            Event::Tool(ToolEvent::Trace(trace)) if !run.io.json => self.trace(run, &trace),
+            Event::Turn(event) => return Ok(self.handle_turn(run, event)),
+            Event::Tool(ToolEvent::Trace(trace)) if !run.io.json => self.print_trace(run, &trace),
             Event::Session(SessionEvent::State { branch, version, missing }) if branch == self.branch => {
-                // Without an earlier state block, no state remains in use.
+                // Without an earlier state block, none stays in use.
                 self.state_missing = missing && version.is_some();
             }
-            // Other branches' events, and what the client prints.
+            // Events of other branches, and events that the client prints.
             Event::Answer { .. }
             | Event::Planned { .. }
             | Event::Session(_)
@@ -196,14 +196,14 @@ impl Turn {
             | Event::Indexing(_)
             | Event::Program(_) => {}
         }
-        Ok(Step::Goes)
+        Ok(Step::Continue)
     }
 
     #[deny(clippy::wildcard_enum_match_arm)]
-    fn take_turn(&mut self, run: &mut Run<'_, '_>, event: TurnEvent) -> Step {
+    fn handle_turn(&mut self, run: &mut Run<'_, '_>, event: TurnEvent) -> Step {
         match event {
             TurnEvent::Stream { branch, run: id, text, .. } if branch == self.branch => self.stream(run, id, &text),
-            // Item uses are found after the answer; those of the last one may not arrive any more.
+            // Item uses are found after the answer; those of the last call may arrive too late.
             TurnEvent::Run(card) if card.uses.is_some() => {}
             TurnEvent::Run(card) if card.branch == self.branch => {
                 match self.cards.iter_mut().find(|c| c.id == card.id) {
@@ -212,7 +212,7 @@ impl Turn {
                 }
             }
             TurnEvent::Closed { branch, draft, failure } if branch == self.branch => {
-                return Step::Over(failure.map(|failure| self.in_command_terms(run, failure, draft.is_some())));
+                return Step::Ended(failure.map(|failure| self.in_command_terms(run, failure, draft.is_some())));
             }
             TurnEvent::Opened { .. }
             | TurnEvent::Stream { .. }
@@ -222,10 +222,10 @@ impl Turn {
             | TurnEvent::BranchRun(_)
             | TurnEvent::Aside(_) => {}
         }
-        Step::Goes
+        Step::Continue
     }
 
-    /// The failure in terms of the command line, which has no composer that could restore a message.
+    /// Rewords a failure for the command line, which has no composer that a message could return to.
     fn in_command_terms(&self, run: &Run<'_, '_>, failure: Failure, nothing_came: bool) -> Failure {
         if !nothing_came {
             return failure;
@@ -260,7 +260,7 @@ impl Turn {
         }
     }
 
-    /// Prints text that was held back as a possible state block, and a line end.
+    /// Prints text that was held back because it could have started a state block, and a line end.
     fn flush(&mut self, run: &mut Run<'_, '_>) {
         if run.io.json || self.text.is_empty() {
             return;
@@ -279,7 +279,7 @@ impl Turn {
         self.shown = 0;
     }
 
-    fn trace(&mut self, run: &mut Run<'_, '_>, trace: &ToolTrace) {
+    fn print_trace(&mut self, run: &mut Run<'_, '_>, trace: &ToolTrace) {
         let ours = self.cards.iter().any(|card| card.id == trace.run);
         if let Some(status) = trace.status.filter(|_| ours) {
             // A trace arrives again when its result becomes a message.
@@ -303,10 +303,10 @@ impl Turn {
             self.print(run, view, &text, failure.as_ref())?;
         }
         let cards = self.cards.iter();
-        cards.filter_map(|card| card.short_read).for_each(|short| run.io.note(&warned(short)));
+        cards.filter_map(|card| card.short_read).for_each(|short| run.io.note(&short_read_warning(short)));
         if let Some(card) = last.as_ref().filter(|_| !run.io.json) {
             if run.io.out_tty {
-                run.io.note(&account(card));
+                run.io.note(&run_line(card));
             }
             if self.state_missing {
                 run.io.note("the answer has no state block; the previous state block remains in use");
@@ -315,7 +315,7 @@ impl Turn {
         match (failure, last) {
             _ if self.cancelled => Err(Stop::Interrupted),
             (Some(failure), _) => Err(Stop::Failed(failure)),
-            (None, Some(card)) => ended(run, &card),
+            (None, Some(card)) => outcome(run, &card),
             (None, None) => Ok(()),
         }
     }
@@ -349,8 +349,8 @@ impl Turn {
     }
 }
 
-/// The length of a growing answer that cannot be part of a state block. Printed text cannot be removed, so a last line
-/// that may start a state block waits, and so does space at the end.
+/// Returns the length of the part of a growing answer that cannot belong to a state block. Printed text cannot be
+/// removed, so a last line that may start a state block waits, and so does trailing white space.
 fn printable_length(text: &str) -> usize {
     let shown = &text[..state::shown_while_streaming(text)];
     let start = shown.rfind('\n').map_or(0, |at| at + 1);
@@ -359,8 +359,9 @@ fn printable_length(text: &str) -> usize {
     if waits { shown[..start].trim_end().len() } else { shown.trim_end().len() }
 }
 
-/// A partial answer is a failure, unless the user's output limit cut it.
-fn ended(run: &mut Run<'_, '_>, card: &RunCard) -> Result<(), Stop> {
+/// Returns the result of a turn that ended without a failure. A partial answer is a failure, unless the user's output
+/// limit cut it.
+fn outcome(run: &mut Run<'_, '_>, card: &RunCard) -> Result<(), Stop> {
     match card.status {
         RunStatus::Truncated if card.finish_reason.is_some() => {
             run.io.note("the answer reached the output limit; the text received so far is kept");
@@ -375,11 +376,11 @@ fn ended(run: &mut Run<'_, '_>, card: &RunCard) -> Result<(), Stop> {
     }
 }
 
-fn warned(short: ShortRead) -> String {
+fn short_read_warning(short: ShortRead) -> String {
     format!("warning: {} {}", short.sentence(), short.todo())
 }
 
-fn account(card: &RunCard) -> String {
+fn run_line(card: &RunCard) -> String {
     let cost = card.cost_micro.map_or_else(String::new, |micro| format!(" · {}", money(micro)));
     format!("{} · {}{cost} · run {}", card.model, card.usage.to_text(card.est_total, " · "), card.id)
 }

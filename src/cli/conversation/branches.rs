@@ -14,8 +14,8 @@ use crate::engine::api::{Answer, BranchRequest, ItemName, Request};
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// The maximum characters of a message in text output; `--json` has more.
-const WORDS: usize = 400;
+/// The maximum number of characters of a message in the text output; `--json` prints more.
+const MAX_CHARS: usize = 400;
 
 /// `branch compare A [B]`.
 pub(crate) fn compare(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<(), Stop> {
@@ -28,7 +28,7 @@ pub(crate) fn compare(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result
             run.io.value(&value)
         }
         Answer::Compared(compared) => {
-            run.io.say(&described(&compared));
+            run.io.say(&describe(&compared));
             Ok(())
         }
         other => Err(unexpected(&other)),
@@ -51,7 +51,7 @@ pub(crate) fn pick(
         _ => ItemName::Named { text: text.clone(), message },
     };
     let items = items.iter().map(item).collect();
-    run.done(Request::Branch(BranchRequest::Pick { from: view.current, items, onto, together }), "Picked.")
+    run.change(Request::Branch(BranchRequest::Pick { from: view.current, items, onto, together }), "Picked.")
 }
 
 /// `branch return [BRANCH]`.
@@ -59,10 +59,10 @@ pub(crate) fn return_result(run: &mut Run<'_, '_>, branch: Option<&str>, onto: O
     let view = run.open(false)?;
     let from = pick::branch(&view, branch)?.id;
     let onto = onto.map(|text| pick::branch(&view, Some(text)).map(|branch| branch.id)).transpose()?;
-    run.done(Request::Branch(BranchRequest::BringBack { from, onto }), "Result returned.")
+    run.change(Request::Branch(BranchRequest::BringBack { from, onto }), "Result returned.")
 }
 
-fn described(compared: &Comparison) -> String {
+fn describe(compared: &Comparison) -> String {
     let mut text = match &compared.ancestor {
         Some(at) => format!("The branches diverge after turn {}: {}\n", at.turn, at.title.trim()),
         None => "The branches have no message in common.\n".to_owned(),
@@ -73,11 +73,12 @@ fn described(compared: &Comparison) -> String {
             if let Some(pin) = &turn.pin {
                 let _ = writeln!(text, "\n── pinned only here, {}\n{}", &turn.atom.key().to_string()[..12], pin.trim());
             }
-            for said in &turn.messages {
-                let end = said.text.char_indices().nth(WORDS).map_or(said.text.len(), |(end, _)| end);
-                let cut = if end < said.text.len() { " …" } else { "" };
-                let words = said.text[..end].trim();
-                let _ = writeln!(text, "\n── turn {} {}\n{words}{cut}", turn.number, said.role.name());
+            for turn_message in &turn.messages {
+                let end =
+                    turn_message.text.char_indices().nth(MAX_CHARS).map_or(turn_message.text.len(), |(end, _)| end);
+                let cut = if end < turn_message.text.len() { " …" } else { "" };
+                let words = turn_message.text[..end].trim();
+                let _ = writeln!(text, "\n── turn {} {}\n{words}{cut}", turn.number, turn_message.role.name());
             }
         }
         if side.more > 0 {
@@ -104,7 +105,8 @@ fn described(compared: &Comparison) -> String {
     text.trim_end().to_owned()
 }
 
-/// For example `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`.
+/// Formats a branch's figures, for example `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 ·
+/// read_file 2`.
 pub(crate) fn figures(side: &Side) -> String {
     let count = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
     let mut words = vec![count(side.count(), "turn"), count(side.calls as usize, "call")];

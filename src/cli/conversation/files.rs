@@ -1,5 +1,5 @@
 //! `import` and `export`.
-//! Not for: the formats (`main` passes them in).
+//! Not for: the formats, which `main` passes in.
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
@@ -87,7 +87,7 @@ pub(crate) fn export(
     Ok(())
 }
 
-/// Writes a new file that only its owner can read; never overwrites a file.
+/// Writes a new file that only its owner can read. Fails if the file exists.
 fn save(file: &Path, text: &str) -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);

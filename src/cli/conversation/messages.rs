@@ -19,8 +19,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// The number of message contents per request.
-const PORTION: usize = 500;
+/// The number of messages whose content is requested at once.
+const BATCH_SIZE: usize = 500;
 
 /// `message`.
 pub(crate) fn message(run: &mut Run<'_, '_>, command: &MessageCommand) -> Result<(), Stop> {
@@ -53,7 +53,7 @@ fn list(run: &mut Run<'_, '_>, all: bool) -> Result<(), Stop> {
         return Ok(());
     }
     let mut shapes = Vec::with_capacity(slots.len());
-    for portion in slots.chunks(PORTION) {
+    for portion in slots.chunks(BATCH_SIZE) {
         let bodies = bodies(run, portion.iter().map(|slot| tree.head(*slot).id).collect())?;
         shapes.extend(portion.iter().map(|slot| {
             let head = tree.head(*slot);
@@ -63,7 +63,7 @@ fn list(run: &mut Run<'_, '_>, all: bool) -> Result<(), Stop> {
     run.io.value(&shapes)
 }
 
-/// By slot: the number of user messages on the path from the root, including the message itself.
+/// Returns for each slot the number of user messages on the path from the root, including the message itself.
 fn turns(tree: &Tree) -> Vec<u32> {
     let mut turns: Vec<u32> = Vec::with_capacity(tree.len());
     for head in tree.heads() {
@@ -138,7 +138,7 @@ fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool, backups: Option<WithBack
     let question = format!("Permanently delete the turn of {item:?} in {:?}?", view.card.title);
     if !run.io.confirm(&question, yes)? {
         run.io.note("nothing was deleted");
-        return Err(Stop::Said(1));
+        return Err(Stop::Printed(1));
     }
     let item = ItemName::Named { text: item.to_owned(), message: false };
     let request = Request::Branch(BranchRequest::RemoveMessage { branch: view.current, item });
@@ -170,7 +170,7 @@ pub(crate) fn add(run: &mut Run<'_, '_>, (role, words): (Role, &[String]), prior
 /// `pin`, `lease`, `unpin`, `exclude` and `include`.
 pub(crate) fn mark(run: &mut Run<'_, '_>, command: &MarkCommand) -> Result<(), Stop> {
     let (items, act) = marks(command);
-    let said = match command {
+    let done_text = match command {
         MarkCommand::Pin { .. } => "Pinned.",
         MarkCommand::Lease { .. } => "Leased.",
         MarkCommand::Unpin(_) => "Marks removed.",
@@ -178,11 +178,11 @@ pub(crate) fn mark(run: &mut Run<'_, '_>, command: &MarkCommand) -> Result<(), S
         MarkCommand::Include(_) => "Included in the next request.",
     };
     let view = run.open(false)?;
-    run.done(Request::Branch(BranchRequest::Mark { branch: view.current, items, act }), said)
+    run.change(Request::Branch(BranchRequest::Mark { branch: view.current, items, act }), done_text)
 }
 
 /// `undo` and `redo`.
-pub(crate) fn again(run: &mut Run<'_, '_>, request: Request, said: &str) -> Result<(), Stop> {
+pub(crate) fn undo_or_redo(run: &mut Run<'_, '_>, request: Request, done_text: &str) -> Result<(), Stop> {
     run.open(false)?;
-    run.done(request, said)
+    run.change(request, done_text)
 }

@@ -5,6 +5,7 @@ pub(super) mod aside;
 pub(super) mod ask;
 pub(super) mod branches;
 pub(super) mod files;
+pub(super) mod lanes;
 pub(super) mod messages;
 pub(super) mod plain;
 pub(super) mod plain_words;

@@ -1,6 +1,6 @@
-//! `--plain`: a line-by-line conversation for screen readers, pipes, and simple terminals: no alternate screen, no
-//! cursor movement, no color. Every command works after a slash.
-//! Not for: the text of plans and messages (`plain_words`), or running commands (their own files).
+//! `--plain`: a line-by-line conversation for screen readers, pipes, and simple terminals, without an alternate screen,
+//! cursor movement, or color. Every command works after a slash.
+//! Not for: the text of plans and messages (`plain_words`), or running commands (their own modules).
 
 use super::ask;
 use super::plain_words as words;
@@ -14,7 +14,7 @@ use crate::config::commands::read::{self, Typed};
 use crate::config::keys::keymap::Action;
 use crate::engine::api::{Draft, Planned, ProgramRequest, Request, SessionView};
 
-/// The session and branch of the conversation.
+/// The session and the branch of the conversation.
 struct PlainSession {
     session: String,
     branch: String,
@@ -26,21 +26,21 @@ impl PlainSession {
     }
 }
 
-/// Whether the loop continues.
+/// Whether the loop continues after a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
-    Goes,
-    Ends,
+    Continue,
+    Quit,
 }
 
-/// The prompt loop; ends at the end of the input, or with `/quit`.
+/// Runs the prompt loop until the end of the input or `/quit`.
 pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    // From here on, Ctrl+C stops an answer and not the program.
+    // From here on, Ctrl+C stops an answer instead of the program.
     let mut pressed = (run.io.interrupts)();
     let mut current = PlainSession::at(&*run.open(true)?);
     run.io.say(words::GREETING);
     loop {
-        let status = within(run, &current, status);
+        let status = run_within(run, &current, status);
         match status {
             Ok(text) => run.io.say(&text),
             Err(stop) => drop(finish(Err(stop), &mut run.io)),
@@ -51,19 +51,19 @@ pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
             run.io.say("Ctrl+C stops a streaming answer. To quit, type /quit or end the input (Ctrl+D).");
         }
         let place = PlainSession { session: current.session.clone(), branch: current.branch.clone() };
-        let result = within(run, &place, |inner| run_line(inner, &mut current, &line));
+        let result = run_within(run, &place, |inner| run_line(inner, &mut current, &line));
         pressed = (run.io.interrupts)();
         match result {
-            Ok(Next::Goes) => {}
-            Ok(Next::Ends) => return Ok(()),
+            Ok(Next::Continue) => {}
+            Ok(Next::Quit) => return Ok(()),
             Err(Stop::Interrupted) => run.io.say("Stopped. The text received so far is kept."),
             Err(stop) => drop(finish(Err(stop), &mut run.io)),
         }
     }
 }
 
-/// Runs `work` like a separate command with this session and branch. The Ctrl+C count starts at 0.
-fn within<T>(
+/// Runs `work` as a separate command on this session and branch. Its count of Ctrl+C presses starts at 0.
+fn run_within<T>(
     run: &mut Run<'_, '_>,
     current: &PlainSession,
     work: impl FnOnce(&mut Run<'_, '_>) -> Result<T, Stop>,
@@ -80,8 +80,8 @@ fn within<T>(
     let mut inner = Run {
         global: &global,
         config: run.config,
-        client: run.client.again(),
-        io: Io { joins: false, json: false, interrupts: &since, ..run.io.again() },
+        client: run.client.nested(),
+        io: Io { joins: false, json: false, interrupts: &since, ..run.io.reborrow() },
         formats: run.formats,
     };
     let result = work(&mut inner);
@@ -90,14 +90,14 @@ fn within<T>(
     result
 }
 
-/// The status before each prompt.
+/// Returns the status that is printed before each prompt.
 fn status(run: &mut Run<'_, '_>) -> Result<String, Stop> {
     let view = run.open(false)?;
     let plan = run.client.plan(&view, Draft::default(), &mut run.io);
     Ok(words::status(&view, plan))
 }
 
-/// Reads a line, or several lines joined by a final backslash. None at the end of the input.
+/// Reads a line, or several lines that are joined by backslashes at their ends. None at the end of the input.
 fn line(run: &mut Run<'_, '_>) -> Option<String> {
     let mut text = String::new();
     loop {
@@ -124,22 +124,22 @@ fn line(run: &mut Run<'_, '_>) -> Option<String> {
     }
 }
 
-/// Runs a line: a command or a message.
+/// Runs a line, which is a command or a message.
 fn run_line(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Result<Next, Stop> {
     let text = line.trim();
     if text.is_empty() {
-        return Ok(Next::Goes);
+        return Ok(Next::Continue);
     }
     match text.strip_prefix('/') {
-        Some(slashed) if slashed.starts_with('/') => say(run, slashed)?,
+        Some(slashed) if slashed.starts_with('/') => send_message(run, slashed)?,
         Some(_) => return slash(run, current, text),
-        None => say(run, line.trim_end())?,
+        None => send_message(run, line.trim_end())?,
     }
-    Ok(Next::Goes)
+    Ok(Next::Continue)
 }
 
-/// Sends a message, and prints the answer while it streams.
-fn say(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
+/// Sends a message and prints the answer while it streams.
+fn send_message(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
     let view = run.open(true)?;
     run.io.say("answer:");
     ask::turn(run, &view, Draft { text: text.into(), ..Draft::default() })
@@ -151,10 +151,10 @@ fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Resul
         Typed::Action(action) => run_action(run, action),
         Typed::Help(text) => {
             run.io.say(text.trim_end());
-            Ok(Next::Goes)
+            Ok(Next::Continue)
         }
         Typed::Command(args) => {
-            // The command uses the session and branch of the conversation.
+            // The command uses the session and the branch of the conversation.
             let global = Global {
                 session: run.global.session.clone(),
                 branch: run.global.branch.clone(),
@@ -164,8 +164,8 @@ fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Resul
             let mut inner = Run {
                 global: &global,
                 config: run.config,
-                client: run.client.again(),
-                io: run.io.again(),
+                client: run.client.nested(),
+                io: run.io.reborrow(),
                 formats: run.formats,
             };
             let result = inner.command(&args);
@@ -175,7 +175,7 @@ fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Resul
             if args.command.as_ref().is_some_and(switches) {
                 *current = PlainSession::at(&*run.client.open(&None, &None, true, &mut run.io)?);
             }
-            Ok(Next::Goes)
+            Ok(Next::Continue)
         }
     }
 }
@@ -183,10 +183,10 @@ fn slash(run: &mut Run<'_, '_>, current: &mut PlainSession, line: &str) -> Resul
 /// Runs an action of the full-screen program that works in plain mode.
 fn run_action(run: &mut Run<'_, '_>, action: Action) -> Result<Next, Stop> {
     match action {
-        Action::Quit | Action::QuitIfEmpty => return Ok(Next::Ends),
+        Action::Quit | Action::QuitIfEmpty => return Ok(Next::Quit),
         Action::Help => run.io.say(&words::help()),
         Action::Context => context(run)?,
-        Action::Reload => run.done(Request::Program(ProgramRequest::Reload), "Reloaded; no setting changed.")?,
+        Action::Reload => run.change(Request::Program(ProgramRequest::Reload), "Reloaded; no setting changed.")?,
         other => {
             let name = other.name();
             return Err(Stop::Usage(format!(
@@ -194,10 +194,10 @@ fn run_action(run: &mut Run<'_, '_>, action: Action) -> Result<Next, Stop> {
             )));
         }
     }
-    Ok(Next::Goes)
+    Ok(Next::Continue)
 }
 
-/// Whether a command switches the session or branch.
+/// Whether a command switches the session or the branch.
 fn switches(command: &Command) -> bool {
     matches!(
         command,
@@ -206,7 +206,7 @@ fn switches(command: &Command) -> bool {
     )
 }
 
-/// Prints the next request item by item, each with its name for commands.
+/// Prints the next request item by item, each with the name that commands accept.
 fn context(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     let view = run.open(false)?;
     match run.client.plan(&view, Draft::default(), &mut run.io)? {

@@ -1,4 +1,4 @@
-//! The text of plain mode: status, the next request with reasons, and messages with their roles.
+//! The texts of plain mode: the status, the next request with reasons, and messages with their roles.
 //! Not for: the loop (`plain`).
 
 use crate::cli::output::number;
@@ -10,13 +10,13 @@ use crate::domain::planning::plan::{ContextPlan, Row, RowKind, Verdict};
 use crate::engine::api::{Planned, SessionView};
 use std::fmt::Write as _;
 
-/// The number of id characters that name an item.
-const NAME: usize = 8;
+/// The number of characters of an id that name an item.
+const ID_CHARS: usize = 8;
 
 /// The greeting, printed once at the start.
 pub(crate) const GREETING: &str = "pleach, plain mode. Write a message and press Enter. /help lists the commands.";
 
-/// All commands, each with its arguments and description.
+/// Returns the help: all commands with their arguments and descriptions.
 pub(crate) fn help() -> String {
     let mut text = String::new();
     for row in table::rows() {
@@ -36,7 +36,7 @@ To send text that starts with /, type //. /COMMAND --help explains a command.",
     text
 }
 
-/// Session, branch, mode, model, and token count, in sentences.
+/// Describes the session, branch, mode, model, and token count in sentences.
 pub(crate) fn status(view: &SessionView, plan: Result<Planned, Stop>) -> String {
     let branch = view.branches.iter().find(|branch| branch.id == view.current).map_or("?", |branch| &branch.name);
     let mut text = format!("\nSession {}. Branch {branch}. ", view.card.title);
@@ -64,23 +64,23 @@ pub(crate) fn status(view: &SessionView, plan: Result<Planned, Stop>) -> String 
     text
 }
 
-/// The rows of a plan in display order: included items by section, suggested pins, left-out items.
+/// Returns the rows of a plan in display order: included items by section, suggested pins, left-out items.
 fn rows(plan: &ContextPlan) -> impl Iterator<Item = &Row> {
     let sections: Vec<_> = plan.sections().into_iter().map(|(section, _)| section).collect();
-    let goes =
+    let included_rows =
         sections.into_iter().flat_map(|section| plan.included().filter(move |row| row.section() == Some(section)));
-    goes.chain(plan.suggested()).chain(plan.excluded())
+    included_rows.chain(plan.suggested()).chain(plan.excluded())
 }
 
-/// An item's name for commands: its turn number, or else a prefix of its id.
+/// Returns an item's name for commands: its turn number, or else a prefix of its id.
 fn name(row: &Row) -> String {
     match (row.kind, row.source.turn) {
         (RowKind::Turn, Some(turn)) => turn.to_string(),
-        _ => row.atom.key().to_string().chars().take(NAME).collect(),
+        _ => row.atom.key().to_string().chars().take(ID_CHARS).collect(),
     }
 }
 
-/// The next request: items included and left out, each with its name, tokens, and reason.
+/// Describes the next request: the items included and left out, each with its name, tokens, and reason.
 pub(crate) fn context(plan: &ContextPlan) -> String {
     let label = plan.certainty.label();
     let mut text = format!(
@@ -93,14 +93,14 @@ pub(crate) fn context(plan: &ContextPlan) -> String {
     );
     let mut heading = String::new();
     for row in rows(plan) {
-        let over = match (&row.verdict, row.section()) {
+        let section_title = match (&row.verdict, row.section()) {
             (Verdict::Suggested, _) => "Suggested pins:".to_owned(),
             (_, Some(section)) => format!("Included, {}:", section.title()),
             (_, None) => "Left out:".to_owned(),
         };
-        if over != heading {
-            let _ = writeln!(text, "{over}");
-            heading = over;
+        if section_title != heading {
+            let _ = writeln!(text, "{section_title}");
+            heading = section_title;
         }
         let (name, tokens) = (name(row), number(row.tokens));
         let turn = if row.kind == RowKind::Turn { "turn " } else { "" };
@@ -115,7 +115,7 @@ pub(crate) fn context(plan: &ContextPlan) -> String {
     text.trim_end().to_owned()
 }
 
-/// The command for a remedy's action.
+/// Returns the command for a remedy's action.
 fn command(action: &str) -> &str {
     match action {
         "include-once" => "include",
@@ -123,7 +123,7 @@ fn command(action: &str) -> &str {
     }
 }
 
-/// A message with its role.
+/// Formats a message with its role.
 pub(crate) fn message(node: &Node) -> String {
     let who = match node.head.role {
         Role::User => "you".to_owned(),

@@ -1,4 +1,4 @@
-//! `race` and `replay`: parallel calls, with their answers printed side by side at the end.
+//! `race` and `replay`: calls on several branches at once, with their answers printed one after the other at the end.
 //! Not for: deciding what is sent (`engine`).
 
 use crate::cli::Run;
@@ -19,7 +19,7 @@ use crate::engine::api::{
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// A branch that receives an answer.
+/// A branch that receives an answer, and the state of its turn.
 struct RaceEntry {
     branch: BranchId,
     title: String,
@@ -38,13 +38,13 @@ impl RaceEntry {
     }
 
     #[deny(clippy::wildcard_enum_match_arm)]
-    fn take(&mut self, event: &Event) {
+    fn handle(&mut self, event: &Event) {
         match event {
             Event::Answer { ticket, result: Err(failure) } if Some(*ticket) == self.ticket => {
                 (self.failure, self.over) = (Some(failure.clone()), true);
             }
-            Event::Turn(event) => self.take_turn(event),
-            // Answers to other requests, and what the client prints.
+            Event::Turn(event) => self.handle_turn(event),
+            // Answers to other requests, and events that the client prints.
             Event::Answer { .. }
             | Event::Planned { .. }
             | Event::Session(_)
@@ -56,7 +56,7 @@ impl RaceEntry {
     }
 
     #[deny(clippy::wildcard_enum_match_arm)]
-    fn take_turn(&mut self, event: &TurnEvent) {
+    fn handle_turn(&mut self, event: &TurnEvent) {
         match event {
             TurnEvent::Stream { branch, text, .. } if *branch == self.branch => self.text.push_str(text),
             TurnEvent::Run(card) if card.branch == self.branch && card.uses.is_none() => {
@@ -113,7 +113,7 @@ impl RaceEntry {
     }
 }
 
-/// Follows all branches to their end. Ctrl+C stops all; the text received so far is kept.
+/// Waits until all branches have ended. Ctrl+C stops all of them; the text received so far is kept.
 fn follow(run: &mut Run<'_, '_>, entries: &mut [RaceEntry]) -> Result<(), Stop> {
     let mut cancelled = false;
     while entries.iter().any(|entry| !entry.over) {
@@ -130,14 +130,14 @@ fn follow(run: &mut Run<'_, '_>, entries: &mut [RaceEntry]) -> Result<(), Stop> 
         }
         if let Some(event) = run.client.next(&mut run.io)? {
             for entry in entries.iter_mut() {
-                entry.take(&event);
+                entry.handle(&event);
             }
         }
     }
     if cancelled { Err(Stop::Interrupted) } else { Ok(()) }
 }
 
-/// The first failure of a branch becomes the command's result.
+/// Returns the first failure of a branch as the result of the command.
 fn verdict(entries: &[RaceEntry]) -> Result<(), Stop> {
     let Some(bad) = entries.iter().find(|entry| !entry.succeeded()) else { return Ok(()) };
     let why = bad.cards.last().and_then(|card| card.error.clone());
@@ -151,7 +151,7 @@ fn verdict(entries: &[RaceEntry]) -> Result<(), Stop> {
     Err(Stop::Failed(failure))
 }
 
-/// For example `── mode Off · gpt-4.1-mini · 1,204 in / 310 out · $0.0011 ──`, then the text.
+/// Appends a header, for example `── mode Off · gpt-4.1-mini · 1,204 in / 310 out · $0.0011 ──`, and the answer.
 fn append_answer(text: &mut String, title: &str, card: Option<&RunCard>, words: &str, failure: Option<&Failure>) {
     let _ = write!(text, "── {title}");
     if let Some(card) = card {
@@ -208,7 +208,7 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], lim
     verdict(&entries)
 }
 
-/// `replay RUN`, sent.
+/// `replay RUN`: sends a stored call again.
 pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> Result<(), Stop> {
     run.open(false)?;
     let without = without.map(|text| ItemName::Named { text: text.to_owned(), message: false });
@@ -220,14 +220,14 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
             Some(Event::Answer { ticket: whose, result }) if whose == ticket => match result {
                 Ok(Answer::Replaying(made)) => break made,
                 Ok(other) => return Err(unexpected(&other)),
-                Err(failure) => return Err(run.client.refused(failure)),
+                Err(failure) => return Err(run.client.failure_of(failure)),
             },
             event => early.extend(event),
         }
     };
     let mut entry = RaceEntry::new(&made.branch, difference(&made));
     for event in &early {
-        entry.take(event);
+        entry.handle(event);
     }
     let mut entries = [entry];
     follow(run, &mut entries)?;
@@ -267,7 +267,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
     verdict(&entries)
 }
 
-/// How the new call differs from the stored call.
+/// Describes how the new call differs from the stored call.
 fn difference(made: &ReplayedCall) -> String {
     match &made.without {
         Some((_, title)) => format!("without {title:?}"),

@@ -12,10 +12,11 @@ use crate::domain::conversation::search::{FILTERS, FoundMessage, SearchFilter};
 use crate::engine::api::{Answer, Request, SessionRequest};
 use serde_json::{Value, json};
 
-/// Columns of a match.
-const WIDE: usize = 100;
+/// Width of a match in columns.
+const MATCH_WIDTH: usize = 100;
 
-/// Prints the matches. With `--json`, an array of sessions in the shape of `session list`, each with its `matches`.
+/// Prints the matches. With `--json`, prints an array of sessions in the shape of `session list`, each with its
+/// `matches`.
 pub(crate) fn search(run: &mut Run<'_, '_>, words: &[String], limit: usize) -> Result<(), Stop> {
     let line = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let found = match run
@@ -32,7 +33,7 @@ pub(crate) fn search(run: &mut Run<'_, '_>, words: &[String], limit: usize) -> R
         Answer::Sessions(cards) => cards,
         other => return Err(unexpected(&other)),
     };
-    let groups = grouped(&cards, &found.messages, titled(&line).as_deref());
+    let groups = grouped(&cards, &found.messages, title_words(&line).as_deref());
     if run.io.json {
         return run.io.value(&groups.iter().map(|(card, messages)| session(card, messages)).collect::<Vec<_>>());
     }
@@ -52,7 +53,7 @@ pub(crate) fn search(run: &mut Run<'_, '_>, words: &[String], limit: usize) -> R
     Ok(())
 }
 
-/// Quotes words that the shell kept together; for a filter, quotes the value.
+/// Restores the quotes around words that the shell kept together; for a filter, around its value.
 fn quoted(word: &str) -> String {
     if !word.contains(char::is_whitespace) || word.contains('"') {
         return word.to_owned();
@@ -63,8 +64,8 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The words that a session's title must contain to match; none with filters, which titles never match.
-fn titled(line: &str) -> Option<String> {
+/// Returns the words that a session's title must contain to match. None with filters, which titles never match.
+fn title_words(line: &str) -> Option<String> {
     let find = SearchFilter::read(line, 0);
     (!find.filtered() && !find.phrases.is_empty()).then(|| find.phrases.join(" ").to_lowercase())
 }
@@ -100,7 +101,7 @@ fn session(card: &SessionCard, messages: &[&FoundMessage]) -> Value {
     value
 }
 
-/// A message: `text` is the match with the surrounding words, `match` the matching part.
+/// Returns a message as JSON: `text` is the match with the words around it, `match` the matching parts.
 fn message(message: &FoundMessage) -> Value {
     let hits: Vec<&str> = message.pieces.iter().filter(|(hit, _)| *hit).map(|(_, words)| words.as_str()).collect();
     json!({
@@ -114,15 +115,18 @@ fn message(message: &FoundMessage) -> Value {
     })
 }
 
-/// The match and its surrounding words on one line.
+/// Returns the match and the words around it on one line.
 fn words_of(message: &FoundMessage) -> String {
     let lead: String = message.pieces.iter().take_while(|(hit, _)| !hit).map(|(_, words)| words.as_str()).collect();
     let whole: String = message.pieces.iter().map(|(_, words)| words.as_str()).collect();
-    let skip =
-        if message.pieces.iter().any(|(hit, _)| *hit) { lead.chars().count().saturating_sub(WIDE / 2) } else { 0 };
+    let skip = if message.pieces.iter().any(|(hit, _)| *hit) {
+        lead.chars().count().saturating_sub(MATCH_WIDTH / 2)
+    } else {
+        0
+    };
     let text: String = whole.chars().skip(skip).collect();
     let text = if skip > 0 { text.split_once(' ').map_or(text.as_str(), |(_, rest)| rest) } else { text.as_str() };
-    column(&text.split_whitespace().collect::<Vec<_>>().join(" "), WIDE).trim_end().to_owned()
+    column(&text.split_whitespace().collect::<Vec<_>>().join(" "), MATCH_WIDTH).trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -134,7 +138,7 @@ mod tests {
         assert_eq!(quoted("branch:my try"), "branch:\"my try\"");
         assert_eq!(quoted("two words"), "two words");
         assert_eq!(quoted("\"a phrase\""), "\"a phrase\"");
-        assert_eq!(titled("bees role:user"), None);
-        assert_eq!(titled("Of Bees").as_deref(), Some("of bees"));
+        assert_eq!(title_words("bees role:user"), None);
+        assert_eq!(title_words("Of Bees").as_deref(), Some("of bees"));
     }
 }

@@ -38,17 +38,17 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
         }
         SessionCommand::Rename { names } => {
             let (session, title) = target_and_name(run.global.session.clone(), names);
-            run.done(Request::Session(SessionRequest::Rename { session, title: Some(title) }), "Renamed.")
+            run.change(Request::Session(SessionRequest::Rename { session, title: Some(title) }), "Renamed.")
         }
         SessionCommand::Retitle { session } => {
             let session = session.clone().or_else(|| run.global.session.clone());
-            run.done(Request::Session(SessionRequest::Rename { session, title: None }), "Renamed.")
+            run.change(Request::Session(SessionRequest::Rename { session, title: None }), "Renamed.")
         }
         SessionCommand::Delete { session, yes, backups } => {
             let question = format!("Permanently delete the session {session:?} with all its messages?");
             if !run.io.confirm(&question, *yes)? {
                 run.io.note("nothing was deleted");
-                return Err(Stop::Said(1));
+                return Err(Stop::Printed(1));
             }
             let request = Request::Session(SessionRequest::Delete { session: Some(session.clone()) });
             crate::cli::system::backups::after_removal(run, request, "Deleted.", *backups)
@@ -85,7 +85,7 @@ pub(crate) fn card_line(card: &SessionCard) -> String {
     )
 }
 
-/// `[WHICH] NAME`.
+/// Splits the arguments `[WHICH] NAME`.
 fn target_and_name(default: NameOrId, names: &[String]) -> (NameOrId, String) {
     match names {
         [which, name] => (Some(which.clone()), name.clone()),
@@ -101,7 +101,7 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
         BranchCommand::Switch { branch } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, Some(branch))?;
-            run.done(
+            run.change(
                 Request::Branch(BranchRequest::Switch { branch: branch.id }),
                 &format!("Switched to branch {}.", branch.name),
             )
@@ -110,7 +110,7 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
             let view = run.open(false)?;
             let (which, name) = target_and_name(None, names);
             let branch = pick::branch(&view, which.as_deref())?.id;
-            run.done(Request::Branch(BranchRequest::Rename { branch, name }), "Renamed.")
+            run.change(Request::Branch(BranchRequest::Rename { branch, name }), "Renamed.")
         }
         BranchCommand::Compare { a, b } => branches::compare(run, a, b.as_deref()),
         BranchCommand::Pick { items, onto, message, together } => {
@@ -120,7 +120,7 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
         BranchCommand::Keep { branch } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, Some(branch))?.id;
-            run.done(
+            run.change(
                 Request::Call(CallRequest::KeepOne { branch }),
                 "Kept; the other branches of the race are archived.",
             )
@@ -128,8 +128,8 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
         BranchCommand::Archive { branch, back } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, branch.as_deref())?.id;
-            let said = if *back { "Restored." } else { "Archived; its messages are kept." };
-            run.done(Request::Branch(BranchRequest::Archive { branch, archived: !back }), said)
+            let done_text = if *back { "Restored." } else { "Archived; its messages are kept." };
+            run.change(Request::Branch(BranchRequest::Archive { branch, archived: !back }), done_text)
         }
     }
 }
@@ -169,12 +169,12 @@ fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: boo
     }
 }
 
-/// Prints the state block in use, and the imported state block that is not adopted yet.
+/// Prints the state block in use, and an imported state block that is not adopted yet.
 fn show_state(run: &mut Run<'_, '_>, state: Option<&StateVersion>, offered: Option<&StateVersion>) -> Result<(), Stop> {
     if run.io.json {
         let mut value = json!(state);
         if let Some(offered) = offered {
-            // The imported state block is shown even if the branch has no state block.
+            // The imported state block is printed even if the branch has none of its own.
             if value.is_null() {
                 value = json!({ "text": Value::Null });
             }
@@ -202,19 +202,19 @@ pub(crate) fn state(run: &mut Run<'_, '_>, command: &StateCommand) -> Result<(),
         StateCommand::Show | StateCommand::Adopt => &[],
         StateCommand::Edit { text } => text,
     };
-    let given = run.io.text(words)?;
+    let new_text = run.io.text(words)?;
     let view = run.open(false)?;
     let branch = pick::branch(&view, None)?;
     let (state, offered) = (branch.state.clone(), branch.offered.clone());
     match command {
         StateCommand::Show => show_state(run, state.as_ref(), offered.as_ref()),
-        StateCommand::Adopt => run.done(
+        StateCommand::Adopt => run.change(
             Request::Branch(BranchRequest::AdoptState(view.current)),
             "State block adopted. `pleach undo` undoes it.",
         ),
         StateCommand::Edit { .. } => {
             let before = state.map(|state| state.text).unwrap_or_default();
-            let text = match given {
+            let text = match new_text {
                 Some(text) => text,
                 None if run.io.in_tty && run.io.out_tty => editor::edit(&before, &run.config.env)?,
                 None => {
@@ -224,7 +224,7 @@ pub(crate) fn state(run: &mut Run<'_, '_>, command: &StateCommand) -> Result<(),
             if text.trim() == before.trim() {
                 return run.io.either(&json!({ "done": true, "message": "" }), "The state block is unchanged.");
             }
-            run.done(
+            run.change(
                 Request::Branch(BranchRequest::EditState { branch: view.current, text }),
                 "State block replaced. `pleach undo` undoes it.",
             )

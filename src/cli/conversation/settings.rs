@@ -1,17 +1,19 @@
-//! `mode`, `model`, `budget`, and the other branch settings: show and change them.
+//! `mode`, `model`, `budget`, and the other branch settings: shows and changes them.
 //! Not for: parsing the values (`config::commands::setting`), or program settings (`system::program`).
 
+use super::lanes;
 use crate::cli::Run;
 use crate::cli::pick;
 use crate::cli::stop::Stop;
-use crate::config::commands::setting::{Setting, SettingCommand};
-use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::lane::Lane;
-use crate::engine::api::{BranchRequest, Request, SessionView};
+use crate::config::commands::setting::{LaneCommand, Setting, SettingCommand};
+use crate::engine::api::{BranchRequest, Request};
 use serde_json::{Value, json};
 
 /// Shows or changes a setting of the branch.
 pub(crate) fn setting(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
+    if let SettingCommand::Lane { command: Some(LaneCommand::List), .. } = command {
+        return lanes::list(run);
+    }
     match command.change().map_err(Stop::Usage)? {
         Some(setting) => change(run, &setting, true),
         None => show(run, command),
@@ -28,10 +30,11 @@ pub(crate) fn change(run: &mut Run<'_, '_>, setting: &Setting, create: bool) -> 
     }
     let view = run.open(create)?;
     let branch = pick::branch(&view, None)?;
+    let setting = &setting.clone().among(view.nodes.iter().map(|head| head.lane.as_str()));
     let mut overrides = branch.overrides.clone();
     setting.apply(&mut overrides);
-    let said = setting.sentence(&branch.name);
-    run.done(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), &said)
+    let shown = setting.sentence(&branch.name);
+    run.change(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), &shown)
 }
 
 fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
@@ -54,14 +57,14 @@ fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
             let known = own.compaction.map_or_else(|| json!(settings.compaction), |own| json!(own));
             ("compaction", (known, own.compaction.is_some()))
         }
-        SettingCommand::Lane { .. } => return show_lane(run, &view, branch),
+        SettingCommand::Lane { .. } => return lanes::show(run, &view, branch),
         SettingCommand::Focus { .. } => {
-            let said = if own.focus.is_empty() { "none".to_owned() } else { own.focus.join(" ") };
-            return run.io.either(&json!({ "focus": own.focus, "branch": branch.id }), &said);
+            let shown = if own.focus.is_empty() { "none".to_owned() } else { own.focus.join(" ") };
+            return run.io.either(&json!({ "focus": own.focus, "branch": branch.id }), &shown);
         }
     };
     let from = if is_own { "branch" } else { "settings" };
-    let said = match (&value, own.mode.unwrap_or(settings.mode)) {
+    let shown = match (&value, own.mode.unwrap_or(settings.mode)) {
         (_, mode) if name == "mode" => mode.title().to_owned(),
         (Value::String(text), _) if text.is_empty() => "none".to_owned(),
         (Value::String(text), _) => text.clone(),
@@ -69,14 +72,5 @@ fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
     };
     let mut shape = json!({ "from": from, "branch": branch.id });
     shape[name] = value;
-    run.io.either(&shape, &format!("{said} ({from})"))
-}
-
-fn show_lane(run: &mut Run<'_, '_>, view: &SessionView, branch: &Branch) -> Result<(), Stop> {
-    let tree = pick::tree(view);
-    let stands = branch.head.and_then(|id| tree.get(id)).map(|head| head.lane.clone());
-    let from = if branch.overrides.lane.is_some() { "branch" } else { "path" };
-    let lane = Lane::read(&branch.overrides.lane.clone().or(stands).unwrap_or_default());
-    let value = json!({ "lane": lane.text(), "key": lane.key(branch.session), "from": from, "branch": branch.id });
-    run.io.either(&value, &lane.title())
+    run.io.either(&shape, &format!("{shown} ({from})"))
 }

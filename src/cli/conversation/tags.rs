@@ -12,31 +12,34 @@ use serde_json::{Value, json};
 
 /// `message label MESSAGE [NAME]`.
 pub(crate) fn label(run: &mut Run<'_, '_>, message: &str, name: &[String]) -> Result<(), Stop> {
-    put(run, message, TagAct::Label(name.join(" ")), "Label changed.")
+    set_tag(run, message, TagAct::Label(name.join(" ")), "Label changed.")
 }
 
 /// `message favorite MESSAGE [--off]`.
 pub(crate) fn favourite(run: &mut Run<'_, '_>, message: &str, off: bool) -> Result<(), Stop> {
-    put(run, message, TagAct::Favourite(Some(!off)), if off { "Star removed." } else { "Starred." })
+    set_tag(run, message, TagAct::Favourite(Some(!off)), if off { "Star removed." } else { "Starred." })
 }
 
-fn put(run: &mut Run<'_, '_>, message: &str, act: TagAct, said: &str) -> Result<(), Stop> {
+fn set_tag(run: &mut Run<'_, '_>, message: &str, act: TagAct, done_text: &str) -> Result<(), Stop> {
     let view = run.open(false)?;
     let node = pick::message(&view, message)?.id;
-    run.done(Request::Branch(BranchRequest::Tag { branch: view.current, item: ItemName::Message(node), act }), said)
+    run.change(
+        Request::Branch(BranchRequest::Tag { branch: view.current, item: ItemName::Message(node), act }),
+        done_text,
+    )
 }
 
-/// `message labels [WORDS]`: all matching labels of the session, in the order of the messages.
+/// `message labels [WORDS]`: lists all matching labels of the session in the order of the messages.
 pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favourites: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let tree = pick::tree(&view);
     let wanted = TagFilter { favourite: favourites, ..TagFilter::read(&words.join(" ")) };
-    let said = |slot: Slot, tag: &Tag| {
+    let words_match = |slot: Slot, tag: &Tag| {
         let text = format!("{} {}", tag.label, tree.head(slot).preview).to_lowercase();
         text.contains(&wanted.words)
     };
     let mut found: Vec<(Slot, &Tag)> = view.tags.iter().filter_map(|tag| Some((tree.by_key(tag.node)?, tag))).collect();
-    found.retain(|(slot, tag)| wanted.fits(Some(tag)) && said(*slot, tag));
+    found.retain(|(slot, tag)| wanted.matches(Some(tag)) && words_match(*slot, tag));
     found.sort_by_key(|(slot, _)| *slot);
     let shape = |(slot, tag): &(Slot, &Tag)| -> Value {
         let head = tree.head(*slot);
@@ -47,7 +50,7 @@ pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favourites: bool) ->
             "favourite": tag.favourite,
             "role": head.role.name(),
             "preview": head.preview,
-            "branches": holding(&view, &tree, *slot),
+            "branches": branches_with(&view, &tree, *slot),
         })
     };
     if run.io.json {
@@ -67,8 +70,8 @@ pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favourites: bool) ->
     Ok(())
 }
 
-/// The names of the branches whose path contains a message.
-fn holding(view: &SessionView, tree: &crate::domain::conversation::tree::Tree, slot: Slot) -> Vec<String> {
+/// Returns the names of the branches whose path contains a message.
+fn branches_with(view: &SessionView, tree: &crate::domain::conversation::tree::Tree, slot: Slot) -> Vec<String> {
     let tip = |head| tree.slot(head).is_some_and(|tip| tree.contains(slot, tip));
     let open = view.branches.iter().filter(|branch| !branch.archived && branch.head.is_some_and(tip));
     open.map(|branch| branch.name.clone()).collect()

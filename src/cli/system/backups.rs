@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 pub(crate) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: bool) -> Result<(), Stop> {
     if delete && !run.io.confirm("Delete the backups that still contain deleted data?", yes)? {
         run.io.note("nothing was deleted");
-        return Err(Stop::Said(1));
+        return Err(Stop::Printed(1));
     }
     let act = match (rewrite, delete) {
         (true, _) => BackupAct::Rewrite,
         (_, true) => BackupAct::Delete,
         _ => BackupAct::List,
     };
-    let all = ask(run, act)?;
+    let all = request_backups(run, act)?;
     if run.io.json {
         return run.io.value(&all.iter().map(shape).collect::<Vec<_>>());
     }
@@ -31,10 +31,10 @@ pub(crate) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: b
     for copy in &all {
         run.io.say(&copy.line());
     }
-    if act != BackupAct::List && all.iter().any(|copy| copy.removed > 0) { Err(Stop::Said(1)) } else { Ok(()) }
+    if act != BackupAct::List && all.iter().any(|copy| copy.removed > 0) { Err(Stop::Printed(1)) } else { Ok(()) }
 }
 
-fn ask(run: &mut Run<'_, '_>, act: BackupAct) -> Result<Vec<Holding>, Stop> {
+fn request_backups(run: &mut Run<'_, '_>, act: BackupAct) -> Result<Vec<Holding>, Stop> {
     match run.client.call(Request::Program(ProgramRequest::Backups(act)), &mut run.io)? {
         Answer::Backups(all) => Ok(all),
         other => Err(unexpected(&other)),
@@ -53,36 +53,36 @@ fn shape(copy: &Holding) -> Value {
     })
 }
 
-/// Deletes data permanently, and then, by flag or after a question, from the backups too.
+/// Deletes data permanently, and then removes it from the backups too, if a flag or the person says so.
 pub(crate) fn after_removal(
     run: &mut Run<'_, '_>,
     request: Request,
-    said: &str,
-    wish: Option<WithBackups>,
+    message: &str,
+    choice: Option<WithBackups>,
 ) -> Result<(), Stop> {
-    run.done(request, said)?;
-    if wish == Some(WithBackups::Keep) || (wish.is_none() && !run.io.in_tty) {
+    run.change(request, message)?;
+    if choice == Some(WithBackups::Keep) || (choice.is_none() && !run.io.in_tty) {
         return Ok(());
     }
-    let all = ask(run, BackupAct::List)?;
+    let all = request_backups(run, BackupAct::List)?;
     if all.iter().all(|copy| copy.removed == 0) {
         return Ok(());
     }
-    let act = match wish {
+    let act = match choice {
         Some(WithBackups::Rewrite) => BackupAct::Rewrite,
         Some(WithBackups::Delete) => BackupAct::Delete,
         _ if run.io.confirm("Remove the deleted data from the backups too?", false)? => BackupAct::Rewrite,
         _ => return Ok(()),
     };
-    let left = ask(run, act)?;
-    let held: Vec<&Holding> = left.iter().filter(|copy| copy.removed > 0).collect();
-    // A rewrite should keep the backups: report each backup that it had to delete.
+    let left = request_backups(run, act)?;
+    let uncleaned: Vec<&Holding> = left.iter().filter(|copy| copy.removed > 0).collect();
+    // A rewrite should keep the backups, so each backup that it had to delete is reported.
     let deleted = left.iter().filter(|copy| copy.fate == BackupOutcome::Deleted && act == BackupAct::Rewrite);
-    for copy in deleted.chain(held.iter().copied()) {
+    for copy in deleted.chain(uncleaned.iter().copied()) {
         run.io.note(&copy.line());
     }
-    if !held.is_empty() {
-        return Err(Stop::Said(1));
+    if !uncleaned.is_empty() {
+        return Err(Stop::Printed(1));
     }
     run.io.note(if act == BackupAct::Delete {
         "the backups that contained it are deleted"

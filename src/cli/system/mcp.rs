@@ -1,4 +1,4 @@
-//! `mcp`: tools and MCP servers, their cost, and their approval.
+//! `mcp`: tools and MCP servers with their state and cost, and their approval.
 //! Not for: tool calls (`consent`), or starting servers (`engine`).
 
 use crate::cli::Run;
@@ -30,7 +30,7 @@ pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result
         Some(McpCommand::Approve { server, tool }) => {
             toolbox(run, None, ServerAct::Settle)?;
             let act = ServerAct::Approve { server: server.clone(), tool: tool.clone() };
-            run.done(Request::Tool(ToolRequest::Servers(None, act)), "Approved.")
+            run.change(Request::Tool(ToolRequest::Servers(None, act)), "Approved.")
         }
         Some(McpCommand::Use { yes }) => file(run, *yes),
     }
@@ -48,14 +48,14 @@ fn switch(run: &mut Run<'_, '_>, keys: &[String], on: bool) -> Result<(), Stop> 
     let all = toolbox(run, Some(branch), ServerAct::List)?;
     let known =
         |key: &str| all.servers.iter().any(|server| server.key == key || server.tools.iter().any(|t| t.key == key));
-    // The tools of a server that has not started are unknown: keys with its name are accepted, keys of unknown servers
-    // are not.
+    // The tools of a server that has not started are unknown, so any key with that server's name is accepted. Keys of
+    // unknown servers are not.
     let served = |key: &str| key.split_once('/').is_some_and(|(name, _)| all.servers.iter().any(|s| s.name == name));
     if let Some(key) = keys.iter().find(|key| !known(key) && !served(key)) {
         return Err(Failure::user(format!("Unknown tool {key:?}.")).todo("`pleach mcp list` lists the keys.").into());
     }
     let act = ServerAct::Switch { keys: keys.to_vec(), on };
-    run.done(
+    run.change(
         Request::Tool(ToolRequest::Servers(Some(branch), act)),
         if on { "Already enabled." } else { "Already disabled." },
     )
@@ -72,7 +72,7 @@ fn test(run: &mut Run<'_, '_>, name: &str) -> Result<(), Stop> {
     if run.io.json {
         run.io.value(server)?;
     } else {
-        one(run, server, true);
+        print_server(run, server, true);
     }
     match &server.state {
         ServerState::Failed { why, todo } => Err(Failure::user(format!("{name}: {why}.")).todo(todo.clone()).into()),
@@ -86,10 +86,10 @@ fn list(run: &mut Run<'_, '_>, all: &Toolbox) {
         run.io.note("this folder is not trusted: no tools are offered and no server starts");
     }
     if let Some(file) = &all.file {
-        named(run, file);
+        print_file(run, file);
     }
     for server in &all.servers {
-        one(run, server, false);
+        print_server(run, server, false);
     }
     if all.servers.iter().all(|server| server.origin == Origin::Own) && all.file.is_none() {
         run.io.note(if all.built {
@@ -99,12 +99,12 @@ fn list(run: &mut Run<'_, '_>, all: &Toolbox) {
         });
     }
     if all.trusted {
-        let goes: usize = all.servers.iter().map(|server| server.going().count()).sum();
-        run.io.say(&format!("{goes} tools in every request: {} est. tokens", number(u64::from(all.tokens))));
+        let offered: usize = all.servers.iter().map(|server| server.sent_tools().count()).sum();
+        run.io.say(&format!("{offered} tools in every request: {} est. tokens", number(u64::from(all.tokens))));
     }
 }
 
-fn named(run: &mut Run<'_, '_>, file: &FileCard) {
+fn print_file(run: &mut Run<'_, '_>, file: &FileCard) {
     let words = match (&file.fault, file.word) {
         (Some(why), _) => format!("unusable: {why}"),
         (None, FileDecision::Waits) => "not used until you approve it with `pleach mcp use`".to_owned(),
@@ -117,11 +117,11 @@ fn named(run: &mut Run<'_, '_>, file: &FileCard) {
     }
 }
 
-fn one(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
+fn print_server(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
     let state = match &server.state {
         ServerState::Ready if !server.on => "off".to_owned(),
         ServerState::Ready => {
-            format!("ready, {} tools, {} est. tokens", server.going().count(), number(u64::from(server.tokens)))
+            format!("ready, {} tools, {} est. tokens", server.sent_tools().count(), number(u64::from(server.tokens)))
         }
         ServerState::Starting => "starting".to_owned(),
         ServerState::Off { why } => format!("off: {why}"),
@@ -150,7 +150,7 @@ fn one(run: &mut Run<'_, '_>, server: &ServerCard, whole: bool) {
     }
 }
 
-/// Shows the folder's whole file, and asks for approval.
+/// Prints the folder's whole file and asks for approval.
 fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
     let all = toolbox(run, None, ServerAct::List)?;
     let Some(file) = all.file.filter(|_| all.trusted) else {
@@ -167,7 +167,7 @@ fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
             run.io.note(&format!("  receives {}", server.given.join(", ")));
         }
     }
-    let said = yes || {
+    let approved = yes || {
         if !run.io.in_tty {
             return Err(Failure::user("No terminal to ask on.")
                 .todo("Read the file, then run `pleach mcp use --yes`.")
@@ -179,5 +179,8 @@ fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
         let answer = run.io.answer("Enter y to approve the file until it changes:").ok_or(Stop::Interrupted)?;
         matches!(answer.as_str(), "y" | "yes")
     };
-    run.done(Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest: file.digest, yes: said })), "Done.")
+    run.change(
+        Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest: file.digest, yes: approved })),
+        "Done.",
+    )
 }

@@ -79,7 +79,7 @@ fn model_line(model: &ModelInfo, known: Option<Calibration>) -> String {
     )
 }
 
-/// `doctor`. Ends with the store's exit code if the store is damaged, after printing all findings.
+/// `doctor`. Prints all findings. Fails with the exit code of a store failure if the store is damaged.
 pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<(), Stop> {
     if let Some(forget) = forget {
         return forget_quirks(run, forget);
@@ -115,12 +115,12 @@ pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<()
     verdict(&findings)
 }
 
-/// The exit code for scripts: a damaged store is a store failure. An unreachable server is only a finding.
+/// Returns the exit code for scripts: a damaged store is a store failure, but an unreachable server is only a finding.
 fn verdict(findings: &[Finding]) -> Result<(), Stop> {
     let damaged = findings
         .iter()
         .any(|finding| finding.ok == Some(false) && matches!(finding.subject.as_str(), "store" | "store content"));
-    if damaged { Err(Stop::Said(FailureKind::Store.exit_code())) } else { Ok(()) }
+    if damaged { Err(Stop::Printed(FailureKind::Store.exit_code())) } else { Ok(()) }
 }
 
 /// `doctor --forget`.
@@ -130,7 +130,7 @@ fn forget_quirks(run: &mut Run<'_, '_>, forget: Forget) -> Result<(), Stop> {
         Forget::One(quirk) => Some(quirk),
     };
     let (profile, model) = (run.global.profile.clone(), run.global.model.clone());
-    run.done(Request::Program(ProgramRequest::ForgetQuirks { profile, model, quirk }), "")
+    run.change(Request::Program(ProgramRequest::ForgetQuirks { profile, model, quirk }), "")
 }
 
 /// `theme`: lists the themes, or sets the theme of the full-screen program.
@@ -141,11 +141,11 @@ pub(crate) fn choose_theme(run: &mut Run<'_, '_>, name: Option<&str>) -> Result<
         return Err(unknown_theme(name, &all));
     }
     run.config.clone().save_theme(name).map_err(|error| error.failure())?;
-    let said = format!("Theme {name} saved in {}.", run.config.paths.user_file().display());
-    run.io.either(&json!({ "done": true, "message": said }), &said)
+    let message = format!("Theme {name} saved in {}.", run.config.paths.user_file().display());
+    run.io.either(&json!({ "done": true, "message": message }), &message)
 }
 
-/// The commands that run without the engine.
+/// Runs a command that does not need the engine.
 pub(crate) fn local(args: &Args, loaded: &Result<Config, ConfigError>, io: &mut Io<'_>) -> Result<(), Stop> {
     match &args.command {
         Some(Command::Completions { shell }) => {
@@ -204,7 +204,7 @@ fn settings(command: &ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result
         }
         ConfigCommand::Check => check(config, io),
         ConfigCommand::Theme { name } => theme(config, name.as_deref(), io),
-        ConfigCommand::Default { profile, model } => start_with(config, profile, model.as_deref().unwrap_or(""), io),
+        ConfigCommand::Default { profile, model } => set_default(config, profile, model.as_deref().unwrap_or(""), io),
     }
 }
 
@@ -215,7 +215,7 @@ fn unknown_theme(name: &str, all: &[themes::ThemeText]) -> Stop {
         .into()
 }
 
-/// Lists themes, or prints one: `pleach config theme dark > ~/.config/pleach/themes/mine.toml`.
+/// Lists the themes, or prints one: `pleach config theme dark > ~/.config/pleach/themes/mine.toml`.
 fn theme(config: &Config, name: Option<&str>, io: &mut Io<'_>) -> Result<(), Stop> {
     let (all, problems) = themes::load(&config.paths.themes_dir());
     for problem in problems {
@@ -243,7 +243,7 @@ fn theme(config: &Config, name: Option<&str>, io: &mut Io<'_>) -> Result<(), Sto
     Ok(())
 }
 
-fn start_with(config: &Config, profile: &str, model: &str, io: &mut Io<'_>) -> Result<(), Stop> {
+fn set_default(config: &Config, profile: &str, model: &str, io: &mut Io<'_>) -> Result<(), Stop> {
     if config.profile(profile).is_none() {
         let known: Vec<&str> = config.settings.profiles.keys().map(String::as_str).collect();
         return Err(Failure::new(FailureKind::Config, format!("Unknown profile {profile:?}."))

@@ -21,8 +21,8 @@ pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -
         Request::Tool(ToolRequest::Project(ProjectAct::Set { branch, path: path.to_owned(), on: Some(on), once }))
     };
     match command {
-        Some(ProjectCommand::Exclude { path, once }) => return run.done(set(path, false, *once), "Excluded."),
-        Some(ProjectCommand::Include { path }) => return run.done(set(path, true, false), "Included again."),
+        Some(ProjectCommand::Exclude { path, once }) => return run.change(set(path, false, *once), "Excluded."),
+        Some(ProjectCommand::Include { path }) => return run.change(set(path, true, false), "Included again."),
         Some(ProjectCommand::List | ProjectCommand::Show { .. }) | None => {}
     }
     let list = match run.client.call(Request::Tool(ToolRequest::Project(ProjectAct::List { branch })), &mut run.io)? {
@@ -67,11 +67,11 @@ pub(crate) fn summary(
     if let Some(path) = path {
         let path = path.trim_end_matches('/').to_owned();
         if undo || redo {
-            return run.done(ask(ModuleAct::Step { path, forward: redo }), "Done.");
+            return run.change(ask(ModuleAct::Step { path, forward: redo }), "Done.");
         }
         let (make, stop) = (ask(ModuleAct::Make { branch, path, by }), ask(ModuleAct::Stop { branch }));
         let answer = run.client.stoppable(make, stop, &mut run.io)?;
-        return run.did(answer, "Module summary written.");
+        return run.print_result(answer, "Module summary written.");
     }
     let all = match run.client.call(ask(ModuleAct::List { branch }), &mut run.io)? {
         Answer::Modules(all) => all,

@@ -10,12 +10,12 @@ use crate::domain::base::damage::{Damage, RepairResult, StartWith};
 use crate::domain::base::failure::Failure;
 use serde_json::json;
 
-/// Checks the whole store; none if it is intact.
+/// Checks the whole store. Returns None if it is intact.
 pub type CheckStore<'a> = &'a dyn Fn() -> Result<Option<Damage>, Failure>;
-/// Moves the store aside and starts from a backup, or empty.
+/// Moves the store aside and starts from a backup or with an empty store.
 pub type RepairStore<'a> = &'a dyn Fn(StartWith) -> Result<RepairResult, Failure>;
 
-/// Whether this command repairs the store, and must run before an engine opens it.
+/// Whether the command repairs the store. It must run before an engine opens the store.
 #[must_use]
 pub fn wanted(args: &Args) -> bool {
     matches!(args.command, Some(Command::Doctor { repair: true, .. }))
@@ -53,7 +53,7 @@ fn repair(
     };
     if !io.confirm(&format!("Move the damaged store aside, unchanged, and {into}?"), yes)? {
         io.note("nothing changed");
-        return Err(Stop::Said(1));
+        return Err(Stop::Printed(1));
     }
     let repaired = repair_store(start)?;
     let said: Vec<String> = repaired.sentences().iter().map(|said| sentence(said)).collect();

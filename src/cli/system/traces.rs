@@ -16,24 +16,24 @@ use crate::engine::api::{Answer, Event, Request, SessionView, ToolEvent, ToolReq
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// The maximum number of calls read per session.
-const MOST: usize = 20_000;
-/// Lines around a change.
-const AROUND: usize = 3;
-/// Columns of a call's argument.
-const ASKED: usize = 60;
+/// The maximum number of tool calls read from a session.
+const MAX_CALLS: usize = 20_000;
+/// The number of unchanged lines around a change.
+const CONTEXT_LINES: usize = 3;
+/// Width of a call's argument in columns.
+const ARGUMENT_WIDTH: usize = 60;
 
 /// `traces`.
 pub(crate) fn traces(run: &mut Run<'_, '_>, args: &Traces) -> Result<(), Stop> {
     let view = run.open(false)?;
     match &args.command {
         Some(TracesCommand::Show { id }) => show(run, &view, id),
-        Some(TracesCommand::Again { id }) => again(run, &view, id),
+        Some(TracesCommand::Again { id }) => rerun_call(run, &view, id),
         None => list(run, &view, args),
     }
 }
 
-/// Tool calls with the links between failures and fixes.
+/// Tool calls, and the links between failures and their fixes.
 struct TraceList {
     traces: Vec<ToolTrace>,
     links: Vec<Link>,
@@ -41,11 +41,13 @@ struct TraceList {
 
 impl TraceList {
     fn read(run: &mut Run<'_, '_>, view: &SessionView, whole: bool) -> Result<Self, Stop> {
-        let all =
-            match run.client.call(Request::Tool(ToolRequest::Traces(TraceAct::List { most: MOST })), &mut run.io)? {
-                Answer::Traces(all) => all,
-                other => return Err(unexpected(&other)),
-            };
+        let all = match run
+            .client
+            .call(Request::Tool(ToolRequest::Traces(TraceAct::List { most: MAX_CALLS })), &mut run.io)?
+        {
+            Answer::Traces(all) => all,
+            other => return Err(unexpected(&other)),
+        };
         let tree = Tree::build(view.nodes.clone());
         let slot = |trace: &ToolTrace| trace.node.and_then(|node| tree.slot(node));
         let head = view.branches.iter().find(|branch| branch.id == view.current).and_then(|branch| branch.head);
@@ -75,7 +77,7 @@ impl TraceList {
         self.links.iter().filter(|link| link.fixed == at).map(|link| self.traces[link.failed].id()).collect()
     }
 
-    /// A call as JSON: its stored fields and its links.
+    /// Returns a call as JSON: its stored fields and its links.
     fn shape(&self, at: usize) -> Value {
         let trace = &self.traces[at];
         let mut shape = json!(trace);
@@ -91,23 +93,23 @@ impl TraceList {
 }
 
 fn list(run: &mut Run<'_, '_>, view: &SessionView, args: &Traces) -> Result<(), Stop> {
-    let board = TraceList::read(run, view, args.whole_session)?;
-    let sieve = TraceFilter::read(args.filter.as_deref().unwrap_or_default());
+    let trace_list = TraceList::read(run, view, args.whole_session)?;
+    let trace_filter = TraceFilter::read(args.filter.as_deref().unwrap_or_default());
     let fits = |at: usize| {
-        let trace = &board.traces[at];
-        sieve.matches(trace, board.fix(at).is_some())
+        let trace = &trace_list.traces[at];
+        trace_filter.matches(trace, trace_list.fix(at).is_some())
             && (!args.failed || resolution::failed(trace))
             && args.tool.as_ref().is_none_or(|tool| *tool == trace.name)
     };
     if args.grouped {
-        return groups(run, &board, &fits);
+        return groups(run, &trace_list, &fits);
     }
-    let chosen: Vec<usize> = (0..board.traces.len()).rev().filter(|at| fits(*at)).collect();
+    let chosen: Vec<usize> = (0..trace_list.traces.len()).rev().filter(|at| fits(*at)).collect();
     if run.io.json {
-        return run.io.value(&chosen.iter().map(|at| board.shape(*at)).collect::<Vec<_>>());
+        return run.io.value(&chosen.iter().map(|at| trace_list.shape(*at)).collect::<Vec<_>>());
     }
     for at in &chosen {
-        let line = line(&board, *at);
+        let line = line(&trace_list, *at);
         run.io.say(&line);
     }
     if chosen.is_empty() {
@@ -116,10 +118,10 @@ fn list(run: &mut Run<'_, '_>, view: &SessionView, args: &Traces) -> Result<(), 
     Ok(())
 }
 
-fn line(board: &TraceList, at: usize) -> String {
-    let trace = &board.traces[at];
+fn line(trace_list: &TraceList, at: usize) -> String {
+    let trace = &trace_list.traces[at];
     let mut line = format!("{}  {} {}", trace.id(), column(resolution::state(trace), 9), column(&trace.name, 10));
-    let _ = write!(line, " {}", column(&one_line(&resolution::argument(&trace.args)), ASKED));
+    let _ = write!(line, " {}", column(&one_line(&resolution::argument(&trace.args)), ARGUMENT_WIDTH));
     let _ = write!(line, "  {:>7} ms  {:>6} tok", trace.duration_ms, number(trace.est_tokens));
     if let Some(exit) = trace.exit {
         let _ = write!(line, "  exit {exit}");
@@ -133,10 +135,10 @@ fn line(board: &TraceList, at: usize) -> String {
     if trace.more.again.is_some() {
         line.push_str("  rerun");
     }
-    if let Some(link) = board.fix(at) {
-        let _ = write!(line, "  fixed by {}", board.traces[link.fixed].id());
+    if let Some(link) = trace_list.fix(at) {
+        let _ = write!(line, "  fixed by {}", trace_list.traces[link.fixed].id());
     }
-    let fixes = board.fixes(at);
+    let fixes = trace_list.fixes(at);
     if !fixes.is_empty() {
         let _ = write!(line, "  fixes {}", fixes.join(", "));
     }
@@ -147,19 +149,19 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn groups(run: &mut Run<'_, '_>, board: &TraceList, fits: &dyn Fn(usize) -> bool) -> Result<(), Stop> {
-    let all: Vec<&ToolTrace> = board.traces.iter().collect();
+fn groups(run: &mut Run<'_, '_>, trace_list: &TraceList, fits: &dyn Fn(usize) -> bool) -> Result<(), Stop> {
+    let all: Vec<&ToolTrace> = trace_list.traces.iter().collect();
     let mut groups = resolution::groups(&all);
     for group in &mut groups {
         group.calls.retain(|at| fits(*at));
     }
     groups.retain(|group| !group.calls.is_empty());
-    let fixed = |calls: &[usize]| calls.iter().filter(|at| board.fix(**at).is_some()).count();
+    let fixed = |calls: &[usize]| calls.iter().filter(|at| trace_list.fix(**at).is_some()).count();
     if run.io.json {
         let shape = |group: &resolution::Group| {
             json!({
                 "tool": group.tool, "kind": group.kind, "count": group.calls.len(), "fixed": fixed(&group.calls),
-                "calls": group.calls.iter().map(|at| board.traces[*at].id()).collect::<Vec<_>>(),
+                "calls": group.calls.iter().map(|at| trace_list.traces[*at].id()).collect::<Vec<_>>(),
             })
         };
         return run.io.value(&groups.iter().map(shape).collect::<Vec<_>>());
@@ -168,7 +170,7 @@ fn groups(run: &mut Run<'_, '_>, board: &TraceList, fits: &dyn Fn(usize) -> bool
         let (count, fixed) = (group.calls.len(), fixed(&group.calls));
         run.io.say(&format!("{count:>4} failed, {fixed} fixed later  {} {}", group.tool, group.kind));
         for at in &group.calls {
-            let line = line(board, *at);
+            let line = line(trace_list, *at);
             run.io.say(&format!("      {line}"));
         }
     }
@@ -187,19 +189,19 @@ fn whole(run: &mut Run<'_, '_>, id: &str) -> Result<TraceWhole, Stop> {
 
 fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
     let whole = whole(run, id)?;
-    let board = TraceList::read(run, view, true)?;
-    let Some(at) = board.traces.iter().position(|trace| trace.id() == whole.trace.id()) else {
+    let trace_list = TraceList::read(run, view, true)?;
+    let Some(at) = trace_list.traces.iter().position(|trace| trace.id() == whole.trace.id()) else {
         return Err(Failure::user("That call no longer exists.").into());
     };
     let TraceWhole { trace, result, full, files } = whole;
     if run.io.json {
-        let mut shape = board.shape(at);
+        let mut shape = trace_list.shape(at);
         shape["result"] = json!(result.as_deref());
         shape["full"] = json!(full.as_deref());
-        shape["diffs"] = json!(files.iter().map(|change| change.unified(AROUND)).collect::<Vec<_>>());
+        shape["diffs"] = json!(files.iter().map(|change| change.unified(CONTEXT_LINES)).collect::<Vec<_>>());
         return run.io.value(&shape);
     }
-    let head = line(&board, at);
+    let head = line(&trace_list, at);
     run.io.say(&head);
     run.io.say(&format!("{} bytes, {}", trace.bytes, crate::cli::output::time(trace.at)));
     if let Some(bytes) = trace.truncated_from {
@@ -209,30 +211,30 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
     if let Some(error) = &trace.more.error {
         run.io.say(&format!("error: {error}"));
     }
-    if let Some(link) = board.fix(at).filter(|link| !link.between.is_empty()) {
+    if let Some(link) = trace_list.fix(at).filter(|link| !link.between.is_empty()) {
         run.io.say(&format!("fixed after changes to {}", link.between.join(", ")));
     }
     for line in &trace.more.protection {
         run.io.say(&format!("sandbox: {line}"));
     }
-    part(run, "arguments", &trace.args);
+    print_part(run, "arguments", &trace.args);
     for change in &files {
-        part(run, "changed", &change.unified(AROUND));
+        print_part(run, "changed", &change.unified(CONTEXT_LINES));
     }
-    part(run, "result", result.as_deref().unwrap_or(&trace.preview));
+    print_part(run, "result", result.as_deref().unwrap_or(&trace.preview));
     if let Some(full) = full.filter(|_| trace.node.is_some()) {
-        part(run, "full result", &full);
+        print_part(run, "full result", &full);
     }
     Ok(())
 }
 
-fn part(run: &mut Run<'_, '_>, title: &str, text: &str) {
+fn print_part(run: &mut Run<'_, '_>, title: &str, text: &str) {
     run.io.say(&format!("\n{title}:"));
     run.io.words(text);
     run.io.end_line(text);
 }
 
-fn again(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
+fn rerun_call(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
     let ticket = run
         .client
         .send(Request::Tool(ToolRequest::Traces(TraceAct::Again { branch: view.current, id: id.to_owned() })));
@@ -273,7 +275,7 @@ fn ended(run: &mut Run<'_, '_>, view: &Rerun) -> Result<(), Stop> {
     let state = resolution::state(trace);
     run.io.say(&format!("{} {state} in {} ms; not added to the conversation", trace.id(), trace.duration_ms));
     match change {
-        Some(change) if differs => part(run, "original (-) and rerun (+)", &change.unified(AROUND)),
+        Some(change) if differs => print_part(run, "original (-) and rerun (+)", &change.unified(CONTEXT_LINES)),
         _ => run.io.say("same result as the original call"),
     }
     Ok(())

@@ -1,5 +1,5 @@
 //! `trust`: sets whether the model can use tools in this folder, and whether the folder's own settings are used.
-//! Not for: rules about single calls (`consent`), or servers in the folder's own file (`mcp`).
+//! Not for: rules about single tool calls (`consent`), or servers in the folder's own file (`mcp`).
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
@@ -9,7 +9,7 @@ use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, Settin
 use crate::engine::api::{Answer, FolderAct, Request, ToolRequest};
 use serde_json::json;
 
-/// What trust in a folder means, as the question explains it.
+/// The explanation of trust that precedes the question.
 const EXPLANATION: &str = "In a trusted folder, the model can read, list, and search files, and requests can contain a map and \
                      symbols of the code and the project rules (AGENTS.md): text that is read is sent to the model's \
                      server. MCP servers in your settings will start. Each file change and each command needs your \
@@ -36,10 +36,10 @@ pub(crate) fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), S
             return Ok(());
         }
     }
-    run.done(Request::Tool(ToolRequest::Trust { trusted: !off }), "Done.")
+    run.change(Request::Tool(ToolRequest::Trust { trusted: !off }), "Done.")
 }
 
-/// Shows the changes of the folder's own settings, and asks for approval.
+/// Shows the changes that the folder's own settings make, and asks for approval.
 pub(crate) fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
     let card = match run.client.call(Request::Tool(ToolRequest::FolderSettings(FolderAct::Show)), &mut run.io)? {
         Answer::FolderSettings(card) => card,
@@ -62,12 +62,12 @@ pub(crate) fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<()
             return run.io.either(&json!({ "done": true, "folder": card }), &format!("{} {words}.", card.path));
         }
     };
-    let said = !off && (yes || asked(run, &card)?);
-    run.done(Request::Tool(ToolRequest::FolderSettings(FolderAct::Say { digest, yes: said })), "Done.")
+    let approved = !off && (yes || ask_approval(run, &card)?);
+    run.change(Request::Tool(ToolRequest::FolderSettings(FolderAct::Say { digest, yes: approved })), "Done.")
 }
 
 /// Shows every change in full and waits for approval.
-fn asked(run: &mut Run<'_, '_>, card: &FolderSettings) -> Result<bool, Stop> {
+fn ask_approval(run: &mut Run<'_, '_>, card: &FolderSettings) -> Result<bool, Stop> {
     let since = if card.approved_before { " since your last approval" } else { "" };
     run.io.note(&format!("{} changes{since}:", card.path));
     for line in card.changes.iter().flat_map(SettingChange::lines) {
@@ -81,7 +81,7 @@ fn asked(run: &mut Run<'_, '_>, card: &FolderSettings) -> Result<bool, Stop> {
     Ok(matches!(answer.as_str(), "y" | "yes"))
 }
 
-/// Warns that --allow has no effect if no tools are offered.
+/// Warns that `--allow` has no effect while no tools are offered.
 pub(crate) fn warn_untrusted(run: &mut Run<'_, '_>) {
     if !run.global.allow.is_empty() && !run.config.is_trusted(&run.config.workspace) {
         run.io.note(

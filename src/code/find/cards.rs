@@ -12,21 +12,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The most bytes shown of one line.
+/// Maximum bytes shown of one line.
 const LONGEST_LINE: usize = 240;
-/// How many near misses are reported.
-const NEAR: usize = 12;
+/// Maximum number of near misses reported.
+const MAX_NEAR: usize = 12;
 
 /// Texts of files by their paths relative to the root.
 pub trait Sources {
-    /// The current bytes of a file.
+    /// Returns the current bytes of a file.
     fn text(&self, path: &Path) -> Option<Arc<[u8]>>;
 }
 
 /// Limits for the touchpoints of one call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Tokens in total.
+    /// Maximum tokens in total.
     pub budget: u32,
     /// The most touchpoints.
     pub items: usize,
@@ -39,7 +39,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits for a budget, with excerpts of up to 30 lines. A larger budget gives a larger share to excerpts:
+    /// Returns limits for a budget, with excerpts of up to 30 lines. A larger budget gives a larger share to excerpts:
     /// locations come first, then text.
     #[must_use]
     pub fn within(budget: u32) -> Self {
@@ -51,7 +51,7 @@ impl Limits {
 /// The touchpoints for one query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// In the order in which they are sent: best file first, then by line.
+    /// The touchpoints in the order in which they are sent: best file first, then by line.
     pub items: Vec<Touchpoint>,
     /// The best symbols that are not sent.
     pub near: Vec<NearSymbol>,
@@ -70,19 +70,19 @@ struct Draft {
     tokens: u32,
 }
 
-struct Fill<'a> {
+struct TouchpointBuilder<'a> {
     index: &'a Index,
     sources: &'a dyn Sources,
     count: &'a dyn Fn(&str) -> u32,
     limits: Limits,
     texts: BTreeMap<String, Option<Arc<[u8]>>>,
-    heads: BTreeMap<String, u32>,
+    heading_tokens: BTreeMap<String, u32>,
     drafts: Vec<Draft>,
     /// Drafts by the first symbol of their file.
     by_file: BTreeMap<SymbolId, Vec<usize>>,
     used: u32,
     found: Found,
-    taken: &'a SentLines,
+    sent: &'a SentLines,
 }
 
 /// Ranges of lines, by file, that are already in the request.
@@ -97,14 +97,14 @@ impl SentLines {
         }
     }
 
-    /// The first line in a range that is already in the request.
+    /// Returns the first line in a range that is already in the request.
     #[must_use]
     pub fn first_in(&self, path: &str, (first, last): (u32, u32)) -> Option<u32> {
         let runs = self.0.get(path)?.iter().filter(|run| run.0 <= last && first <= run.1);
         runs.map(|run| run.0.max(first)).min()
     }
 
-    /// All ranges by file.
+    /// Returns all ranges by file.
     pub fn all(&self) -> impl Iterator<Item = (&str, &[(u32, u32)])> {
         self.0.iter().map(|(path, runs)| (path.as_str(), runs.as_slice()))
     }
@@ -124,64 +124,65 @@ pub fn fill_beside(
     sources: &dyn Sources,
     count: &dyn Fn(&str) -> u32,
     limits: Limits,
-    taken: &SentLines,
+    sent: &SentLines,
 ) -> Found {
-    let mut fill = Fill {
+    let mut fill = TouchpointBuilder {
         index,
         sources,
         count,
         limits,
         texts: BTreeMap::new(),
-        heads: BTreeMap::new(),
+        heading_tokens: BTreeMap::new(),
         drafts: Vec::new(),
         by_file: BTreeMap::new(),
         used: 0,
         found: Found::default(),
-        taken,
+        sent,
     };
     let reserved = limits.budget.saturating_mul(limits.excerpts) / 100;
     let first = fill.signatures(hits, 0, limits.budget - reserved);
     fill.excerpts();
     fill.signatures(hits, first, limits.budget);
-    fill.finish()
+    fill.into_found()
 }
 
-impl Fill<'_> {
+impl TouchpointBuilder<'_> {
     /// Adds signatures until `room` is used up. Returns the index at which it stopped.
     fn signatures(&mut self, hits: &[Hit], from: usize, room: u32) -> usize {
         let mut misses = 0;
         for (at, hit) in hits.iter().enumerate().skip(from) {
-            if self.drafts.len() >= self.limits.items || misses > NEAR {
+            if self.drafts.len() >= self.limits.items || misses > MAX_NEAR {
                 return at;
             }
             let Some((symbol, file)) = self.index.symbol(hit.id) else { continue };
             let Some(text) = self.text(file) else {
-                self.miss(hit, symbol, file, NearSymbolReason::Changed);
+                self.record_miss(hit, symbol, file, NearSymbolReason::Changed);
                 continue;
             };
             if self.is_shown(hit.id, symbol, file) {
-                self.miss(hit, symbol, file, NearSymbolReason::Inside);
+                self.record_miss(hit, symbol, file, NearSymbolReason::Inside);
                 continue;
             }
             let head = head_lines(symbol, &text);
-            if self.taken.first_in(&file.shown, (head.0.max(1), head.1.max(1))).is_some() {
-                self.miss(hit, symbol, file, NearSymbolReason::Sent);
+            if self.sent.first_in(&file.shown, (head.0.max(1), head.1.max(1))).is_some() {
+                self.record_miss(hit, symbol, file, NearSymbolReason::Sent);
                 continue;
             }
             let signature = signature(symbol, &text);
             let line = self.line(hit.id, symbol, &signature);
             let tokens = (self.count)(&line);
-            let head = if self.heads.contains_key(file.shown.as_ref()) { 0 } else { (self.count)(&heading(file)) };
+            let head =
+                if self.heading_tokens.contains_key(file.shown.as_ref()) { 0 } else { (self.count)(&heading(file)) };
             if self.used + tokens + head > room {
                 if room < self.limits.budget {
                     return at;
                 }
                 misses += 1;
-                self.miss(hit, symbol, file, NearSymbolReason::NoRoom { needed: tokens + head });
+                self.record_miss(hit, symbol, file, NearSymbolReason::NoRoom { needed: tokens + head });
                 continue;
             }
             self.used += tokens + head;
-            self.heads.entry(file.shown.to_string()).or_insert(head);
+            self.heading_tokens.entry(file.shown.to_string()).or_insert(head);
             self.by_file.entry(file.first).or_default().push(self.drafts.len());
             let lines = head_lines(symbol, &text);
             let rank = u32::try_from(at + 1).unwrap_or(u32::MAX);
@@ -201,28 +202,30 @@ impl Fill<'_> {
         self.texts.get(file.shown.as_ref()).cloned().flatten()
     }
 
-    fn miss(&mut self, hit: &Hit, symbol: &Symbol, file: &File, why: NearSymbolReason) {
-        if self.found.near.len() < NEAR {
+    fn record_miss(&mut self, hit: &Hit, symbol: &Symbol, file: &File, why: NearSymbolReason) {
+        if self.found.near.len() < MAX_NEAR {
             let (kind, lines, qualified) = (symbol.kind, symbol.lines, self.index.qualified(hit.id));
             let (path, symbol) = (file.shown.to_string(), symbol.name.to_string());
             self.found.near.push(NearSymbol { path, symbol, qualified, kind, lines, score: hit.score, why });
         }
     }
 
-    /// Whether the symbol's signature is already part of another touchpoint.
+    /// Returns whether the symbol's signature is already part of another touchpoint.
     fn is_shown(&self, id: SymbolId, symbol: &Symbol, file: &File) -> bool {
-        let beside = self.by_file.get(&file.first).into_iter().flatten();
-        beside
+        let same_file = self.by_file.get(&file.first).into_iter().flatten();
+        same_file
             .filter_map(|at| self.drafts.get(*at))
             .any(|draft| draft.hit.id != id && draft.lines.0 <= symbol.line && symbol.line <= draft.lines.1)
     }
 
     fn line(&self, id: SymbolId, symbol: &Symbol, signature: &str) -> String {
-        let around = self.index.parent(id).and_then(|parent| self.index.symbol(parent));
-        let around = around.filter(|(around, _)| !matches!(around.kind, Kind::File)).map(|(around, _)| &around.name);
+        let enclosing = self.index.parent(id).and_then(|parent| self.index.symbol(parent));
+        let enclosing = enclosing
+            .filter(|(enclosing, _)| !matches!(enclosing.kind, Kind::File))
+            .map(|(enclosing, _)| &enclosing.name);
         let place = format!("{}-{}", symbol.line, symbol.lines.1);
-        match around {
-            Some(around) => format!("{place} {around}: {signature}\n"),
+        match enclosing {
+            Some(enclosing) => format!("{place} {enclosing}: {signature}\n"),
             None => format!("{place} {signature}\n"),
         }
     }
@@ -236,9 +239,10 @@ impl Fill<'_> {
             let room = self.limits.budget - self.used + self.drafts[at].tokens;
             // Documentation inside the body comes with the body's lines.
             let inside = symbol.doc.start > symbol.head.start;
-            let said = if inside { String::new() } else { doc::first_sentence(symbol, &text) };
-            let said = if said.is_empty() { said } else { format!("  — {said}\n") };
-            let whole = format!("{}{said}{excerpt}", self.drafts[at].text);
+            let documentation = if inside { String::new() } else { doc::first_sentence(symbol, &text) };
+            let documentation =
+                if documentation.is_empty() { documentation } else { format!("  — {documentation}\n") };
+            let whole = format!("{}{documentation}{excerpt}", self.drafts[at].text);
             let tokens = (self.count)(&whole);
             if tokens <= room.min(self.limits.tokens) {
                 self.used = self.used - self.drafts[at].tokens + tokens;
@@ -248,13 +252,13 @@ impl Fill<'_> {
         }
     }
 
-    /// The lines after the signature, up to the next chosen symbol or the limit.
+    /// Returns the lines after the signature, up to the next chosen symbol or the limit, with their text.
     fn excerpt(&self, symbol: &Symbol, file: &File, text: &[u8]) -> Option<((u32, u32), String)> {
         let (first, head) = head_lines(symbol, text);
-        let beside = self.by_file.get(&file.first).into_iter().flatten().filter_map(|at| self.drafts.get(*at));
-        let taken = self.taken.first_in(&file.shown, (head + 1, symbol.lines.1));
-        let beside = beside.map(|draft| draft.lines.0).filter(|line| *line > head && *line <= symbol.lines.1);
-        let next = beside.chain(taken).min();
+        let same_file = self.by_file.get(&file.first).into_iter().flatten().filter_map(|at| self.drafts.get(*at));
+        let sent = self.sent.first_in(&file.shown, (head + 1, symbol.lines.1));
+        let same_file = same_file.map(|draft| draft.lines.0).filter(|line| *line > head && *line <= symbol.lines.1);
+        let next = same_file.chain(sent).min();
         let stop = next.map_or(symbol.lines.1, |line| line - 1);
         let most = u32::try_from(self.limits.lines).unwrap_or(u32::MAX);
         let last = stop.min(symbol.lines.1).min(head.saturating_add(most));
@@ -270,7 +274,7 @@ impl Fill<'_> {
         Some(((first.max(1), last), format!("{}\n", shown.join("\n"))))
     }
 
-    fn finish(mut self) -> Found {
+    fn into_found(mut self) -> Found {
         let mut order: Vec<String> = Vec::new();
         for draft in &self.drafts {
             if let Some((_, file)) = self.index.symbol(draft.hit.id)
@@ -288,9 +292,10 @@ impl Fill<'_> {
         let mut before = String::new();
         for draft in std::mem::take(&mut self.drafts) {
             let Some((symbol, file)) = self.index.symbol(draft.hit.id) else { continue };
-            let opens = before != *file.shown;
-            let head = if opens { heading(file) } else { String::new() };
-            let extra = if opens { self.heads.get(file.shown.as_ref()).copied().unwrap_or_default() } else { 0 };
+            let is_first = before != *file.shown;
+            let head = if is_first { heading(file) } else { String::new() };
+            let extra =
+                if is_first { self.heading_tokens.get(file.shown.as_ref()).copied().unwrap_or_default() } else { 0 };
             before = file.shown.to_string();
             self.found.items.push(Touchpoint {
                 path: file.shown.to_string(),
@@ -313,7 +318,7 @@ impl Fill<'_> {
     }
 }
 
-/// The strongest reasons for a hit, as text.
+/// Returns the strongest reasons for a hit, as text.
 fn why(hit: &Hit, name: &str) -> String {
     let parts = hit.parts;
     let exact = format!("{name} is mentioned");
@@ -327,15 +332,15 @@ fn why(hit: &Hit, name: &str) -> String {
         (parts.near, "nearby code matches"),
     ];
     let most = all.iter().map(|(part, _)| *part).fold(0.0, f32::max);
-    let told = all.iter().filter(|(part, _)| *part > 0.0 && *part >= most * 0.3);
-    told.map(|(_, said)| *said).collect::<Vec<_>>().join(", ")
+    let strong = all.iter().filter(|(part, _)| *part > 0.0 && *part >= most * 0.3);
+    strong.map(|(_, reason)| *reason).collect::<Vec<_>>().join(", ")
 }
 
 fn heading(file: &File) -> String {
     format!("## {}\n", file.shown)
 }
 
-/// The signature on one line.
+/// Returns the signature on one line.
 fn signature(symbol: &Symbol, text: &[u8]) -> String {
     let raw = if symbol.kind == Kind::File {
         return format!("file {}", symbol.name);
@@ -347,7 +352,7 @@ fn signature(symbol: &Symbol, text: &[u8]) -> String {
     clipped(short).to_owned()
 }
 
-/// The first and last line of the signature. A file has none.
+/// Returns the first and last line of the signature; `(0, 0)` for a file, which has none.
 fn head_lines(symbol: &Symbol, text: &[u8]) -> (u32, u32) {
     if symbol.kind == Kind::File {
         return (0, 0);

@@ -11,22 +11,22 @@ use crate::domain::code::symbols::{Kind, Parts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Terms below this weight are common verbs of change and asking.
-const WEIGHTY: f32 = 0.5;
+/// Terms below this weight are common verbs of change or of asking.
+const MIN_TELLING_WEIGHT: f32 = 0.5;
 /// Terms below this weight are joined words.
-const WORD: f32 = 0.9;
-/// How many hits decide whether a message is about code.
-const LOOKED: usize = 12;
-/// The most symbols of one name that a focus stands for.
-const NAMESAKES: usize = 6;
-/// The most symbols that a file in focus adds without matching the words.
-const OF_FILE: u32 = 60;
+const MIN_WORD_WEIGHT: f32 = 0.9;
+/// Number of hits that decide whether a message is about code.
+const HITS_CONSIDERED: usize = 12;
+/// Maximum symbols of one name that a focus refers to.
+const MAX_SAME_NAME: usize = 6;
+/// Maximum symbols that a file in focus adds without matching the words.
+const MAX_OF_FILE: u32 = 60;
 /// What a focus adds to a score, as a share of the best score: for the symbol itself, for its file or folder, for
 /// symbols one use away, and for symbols one use away from those behind the message.
-const SELF: f32 = 1.5;
-const PLACE: f32 = 0.8;
-const HOP: f32 = 0.5;
-const BESIDE: f32 = 0.2;
+const FOCUS_SYMBOL: f32 = 1.5;
+const FOCUS_PLACE: f32 = 0.8;
+const FOCUS_HOP: f32 = 0.5;
+const FOCUS_BESIDE: f32 = 0.2;
 
 /// A person's focus: files, folders, and symbols.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,13 +40,13 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Whether the scope is empty.
+    /// Returns whether the scope is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty() && self.symbols.is_empty()
     }
 
-    /// Whether a file is in the scope.
+    /// Returns whether a file is in the scope.
     #[must_use]
     pub fn holds(&self, path: &str) -> bool {
         self.paths.iter().any(|place| path == place || path.strip_prefix(place.as_str()).is_some_and(in_folder))
@@ -74,7 +74,7 @@ pub fn scope(index: &Index, named: &[String]) -> Scope {
             symbol.is_none_or(|_| found.path == path) && found.qualified.rsplit([':', '.']).next() == Some(own)
         });
         let ids: Vec<SymbolId> = found
-            .take(NAMESAKES)
+            .take(MAX_SAME_NAME)
             .filter_map(|found| names::at(index, &found.path, &found.qualified, found.lines.0))
             .collect();
         if ids.is_empty() {
@@ -85,7 +85,7 @@ pub fn scope(index: &Index, named: &[String]) -> Scope {
     scope
 }
 
-/// The file or folder that a path or the end of a path stands for; the first if there are several.
+/// Returns the file or folder that a path or the end of a path refers to; the first if there are several.
 fn place(index: &Index, wanted: &str) -> Option<String> {
     if wanted.is_empty() {
         return None;
@@ -102,25 +102,29 @@ fn place(index: &Index, wanted: &str) -> Option<String> {
     })
 }
 
-/// Raises hits in focus, adds symbols that the focus names whatever the words, and sorts by score.
+/// Raises hits in focus, adds symbols that the focus names regardless of the words, and sorts by score.
 #[must_use]
-pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, beside: &[SymbolId]) -> Vec<Hit> {
-    if scope.is_empty() && beside.is_empty() {
+pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, related: &[SymbolId]) -> Vec<Hit> {
+    if scope.is_empty() && related.is_empty() {
         return hits;
     }
     let best = hits.iter().map(|hit| hit.score).fold(1.0, f32::max);
     let own: BTreeSet<SymbolId> = scope.symbols.iter().copied().collect();
     let hops = index.graph().hops(&scope.symbols, 1);
-    let near_by = index.graph().hops(beside, 1);
+    let related_hops = index.graph().hops(related, 1);
     let share = |id: SymbolId| {
-        let away = |hops: &BTreeMap<SymbolId, u32>| hops.get(&id).is_some_and(|hop| *hop > 0);
-        let near = if away(&hops) { HOP } else { 0.0 }.max(if away(&near_by) { BESIDE } else { 0.0 });
-        let placed = index.symbol(id).filter(|(_, file)| scope.holds(&file.shown)).map_or(0.0, |_| PLACE);
-        if own.contains(&id) { SELF } else { near.max(placed) }
+        let is_reached = |hops: &BTreeMap<SymbolId, u32>| hops.get(&id).is_some_and(|hop| *hop > 0);
+        let by_hops = if is_reached(&hops) { FOCUS_HOP } else { 0.0 }.max(if is_reached(&related_hops) {
+            FOCUS_BESIDE
+        } else {
+            0.0
+        });
+        let by_place = index.symbol(id).filter(|(_, file)| scope.holds(&file.shown)).map_or(0.0, |_| FOCUS_PLACE);
+        if own.contains(&id) { FOCUS_SYMBOL } else { by_hops.max(by_place) }
     };
     let mut all: BTreeMap<SymbolId, Hit> = hits.into_iter().map(|hit| (hit.id, hit)).collect();
     let files =
-        index.files().filter(|file| file.count <= OF_FILE && scope.paths.iter().any(|path| **path == *file.shown));
+        index.files().filter(|file| file.count <= MAX_OF_FILE && scope.paths.iter().any(|path| **path == *file.shown));
     let of_files = files.flat_map(|file| file.first..file.first + file.count);
     for id in own.iter().copied().chain(hops.keys().copied()).chain(of_files) {
         let shown = index.symbol(id).is_some_and(|(symbol, _)| !matches!(symbol.kind, Kind::File | Kind::Impl));
@@ -141,38 +145,38 @@ pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, beside: &[SymbolId]
     hits
 }
 
-/// The reason why a message is not about code: it names nothing, nothing known, or too little of the best symbols'
+/// Returns the reason why a message is not about code: it names nothing, nothing known, or too few of the best symbols'
 /// terms. Returns `None` if it is about code: it spells out a name or a path, or the best symbols contain two of its
-/// words, or its only word. For a question (`asks`) one word is enough if half of its words are known.
+/// words, or its only word. For a question (`is_question`), one word is enough if half of its words are known.
 #[must_use]
-pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit], asks: bool) -> Option<SkipReason> {
-    let alive = |name: &str| index.defined(name).iter().any(|id| index.is_symbol(*id));
-    let written = query.names.keys().any(|name| alive(name))
+pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit], is_question: bool) -> Option<SkipReason> {
+    let is_defined = |name: &str| index.defined(name).iter().any(|id| index.is_symbol(*id));
+    let spelled_out = query.names.keys().any(|name| is_defined(name))
         || query.paths.iter().any(|path| index.files().any(|file| file.shown.ends_with(path.as_str())));
-    if written {
+    if spelled_out {
         return None;
     }
     // Joined words weigh less than words, and verbs of asking less than both.
-    let words = query.terms.values().filter(|weight| **weight >= WORD).count();
+    let words = query.terms.values().filter(|weight| **weight >= MIN_WORD_WEIGHT).count();
     let known: Vec<(&str, f32)> = query
         .terms
         .iter()
-        .filter(|(term, _)| index.holds(term))
+        .filter(|(term, _)| index.contains_term(term))
         .map(|(term, weight)| (term.as_ref(), *weight))
         .collect();
     if words == 0 {
         return Some(SkipReason::NoContent);
     }
-    if known.iter().all(|(_, weight)| *weight < WEIGHTY) {
+    if known.iter().all(|(_, weight)| *weight < MIN_TELLING_WEIGHT) {
         return Some(SkipReason::Unknown);
     }
-    let held = |hit: &Hit| {
-        let of = |term: &str| index.holders(term).iter().any(|posting| posting.symbol == hit.id);
-        let held: Vec<f32> = known.iter().filter(|(term, _)| of(term)).map(|(_, weight)| *weight).collect();
-        if held.iter().any(|weight| *weight >= WEIGHTY) { held.len() } else { 0 }
+    let matched = |hit: &Hit| {
+        let of = |term: &str| index.postings_of(term).iter().any(|posting| posting.symbol == hit.id);
+        let matched: Vec<f32> = known.iter().filter(|(term, _)| of(term)).map(|(_, weight)| *weight).collect();
+        if matched.iter().any(|weight| *weight >= MIN_TELLING_WEIGHT) { matched.len() } else { 0 }
     };
-    let most = hits.iter().take(LOOKED).map(held).max().unwrap_or_default();
-    let mostly = known.iter().filter(|(_, weight)| *weight >= WORD).count() * 2 >= words;
-    let enough = if asks && mostly { 1 } else { 2.min(words) };
+    let most = hits.iter().take(HITS_CONSIDERED).map(matched).max().unwrap_or_default();
+    let half_known = known.iter().filter(|(_, weight)| *weight >= MIN_WORD_WEIGHT).count() * 2 >= words;
+    let enough = if is_question && half_known { 1 } else { 2.min(words) };
     (most < enough).then_some(SkipReason::Faint)
 }

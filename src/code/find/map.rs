@@ -9,10 +9,10 @@ use crate::domain::code::symbols::{CodeMap, Kind, MapAnchor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// The most files named in one folder.
-const NAMED: usize = 12;
-/// How many folders are tried after one that does not fit.
-const TRIED: usize = 8;
+/// Maximum files named in one folder.
+const MAX_NAMED: usize = 12;
+/// Number of folders that may fail to fit before the expansion stops.
+const MAX_MISFITS: usize = 8;
 
 #[derive(Default)]
 struct Folder {
@@ -55,13 +55,13 @@ impl Folder {
         }
     }
 
-    /// The names of the most important files, and how many more there are.
+    /// Returns the names of the most important files, and how many more there are.
     fn names(&self) -> String {
         let mut files: Vec<(&String, &u64)> = self.files.iter().collect();
         files.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
-        let mut shown: Vec<&str> = files.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();
+        let mut shown: Vec<&str> = files.iter().take(MAX_NAMED).map(|(name, _)| name.as_str()).collect();
         shown.sort_unstable();
-        let more = files.len().saturating_sub(NAMED);
+        let more = files.len().saturating_sub(MAX_NAMED);
         let rest = if more > 0 { format!(" +{more}") } else { String::new() };
         if shown.is_empty() { String::new() } else { format!(" {}{rest}", shown.join(" ")) }
     }
@@ -91,7 +91,7 @@ fn weight(file: &File, central: &[u64]) -> u64 {
     if file.test { sum / 4 } else { sum }
 }
 
-/// Expands the most important folder that fits, repeatedly.
+/// Expands the most important folder that fits, repeatedly. Returns the map and its tokens.
 fn open(root: &Folder, count: &dyn Fn(&str) -> u32, budget: u32) -> (String, u32) {
     let draw = |open: &BTreeSet<Vec<String>>| {
         let names = root.names();
@@ -105,13 +105,13 @@ fn open(root: &Folder, count: &dyn Fn(&str) -> u32, budget: u32) -> (String, u32
     if tokens > budget {
         return clipped(&text, count, budget);
     }
-    let mut closed: Vec<Vec<String>> = root.folders.keys().map(|name| vec![name.clone()]).collect();
-    let mut refused = 0;
-    while refused < TRIED {
+    let mut candidates: Vec<Vec<String>> = root.folders.keys().map(|name| vec![name.clone()]).collect();
+    let mut misfits = 0;
+    while misfits < MAX_MISFITS {
         let heaviest =
             |path: &&Vec<String>| root.at(path).map(|folder| (folder.weight, std::cmp::Reverse((*path).clone())));
-        let Some(path) = closed.iter().max_by_key(heaviest).cloned() else { break };
-        closed.retain(|other| *other != path);
+        let Some(path) = candidates.iter().max_by_key(heaviest).cloned() else { break };
+        candidates.retain(|other| *other != path);
         open.insert(path.clone());
         let (next, cost) = {
             let next = draw(&open);
@@ -120,17 +120,17 @@ fn open(root: &Folder, count: &dyn Fn(&str) -> u32, budget: u32) -> (String, u32
         };
         if cost > budget {
             open.remove(&path);
-            refused += 1;
+            misfits += 1;
             continue;
         }
         (text, tokens) = (next, cost);
         let inside = root.at(&path).into_iter().flat_map(|folder| folder.folders.keys());
-        closed.extend(inside.map(|name| [&path[..], std::slice::from_ref(name)].concat()));
+        candidates.extend(inside.map(|name| [&path[..], std::slice::from_ref(name)].concat()));
     }
     (text, tokens)
 }
 
-/// The first lines that fit.
+/// Returns the first lines that fit, with their tokens.
 fn clipped(text: &str, count: &dyn Fn(&str) -> u32, budget: u32) -> (String, u32) {
     let (mut out, mut tokens) = (String::new(), 0);
     for line in text.lines() {
@@ -144,7 +144,7 @@ fn clipped(text: &str, count: &dyn Fn(&str) -> u32, budget: u32) -> (String, u32
     (out, tokens)
 }
 
-/// The most central symbols, at most two of each file, without tests.
+/// Returns the most central symbols, at most two of each file, without tests.
 pub(crate) fn central_symbols(index: &Index, central: &[u64], sources: &dyn Sources, most: usize) -> Vec<MapAnchor> {
     let mut order: Vec<(u64, SymbolId)> = central.iter().copied().zip(0..).filter(|(weight, _)| *weight > 0).collect();
     order.sort_unstable_by(|a, b| {

@@ -1,4 +1,4 @@
-//! Finding code for a question: terms, scores, touchpoints, the map, module summaries.
+//! Finds code for a question: terms, scores, touchpoints, the map, and module summaries.
 //! Not for: maintaining the index (`index`).
 
 pub mod cards;

@@ -12,12 +12,12 @@ use std::fmt::Write as _;
 
 /// The version of the method.
 pub const VERSION: u32 = 1;
-/// How many files and symbols are named.
-const FILES: usize = 14;
-const SYMBOLS: usize = 10;
-/// How many bytes of a file's beginning are read, and how many characters are quoted.
-const HEAD: usize = 6_000;
-const SENTENCE: usize = 220;
+/// Maximum number of files and symbols that are named.
+const MAX_FILES: usize = 14;
+const MAX_SYMBOLS: usize = 10;
+/// Bytes of a file's beginning that are read, and characters of its comment that are quoted.
+const READ_BYTES: usize = 6_000;
+const MAX_SENTENCE: usize = 220;
 
 /// A summary and its sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&s
     covered.sort();
     files.retain(|(file, _)| parsed(file));
     files.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.shown.cmp(&b.0.shown)));
-    let mut text = figures(&files, name);
+    let mut text = size_line(&files, name);
     let header = |file: &File| sources.text(&file.path).map(|text| opening(&text)).unwrap_or_default();
     let main =
         files.iter().find(|(file, _)| describes_folder(&file.shown)).or(files.first().filter(|_| files.len() == 1));
@@ -59,19 +59,20 @@ pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&s
     }
     if only.is_none() && files.len() > 1 {
         let _ = writeln!(text, "Files, the most used first:");
-        for (file, _) in files.iter().filter(|(file, _)| !file.test).take(FILES) {
-            let told = main.is_some_and(|(main, _)| main.shown == file.shown);
-            let said = if told { String::new() } else { header(file) };
-            let colon = if said.is_empty() { "" } else { ": " };
-            let _ = writeln!(text, "- {}{colon}{said}", file.shown);
+        for (file, _) in files.iter().filter(|(file, _)| !file.test).take(MAX_FILES) {
+            let is_main = main.is_some_and(|(main, _)| main.shown == file.shown);
+            let comment = if is_main { String::new() } else { header(file) };
+            let colon = if comment.is_empty() { "" } else { ": " };
+            let _ = writeln!(text, "- {}{colon}{comment}", file.shown);
         }
-        let rest = files.len().saturating_sub(FILES);
+        let rest = files.len().saturating_sub(MAX_FILES);
         if rest > 0 {
             let _ = writeln!(text, "- and {rest} more");
         }
     }
     let all = central_symbols(index, &central, sources, usize::MAX);
-    let named: Vec<_> = all.into_iter().filter(|one| only.is_none_or(|only| one.path == only)).take(SYMBOLS).collect();
+    let named: Vec<_> =
+        all.into_iter().filter(|one| only.is_none_or(|only| one.path == only)).take(MAX_SYMBOLS).collect();
     if !named.is_empty() {
         let _ = writeln!(text, "Most used in it:");
     }
@@ -79,14 +80,15 @@ pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&s
         let doc = if one.doc.is_empty() { String::new() } else { format!(": {}", one.doc) };
         let _ = writeln!(text, "- {} {} ({}:{}){doc}", one.kind.name(), one.symbol, one.path, one.line);
     }
-    let whole: u64 = files.iter().map(|(_, weight)| weight).sum();
-    let told: u64 = files.iter().take(FILES).map(|(_, weight)| weight).sum();
-    let confidence = u32::try_from(told.saturating_mul(1_000).checked_div(whole).unwrap_or(0)).unwrap_or(1_000);
+    let total_weight: u64 = files.iter().map(|(_, weight)| weight).sum();
+    let listed_weight: u64 = files.iter().take(MAX_FILES).map(|(_, weight)| weight).sum();
+    let confidence =
+        u32::try_from(listed_weight.saturating_mul(1_000).checked_div(total_weight).unwrap_or(0)).unwrap_or(1_000);
     Some(Summary { text, files: covered, confidence })
 }
 
-/// `src/engine: 61 files, 15,000 lines of rust`
-fn figures(files: &[(&File, u64)], name: &str) -> String {
+/// Returns the first line of a summary, such as `src/engine: 61 files, 15,000 lines of rust`.
+fn size_line(files: &[(&File, u64)], name: &str) -> String {
     let mut languages: BTreeMap<&str, u32> = BTreeMap::new();
     for (file, _) in files {
         *languages.entry(file.language.map_or("text", |language| language.name())).or_default() += file.lines;
@@ -98,14 +100,14 @@ fn figures(files: &[(&File, u64)], name: &str) -> String {
     format!("{name}: {} {word}, {}\n", files.len(), lines.join(", "))
 }
 
-/// Whether a file describes its folder, such as `mod.rs`.
+/// Returns whether a file describes its folder, such as `mod.rs`.
 fn describes_folder(shown: &str) -> bool {
     ["mod.rs", "lib.rs", "main.rs", "__init__.py", "index.ts", "index.js", "doc.go"].contains(&shown)
 }
 
-/// The first sentences of the comment at the start of a file, or an empty text.
+/// Returns the first sentences of the comment at the start of a file, or an empty text.
 fn opening(text: &[u8]) -> String {
-    let head = String::from_utf8_lossy(&text[..text.len().min(HEAD)]);
+    let head = String::from_utf8_lossy(&text[..text.len().min(READ_BYTES)]);
     let mut words = String::new();
     let mut quoted = false;
     for line in head.lines().skip_while(|line| line.trim().is_empty() || line.starts_with("#!")) {
@@ -125,7 +127,7 @@ fn opening(text: &[u8]) -> String {
         }
         words.push_str(plain);
         quoted ^= fence % 2 == 1;
-        if words.len() > SENTENCE * 2 || (fence > 0 && !quoted) {
+        if words.len() > MAX_SENTENCE * 2 || (fence > 0 && !quoted) {
             break;
         }
     }
@@ -134,7 +136,7 @@ fn opening(text: &[u8]) -> String {
         return String::new();
     }
     let end = words.find(". ").map_or(words.len(), |end| end + 1);
-    words[..end].chars().take(SENTENCE).collect()
+    words[..end].chars().take(MAX_SENTENCE).collect()
 }
 
 fn is_license(words: &str) -> bool {
@@ -162,26 +164,26 @@ mod tests {
     #[test]
     fn folder_summary_quotes_opening_comments() {
         let place = tempfile::tempdir().unwrap();
-        let put = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();
-        put("mod.rs", "//! Bees and their dances. More words.\n//! And more.\npub mod dance;\n");
-        put(
+        let write = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();
+        write("mod.rs", "//! Bees and their dances. More words.\n//! And more.\npub mod dance;\n");
+        write(
             "dance.rs",
             "//! Dances.\n\n/// Waggles about. Twice.\npub fn waggle() {}\n\npub fn all() { waggle(); waggle(); }\n",
         );
-        put("note.txt", "nothing");
+        write("note.txt", "nothing");
         let mut index = Index::default();
         renew(&mut index, place.path(), &Bounds::default(), &AtomicBool::new(false), &mut |_| {}, &mut |_| {}).unwrap();
-        let made = summary(&index, &Disk(place.path()), "src/bees", None).unwrap();
-        assert!(made.text.starts_with("src/bees: 2 files, "), "{}", made.text);
+        let built = summary(&index, &Disk(place.path()), "src/bees", None).unwrap();
+        assert!(built.text.starts_with("src/bees: 2 files, "), "{}", built.text);
         assert!(
-            made.text.contains("Bees and their dances.\n") && made.text.contains("- dance.rs: Dances."),
+            built.text.contains("Bees and their dances.\n") && built.text.contains("- dance.rs: Dances."),
             "{}",
-            made.text
+            built.text
         );
-        assert!(made.text.contains("waggle (dance.rs:4): Waggles about."), "{}", made.text);
-        let names: Vec<&str> = made.files.iter().map(|(name, _)| name.as_str()).collect();
+        assert!(built.text.contains("waggle (dance.rs:4): Waggles about."), "{}", built.text);
+        let names: Vec<&str> = built.files.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["dance.rs", "mod.rs"]);
-        assert!(made.confidence > 900);
+        assert!(built.confidence > 900);
         let one = summary(&index, &Disk(place.path()), "src/bees/dance.rs", Some("dance.rs")).unwrap();
         assert!(one.files.len() == 1 && one.text.contains("waggle"), "{}", one.text);
         assert_eq!(summary(&index, &Disk(place.path()), "x", Some("note.txt")), None);

@@ -6,14 +6,14 @@ use crate::code::symbol::Symbol;
 use crate::domain::code::symbols::{CodeRef, Kind, NamedSymbol};
 use std::path::Path;
 
-/// The most characters of an offered name.
-const LONGEST: usize = 120;
+/// Maximum characters of an offered name.
+const MAX_NAME_CHARS: usize = 120;
 
 /// How well a name matches; smaller is better. Orders by kind of match, then non-tests first, then short names first.
 type Fit = (u8, bool, usize);
 
-/// The symbols that match the typed text, best first. `Type::name` and `Type.name` also match the type around the
-/// symbol, or its file.
+/// Returns the symbols that match the typed text, best first. `Type::name` and `Type.name` also match the type around
+/// the symbol, or its file.
 #[must_use]
 pub fn find(index: &Index, typed: &str, most: usize) -> Vec<NamedSymbol> {
     let typed = typed.rsplit('#').next().unwrap_or_default();
@@ -44,15 +44,16 @@ pub fn find(index: &Index, typed: &str, most: usize) -> Vec<NamedSymbol> {
     found.into_iter().filter_map(|(.., id)| named(index, id)).collect()
 }
 
-/// Whether a name can be typed after an `@`. Names that are not words or are too long cannot.
+/// Returns whether a name can be typed after an `@`. Names that are not words or are too long cannot.
 fn is_offered(symbol: &Symbol) -> bool {
     let name = &symbol.name;
     !matches!(symbol.kind, Kind::File | Kind::Impl | Kind::Prototype)
-        && name.len() <= LONGEST
+        && name.len() <= MAX_NAME_CHARS
         && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
 }
 
-/// The kind of match: 0 equal, 1 equal ignoring case, 2 and 3 a prefix, 4 the initials of its words, 5 a substring.
+/// Returns the kind of match: 0 equal, 1 equal ignoring case, 2 and 3 a prefix, 4 the initials of its words, 5 a
+/// substring.
 fn fit(name: &str, typed: &str) -> Option<u8> {
     let (name, typed) = (name.as_bytes(), typed.as_bytes());
     if typed.len() > name.len() {
@@ -65,55 +66,56 @@ fn fit(name: &str, typed: &str) -> Option<u8> {
     if head.eq_ignore_ascii_case(typed) {
         return Some(if whole { 1 } else { 3 });
     }
-    if typed.len() > 1 && begins(name, typed) {
+    if typed.len() > 1 && matches_initials(name, typed) {
         return Some(4);
     }
-    let holds = typed.len() > 2 && name.windows(typed.len()).any(|part| part.eq_ignore_ascii_case(typed));
-    holds.then_some(5)
+    let contains = typed.len() > 2 && name.windows(typed.len()).any(|part| part.eq_ignore_ascii_case(typed));
+    contains.then_some(5)
 }
 
-/// Whether the typed letters are the initials of the name's words, starting with the first word.
-fn begins(name: &[u8], typed: &[u8]) -> bool {
+/// Returns whether the typed letters are the initials of the name's words, starting with the first word.
+fn matches_initials(name: &[u8], typed: &[u8]) -> bool {
     let starts = (0..name.len()).filter(|at| {
         let before = at.checked_sub(1).map(|left| name[left]);
         before.is_none_or(|left| left == b'_' || (name[*at].is_ascii_uppercase() && !left.is_ascii_uppercase()))
     });
-    let mut firsts = starts.map(|at| name[at]);
-    typed.iter().all(|letter| firsts.next().is_some_and(|first| first.eq_ignore_ascii_case(letter)))
+    let mut initials = starts.map(|at| name[at]);
+    typed.iter().all(|letter| initials.next().is_some_and(|first| first.eq_ignore_ascii_case(letter)))
 }
 
-/// Whether the qualifiers typed before the name match what is around the symbol, from the inside out.
+/// Returns whether the qualifiers typed before the name match what encloses the symbol, from the inside out.
 fn matches_qualifiers(index: &Index, id: SymbolId, symbol: &Symbol, file: &File, parts: &[&str]) -> bool {
-    let Some(near) = parts.last() else { return true };
-    let begins = |name: &str| name.get(..near.len()).is_some_and(|head| head.eq_ignore_ascii_case(near));
+    let Some(innermost) = parts.last() else { return true };
+    let begins = |name: &str| name.get(..innermost.len()).is_some_and(|head| head.eq_ignore_ascii_case(innermost));
     let mut at = symbol.parent;
     while let Some(parent) = at {
-        let Some((around, _)) = index.symbol(file.first + parent) else { break };
-        if around.kind != Kind::File && begins(&around.name) {
+        let Some((enclosing, _)) = index.symbol(file.first + parent) else { break };
+        if enclosing.kind != Kind::File && begins(&enclosing.name) {
             return true;
         }
-        at = around.parent;
+        at = enclosing.parent;
     }
     index.qualified(id).rsplit([':', '.']).skip(1).any(begins)
 }
 
-/// A reference to a symbol with the shortest unambiguous name.
+/// Returns a reference to a symbol with the shortest unambiguous name.
 #[must_use]
 pub fn named(index: &Index, id: SymbolId) -> Option<NamedSymbol> {
     let (symbol, file) = index.symbol(id)?;
     let with_type = |id: SymbolId| {
         let (symbol, file) = index.symbol(id)?;
-        let around = index.parent(id).and_then(|parent| index.symbol(parent)).map(|(around, _)| around);
+        let enclosing = index.parent(id).and_then(|parent| index.symbol(parent)).map(|(enclosing, _)| enclosing);
         let separator = file.language.map_or("::", crate::domain::code::symbols::Language::separator);
-        let word = |around: &&Symbol| !matches!(around.kind, Kind::File | Kind::Module) && is_word(&around.name);
-        Some(match around.filter(word) {
-            Some(around) => format!("{}{separator}{}", around.name, symbol.name),
+        let word =
+            |enclosing: &&Symbol| !matches!(enclosing.kind, Kind::File | Kind::Module) && is_word(&enclosing.name);
+        Some(match enclosing.filter(word) {
+            Some(enclosing) => format!("{}{separator}{}", enclosing.name, symbol.name),
             None => symbol.name.to_string(),
         })
     };
     let same = |id: &&SymbolId| index.symbol(**id).is_some_and(|(symbol, _)| is_offered(symbol));
     let others: Vec<SymbolId> = index.defined(&symbol.name).iter().filter(same).copied().filter(|o| *o != id).collect();
-    // For short names the index does not list definitions, so they cannot be compared.
+    // The index does not list definitions of short names, so they cannot be compared.
     let known = !index.defined(&symbol.name).is_empty();
     let short = match with_type(id)? {
         typed if !known => format!("{}#{typed}", file.shown),
@@ -134,7 +136,7 @@ fn is_word(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
 }
 
-/// The symbol of a file with a qualified name; if there are several, the one nearest to a line.
+/// Returns the symbol of a file with a qualified name; if there are several, the one nearest to a line.
 #[must_use]
 pub fn at(index: &Index, path: &str, qualified: &str, line: u32) -> Option<SymbolId> {
     let file = index.file_at(Path::new(path))?;
@@ -142,7 +144,7 @@ pub fn at(index: &Index, path: &str, qualified: &str, line: u32) -> Option<Symbo
     all.min_by_key(|id| index.symbol(*id).map_or(u32::MAX, |(symbol, _)| symbol.lines.0.abs_diff(line)))
 }
 
-/// The stable reference of a symbol, for plan rows and marks.
+/// Returns the stable reference of a symbol, for plan rows and marks.
 #[must_use]
 pub fn reference(index: &Index, id: SymbolId) -> Option<CodeRef> {
     let (symbol, file) = index.symbol(id)?;
@@ -156,12 +158,12 @@ pub fn reference(index: &Index, id: SymbolId) -> Option<CodeRef> {
     Some(CodeRef { path, qualified, kind: symbol.kind, lines, nth, file: file.hash })
 }
 
-/// The references of all symbols.
+/// Returns the references of all symbols.
 pub fn references(index: &Index) -> impl Iterator<Item = CodeRef> + '_ {
     index.files().flat_map(|file| file.first..file.first + file.count).filter_map(|id| reference(index, id))
 }
 
-/// The current symbol of a reference.
+/// Returns the current symbol of a reference.
 #[must_use]
 pub fn resolve(index: &Index, wanted: &CodeRef) -> Option<SymbolId> {
     let file = index.file_at(Path::new(&wanted.path))?;
@@ -172,7 +174,7 @@ pub fn resolve(index: &Index, wanted: &CodeRef) -> Option<SymbolId> {
     (file.first..file.first + file.count).filter(same).nth(wanted.nth as usize)
 }
 
-/// A range of lines of a text, numbered from 1, with their line ends.
+/// Returns a range of lines of a text, numbered from 1, with their line ends.
 #[must_use]
 pub fn lines(text: &[u8], (first, last): (u32, u32)) -> String {
     let wanted = text.split_inclusive(|byte| *byte == b'\n').skip(first.saturating_sub(1) as usize);

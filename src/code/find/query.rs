@@ -5,10 +5,10 @@ use crate::code::parse::words::{Analyzer, is_stop, parts, words_of};
 use crate::code::tuning::Tuning;
 use std::collections::BTreeMap;
 
-/// The most bytes of a query that are read.
-const LONGEST: usize = 20_000;
-/// The most terms that are kept, by weight.
-const MOST: usize = 200;
+/// Maximum bytes of a query that are read.
+const MAX_BYTES: usize = 20_000;
+/// Maximum terms that are kept, by weight.
+const MAX_TERMS: usize = 200;
 
 /// A query.
 #[derive(Clone, Default, Debug, PartialEq)]
@@ -23,12 +23,12 @@ pub struct Query {
 
 /// Words that start a line before a colon and name a kind of change. Sorted.
 #[rustfmt::skip]
-const SORTS: &[&str] = &[
+const CHANGE_KINDS: &[&str] = &[
     "bug", "bugfix", "build", "change", "chore", "ci", "deps", "doc", "docs", "feat", "feature", "fix", "hotfix", "other",
     "perf", "refactor", "release", "revert", "style", "test", "tests", "wip",
 ];
 
-/// Verbs and nouns of change and asking, which are frequent in messages and rare in code. Sorted.
+/// Verbs and nouns of change and of asking, which are frequent in messages and rare in code. Sorted.
 #[rustfmt::skip]
 const VERBS: &[&str] = &[
     "add", "added", "adding", "adds", "adjust", "allow", "allowed", "allows", "avoid", "avoids", "better", "bug", "bugs",
@@ -51,7 +51,7 @@ const VERBS: &[&str] = &[
 #[must_use]
 pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
     let mut query = Query::default();
-    let text = clipped(text, LONGEST);
+    let text = clipped(text, MAX_BYTES);
     let mut first = true;
     for line in text.lines() {
         let line = line.trim().trim_start_matches(['*', '-', '#', '>', ' ']);
@@ -59,14 +59,14 @@ pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
             continue;
         }
         let weight = if first { 1.0 } else { tuning.later };
-        let line = if first || line.contains(':') { without_sort(line) } else { line };
+        let line = if first || line.contains(':') { without_change_kind(line) } else { line };
         read_line(analyzer, line, weight, tuning, &mut query);
         first = false;
     }
-    if query.terms.len() > MOST {
+    if query.terms.len() > MAX_TERMS {
         let mut by_weight: Vec<(Box<str>, f32)> = std::mem::take(&mut query.terms).into_iter().collect();
         by_weight.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        query.terms = by_weight.into_iter().take(MOST).collect();
+        query.terms = by_weight.into_iter().take(MAX_TERMS).collect();
     }
     query
 }
@@ -74,15 +74,15 @@ pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
 fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, query: &mut Query) {
     let kept: Vec<&str> = line.split_whitespace().filter(|chunk| !is_address(chunk)).collect();
     for chunk in &kept {
-        let bare = chunk.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
-        if bare.contains('/') && bare.len() > 3 && bare.len() < 200 {
-            query.paths.push(bare.trim_start_matches("./").to_owned());
+        let trimmed = chunk.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        if trimmed.contains('/') && trimmed.len() > 3 && trimmed.len() < 200 {
+            query.paths.push(trimmed.trim_start_matches("./").to_owned());
         }
     }
     let text = kept.join(" ");
     let mut before: Option<&str> = None;
     for word in words_of(&text) {
-        let low = word.to_lowercase();
+        let lower = word.to_lowercase();
         if is_digest(word) {
             before = None;
             continue;
@@ -90,22 +90,22 @@ fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, 
         if let Some(before) = before.replace(word) {
             // Code may write `read only` as `readonly`.
             let joined = analyzer.stem(&format!("{before}{word}"));
-            raise(&mut query.terms, &joined, weight * tuning.joined);
+            raise_weight(&mut query.terms, &joined, weight * tuning.joined);
         }
-        if is_stop(&low) {
+        if is_stop(&lower) {
             continue;
         }
-        let weight = if VERBS.binary_search(&low.as_str()).is_ok() { weight * tuning.verb } else { weight };
+        let weight = if VERBS.binary_search(&lower.as_str()).is_ok() { weight * tuning.verb } else { weight };
         for term in analyzer.terms(word).iter() {
-            raise(&mut query.terms, term, weight);
+            raise_weight(&mut query.terms, term, weight);
         }
         if parts(word).len() > 1 {
-            raise(&mut query.names, word, weight);
+            raise_weight(&mut query.names, word, weight);
         }
     }
 }
 
-fn raise(terms: &mut BTreeMap<Box<str>, f32>, term: &str, weight: f32) {
+fn raise_weight(terms: &mut BTreeMap<Box<str>, f32>, term: &str, weight: f32) {
     match terms.get_mut(term) {
         Some(known) => *known = known.max(weight) + 0.15 * known.min(weight),
         None => {
@@ -123,26 +123,26 @@ fn clipped(text: &str, most: usize) -> &str {
 }
 
 fn is_trailer(line: &str) -> bool {
-    let low = line.to_lowercase();
+    let lower = line.to_lowercase();
     ["co-authored-by:", "signed-off-by:", "reviewed-by:", "acked-by:", "change-id:", "closes #", "fixes #"]
         .iter()
-        .any(|start| low.starts_with(start))
+        .any(|start| lower.starts_with(start))
 }
 
 fn is_address(chunk: &str) -> bool {
     chunk.contains("://") || chunk.starts_with("www.")
 }
 
-/// Whether a word looks like a commit hash.
+/// Returns whether a word looks like a commit hash.
 fn is_digest(word: &str) -> bool {
     word.len() >= 7 && word.bytes().all(|b| b.is_ascii_hexdigit()) && word.bytes().any(|b| b.is_ascii_digit())
 }
 
-/// A line without a prefix such as `fix(scope)!:`. The words of the scope stay.
-fn without_sort(line: &str) -> &str {
-    let Some((sort, rest)) = line.split_once(':') else { return line };
-    let name = sort.split('(').next().unwrap_or_default().trim_end_matches('!');
+/// Returns a line without a prefix such as `fix(scope)!:`. The words of the scope stay.
+fn without_change_kind(line: &str) -> &str {
+    let Some((prefix, rest)) = line.split_once(':') else { return line };
+    let name = prefix.split('(').next().unwrap_or_default().trim_end_matches('!');
     let known = !name.is_empty()
-        && name.split(['/', ',', ' ']).all(|part| SORTS.binary_search(&part.to_lowercase().as_str()).is_ok());
-    if known { if sort.contains('(') { &line[name.len()..] } else { rest.trim_start() } } else { line }
+        && name.split(['/', ',', ' ']).all(|part| CHANGE_KINDS.binary_search(&part.to_lowercase().as_str()).is_ok());
+    if known { if prefix.contains('(') { &line[name.len()..] } else { rest.trim_start() } } else { line }
 }

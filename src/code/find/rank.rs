@@ -10,12 +10,12 @@ use crate::code::tuning::Tuning;
 use crate::domain::code::symbols::{Kind, Parts};
 use std::cmp::Ordering;
 
-/// Shorter words have no shorter or longer forms.
-const SHORTEST_FORM: usize = 3;
-/// The most letters by which a form may be longer.
-const LONGER_BY: usize = 6;
-/// The most longer forms of one word.
-const MOST_FORMS: usize = 100;
+/// Minimum characters of a word that may have shorter or longer forms.
+const MIN_FORM_CHARS: usize = 3;
+/// Maximum letters by which a form may be longer.
+const MAX_EXTRA_CHARS: usize = 6;
+/// Maximum longer forms of one word.
+const MAX_FORMS: usize = 100;
 
 /// A symbol that matches a query.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -30,32 +30,32 @@ pub struct Hit {
 
 /// Semantic similarity, where vectors of symbols are available.
 pub trait Nearness {
-    /// The cosine of the symbol and the query, from -1 to 1, or `None` if the symbol has no vector.
+    /// Returns the cosine of the symbol and the query, from -1 to 1, or `None` if the symbol has no vector.
     fn cosine(&self, id: SymbolId) -> Option<f32>;
 }
 
-/// The `most` best symbols for a query, best first.
+/// Returns the `most` best symbols for a query, best first.
 #[must_use]
 pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<Hit> {
-    let mut board = ScoreTable::new(index);
+    let mut table = ScoreTable::new(index);
     for (term, weight) in terms(index, query, tuning) {
-        board.term(index, &term, weight, tuning);
+        table.term(index, &term, weight, tuning);
     }
-    board.mentioned(index, query);
-    let mut hits = board.combine(index, query, tuning);
-    let better = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then_with(|| order(index, a.id, b.id));
+    table.score_named_files(index, query);
+    let mut hits = table.combine(index, query, tuning);
+    let better = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then_with(|| compare_places(index, a.id, b.id));
     // Keep twice as many, because spreading over files moves some up.
     if hits.len() > 2 * most {
         hits.select_nth_unstable_by(2 * most, better);
         hits.truncate(2 * most);
     }
     hits.sort_unstable_by(better);
-    spread(index, &mut hits, tuning);
+    spread_over_files(index, &mut hits, tuning);
     hits.truncate(most);
     hits
 }
 
-fn order(index: &Index, a: SymbolId, b: SymbolId) -> Ordering {
+fn compare_places(index: &Index, a: SymbolId, b: SymbolId) -> Ordering {
     match (index.symbol(a), index.symbol(b)) {
         (Some((one, here)), Some((two, there))) => {
             here.path.cmp(&there.path).then(one.span.start.cmp(&two.span.start)).then(a.cmp(&b))
@@ -64,18 +64,20 @@ fn order(index: &Index, a: SymbolId, b: SymbolId) -> Ordering {
     }
 }
 
-/// The query's terms, and terms of the index that shorten or lengthen them: `proc`, `process`, `processor`.
+/// Returns the query's terms, and terms of the index that shorten or lengthen them: `proc`, `process`, `processor`.
 fn terms(index: &Index, query: &Query, tuning: &Tuning) -> Vec<(Box<str>, f32)> {
     let mut all = query.terms.clone();
     let mut more: Vec<(Box<str>, f32)> = Vec::new();
     for (term, weight) in &query.terms {
-        if term.len() < SHORTEST_FORM || !term.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        if term.len() < MIN_FORM_CHARS || !term.bytes().all(|byte| byte.is_ascii_lowercase()) {
             continue;
         }
-        let longer = index.longer(term).filter(|other| other.len() <= term.len() + LONGER_BY && index.holds(other));
-        let from = term.len().saturating_sub(LONGER_BY).max(SHORTEST_FORM);
-        let shorter = (from..term.len()).map(|end| &term[..end]).filter(|other| index.holds(other));
-        for other in longer.take(MOST_FORMS).chain(shorter) {
+        let longer = index
+            .longer_terms(term)
+            .filter(|other| other.len() <= term.len() + MAX_EXTRA_CHARS && index.contains_term(other));
+        let from = term.len().saturating_sub(MAX_EXTRA_CHARS).max(MIN_FORM_CHARS);
+        let shorter = (from..term.len()).map(|end| &term[..end]).filter(|other| index.contains_term(other));
+        for other in longer.take(MAX_FORMS).chain(shorter) {
             #[allow(clippy::cast_precision_loss, reason = "lengths of words")]
             let share = other.len().min(term.len()) as f32 / other.len().max(term.len()) as f32;
             more.push((other.into(), weight * tuning.prefix * share));
@@ -88,12 +90,12 @@ fn terms(index: &Index, query: &Query, tuning: &Tuning) -> Vec<(Box<str>, f32)> 
     all.into_iter().collect()
 }
 
-/// The scores of all symbols and files while they are summed.
+/// The scores of all symbols and files while they are being summed.
 struct ScoreTable {
     words: Vec<f32>,
     files: Vec<f32>,
     paths: Vec<f32>,
-    named: Vec<f32>,
+    named_files: Vec<f32>,
     means: [f32; 4],
     symbols: f32,
     file_count: f32,
@@ -109,10 +111,10 @@ impl ScoreTable {
             length += u64::from(file.length);
         }
         Self {
-            words: vec![0.0; index.numbers()],
-            files: vec![0.0; index.slots()],
-            paths: vec![0.0; index.slots()],
-            named: vec![0.0; index.slots()],
+            words: vec![0.0; index.symbol_slots()],
+            files: vec![0.0; index.file_slots()],
+            paths: vec![0.0; index.file_slots()],
+            named_files: vec![0.0; index.file_slots()],
             means: index.mean_lengths(),
             symbols: index.len() as f32,
             file_count: count as f32,
@@ -123,7 +125,7 @@ impl ScoreTable {
     fn term(&mut self, index: &Index, term: &str, weight: f32, tuning: &Tuning) {
         let mut found: Vec<(SymbolId, u32, f32)> = Vec::new();
         let mut sums: Vec<(u32, f32)> = Vec::new();
-        for posting in index.holders(term) {
+        for posting in index.postings_of(term) {
             let Some(scored) = index.scored.get(posting.symbol as usize) else { continue };
             if !index.is_file(scored.file) {
                 continue;
@@ -163,19 +165,19 @@ impl ScoreTable {
         sum
     }
 
-    /// Scores files that the query names by path.
-    fn mentioned(&mut self, index: &Index, query: &Query) {
-        for (number, named) in (0_u32..).zip(&mut self.named) {
+    /// Gives a score to files that the query names by path.
+    fn score_named_files(&mut self, index: &Index, query: &Query) {
+        for (number, score) in (0_u32..).zip(&mut self.named_files) {
             let Some(file) = index.file(number) else { continue };
             if query.paths.iter().any(|path| *file.shown == **path || file.shown.ends_with(&format!("/{path}"))) {
-                *named = 1.0;
+                *score = 1.0;
             }
         }
     }
 
     fn combine(&self, index: &Index, query: &Query, tuning: &Tuning) -> Vec<Hit> {
-        let best_words = most(&self.words);
-        let (best_file, best_path) = (most(&self.files), most(&self.paths));
+        let best_words = max_score(&self.words);
+        let (best_file, best_path) = (max_score(&self.files), max_score(&self.paths));
         let flow = self.flow(index, best_words, tuning);
         let mut hits = Vec::new();
         for file in index.files() {
@@ -185,11 +187,11 @@ impl ScoreTable {
             }
             let file_size = tuning.file_size * (file.count as f32).ln();
             let of_file = tuning.file * self.files[number as usize] / best_file;
-            let of_path = tuning.path * self.paths[number as usize] / best_path + self.named[number as usize];
+            let of_path = tuning.path * self.paths[number as usize] / best_path + self.named_files[number as usize];
             for id in file.first..file.first + file.count {
                 let Some((symbol, _)) = index.symbol(id) else { continue };
                 let own = |id: SymbolId| self.words.get(id as usize).copied().unwrap_or_default() / best_words;
-                let around = symbol.parent.map_or(0.0, |parent| own(file.first + parent));
+                let parent_score = symbol.parent.map_or(0.0, |parent| own(file.first + parent));
                 let before = if id > file.first + 1 { own(id - 1) } else { 0.0 };
                 let after = if id + 1 < file.first + file.count { own(id + 1) } else { 0.0 };
                 let exact = query.names.get(symbol.name.as_ref()).map_or(0.0, |weight| weight * tuning.exact);
@@ -198,34 +200,36 @@ impl ScoreTable {
                     file: of_file,
                     path: of_path,
                     graph: tuning.graph * flow.get(&id).map_or(0.0, |flow| *flow as f32 / UNIT as f32).min(1.0),
-                    near: tuning.parent * around + tuning.beside * (before + after),
+                    near: tuning.parent * parent_score + tuning.beside * (before + after),
                     exact,
                     ..Parts::default()
                 };
                 // A file does not match only because its symbols do.
-                let bare = symbol.kind == Kind::File && parts.words <= 0.0 && self.named[number as usize] <= 0.0;
-                if bare || parts.sum() <= 0.0 {
+                let matches_only_by_symbols =
+                    symbol.kind == Kind::File && parts.words <= 0.0 && self.named_files[number as usize] <= 0.0;
+                if matches_only_by_symbols || parts.sum() <= 0.0 {
                     continue;
                 }
                 let lines = symbol.lines.1.saturating_sub(symbol.lines.0).saturating_add(1) as f32;
                 let prior = tuning.size * lines.min(400.0).ln() + file_size;
-                let factor = factor(symbol.kind, tuning) * if symbol.test || file.test { tuning.test } else { 1.0 };
+                let kind_factor =
+                    kind_factor(symbol.kind, tuning) * if symbol.test || file.test { tuning.test } else { 1.0 };
                 let sum = parts.sum() + prior;
-                parts.prior = sum * factor - parts.sum();
+                parts.prior = sum * kind_factor - parts.sum();
                 hits.push(Hit { id, score: parts.sum(), parts });
             }
         }
         hits
     }
 
-    /// Scores that the best symbols pass on to the symbols they use and to their users.
+    /// Returns the scores that the best symbols pass on to the symbols they use and to their users.
     fn flow(&self, index: &Index, best: f32, tuning: &Tuning) -> std::collections::BTreeMap<SymbolId, u64> {
         let mut seeds: Vec<(SymbolId, f32)> = (0_u32..)
             .zip(&self.words)
             .filter(|(_, score)| **score > best * 0.3)
             .map(|(id, score)| (id, score / best))
             .collect();
-        seeds.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| order(index, a.0, b.0)));
+        seeds.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| compare_places(index, a.0, b.0)));
         seeds.truncate(40);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shares from 0 to 1")]
         let seeds: Vec<(SymbolId, u64)> =
@@ -234,7 +238,7 @@ impl ScoreTable {
     }
 }
 
-fn factor(kind: Kind, tuning: &Tuning) -> f32 {
+fn kind_factor(kind: Kind, tuning: &Tuning) -> f32 {
     match kind {
         Kind::File => tuning.whole,
         Kind::Module | Kind::Impl => tuning.shell,
@@ -244,7 +248,7 @@ fn factor(kind: Kind, tuning: &Tuning) -> f32 {
 }
 
 /// Lowers later symbols of a file that already has many hits.
-fn spread(index: &Index, hits: &mut [Hit], tuning: &Tuning) {
+fn spread_over_files(index: &Index, hits: &mut [Hit], tuning: &Tuning) {
     let mut counts: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
     for hit in hits.iter_mut() {
         let file = index.scored.get(hit.id as usize).map_or(0, |scored| scored.file);
@@ -255,14 +259,14 @@ fn spread(index: &Index, hits: &mut [Hit], tuning: &Tuning) {
         hit.score = hit.parts.sum();
         *count += 1;
     }
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| order(index, a.id, b.id)));
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| compare_places(index, a.id, b.id)));
 }
 
-fn most(scores: &[f32]) -> f32 {
+fn max_score(scores: &[f32]) -> f32 {
     scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max)
 }
 
-/// Inverse document frequency (Robertson and Zaragoza 2009), plus one to keep it positive.
+/// Returns the inverse document frequency (Robertson and Zaragoza 2009), plus one to keep it positive.
 #[allow(clippy::cast_precision_loss, reason = "counts of documents")]
 fn idf(all: f32, with: usize) -> f32 {
     let with = with as f32;

@@ -24,13 +24,13 @@ pub struct Progress {
     pub done: usize,
     /// Files that were read in this round.
     pub read: usize,
-    /// Symbols so far.
+    /// Symbols indexed so far.
     pub symbols: usize,
     /// Whether there is more than the bounds allow.
     pub more: bool,
 }
 
-/// A change to an index, for those who store it elsewhere too.
+/// A change to an index, for callers that also store it elsewhere.
 #[derive(Debug)]
 pub enum Change<'a> {
     /// A file was read.
@@ -41,7 +41,7 @@ pub enum Change<'a> {
     Gone(&'a Path),
 }
 
-/// The outcome of reading a file.
+/// The result of reading a file.
 enum Outcome {
     New(Box<Record>),
     Same(PathBuf, FileStamp),
@@ -54,9 +54,9 @@ fn read_file(
     seen: &Seen,
     known: Option<Hash>,
     bounds: &Bounds,
-    go_on: &dyn Fn() -> bool,
+    keep_going: &dyn Fn() -> bool,
 ) -> Outcome {
-    let mut record = unread(seen);
+    let mut record = empty_record(seen);
     let Some(language) = seen.language else { return Outcome::New(Box::new(record)) };
     if seen.stamp.size > bounds.largest {
         record.fate = ParseOutcome::TooLarge;
@@ -69,7 +69,7 @@ fn read_file(
             if known == Some(record.hash) {
                 return Outcome::Same(record.path, record.stamp);
             }
-            read_text(reader, &mut record, language, &text, bounds, go_on);
+            read_text(reader, &mut record, language, &text, bounds, keep_going);
         }
         Ok(None) => record.fate = ParseOutcome::TooLarge,
         Err(_) => record.fate = ParseOutcome::Unreadable,
@@ -77,13 +77,13 @@ fn read_file(
     Outcome::New(Box::new(record))
 }
 
-/// Whether a file whose name belongs to a language would be parsed.
-pub(crate) fn reads(root: &Path, seen: &Seen, bounds: &Bounds) -> bool {
+/// Returns whether a file whose name belongs to a language would be parsed.
+pub(crate) fn would_parse(root: &Path, seen: &Seen, bounds: &Bounds) -> bool {
     let text = || read_bounded(&root.join(&seen.path), bounds.largest).ok().flatten();
     seen.stamp.size <= bounds.largest && text().is_some_and(|text| refused(&seen.path, &text, bounds).is_none())
 }
 
-fn unread(seen: &Seen) -> Record {
+fn empty_record(seen: &Seen) -> Record {
     Record {
         path: seen.path.clone(),
         stamp: seen.stamp,
@@ -103,7 +103,7 @@ fn read_text(
     language: Language,
     text: &[u8],
     bounds: &Bounds,
-    go_on: &dyn Fn() -> bool,
+    keep_going: &dyn Fn() -> bool,
 ) {
     record.lines = u32::try_from(text.split(|byte| *byte == b'\n').count()).unwrap_or(u32::MAX);
     if let Some(fate) = refused(&record.path, text, bounds) {
@@ -113,7 +113,7 @@ fn read_text(
     let language = refine(language, &record.path, text);
     let name = record.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     record.fate = ParseOutcome::Unreadable;
-    if let Some(parsed) = reader.read(language, &name, text, go_on) {
+    if let Some(parsed) = reader.read(language, &name, text, keep_going) {
         record.fate = ParseOutcome::Parsed;
         record.language = Some(language);
         record.errors = parsed.errors;
@@ -131,16 +131,16 @@ fn read_bounded(path: &Path, most: u64) -> std::io::Result<Option<Vec<u8>>> {
 /// The work that a survey or glance found.
 #[derive(Default)]
 pub struct Round {
-    todo: Vec<(Seen, Option<Hash>)>,
-    gone: Vec<PathBuf>,
+    pending: Vec<(Seen, Option<Hash>)>,
+    removed: Vec<PathBuf>,
     files: usize,
     more: bool,
     read: Option<Vec<Outcome>>,
     folders: Option<Folders>,
 }
 
-/// The most files that are read before the index is changed.
-const AHEAD: usize = 64;
+/// Maximum files that are read before the index is changed.
+const MAX_READ_AHEAD: usize = 64;
 
 impl Round {
     /// Compares the whole folder with the index.
@@ -151,21 +151,21 @@ impl Round {
         let listing = list(root, bounds, &|| !stop.load(Ordering::Relaxed))?;
         let folders = Some(Folders::of(&listing));
         let Listing { files: seen, more, .. } = listing;
-        let gone = index
+        let removed = index
             .files()
             .filter(|file| seen.binary_search_by(|one| one.path.cmp(&file.path)).is_err())
             .map(|file| file.path.clone())
             .collect();
         let files = seen.len();
-        Ok(Self { todo: changed(index, seen), gone, files, more, read: None, folders })
+        Ok(Self { pending: changed(index, seen), removed, files, more, read: None, folders })
     }
 
-    /// The folders seen by a survey, for the next [`Round::glance`]. `None` after a glance.
+    /// Returns the folders seen by a survey, for the next [`Round::glance`]. `None` after a glance.
     pub fn folders(&mut self) -> Option<Folders> {
         self.folders.take()
     }
 
-    /// Compares only known files and folders, by size and time. Returns `None` if that is not enough: names in a
+    /// Compares only known files and folders, by size and time. Returns `None` if that is not enough because names in a
     /// folder, an ignore rule, or the existence of a file changed.
     #[must_use]
     pub fn glance(index: &Index, root: &Path, folders: &Folders, more: bool) -> Option<Self> {
@@ -179,7 +179,7 @@ impl Round {
             if stamp == file.stamp {
                 continue;
             }
-            if is_rule(&file.path) {
+            if is_ignore_file(&file.path) {
                 return None;
             }
             seen.push(Seen {
@@ -188,20 +188,20 @@ impl Round {
                 language: crate::code::parse::language::of_path(&file.path),
             });
         }
-        Some(Self { files: index.files().count(), todo: changed(index, seen), more, ..Self::default() })
+        Some(Self { files: index.files().count(), pending: changed(index, seen), more, ..Self::default() })
     }
 
-    /// Whether there is nothing to do.
+    /// Returns whether there is nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.todo.is_empty() && self.gone.is_empty()
+        self.pending.is_empty() && self.removed.is_empty()
     }
 
-    /// Reads the files in advance if there are few, so that the index is not locked meanwhile.
+    /// Reads the files in advance if there are few, so that the index is locked only briefly afterwards.
     pub fn read_ahead(&mut self, root: &Path, bounds: &Bounds, stop: &AtomicBool) {
-        if self.todo.len() <= AHEAD {
+        if self.pending.len() <= MAX_READ_AHEAD {
             let mut read = Vec::new();
-            read_all(root, bounds, stop, &self.todo, &mut |outcome| read.push(outcome));
+            read_all(root, bounds, stop, &self.pending, &mut |outcome| read.push(outcome));
             self.read = Some(read);
         }
     }
@@ -219,14 +219,14 @@ impl Round {
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<Progress, CodeError> {
         let mut progress = Progress { files: self.files, more: self.more, ..Progress::default() };
-        for path in &self.gone {
+        for path in &self.removed {
             index.remove(path);
             changed(Change::Gone(path));
         }
-        progress.done = self.files.saturating_sub(self.todo.len());
+        progress.done = self.files.saturating_sub(self.pending.len());
         progress.symbols = index.len();
         on_progress(progress);
-        let mut take = |outcome| {
+        let mut apply = |outcome| {
             progress.done += 1;
             match outcome {
                 Outcome::Same(path, stamp) => {
@@ -247,17 +247,17 @@ impl Round {
             on_progress(progress);
         };
         match self.read {
-            Some(read) => read.into_iter().for_each(&mut take),
-            None => read_all(root, bounds, stop, &self.todo, &mut take),
+            Some(read) => read.into_iter().for_each(&mut apply),
+            None => read_all(root, bounds, stop, &self.pending, &mut apply),
         }
-        if self.todo.len() > 1_000 {
+        if self.pending.len() > 1_000 {
             index.shrink();
         }
         if stop.load(Ordering::Relaxed) { Err(CodeError::Cancelled) } else { Ok(progress) }
     }
 }
 
-/// The files whose stamp differs from the index.
+/// Returns the files whose stamp differs from the index, with the hash that the index has for each.
 fn changed(index: &Index, seen: Vec<Seen>) -> Vec<(Seen, Option<Hash>)> {
     let each = seen.into_iter().filter_map(|one| {
         let file = index.file_at(&one.path);
@@ -267,8 +267,8 @@ fn changed(index: &Index, seen: Vec<Seen>) -> Vec<(Seen, Option<Hash>)> {
     each.collect()
 }
 
-/// Whether a file contains ignore rules.
-fn is_rule(path: &Path) -> bool {
+/// Returns whether a file contains ignore rules.
+fn is_ignore_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == ".gitignore" || name == ".ignore")
 }
 
@@ -278,27 +278,27 @@ fn is_rule(path: &Path) -> bool {
 pub struct Folders(Vec<(PathBuf, i64)>);
 
 impl Folders {
-    /// The folders of a listing.
+    /// Returns the folders of a listing.
     #[must_use]
     pub fn of(listing: &Listing) -> Self {
         Self(listing.folders.clone())
     }
 
-    /// Whether no folder has changed.
+    /// Returns whether no folder has changed.
     #[must_use]
     pub fn same(&self, root: &Path) -> bool {
         let mut whole = PathBuf::new();
-        let mut as_it_was = |(folder, at): &(PathBuf, i64)| {
+        let mut is_unchanged = |(folder, at): &(PathBuf, i64)| {
             whole.clear();
             whole.push(root);
             whole.push(folder);
             *at >= 0 && changed_at(&whole) == *at
         };
-        !self.0.is_empty() && self.0.iter().all(&mut as_it_was)
+        !self.0.is_empty() && self.0.iter().all(&mut is_unchanged)
     }
 }
 
-/// When a folder was changed, in nanoseconds since 1970. Returns -1 if that is unknown, or so recent that another
+/// Returns when a folder was changed, in nanoseconds since 1970; -1 if that is unknown, or so recent that another
 /// change could have the same time.
 fn changed_at(folder: &Path) -> i64 {
     let data = std::fs::symlink_metadata(folder).ok().filter(std::fs::Metadata::is_dir);
@@ -323,24 +323,24 @@ pub fn renew(
     done
 }
 
-/// Reads files on several threads. `take` receives each outcome as it arrives.
+/// Reads files on several threads. `apply` receives each outcome as it arrives.
 fn read_all(
     root: &Path,
     bounds: &Bounds,
     stop: &AtomicBool,
-    todo: &[(Seen, Option<Hash>)],
-    take: &mut dyn FnMut(Outcome),
+    pending: &[(Seen, Option<Hash>)],
+    apply: &mut dyn FnMut(Outcome),
 ) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if bounds.threads == 0 { cores } else { bounds.threads }.min(todo.len());
+    let threads = if bounds.threads == 0 { cores } else { bounds.threads }.min(pending.len());
     let next = AtomicUsize::new(0);
     let work = |send: &dyn Fn(Outcome) -> bool| {
-        let go_on = || !stop.load(Ordering::Relaxed);
+        let keep_going = || !stop.load(Ordering::Relaxed);
         let mut reader = Reader::default();
-        while let Some((seen, known)) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let outcome = read_file(&mut reader, root, seen, *known, bounds, &go_on);
+        while let Some((seen, known)) = pending.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let outcome = read_file(&mut reader, root, seen, *known, bounds, &keep_going);
             // Reading that was stopped halfway is not a failure of the file.
-            if !go_on() || !send(outcome) {
+            if !keep_going() || !send(outcome) {
                 return;
             }
         }
@@ -355,12 +355,12 @@ fn read_all(
             started += usize::from(thread.spawn_scoped(scope, run).is_ok());
         }
         drop(send);
-        receive.into_iter().for_each(&mut *take);
+        receive.into_iter().for_each(&mut *apply);
         if started == 0 && threads > 0 {
-            // No thread could be started, so read here.
-            let take = std::cell::RefCell::new(take);
+            // No thread could be started, so the files are read here.
+            let apply = std::cell::RefCell::new(apply);
             work(&|outcome| {
-                (*take.borrow_mut())(outcome);
+                (*apply.borrow_mut())(outcome);
                 true
             });
         }

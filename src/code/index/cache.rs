@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 /// The first bytes of a cache file. The number increases with every change to records or to what is read from sources.
 const MAGIC: &[u8] = b"pleach code index 1\n";
 /// Bytes before each entry: its length and a checksum.
-const FRAME: usize = 4 + 16;
-/// The longest entry that is accepted.
-const LONGEST: usize = 256 << 20;
+const FRAME_BYTES: usize = 4 + 16;
+/// Maximum bytes of an entry that is accepted.
+const MAX_ENTRY_BYTES: usize = 256 << 20;
 
 const RECORD: u8 = 0;
 const GONE: u8 = 1;
@@ -35,7 +35,7 @@ pub struct Loaded {
 /// The cache file of one workspace.
 pub struct Cache {
     path: PathBuf,
-    head: Vec<u8>,
+    header: Vec<u8>,
     /// `None` while another process writes the file.
     file: Option<BufWriter<File>>,
     /// The offset and length of each path's newest entry.
@@ -51,20 +51,21 @@ impl Cache {
     /// # Errors
     /// When the file can neither be read nor created.
     pub fn open(path: &Path, root: &Path, index: &mut Index) -> Result<(Self, Loaded), CodeError> {
-        let mut head = MAGIC.to_vec();
+        let mut header = MAGIC.to_vec();
         let mut name = ByteWriter::default();
         name.path(root);
-        head.extend_from_slice(&Fields::new("workspace").bytes(&name.0).finish().0);
-        let mut file = private(path, false).map_err(CodeError::Cache)?;
-        let mine = file.try_lock().is_ok();
-        let mut cache = Self { path: path.to_path_buf(), head, file: None, places: HashMap::new(), end: 0, entries: 0 };
+        header.extend_from_slice(&Fields::new("workspace").bytes(&name.0).finish().0);
+        let mut file = open_private(path, false).map_err(CodeError::Cache)?;
+        let locked = file.try_lock().is_ok();
+        let mut cache =
+            Self { path: path.to_path_buf(), header, file: None, places: HashMap::new(), end: 0, entries: 0 };
         let loaded = cache.load(&mut file, index).map_err(CodeError::Cache)?;
-        if mine {
+        if locked {
             if cache.end == 0 {
                 file.set_len(0).map_err(CodeError::Cache)?;
                 file.seek(SeekFrom::Start(0)).map_err(CodeError::Cache)?;
-                file.write_all(&cache.head).map_err(CodeError::Cache)?;
-                cache.end = cache.head.len() as u64;
+                file.write_all(&cache.header).map_err(CodeError::Cache)?;
+                cache.end = cache.header.len() as u64;
             } else {
                 file.set_len(cache.end).map_err(CodeError::Cache)?;
                 file.seek(SeekFrom::Start(cache.end)).map_err(CodeError::Cache)?;
@@ -77,20 +78,20 @@ impl Cache {
     fn load(&mut self, file: &mut File, index: &mut Index) -> std::io::Result<Loaded> {
         let mut loaded = Loaded::default();
         let mut reader = BufReader::with_capacity(1 << 18, file);
-        let mut head = vec![0; self.head.len()];
-        match reader.read_exact(&mut head) {
-            Ok(()) if head == self.head => self.end = head.len() as u64,
+        let mut header = vec![0; self.header.len()];
+        match reader.read_exact(&mut header) {
+            Ok(()) if header == self.header => self.end = header.len() as u64,
             Ok(()) => return Ok(Loaded { records: 0, damaged: true }),
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(loaded),
             Err(error) => return Err(error),
         }
         let mut payload = Vec::new();
-        while let Some(whole) = entry(&mut reader, &mut payload)? {
-            if !whole || self.take(&payload, index).is_none() {
+        while let Some(whole) = read_entry(&mut reader, &mut payload)? {
+            if !whole || self.apply_entry(&payload, index).is_none() {
                 loaded.damaged = true;
                 break;
             }
-            self.end += (FRAME + payload.len()) as u64;
+            self.end += (FRAME_BYTES + payload.len()) as u64;
             self.entries += 1;
         }
         loaded.records = index.files().count();
@@ -98,13 +99,13 @@ impl Cache {
     }
 
     /// Puts an entry into the index. Returns `None` when it is invalid.
-    fn take(&mut self, payload: &[u8], index: &mut Index) -> Option<()> {
+    fn apply_entry(&mut self, payload: &[u8], index: &mut Index) -> Option<()> {
         let mut reading = ByteReader(payload);
         match reading.byte()? {
             RECORD => {
                 let record = reading.record()?;
                 index.insert(&record);
-                self.places.insert(record.path, (self.end, FRAME + payload.len()));
+                self.places.insert(record.path, (self.end, FRAME_BYTES + payload.len()));
             }
             GONE => {
                 let path = reading.path()?;
@@ -120,17 +121,17 @@ impl Cache {
         Some(())
     }
 
-    /// Whether changes are written to the file.
+    /// Returns whether changes are written to the file.
     #[must_use]
     pub fn writes(&self) -> bool {
         self.file.is_some()
     }
 
-    /// Adds a record.
+    /// Appends the record of a file that was read.
     pub fn keep(&mut self, record: &Record) {
         let mut writer = ByteWriter(vec![RECORD]);
         writer.record(record);
-        let place = (self.end, FRAME + writer.0.len());
+        let place = (self.end, FRAME_BYTES + writer.0.len());
         if self.add(&writer.0) {
             self.places.insert(record.path.clone(), place);
         }
@@ -159,7 +160,7 @@ impl Cache {
         let written =
             frame(payload).is_some_and(|frame| file.write_all(&frame).and_then(|()| file.write_all(payload)).is_ok());
         if written {
-            self.end += (FRAME + payload.len()) as u64;
+            self.end += (FRAME_BYTES + payload.len()) as u64;
             self.entries += 1;
         } else {
             self.file = None;
@@ -178,13 +179,13 @@ impl Cache {
     }
 
     fn rewrite(&mut self) -> std::io::Result<()> {
-        let beside = self.path.with_extension("new");
-        let new = private(&beside, true)?;
+        let new_path = self.path.with_extension("new");
+        let new = open_private(&new_path, true)?;
         new.try_lock().map_err(|_| std::io::Error::from(ErrorKind::ResourceBusy))?;
         let mut old = File::open(&self.path)?;
         let mut out = BufWriter::with_capacity(1 << 18, new);
-        out.write_all(&self.head)?;
-        let mut end = self.head.len() as u64;
+        out.write_all(&self.header)?;
+        let mut end = self.header.len() as u64;
         let mut places: Vec<(PathBuf, (u64, usize))> = self.places.drain().collect();
         places.sort_unstable_by_key(|(_, (start, _))| *start);
         let mut bytes = Vec::new();
@@ -197,7 +198,7 @@ impl Cache {
             end += length as u64;
         }
         out.flush()?;
-        std::fs::rename(&beside, &self.path)?;
+        std::fs::rename(&new_path, &self.path)?;
         self.entries = self.places.len();
         self.end = end;
         self.file = Some(out);
@@ -205,30 +206,31 @@ impl Cache {
     }
 }
 
-/// The bytes before an entry. Returns `None` when the entry is too long.
-fn frame(payload: &[u8]) -> Option<[u8; FRAME]> {
-    let mut frame = [0; FRAME];
-    let length = u32::try_from(payload.len()).ok().filter(|length| *length as usize <= LONGEST)?;
+/// Returns the bytes before an entry: its length and checksum. Returns `None` when the entry is too long.
+fn frame(payload: &[u8]) -> Option<[u8; FRAME_BYTES]> {
+    let mut frame = [0; FRAME_BYTES];
+    let length = u32::try_from(payload.len()).ok().filter(|length| *length as usize <= MAX_ENTRY_BYTES)?;
     frame[..4].copy_from_slice(&length.to_le_bytes());
     frame[4..].copy_from_slice(&Hash::of(payload).0[..16]);
     Some(frame)
 }
 
-/// Reads the next entry. Returns `None` at the end, and false when it is cut off or damaged.
-fn entry(reader: &mut impl Read, payload: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
-    let mut frame = [0; FRAME];
-    let mut got = 0;
-    while got < FRAME {
-        match reader.read(&mut frame[got..])? {
-            0 if got == 0 => return Ok(None),
+/// Reads the next entry. Returns `None` at the end, `Some(false)` when the entry is cut off or damaged, and
+/// `Some(true)` otherwise.
+fn read_entry(reader: &mut impl Read, payload: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
+    let mut frame = [0; FRAME_BYTES];
+    let mut filled = 0;
+    while filled < FRAME_BYTES {
+        match reader.read(&mut frame[filled..])? {
+            0 if filled == 0 => return Ok(None),
             0 => return Ok(Some(false)),
-            more => got += more,
+            more => filled += more,
         }
     }
     let mut length = [0; 4];
     length.copy_from_slice(&frame[..4]);
     let length = u32::from_le_bytes(length) as usize;
-    if length > LONGEST {
+    if length > MAX_ENTRY_BYTES {
         return Ok(Some(false));
     }
     payload.clear();
@@ -237,7 +239,7 @@ fn entry(reader: &mut impl Read, payload: &mut Vec<u8>) -> std::io::Result<Optio
 }
 
 /// Opens a file that only its owner can read.
-fn private(path: &Path, empty: bool) -> std::io::Result<File> {
+fn open_private(path: &Path, empty: bool) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(empty);
     #[cfg(unix)]

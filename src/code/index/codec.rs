@@ -4,18 +4,18 @@
 use super::record::{Counts, FileStamp, Record, Words};
 use crate::code::symbol::{Span, Symbol};
 use crate::domain::base::hash::Hash;
-use crate::domain::code::symbols::{FATES, Kind, LANGUAGES};
+use crate::domain::code::symbols::{Kind, LANGUAGES, PARSE_OUTCOMES};
 use std::path::{Path, PathBuf};
 
-/// The most entries of one list that are accepted.
-const MOST: usize = 1 << 24;
+/// Maximum entries of one list that are accepted.
+const MAX_ENTRIES: usize = 1 << 24;
 
 /// Bytes being written.
 #[derive(Default)]
 pub(crate) struct ByteWriter(pub(crate) Vec<u8>);
 
 impl ByteWriter {
-    /// LEB128: seven bits a byte, the lowest first.
+    /// Writes a number as LEB128: seven bits per byte, the lowest first.
     pub(crate) fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.0.push(number.to_le_bytes()[0] | 0x80);
@@ -51,7 +51,7 @@ impl ByteWriter {
         self.stamp(record.stamp);
         self.0.extend_from_slice(&record.hash.0);
         let place = |found: Option<usize>| found.map_or(0, |at| at as u64 + 1);
-        self.number(place(FATES.iter().position(|fate| *fate == record.fate)));
+        self.number(place(PARSE_OUTCOMES.iter().position(|fate| *fate == record.fate)));
         self.number(place(LANGUAGES.iter().position(|language| Some(*language) == record.language)));
         self.number(u64::from(record.errors));
         self.number(u64::from(record.lines));
@@ -127,13 +127,13 @@ impl<'a> ByteReader<'a> {
         None
     }
 
-    fn short(&mut self) -> Option<u32> {
+    fn number_u32(&mut self) -> Option<u32> {
         self.number()?.try_into().ok()
     }
 
     fn count(&mut self) -> Option<usize> {
         // Every entry takes at least one byte.
-        usize::try_from(self.number()?).ok().filter(|count| *count <= MOST.min(self.0.len()))
+        usize::try_from(self.number()?).ok().filter(|count| *count <= MAX_ENTRIES.min(self.0.len()))
     }
 
     fn bytes(&mut self) -> Option<&'a [u8]> {
@@ -146,8 +146,8 @@ impl<'a> ByteReader<'a> {
     }
 
     fn span(&mut self) -> Option<Span> {
-        let start = self.short()?;
-        Some(Span { start, end: start.checked_add(self.short()?)? })
+        let start = self.number_u32()?;
+        Some(Span { start, end: start.checked_add(self.number_u32()?)? })
     }
 
     pub(crate) fn path(&mut self) -> Option<PathBuf> {
@@ -168,13 +168,13 @@ impl<'a> ByteReader<'a> {
         let path = self.path()?;
         let stamp = self.stamp()?;
         let hash = Hash(self.take(32)?.try_into().ok()?);
-        let fate = *FATES.get(usize::try_from(self.number()?.checked_sub(1)?).ok()?)?;
+        let fate = *PARSE_OUTCOMES.get(usize::try_from(self.number()?.checked_sub(1)?).ok()?)?;
         let language = match self.number()? {
             0 => None,
             place => Some(*LANGUAGES.get(usize::try_from(place - 1).ok()?)?),
         };
         let errors = self.number()? != 0;
-        let lines = self.short()?;
+        let lines = self.number_u32()?;
         let count = self.count()?;
         let mut symbols: Vec<Symbol> = Vec::with_capacity(count);
         for at in 0..count {
@@ -190,10 +190,10 @@ impl<'a> ByteReader<'a> {
         let kind = Kind::from_number(self.byte()?)?;
         let test = self.byte()? != 0;
         let name = self.text()?;
-        let parent = self.short()?.checked_sub(1);
+        let parent = self.number_u32()?.checked_sub(1);
         let (span, head, doc, attrs) = (self.span()?, self.span()?, self.span()?, self.span()?);
-        let lines = (self.short()?, self.short()?);
-        Some(Symbol { kind, name, parent, span, lines, head, line: self.short()?, doc, attrs, test })
+        let lines = (self.number_u32()?, self.number_u32()?);
+        Some(Symbol { kind, name, parent, span, lines, head, line: self.number_u32()?, doc, attrs, test })
     }
 
     fn words(&mut self, symbols: usize) -> Option<Words> {
@@ -208,8 +208,8 @@ impl<'a> ByteReader<'a> {
         let within = |number: u32, count: usize| Some(number).filter(|number| (*number as usize) < count);
         let mut symbol = 0_u32;
         for _ in 0..self.count()? {
-            symbol = within(symbol.checked_add(self.short()?)?, symbols)?;
-            let term = within(self.short()?, words.terms.len())?;
+            symbol = within(symbol.checked_add(self.number_u32()?)?, symbols)?;
+            let term = within(self.number_u32()?, words.terms.len())?;
             let which = self.byte()?;
             let mut counts: Counts = [0; 4];
             for (at, count) in counts.iter_mut().enumerate() {
@@ -221,8 +221,8 @@ impl<'a> ByteReader<'a> {
         }
         symbol = 0;
         for _ in 0..self.count()? {
-            symbol = within(symbol.checked_add(self.short()?)?, symbols)?;
-            words.uses.push((symbol, within(self.short()?, words.names.len())?));
+            symbol = within(symbol.checked_add(self.number_u32()?)?, symbols)?;
+            words.uses.push((symbol, within(self.number_u32()?, words.names.len())?));
         }
         Some(words)
     }

@@ -1,20 +1,20 @@
-//! The graph of uses between symbols: edges from names, hops, and centrality, overall or from some symbols. Sums are
-//! whole numbers, so that they do not depend on the order of the edges.
+//! The graph of uses between symbols: edges derived from names, hops, and centrality, overall or starting from some
+//! symbols. Sums are integers, so that they do not depend on the order of the edges.
 //! Not for: finding uses of names (`parse::file`).
 
 use super::records::{File, Index, SymbolId};
 use std::collections::BTreeMap;
 
-/// A name with more definitions gives no edges to all of them.
-const MOST_DEFINITIONS: usize = 6;
-/// A name with more definitions is followed within one file only.
-const MOST_LOOKED_AT: usize = 24;
-/// A symbol with more users passes nothing back to them.
-const MOST_USERS: usize = 64;
+/// A name with more definitions than this gives no edges.
+const MAX_DEFINITIONS: usize = 6;
+/// A name with more definitions than this is followed within one file only.
+const MAX_FOLLOWED: usize = 24;
+/// A symbol with more users than this passes nothing back to them.
+const MAX_USERS: usize = 64;
 /// One, as a fixed-point number.
 pub const UNIT: u64 = 1 << 32;
 /// The share of a symbol's weight that it passes on in each round, in hundredths (Brin and Page 1998 use 85).
-const PASSED: u64 = 85;
+const DAMPING_PERCENT: u64 = 85;
 /// Rounds of the power iteration; 0.85^20 is below 4 %.
 const ROUNDS: usize = 20;
 
@@ -29,11 +29,11 @@ enum NameTarget {
     Several,
 }
 
-/// The target of each name, by the name's number.
+/// Returns the target of each name, by the name's number.
 fn targets(index: &Index) -> Vec<NameTarget> {
     let of = |name: u32| {
-        let mut alive = index.definitions(name).iter().filter(|id| index.is_symbol(**id));
-        match (alive.next(), alive.next()) {
+        let mut existing = index.definitions(name).iter().filter(|id| index.is_symbol(**id));
+        match (existing.next(), existing.next()) {
             (None, _) => NameTarget::Nothing,
             (Some(only), None) => NameTarget::One(*only),
             _ => NameTarget::Several,
@@ -42,9 +42,9 @@ fn targets(index: &Index) -> Vec<NameTarget> {
     (0_u32..).take(index.name_count()).map(of).collect()
 }
 
-/// The number of the folder of each symbol's file.
+/// Returns the number of the folder of each symbol's file.
 fn folders(index: &Index) -> Vec<u32> {
-    let mut numbers = vec![u32::MAX; index.numbers()];
+    let mut numbers = vec![u32::MAX; index.symbol_slots()];
     let mut known: BTreeMap<&str, u32> = BTreeMap::new();
     for file in index.files() {
         let folder = file.shown.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -55,8 +55,8 @@ fn folders(index: &Index) -> Vec<u32> {
     numbers
 }
 
-/// The edges of a use whose name has several definitions.
-fn several(
+/// Adds the edges of a use whose name has several definitions.
+fn ambiguous_edges(
     index: &Index,
     folders: &[u32],
     file: &File,
@@ -70,21 +70,21 @@ fn several(
     let own = &all[start..end.max(start)];
     let before = pairs.len();
     if !own.is_empty() {
-        if own.len() <= MOST_DEFINITIONS {
+        if own.len() <= MAX_DEFINITIONS {
             pairs.extend(own.iter().filter(|id| **id != user).map(|id| (user, *id)));
         }
         return;
     }
-    let alive = || all.iter().filter(|id| index.is_symbol(**id));
-    if alive().nth(MOST_LOOKED_AT).is_some() {
+    let existing = || all.iter().filter(|id| index.is_symbol(**id));
+    if existing().nth(MAX_FOLLOWED).is_some() {
         return;
     }
     let folder = folders[user as usize];
-    pairs.extend(alive().filter(|id| folders[**id as usize] == folder).map(|id| (user, *id)));
+    pairs.extend(existing().filter(|id| folders[**id as usize] == folder).map(|id| (user, *id)));
     if pairs.len() == before {
-        pairs.extend(alive().map(|id| (user, *id)));
+        pairs.extend(existing().map(|id| (user, *id)));
     }
-    if pairs.len() - before > MOST_DEFINITIONS {
+    if pairs.len() - before > MAX_DEFINITIONS {
         pairs.truncate(before);
     }
 }
@@ -105,9 +105,9 @@ impl Neighbors {
         }
     }
 
-    /// Counts the pairs first and then places them.
-    fn build(count: usize, pairs: &[(SymbolId, SymbolId)], turned: bool) -> Self {
-        let ends = |pair: &(SymbolId, SymbolId)| if turned { (pair.1, pair.0) } else { *pair };
+    /// Builds the lists by counting the pairs first and then placing them; `reversed` swaps the direction.
+    fn build(count: usize, pairs: &[(SymbolId, SymbolId)], reversed: bool) -> Self {
+        let ends = |pair: &(SymbolId, SymbolId)| if reversed { (pair.1, pair.0) } else { *pair };
         let mut starts = vec![0_u32; count + 1];
         for pair in pairs {
             starts[ends(pair).0 as usize + 1] += 1;
@@ -138,19 +138,19 @@ impl Graph {
     /// Builds the graph from the names that symbols use. Prefers a definition in the user's own file, then one in its
     /// folder.
     pub(crate) fn build(index: &Index) -> Self {
-        let count = index.numbers();
+        let count = index.symbol_slots();
         let mut pairs = Vec::new();
         let targets = targets(index);
         let folders = folders(index);
         for file in index.files() {
             for user in file.first..file.first + file.count {
-                for name in index.used(user) {
+                for name in index.used_names(user) {
                     match targets.get(*name as usize) {
                         None | Some(NameTarget::Nothing) => {}
                         Some(NameTarget::One(definition)) => {
                             pairs.extend((*definition != user).then_some((user, *definition)));
                         }
-                        Some(NameTarget::Several) => several(index, &folders, file, user, *name, &mut pairs),
+                        Some(NameTarget::Several) => ambiguous_edges(index, &folders, file, user, *name, &mut pairs),
                     }
                 }
             }
@@ -158,34 +158,34 @@ impl Graph {
         Self { uses: Neighbors::build(count, &pairs, false), users: Neighbors::build(count, &pairs, true) }
     }
 
-    /// The symbols that a symbol uses.
+    /// Returns the symbols that a symbol uses.
     #[must_use]
     pub fn uses(&self, id: SymbolId) -> &[SymbolId] {
         self.uses.of(id)
     }
 
-    /// The symbols that use a symbol.
+    /// Returns the symbols that use a symbol.
     #[must_use]
     pub fn users(&self, id: SymbolId) -> &[SymbolId] {
         self.users.of(id)
     }
 
-    /// The number of uses.
+    /// Returns the number of uses.
     #[must_use]
     pub fn edges(&self) -> usize {
         self.uses.all.len()
     }
 
-    /// The distance of each symbol within `most` hops from the nearest start, in either direction of uses.
+    /// Returns the distance of each symbol within `most` hops from the nearest start, in either direction of uses.
     #[must_use]
     pub fn hops(&self, from: &[SymbolId], most: u32) -> BTreeMap<SymbolId, u32> {
         let mut found: BTreeMap<SymbolId, u32> = from.iter().map(|id| (*id, 0)).collect();
-        let mut edge: Vec<SymbolId> = from.to_vec();
+        let mut frontier: Vec<SymbolId> = from.to_vec();
         for hop in 1..=most {
             let mut next = Vec::new();
-            for id in edge {
+            for id in frontier {
                 let users = self.users(id);
-                let users = if users.len() > MOST_USERS { &[] } else { users };
+                let users = if users.len() > MAX_USERS { &[] } else { users };
                 for other in self.uses(id).iter().chain(users) {
                     if let std::collections::btree_map::Entry::Vacant(free) = found.entry(*other) {
                         free.insert(hop);
@@ -193,23 +193,24 @@ impl Graph {
                     }
                 }
             }
-            edge = next;
+            frontier = next;
         }
         found
     }
 
-    /// Weight that flows from seeds to the symbols they use and to their users in `rounds` steps: personalized `PageRank`
-    /// (Haveliwala 2002) by pushing, cut off below a thousandth of the unit. Weights are in [`UNIT`]s.
+    /// Returns the weight that flows from seeds to the symbols they use and to their users in `rounds` steps:
+    /// personalized `PageRank` (Haveliwala 2002) by pushing, cut off below a thousandth of the unit. Weights are in
+    /// [`UNIT`]s.
     #[must_use]
     pub fn flow(&self, seeds: &[(SymbolId, u64)], rounds: usize, back: u64) -> BTreeMap<SymbolId, u64> {
         let mut sum: BTreeMap<SymbolId, u64> = BTreeMap::new();
-        let mut edge: BTreeMap<SymbolId, u64> = seeds.iter().copied().collect();
+        let mut frontier: BTreeMap<SymbolId, u64> = seeds.iter().copied().collect();
         for _ in 0..rounds {
             let mut next: BTreeMap<SymbolId, u64> = BTreeMap::new();
-            for (id, weight) in &edge {
-                let share = weight * PASSED / 100;
-                let many = self.users(*id).len() > MOST_USERS;
-                let callers = if many { &[] } else { self.users(*id) };
+            for (id, weight) in &frontier {
+                let share = weight * DAMPING_PERCENT / 100;
+                let too_many = self.users(*id).len() > MAX_USERS;
+                let callers = if too_many { &[] } else { self.users(*id) };
                 for (side, percent) in [(self.uses(*id), 100 - back), (callers, back)] {
                     let each = share * percent / 100 / side.len().max(4) as u64;
                     if each < UNIT / 2_000 {
@@ -223,24 +224,24 @@ impl Graph {
             for (id, weight) in &next {
                 *sum.entry(*id).or_default() += weight;
             }
-            edge = next;
+            frontier = next;
         }
         sum
     }
 
-    /// The centrality of each symbol: `PageRank` by power iteration with uniform restarts (Brin and Page 1998), in
-    /// millionths of the total.
+    /// Returns the centrality of each symbol: `PageRank` by power iteration with uniform restarts (Brin and Page 1998),
+    /// in millionths of the total.
     #[must_use]
     pub fn centrality(&self, index: &Index) -> Vec<u64> {
-        let alive: Vec<bool> = (0_u32..).take(index.numbers()).map(|id| index.is_symbol(id)).collect();
-        let count = alive.iter().filter(|alive| **alive).count().max(1) as u64;
+        let existing: Vec<bool> = (0_u32..).take(index.symbol_slots()).map(|id| index.is_symbol(id)).collect();
+        let count = existing.iter().filter(|existing| **existing).count().max(1) as u64;
         let whole: u64 = 1_000_000_000_000;
-        let rest = whole * (100 - PASSED) / 100 / count;
-        let mut rank: Vec<u64> = alive.iter().map(|alive| if *alive { whole / count } else { 0 }).collect();
+        let rest = whole * (100 - DAMPING_PERCENT) / 100 / count;
+        let mut rank: Vec<u64> = existing.iter().map(|existing| if *existing { whole / count } else { 0 }).collect();
         for _ in 0..ROUNDS {
-            let mut next: Vec<u64> = alive.iter().map(|alive| if *alive { rest } else { 0 }).collect();
+            let mut next: Vec<u64> = existing.iter().map(|existing| if *existing { rest } else { 0 }).collect();
             for (id, weight) in (0_u32..).zip(&rank) {
-                let each = weight * PASSED / 100 / self.uses(id).len().max(1) as u64;
+                let each = weight * DAMPING_PERCENT / 100 / self.uses(id).len().max(1) as u64;
                 for other in self.uses(id) {
                     next[*other as usize] += each;
                 }

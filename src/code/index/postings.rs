@@ -1,4 +1,4 @@
-//! Numbers for strings, and lists of the symbols that contain each term.
+//! Assigns numbers to strings, and lists the symbols that contain each term.
 //! Not for: what a term is (`words`), or its weight (`rank`).
 
 use super::record::Counts;
@@ -6,8 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Longer words are not considered as forms of a word.
-const LONGEST_FORM: usize = 16;
+/// Maximum bytes of a word that is considered as a form of another word.
+const MAX_FORM_BYTES: usize = 16;
 
 /// Gives each string a number.
 #[derive(Default)]
@@ -19,37 +19,37 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
-    /// An interner that can also find words by prefix.
+    /// Creates an interner that can also find words by prefix.
     pub(crate) fn ordered() -> Self {
         Self { order: true, ..Self::default() }
     }
 
-    /// The string's number, new if it has none.
+    /// Returns the string's number, assigning one if it has none.
     pub(crate) fn number(&mut self, text: &str) -> u32 {
         if let Some(number) = self.numbers.get(text) {
             return *number;
         }
         let number = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
         let shared: Arc<str> = text.into();
-        if self.order && text.len() <= LONGEST_FORM && text.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        if self.order && text.len() <= MAX_FORM_BYTES && text.bytes().all(|byte| byte.is_ascii_lowercase()) {
             self.ordered.insert(Arc::clone(&shared));
         }
         self.numbers.insert(shared, number);
         number
     }
 
-    /// The number of strings.
+    /// Returns the number of strings.
     pub(crate) fn len(&self) -> usize {
         self.numbers.len()
     }
 
-    /// The string's number, if it has one.
+    /// Returns the string's number, if it has one.
     pub(crate) fn get(&self, text: &str) -> Option<u32> {
         self.numbers.get(text).copied()
     }
 
     /// Short words of which the text is a proper prefix, in order.
-    pub(crate) fn longer<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn longer_words<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
         let from = (Bound::Excluded(text), Bound::Unbounded);
         self.ordered.range::<str, _>(from).map(AsRef::as_ref).take_while(move |word| word.starts_with(text))
     }
@@ -86,8 +86,8 @@ impl<T> Lists<T> {
         self.lists.get(number as usize).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Changes or removes each entry.
-    pub(crate) fn keep(&mut self, mut change: impl FnMut(&mut T) -> bool) {
+    /// Changes each entry, and removes those for which `change` returns false.
+    pub(crate) fn retain(&mut self, mut change: impl FnMut(&mut T) -> bool) {
         for list in &mut self.lists {
             list.retain_mut(&mut change);
             list.shrink_to_fit();

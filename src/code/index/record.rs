@@ -8,8 +8,8 @@ use crate::domain::code::symbols::{Language, ParseOutcome};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Shorter names, such as `i` and `fn`, give no edges.
-const SHORTEST_NAME: usize = 3;
+/// Minimum characters of a name that gives edges; shorter ones, such as `i` and `fn`, do not.
+const MIN_NAME_CHARS: usize = 3;
 
 /// The part of a symbol that a word is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +41,7 @@ pub struct Words {
     pub names: Vec<Box<str>>,
     /// (symbol, used name), sorted, each pair once.
     pub uses: Vec<(u32, u32)>,
-    seen: ReadState,
+    state: ReadState,
 }
 
 /// Lookup tables used while a file is read; empty afterwards.
@@ -53,51 +53,51 @@ struct ReadState {
 }
 
 impl Words {
-    /// Adds a word of a symbol and, when `used`, its name as used by the symbol.
+    /// Adds a word of a symbol and, if `used`, its name as one that the symbol uses.
     pub fn name(&mut self, analyzer: &mut Analyzer, symbol: u32, word: &str, field: Field, used: bool) {
-        if !self.seen.words.contains_key(word) {
+        if !self.state.words.contains_key(word) {
             let terms = analyzer.terms(word);
             let numbers = terms.iter().map(|term| self.term(term)).collect();
-            self.seen.words.insert(word.into(), (None, numbers));
+            self.state.words.insert(word.into(), (None, numbers));
         }
-        let Some((name, terms)) = self.seen.words.get_mut(word) else { return };
+        let Some((name, terms)) = self.state.words.get_mut(word) else { return };
         for term in terms {
-            self.seen.hits.push((symbol, *term, field as u8));
+            self.state.hits.push((symbol, *term, field as u8));
         }
-        if used && word.len() >= SHORTEST_NAME {
+        if used && word.len() >= MIN_NAME_CHARS {
             let names = &mut self.names;
             let number = *name.get_or_insert_with(|| {
                 names.push(word.into());
-                short(names.len() - 1)
+                to_u32(names.len() - 1)
             });
             self.uses.push((symbol, number));
         }
-        if self.seen.hits.len() > 4_000_000 {
-            self.fold();
+        if self.state.hits.len() > 4_000_000 {
+            self.merge_hits();
         }
     }
 
     fn term(&mut self, term: &str) -> u32 {
-        if let Some(number) = self.seen.terms.get(term) {
+        if let Some(number) = self.state.terms.get(term) {
             return *number;
         }
-        let number = short(self.terms.len());
+        let number = to_u32(self.terms.len());
         self.terms.push(term.into());
-        self.seen.terms.insert(term.into(), number);
+        self.state.terms.insert(term.into(), number);
         number
     }
 
-    /// Finishes reading: sums and sorts the counts.
+    /// Finishes reading: sums up and sorts the counts.
     pub fn finish(&mut self) {
-        self.fold();
+        self.merge_hits();
         self.uses.sort_unstable();
         self.uses.dedup();
         self.uses.shrink_to_fit();
-        self.seen = ReadState::default();
+        self.state = ReadState::default();
     }
 
-    fn fold(&mut self) {
-        let mut hits = std::mem::take(&mut self.seen.hits);
+    fn merge_hits(&mut self) {
+        let mut hits = std::mem::take(&mut self.state.hits);
         hits.sort_unstable();
         let before = std::mem::take(&mut self.bag);
         let mut counts: Vec<(u32, u32, Counts)> = before;
@@ -125,7 +125,7 @@ impl Words {
     }
 }
 
-fn short(number: usize) -> u32 {
+fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct Scored {
 /// The index of a workspace's code.
 pub struct Index {
     files: Vec<Option<File>>,
-    there: Vec<bool>,
+    exists: Vec<bool>,
     by_path: BTreeMap<PathBuf, u32>,
     symbols: Vec<Symbol>,
     pub(crate) scored: Vec<Scored>,
@@ -68,7 +68,7 @@ pub struct Index {
     names: Interner,
     definitions: Lists<SymbolId>,
     uses: Vec<u32>,
-    alive: usize,
+    symbol_count: usize,
     lengths: [u64; 4],
     graph: Graph,
     stale: bool,
@@ -78,7 +78,7 @@ impl Default for Index {
     fn default() -> Self {
         Self {
             files: Vec::new(),
-            there: Vec::new(),
+            exists: Vec::new(),
             by_path: BTreeMap::new(),
             symbols: Vec::new(),
             scored: Vec::new(),
@@ -88,7 +88,7 @@ impl Default for Index {
             names: Interner::default(),
             definitions: Lists::default(),
             uses: Vec::new(),
-            alive: 0,
+            symbol_count: 0,
             lengths: [0; 4],
             graph: Graph::default(),
             stale: false,
@@ -100,8 +100,8 @@ impl Index {
     /// Inserts a file, replacing the record with the same path. [`Index::refresh`] updates the graph.
     pub fn insert(&mut self, record: &Record) {
         self.remove(&record.path);
-        let number = short(self.files.len());
-        let first = short(self.symbols.len());
+        let number = to_u32(self.files.len());
+        let first = to_u32(self.symbols.len());
         let shown = shown(&record.path);
         let mut file = File {
             path: record.path.clone(),
@@ -114,21 +114,21 @@ impl Index {
             errors: record.errors,
             lines: record.lines,
             first,
-            count: short(record.symbols.len()),
+            count: to_u32(record.symbols.len()),
             length: 0,
         };
         self.symbols.extend(record.symbols.iter().cloned());
         self.scored.resize(self.symbols.len(), Scored { file: number, ..Scored::default() });
-        self.post(record, &mut file);
-        self.follow(record, first);
+        self.add_postings(record, &mut file);
+        self.add_uses(record, first);
         self.by_path.insert(record.path.clone(), number);
-        self.alive += record.symbols.len();
+        self.symbol_count += record.symbols.len();
         self.files.push(Some(file));
-        self.there.push(true);
+        self.exists.push(true);
         self.stale = true;
     }
 
-    fn post(&mut self, record: &Record, file: &mut File) {
+    fn add_postings(&mut self, record: &Record, file: &mut File) {
         let numbers: Vec<u32> = record.words.terms.iter().map(|term| self.terms.number(term)).collect();
         for &(symbol, term, counts) in &record.words.bag {
             let (Some(term), symbol) = (numbers.get(term as usize), file.first + symbol) else { continue };
@@ -146,20 +146,20 @@ impl Index {
             let mut analyzer = Analyzer::default();
             for term in path_terms(&mut analyzer, &file.shown) {
                 let term = self.terms.number(&term);
-                self.paths.push(term, short(self.files.len()));
+                self.paths.push(term, to_u32(self.files.len()));
             }
         }
     }
 
-    fn follow(&mut self, record: &Record, first: u32) {
+    fn add_uses(&mut self, record: &Record, first: u32) {
         let numbers: Vec<u32> = record.words.names.iter().map(|name| self.names.number(name)).collect();
         let mut uses = record.words.uses.iter().peekable();
         for (at, symbol) in (0_u32..).zip(&record.symbols) {
-            let begin = short(self.uses.len());
+            let begin = to_u32(self.uses.len());
             while let Some((_, name)) = uses.next_if(|(user, _)| *user == at) {
                 self.uses.extend(numbers.get(*name as usize));
             }
-            self.scored[(first + at) as usize].uses = (begin, short(self.uses.len()) - begin);
+            self.scored[(first + at) as usize].uses = (begin, to_u32(self.uses.len()) - begin);
             if !matches!(symbol.kind, Kind::File | Kind::Impl) && symbol.name.len() > 2 {
                 let name = self.names.number(&symbol.name);
                 self.definitions.push(name, first + at);
@@ -175,8 +175,8 @@ impl Index {
             let lengths = self.scored[symbol as usize].lengths;
             self.lengths.iter_mut().zip(lengths).for_each(|(sum, length)| *sum -= u64::from(length));
         }
-        self.there[number as usize] = false;
-        self.alive -= file.count as usize;
+        self.exists[number as usize] = false;
+        self.symbol_count -= file.count as usize;
         self.stale = true;
         true
     }
@@ -189,9 +189,9 @@ impl Index {
         }
     }
 
-    /// Updates the graph of uses, and compacts the index when removed files left much behind.
+    /// Updates the graph of uses, and compacts the index when removed files have left many unused slots.
     pub fn refresh(&mut self) {
-        if self.symbols.len() > 2 * self.alive + 10_000 {
+        if self.symbols.len() > 2 * self.symbol_count + 10_000 {
             self.compact();
         }
         if std::mem::take(&mut self.stale) {
@@ -199,23 +199,24 @@ impl Index {
         }
     }
 
-    /// The first half of [`Index::refresh`], for an index behind a lock: compacts. Returns whether the graph must be
-    /// rebuilt before the index is used.
+    /// Performs the first half of [`Index::refresh`] for an index behind a lock: compacts it. Returns whether the graph
+    /// was rebuilt, too.
     pub fn tidy(&mut self) -> bool {
-        let much = self.symbols.len() > 2 * self.alive + 10_000;
-        if much {
+        let is_sparse = self.symbols.len() > 2 * self.symbol_count + 10_000;
+        if is_sparse {
             self.refresh();
         }
-        much
+        is_sparse
     }
 
-    /// The second half: a new graph, if the current one is out of date. The current one may be used meanwhile.
+    /// Performs the second half: returns a new graph if the current one is out of date. The current one may be used
+    /// meanwhile.
     #[must_use]
     pub fn rebuilt_graph(&self) -> Option<Graph> {
         self.stale.then(|| Graph::build(self))
     }
 
-    /// Replaces the graph by one that was made of the index as it is.
+    /// Replaces the graph by one that was built from the index in its current state.
     pub fn put_graph(&mut self, graph: Graph) {
         (self.graph, self.stale) = (graph, false);
     }
@@ -233,12 +234,12 @@ impl Index {
         let (mut symbols, mut scored, mut uses) = (Vec::new(), Vec::new(), Vec::new());
         let mut files = std::mem::take(&mut self.files);
         for file in files.iter_mut().flatten() {
-            let first = short(symbols.len());
+            let first = to_u32(symbols.len());
             for old in file.first..file.first + file.count {
-                numbers[old as usize] = short(symbols.len());
+                numbers[old as usize] = to_u32(symbols.len());
                 let mut one = self.scored[old as usize];
-                let begin = short(uses.len());
-                uses.extend_from_slice(self.used(old));
+                let begin = to_u32(uses.len());
+                uses.extend_from_slice(self.used_names(old));
                 one.uses.0 = begin;
                 scored.push(one);
                 symbols.push(self.symbols[old as usize].clone());
@@ -250,111 +251,111 @@ impl Index {
             *symbol = numbers.get(*symbol as usize).copied().unwrap_or(u32::MAX);
             *symbol != u32::MAX
         };
-        self.postings.keep(|posting| renew(&mut posting.symbol));
-        self.definitions.keep(renew);
+        self.postings.retain(|posting| renew(&mut posting.symbol));
+        self.definitions.retain(renew);
         let files = &self.files;
-        self.paths.keep(|file| files.get(*file as usize).is_some_and(Option::is_some));
+        self.paths.retain(|file| files.get(*file as usize).is_some_and(Option::is_some));
         (self.symbols, self.scored, self.uses) = (symbols, scored, uses);
         self.stale = true;
     }
 
-    /// The names that a symbol uses.
-    pub(crate) fn used(&self, symbol: SymbolId) -> &[u32] {
+    /// Returns the names that a symbol uses.
+    pub(crate) fn used_names(&self, symbol: SymbolId) -> &[u32] {
         let Some(scored) = self.scored.get(symbol as usize) else { return &[] };
         let (begin, count) = (scored.uses.0 as usize, scored.uses.1 as usize);
         self.uses.get(begin..begin + count).unwrap_or_default()
     }
 
-    /// The files, sorted by path.
+    /// Returns the files, sorted by path.
     pub fn files(&self) -> impl Iterator<Item = &File> {
         self.by_path.values().filter_map(|number| self.files.get(*number as usize)?.as_ref())
     }
 
-    /// The file at a path.
+    /// Returns the file at a path.
     #[must_use]
     pub fn file_at(&self, path: &Path) -> Option<&File> {
         self.files.get(*self.by_path.get(path)? as usize)?.as_ref()
     }
 
-    /// The number of file slots, including removed files.
-    pub(crate) fn slots(&self) -> usize {
+    /// Returns the number of file slots, including removed files.
+    pub(crate) fn file_slots(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether the file of a number exists.
+    /// Returns whether the file of a number exists.
     pub(crate) fn is_file(&self, number: u32) -> bool {
-        self.there.get(number as usize).copied().unwrap_or_default()
+        self.exists.get(number as usize).copied().unwrap_or_default()
     }
 
-    /// The file of a number, unless it was removed.
+    /// Returns the file of a number, unless it was removed.
     pub(crate) fn file(&self, number: u32) -> Option<&File> {
         self.files.get(number as usize)?.as_ref()
     }
 
-    /// Whether a symbol exists.
+    /// Returns whether a symbol exists.
     pub(crate) fn is_symbol(&self, id: SymbolId) -> bool {
         self.scored.get(id as usize).is_some_and(|scored| self.is_file(scored.file))
     }
 
-    /// A symbol and its file, unless the file was removed.
+    /// Returns a symbol and its file, unless the file was removed.
     #[must_use]
     pub fn symbol(&self, id: SymbolId) -> Option<(&Symbol, &File)> {
         let file = self.file(self.scored.get(id as usize)?.file)?;
         Some((self.symbols.get(id as usize)?, file))
     }
 
-    /// The symbol that contains a symbol.
+    /// Returns the symbol that contains a symbol.
     #[must_use]
     pub fn parent(&self, id: SymbolId) -> Option<SymbolId> {
         let (symbol, file) = self.symbol(id)?;
         symbol.parent.map(|parent| file.first + parent)
     }
 
-    /// The number of symbols, including files.
+    /// Returns the number of symbols, including files.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.alive
+        self.symbol_count
     }
 
-    /// Whether the index has no symbols.
+    /// Returns whether the index has no symbols.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.alive == 0
+        self.symbol_count == 0
     }
 
-    /// The number of symbol slots.
-    pub(crate) fn numbers(&self) -> usize {
+    /// Returns the number of symbol slots.
+    pub(crate) fn symbol_slots(&self) -> usize {
         self.symbols.len()
     }
 
-    /// The mean number of words by field.
+    /// Returns the mean number of words by field.
     pub(crate) fn mean_lengths(&self) -> [f32; 4] {
         #[allow(clippy::cast_precision_loss, reason = "means of counts")]
-        self.lengths.map(|sum| (sum as f32 / self.alive.max(1) as f32).max(1.0))
+        self.lengths.map(|sum| (sum as f32 / self.symbol_count.max(1) as f32).max(1.0))
     }
 
-    /// The symbols that contain a term, including removed ones.
-    pub(crate) fn holders(&self, term: &str) -> &[Posting] {
+    /// Returns the symbols that contain a term, including removed ones.
+    pub(crate) fn postings_of(&self, term: &str) -> &[Posting] {
         self.terms.get(term).map(|term| self.postings.get(term)).unwrap_or_default()
     }
 
-    /// The files whose paths contain a term, including removed ones.
+    /// Returns the files whose paths contain a term, including removed ones.
     pub(crate) fn paths_with(&self, term: &str) -> &[u32] {
         self.terms.get(term).map(|term| self.paths.get(term)).unwrap_or_default()
     }
 
-    /// Whether an existing symbol or path contains a term.
-    pub(crate) fn holds(&self, term: &str) -> bool {
-        self.holders(term).iter().any(|posting| self.is_symbol(posting.symbol))
+    /// Returns whether an existing symbol or path contains a term.
+    pub(crate) fn contains_term(&self, term: &str) -> bool {
+        self.postings_of(term).iter().any(|posting| self.is_symbol(posting.symbol))
             || self.paths_with(term).iter().any(|file| self.is_file(*file))
     }
 
     /// Short terms of which the text is a proper prefix, in order.
-    pub(crate) fn longer<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
-        self.terms.longer(text)
+    pub(crate) fn longer_terms<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
+        self.terms.longer_words(text)
     }
 
-    /// The definitions of a name, including removed ones.
+    /// Returns the definitions of a name, including removed ones.
     #[must_use]
     pub fn defined(&self, name: &str) -> &[SymbolId] {
         self.names.get(name).map(|name| self.definitions.get(name)).unwrap_or_default()
@@ -364,29 +365,29 @@ impl Index {
         self.definitions.get(name)
     }
 
-    /// The number of names.
+    /// Returns the number of names.
     pub(crate) fn name_count(&self) -> usize {
         self.names.len()
     }
 
-    /// The graph of uses.
+    /// Returns the graph of uses.
     #[must_use]
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// A symbol's qualified name: modules from its path, enclosing symbols, and its own name.
+    /// Returns a symbol's qualified name: modules from its path, enclosing symbols, and its own name.
     #[must_use]
     pub fn qualified(&self, id: SymbolId) -> String {
         let Some((symbol, file)) = self.symbol(id) else { return String::new() };
         let mut parts = vec![symbol.name.to_string()];
         let mut at = symbol.parent;
         while let Some(parent) = at {
-            let Some((around, _)) = self.symbol(file.first + parent) else { break };
-            if around.kind != Kind::File {
-                parts.push(around.name.to_string());
+            let Some((enclosing, _)) = self.symbol(file.first + parent) else { break };
+            if enclosing.kind != Kind::File {
+                parts.push(enclosing.name.to_string());
             }
-            at = around.parent;
+            at = enclosing.parent;
         }
         if symbol.kind == Kind::File {
             parts.clear();
@@ -397,18 +398,18 @@ impl Index {
     }
 }
 
-fn short(number: usize) -> u32 {
+fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// A path as text with `/` between its parts.
+/// Returns a path as text with `/` between its parts.
 #[must_use]
 pub fn shown(path: &Path) -> String {
     path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
-/// The modules of a file: its path without source folders, extension, and names such as `mod` that stand for the
-/// folder.
+/// Returns the modules of a file: its path without source folders, without the extension, and without names such as
+/// `mod` that stand for the folder.
 #[must_use]
 pub fn module_path(shown: &str) -> Vec<String> {
     let stem = shown.rsplit_once('.').map_or(shown, |(stem, _)| stem);
@@ -420,7 +421,7 @@ pub fn module_path(shown: &str) -> Vec<String> {
     parts.into_iter().map(str::to_owned).collect()
 }
 
-/// The distinct terms of a path.
+/// Returns the distinct terms of a path.
 fn path_terms(analyzer: &mut Analyzer, shown: &str) -> Vec<Box<str>> {
     let mut terms = Vec::new();
     for part in module_path(shown) {
@@ -433,7 +434,7 @@ fn path_terms(analyzer: &mut Analyzer, shown: &str) -> Vec<Box<str>> {
     terms
 }
 
-/// Whether a path belongs to tests, examples, or benchmarks.
+/// Returns whether a path belongs to tests, examples, or benchmarks.
 fn is_test_path(shown: &str) -> bool {
     let (folders, name) = shown.rsplit_once('/').unwrap_or(("", shown));
     let folder = folders.split('/').any(|part| {

@@ -1,12 +1,12 @@
-//! Finds the name of a definition, and the type that it belongs to where the grammar writes that beside the name.
+//! Finds the name of a definition, and the type that it belongs to where the grammar writes that type beside the name.
 //! Not for: which nodes are definitions (`spec`).
 
 use super::spec::is_function;
 use std::ops::Range;
 use tree_sitter::Node;
 
-/// The most nested declarators that are followed.
-const DEEPEST: usize = 16;
+/// Maximum nesting of declarators that is followed.
+const MAX_DEPTH: usize = 16;
 
 /// The name of a definition.
 pub(crate) struct DefinitionName {
@@ -22,14 +22,14 @@ impl DefinitionName {
     }
 }
 
-/// The name of a definition node, if it has one.
+/// Returns the name of a definition node, if it has one.
 pub(crate) fn name_of(node: Node<'_>) -> Option<DefinitionName> {
     match node.kind() {
         "impl_item" => node.child_by_field_name("type").and_then(type_name).map(DefinitionName::plain),
         "function_definition" | "declaration" | "field_declaration" | "type_definition" => {
             match node.child_by_field_name("name") {
                 Some(name) => Some(DefinitionName::plain(name)),
-                None => node.child_by_field_name("declarator").and_then(declared),
+                None => node.child_by_field_name("declarator").and_then(declared_name),
             }
         }
         "method_declaration" => {
@@ -54,16 +54,16 @@ fn identifier(node: Node<'_>) -> Option<DefinitionName> {
         .then(|| DefinitionName::plain(node))
 }
 
-/// The value of a variable or property.
+/// Returns the function that is the value of a variable or property, if its value is one.
 pub(crate) fn function_value(node: Node<'_>) -> Option<Node<'_>> {
     let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"))?;
     is_function(value.kind()).then_some(value)
 }
 
-/// Whether a C declaration declares a function.
+/// Returns whether a C declaration declares a function.
 pub(crate) fn declares_function(node: Node<'_>) -> bool {
     let mut at = node.child_by_field_name("declarator");
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         match at {
             Some(node) if node.kind() == "function_declarator" => return true,
             Some(node) => at = node.child_by_field_name("declarator"),
@@ -74,10 +74,10 @@ pub(crate) fn declares_function(node: Node<'_>) -> bool {
 }
 
 /// Follows pointers, arrays, and parameter lists to the declared name.
-fn declared(node: Node<'_>) -> Option<DefinitionName> {
+fn declared_name(node: Node<'_>) -> Option<DefinitionName> {
     let mut at = node;
     let mut owner = None;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         match at.kind() {
             "identifier" | "field_identifier" | "type_identifier" | "operator_name" | "destructor_name" => {
                 return Some(DefinitionName { name: at.byte_range(), owner });
@@ -94,10 +94,10 @@ fn declared(node: Node<'_>) -> Option<DefinitionName> {
     None
 }
 
-/// The first type name in a type expression.
+/// Returns the first type name in a type expression.
 fn type_name(node: Node<'_>) -> Option<Node<'_>> {
     let mut at = node;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         at = match at.kind() {
             "type_identifier" | "primitive_type" => return Some(at),
             "scoped_type_identifier" => at.child_by_field_name("name")?,

@@ -14,10 +14,10 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-/// The most bytes of one comment or string that are read.
-const LONGEST_TEXT: usize = 20_000;
-/// The most symbols of one file.
-const MOST_SYMBOLS: usize = 20_000;
+/// Maximum bytes of one comment or string that are read.
+const MAX_TEXT_BYTES: usize = 20_000;
+/// Maximum symbols of one file.
+const MAX_SYMBOLS: usize = 20_000;
 
 /// The content of a source file.
 pub struct Parsed {
@@ -30,7 +30,7 @@ pub struct Parsed {
 }
 
 /// A parser with its grammar and the roles of its nodes.
-struct Ready {
+struct LanguageParser {
     parser: Parser,
     roles: Vec<Role>,
 }
@@ -38,19 +38,25 @@ struct Ready {
 /// Parses files; each grammar is loaded on first use. Each thread has its own.
 #[derive(Default)]
 pub struct Reader {
-    ready: HashMap<Language, Option<Ready>>,
+    parsers: HashMap<Language, Option<LanguageParser>>,
     analyzer: Analyzer,
 }
 
 impl Reader {
-    /// Parses a file's text. `name` becomes the name of the file's own symbol. `go_on` is called regularly and stops
-    /// the parser when it returns false.
+    /// Parses a file's text. `name` becomes the name of the file's own symbol. `keep_going` is called regularly and
+    /// stops the parser when it returns false.
     ///
     /// Returns `None` when the grammar cannot be loaded or parsing was stopped.
-    pub fn read(&mut self, language: Language, name: &str, text: &[u8], go_on: &dyn Fn() -> bool) -> Option<Parsed> {
-        let ready = self.ready.entry(language).or_insert_with(|| prepare(language)).as_mut()?;
-        let tree = parse(&mut ready.parser, text, go_on)?;
-        let mut walk = Walk::new(text, &ready.roles, &mut self.analyzer, name);
+    pub fn read(
+        &mut self,
+        language: Language,
+        name: &str,
+        text: &[u8],
+        keep_going: &dyn Fn() -> bool,
+    ) -> Option<Parsed> {
+        let prepared = self.parsers.entry(language).or_insert_with(|| prepare(language)).as_mut()?;
+        let tree = parse(&mut prepared.parser, text, keep_going)?;
+        let mut walk = Walk::new(text, &prepared.roles, &mut self.analyzer, name);
         walk.run(&tree);
         walk.words.finish();
         let errors = tree.root_node().has_error();
@@ -58,16 +64,16 @@ impl Reader {
     }
 }
 
-fn prepare(language: Language) -> Option<Ready> {
+fn prepare(language: Language) -> Option<LanguageParser> {
     let grammar = grammar(language);
     let mut parser = Parser::new();
     parser.set_language(&grammar).ok()?;
-    Some(Ready { parser, roles: roles(language, &grammar) })
+    Some(LanguageParser { parser, roles: roles(language, &grammar) })
 }
 
-fn parse(parser: &mut Parser, text: &[u8], go_on: &dyn Fn() -> bool) -> Option<Tree> {
+fn parse(parser: &mut Parser, text: &[u8], keep_going: &dyn Fn() -> bool) -> Option<Tree> {
     let mut progress =
-        |_: &tree_sitter::ParseState| if go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+        |_: &tree_sitter::ParseState| if keep_going() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
     let options = ParseOptions::new().progress_callback(&mut progress);
     let mut from = |at: usize, _| text.get(at..).unwrap_or_default();
     let tree = parser.parse_with_options(&mut from, None, Some(options));
@@ -94,7 +100,7 @@ struct Walk<'a> {
     frames: Vec<Frame>,
     leads: Vec<LeadingText>,
     imports: Option<usize>,
-    begun: bool,
+    has_content: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -116,7 +122,7 @@ impl<'a> Walk<'a> {
         let frames = vec![Frame { symbol: 0, depth: 0, head_end: 0, name: usize::MAX }];
         let leads = vec![LeadingText::default()];
         let words = Words::default();
-        Self { text, roles, analyzer, symbols: vec![file], words, frames, leads, imports: None, begun: false }
+        Self { text, roles, analyzer, symbols: vec![file], words, frames, leads, imports: None, has_content: false }
     }
 
     fn run(&mut self, tree: &Tree) {
@@ -126,8 +132,8 @@ impl<'a> Walk<'a> {
             let node = cursor.node();
             let role = self.roles.get(usize::from(node.kind_id())).copied().unwrap_or(Role::Plain);
             if self.enter(node, role, depth) && cursor.goto_first_child() {
-                let above = if role == Role::Wrap { self.leads.last_mut().map(std::mem::take) } else { None };
-                self.leads.push(above.map(|lead| lead.inside(node)).unwrap_or_default());
+                let outer = if role == Role::Wrap { self.leads.last_mut().map(std::mem::take) } else { None };
+                self.leads.push(outer.map(|lead| lead.inside(node)).unwrap_or_default());
                 depth += 1;
                 continue;
             }
@@ -137,7 +143,7 @@ impl<'a> Walk<'a> {
                     break;
                 }
                 if let Some(lead) = self.leads.pop() {
-                    self.add_comments(&lead.waiting);
+                    self.add_comments(&lead.pending);
                 }
                 if !cursor.goto_parent() {
                     return;
@@ -164,46 +170,47 @@ impl<'a> Walk<'a> {
     fn enter(&mut self, node: Node<'_>, role: Role, depth: usize) -> bool {
         match role {
             Role::Comment | Role::Attr => {
-                let cut = self.leads.last_mut().map(|lead| lead.add(node, role == Role::Attr)).unwrap_or_default();
-                self.add_comments(&cut);
+                let separated =
+                    self.leads.last_mut().map(|lead| lead.add(node, role == Role::Attr)).unwrap_or_default();
+                self.add_comments(&separated);
                 return false;
             }
             Role::Wrap => return true,
             Role::Plain if !node.is_named() => return false,
             _ => {}
         }
-        if let Some(kind) = self.defines(node, role)
-            && self.symbols.len() < MOST_SYMBOLS
+        if let Some(kind) = self.defined_kind(node, role)
+            && self.symbols.len() < MAX_SYMBOLS
             && self.define(node, kind, depth)
         {
             return true;
         }
-        let cut = self.leads.last_mut().map(|lead| lead.pass(node)).unwrap_or_default();
-        self.add_comments(&cut);
+        let separated = self.leads.last_mut().map(|lead| lead.skip_sibling(node)).unwrap_or_default();
+        self.add_comments(&separated);
         if depth > 0 {
-            self.begun = true;
+            self.has_content = true;
         }
         match role {
             Role::Name => self.name(node),
-            Role::Text => self.quoted(node),
+            Role::Text => self.add_text(node),
             Role::Import if self.imports.is_none() => self.imports = Some(depth),
             _ => {}
         }
         !matches!(role, Role::Name | Role::Text)
     }
 
-    /// The kind of symbol that a node defines, if any.
-    fn defines(&self, node: Node<'_>, role: Role) -> Option<Kind> {
-        let around = self.symbols.get(self.owner() as usize).map_or(Kind::File, |symbol| symbol.kind);
-        let outside = !around.is_callable() && around != Kind::Constant;
+    /// Returns the kind of symbol that a node defines, if any.
+    fn defined_kind(&self, node: Node<'_>, role: Role) -> Option<Kind> {
+        let enclosing = self.symbols.get(self.owner() as usize).map_or(Kind::File, |symbol| symbol.kind);
+        let outside = !enclosing.is_callable() && enclosing != Kind::Constant;
         match role {
-            Role::Def(Kind::Function) if around.has_methods() => Some(Kind::Method),
+            Role::Def(Kind::Function) if enclosing.has_methods() => Some(Kind::Method),
             Role::Def(Kind::Type) => Some(refined_kind(node)),
             Role::Def(kind) => Some(kind),
             Role::Bodied(kind) => node.child_by_field_name("body").map(|_| kind),
             Role::Declaration => (outside && declares_function(node)).then_some(Kind::Prototype),
             Role::Variable if function_value(node).is_some() => Some(Kind::Function),
-            Role::Variable => (matches!(around, Kind::File | Kind::Module)).then_some(Kind::Constant),
+            Role::Variable => (matches!(enclosing, Kind::File | Kind::Module)).then_some(Kind::Constant),
             Role::Callback => function_value(node).map(|_| Kind::Method),
             _ => None,
         }
@@ -212,16 +219,16 @@ impl<'a> Walk<'a> {
     fn define(&mut self, node: Node<'_>, kind: Kind, depth: usize) -> bool {
         let Some(named) = name_of(node) else { return false };
         let Some(lead) = self.leads.last_mut() else { return false };
-        let (taken, cut) = lead.take(node);
-        self.add_comments(&cut);
-        self.begun = true;
+        let (taken, separated) = lead.take(node);
+        self.add_comments(&separated);
+        self.has_content = true;
         let name = String::from_utf8_lossy(&self.text[named.name.clone()]);
         let owner = named.owner.map(|owner| String::from_utf8_lossy(&self.text[owner]).into_owned());
         let parent = self.owner();
-        let above = self.symbols.get(parent as usize);
+        let parent_symbol = self.symbols.get(parent as usize);
         let end = head_end(node, kind, self.text);
         let attrs = &self.text[taken.attrs.within(self.text.len())];
-        let test = above.is_some_and(|above| above.test) || is_test(attrs, &name, kind);
+        let test = parent_symbol.is_some_and(|parent_symbol| parent_symbol.test) || is_test(attrs, &name, kind);
         let (from, to) = (node.start_position().row, node.end_position().row);
         let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX);
         let number = u32::try_from(self.symbols.len()).unwrap_or(u32::MAX);
@@ -238,8 +245,8 @@ impl<'a> Walk<'a> {
             test,
         });
         self.frames.push(Frame { symbol: number, depth, head_end: end, name: named.name.start });
-        self.text_words(number, taken.doc, Field::Doc);
-        self.text_words(number, taken.attrs, Field::Head);
+        self.add_words(number, taken.doc, Field::Doc);
+        self.add_words(number, taken.attrs, Field::Head);
         if let Some(owner) = owner {
             self.words.name(self.analyzer, number, &owner, Field::Head, true);
         }
@@ -258,21 +265,21 @@ impl<'a> Walk<'a> {
         self.words.name(self.analyzer, frame.symbol, name, field, !own && self.imports.is_none());
     }
 
-    fn quoted(&mut self, node: Node<'_>) {
+    fn add_text(&mut self, node: Node<'_>) {
         let owner = self.owner();
         let span = Span::new(node.start_byte(), node.end_byte());
-        let docs = is_docstring(node);
-        if docs && let Some(symbol) = self.symbols.get_mut(owner as usize) {
+        let is_doc = is_docstring(node);
+        if is_doc && let Some(symbol) = self.symbols.get_mut(owner as usize) {
             symbol.doc = span;
         }
-        self.text_words(owner, span, if docs { Field::Doc } else { Field::Body });
+        self.add_words(owner, span, if is_doc { Field::Doc } else { Field::Body });
     }
 
-    /// Adds comments that belong to no definition to the symbol around them.
-    fn add_comments(&mut self, waiting: &[PendingLead]) {
+    /// Adds comments that belong to no definition to the symbol that encloses them.
+    fn add_comments(&mut self, pending: &[PendingLead]) {
         let owner = self.owner();
-        for one in waiting {
-            let first = owner == 0 && !self.begun && !one.attr;
+        for one in pending {
+            let first = owner == 0 && !self.has_content && !one.attr;
             let license = first && is_license(&self.text[one.span.within(self.text.len())]);
             if license {
                 continue;
@@ -281,20 +288,20 @@ impl<'a> Walk<'a> {
                 let start = if file.doc.is_empty() { one.span.start } else { file.doc.start };
                 file.doc = Span { start, end: one.span.end };
             }
-            self.text_words(owner, one.span, if first { Field::Doc } else { Field::Body });
+            self.add_words(owner, one.span, if first { Field::Doc } else { Field::Body });
         }
     }
 
-    fn text_words(&mut self, symbol: u32, span: Span, field: Field) {
+    fn add_words(&mut self, symbol: u32, span: Span, field: Field) {
         let text = &self.text[span.within(self.text.len())];
-        let text = String::from_utf8_lossy(&text[..text.len().min(LONGEST_TEXT)]);
+        let text = String::from_utf8_lossy(&text[..text.len().min(MAX_TEXT_BYTES)]);
         for word in words_of(&text) {
             self.words.name(self.analyzer, symbol, word, field, false);
         }
     }
 }
 
-/// In Go, only the inside of a type declaration says whether the type is a struct.
+/// Returns the kind of a Go type: only the inside of its declaration says whether the type is a struct.
 fn refined_kind(node: Node<'_>) -> Kind {
     match node.child_by_field_name("type").map(|inner| inner.kind()) {
         Some("struct_type") => Kind::Struct,
@@ -303,7 +310,7 @@ fn refined_kind(node: Node<'_>) -> Kind {
     }
 }
 
-/// Where the signature ends: at the body or, for a symbol that cannot be called, at the end of its first line.
+/// Returns where the signature ends: at the body or, for a symbol that cannot be called, at the end of its first line.
 fn head_end(node: Node<'_>, kind: Kind, text: &[u8]) -> usize {
     let body = node.child_by_field_name("body").or_else(|| function_value(node)?.child_by_field_name("body"));
     if let Some(body) = body {
@@ -316,14 +323,14 @@ fn head_end(node: Node<'_>, kind: Kind, text: &[u8]) -> usize {
     line.map_or(node.end_byte(), |line| node.start_byte() + line)
 }
 
-/// Whether attributes or the name mark a symbol as test code.
+/// Returns whether attributes or the name mark a symbol as test code.
 fn is_test(attrs: &[u8], name: &str, kind: Kind) -> bool {
     let attrs = String::from_utf8_lossy(attrs);
     let marked = !attrs.contains("not(") && words_of(&attrs).any(|word| word == "test" || word == "Test");
     marked || (kind.is_callable() && name.starts_with("test_"))
 }
 
-/// Whether a string stands alone as the first statement of a body.
+/// Returns whether a string stands alone as the first statement of a body.
 fn is_docstring(content: Node<'_>) -> bool {
     let Some(string) = content.parent().filter(|string| string.kind() == "string") else { return false };
     let Some(statement) = string.parent().filter(|parent| parent.kind() == "expression_statement") else {

@@ -4,7 +4,7 @@
 use crate::domain::code::symbols::Language;
 use std::path::Path;
 
-/// The language of a file by its extension.
+/// Detects the language of a file by its extension.
 #[must_use]
 pub fn of_path(path: &Path) -> Option<Language> {
     let ending = path.extension()?.to_str()?;
@@ -22,16 +22,16 @@ pub fn of_path(path: &Path) -> Option<Language> {
     })
 }
 
-/// Decides whether a `.h` header is C++ by its text.
+/// Decides from its text whether a `.h` header is C++.
 #[must_use]
 pub fn refine(language: Language, path: &Path, text: &[u8]) -> Language {
     let header = language == Language::C && path.extension().is_some_and(|ending| ending == "h");
-    let speaks = |word: &[u8]| text.windows(word.len()).any(|at| at == word);
+    let occurs = |word: &[u8]| text.windows(word.len()).any(|at| at == word);
     let cpp: [&[u8]; 5] = [b"\nclass ", b"\nnamespace ", b"\ntemplate", b"public:", b"std::"];
-    if header && cpp.into_iter().any(speaks) { Language::Cpp } else { language }
+    if header && cpp.into_iter().any(occurs) { Language::Cpp } else { language }
 }
 
-/// The grammar of a language.
+/// Returns the grammar of a language.
 #[must_use]
 pub(crate) fn grammar(language: Language) -> tree_sitter::Language {
     match language {

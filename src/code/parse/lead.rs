@@ -1,5 +1,5 @@
-//! Collects what precedes a definition and belongs to it: comments without a blank line between, attributes,
-//! decorators.
+//! Collects what precedes a definition and belongs to it: comments that no blank line separates from it, attributes,
+//! and decorators.
 //! Not for: which nodes are comments or attributes (`spec`).
 
 use crate::code::symbol::Span;
@@ -10,20 +10,20 @@ use tree_sitter::Node;
 pub(crate) struct PendingLead {
     pub(crate) span: Span,
     pub(crate) attr: bool,
-    /// The first row, from 0.
+    /// Its first row, from 0.
     row: usize,
-    /// The last row that it covers, from 0.
+    /// Its last row, from 0.
     last: usize,
 }
 
 /// Comments and attributes before the next sibling.
 #[derive(Default)]
 pub(crate) struct LeadingText {
-    pub(crate) waiting: Vec<PendingLead>,
+    pub(crate) pending: Vec<PendingLead>,
     /// The start (byte, row) of enclosing nodes that contain nothing but the definition.
     pub(crate) outer: Option<(usize, usize)>,
     /// The row on which the previous sibling ended. A comment on it belongs to that sibling.
-    behind: Option<usize>,
+    previous_row: Option<usize>,
 }
 
 /// What belongs to a definition.
@@ -39,10 +39,10 @@ pub(crate) struct DefinitionLead {
 }
 
 impl LeadingText {
-    /// The state for the children of a node that only wraps a definition.
+    /// Returns the state for the children of a node that only wraps a definition.
     pub(crate) fn inside(self, node: Node<'_>) -> Self {
         let outer = self.outer.or(Some((node.start_byte(), node.start_position().row)));
-        Self { waiting: self.waiting, outer, behind: None }
+        Self { pending: self.pending, outer, previous_row: None }
     }
 
     /// Adds a comment or an attribute. Returns those that it separates from what follows.
@@ -51,23 +51,23 @@ impl LeadingText {
         // In the Rust grammar a line comment ends at the start of the next line.
         let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
         let this = PendingLead { span: Span::new(node.start_byte(), node.end_byte()), attr, row: start.row, last };
-        if !attr && self.behind == Some(start.row) {
+        if !attr && self.previous_row == Some(start.row) {
             return vec![this];
         }
-        let apart = self.waiting.last().is_some_and(|before| start.row > before.last + 1);
-        let cut = if apart { std::mem::take(&mut self.waiting) } else { Vec::new() };
-        self.waiting.push(this);
-        cut
+        let is_separated = self.pending.last().is_some_and(|before| start.row > before.last + 1);
+        let separated = if is_separated { std::mem::take(&mut self.pending) } else { Vec::new() };
+        self.pending.push(this);
+        separated
     }
 
-    /// Another sibling: returns everything that was waiting.
-    pub(crate) fn pass(&mut self, node: Node<'_>) -> Vec<PendingLead> {
-        self.behind = Some(node.end_position().row);
+    /// Notes a sibling that is not a definition. Returns everything that was pending before it.
+    pub(crate) fn skip_sibling(&mut self, node: Node<'_>) -> Vec<PendingLead> {
+        self.previous_row = Some(node.end_position().row);
         self.outer = None;
-        std::mem::take(&mut self.waiting)
+        std::mem::take(&mut self.pending)
     }
 
-    /// A definition: what was waiting belongs to it. Returns what a blank line separates from it.
+    /// Assigns what is pending to a definition. Returns it, and what a blank line separates from the definition.
     pub(crate) fn take(&mut self, node: Node<'_>) -> (DefinitionLead, Vec<PendingLead>) {
         let (mut start, mut row) = (node.start_byte(), node.start_position().row);
         if let Some((byte, line)) = self.outer.take()
@@ -75,21 +75,21 @@ impl LeadingText {
         {
             (start, row) = (byte, line);
         }
-        self.behind = Some(node.end_position().row);
-        let waiting = std::mem::take(&mut self.waiting);
+        self.previous_row = Some(node.end_position().row);
+        let pending = std::mem::take(&mut self.pending);
         // Attributes belong to the definition at any distance.
-        let near =
-            waiting.last().is_some_and(|last| last.attr || last.last + 1 >= row || last.span.start as usize >= start);
-        if !near {
-            return (DefinitionLead { start, row, head: start, doc: Span::default(), attrs: Span::default() }, waiting);
+        let is_adjacent =
+            pending.last().is_some_and(|last| last.attr || last.last + 1 >= row || last.span.start as usize >= start);
+        if !is_adjacent {
+            return (DefinitionLead { start, row, head: start, doc: Span::default(), attrs: Span::default() }, pending);
         }
         let join = |attr: bool| {
-            let of = || waiting.iter().filter(|one| one.attr == attr).map(|one| one.span);
+            let of = || pending.iter().filter(|one| one.attr == attr).map(|one| one.span);
             Span { start: of().next().unwrap_or_default().start, end: of().next_back().unwrap_or_default().end }
         };
         let (doc, attrs) = (join(false), join(true));
         let head = if attrs.is_empty() { start } else { node.start_byte() };
-        if let Some(first) = waiting.first()
+        if let Some(first) = pending.first()
             && (first.span.start as usize) < start
         {
             (start, row) = (first.span.start as usize, first.row);

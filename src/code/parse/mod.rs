@@ -1,4 +1,4 @@
-//! Reading source files: which files, which language, which symbols, which words.
+//! Reads source files: which files, which language, which symbols, and which words.
 //! Not for: storing the result (`index`).
 
 pub(super) mod declarator;

@@ -170,7 +170,7 @@ const JAVA: &[(&str, Role)] = &[
     ("package_declaration", Import),
 ];
 
-/// The roles of a grammar's node kinds, by kind number.
+/// Returns the roles of a grammar's node kinds, by kind number.
 pub(crate) fn roles(language: Language, grammar: &tree_sitter::Language) -> Vec<Role> {
     let table = match language {
         Language::Rust => RUST,
@@ -188,7 +188,7 @@ pub(crate) fn roles(language: Language, grammar: &tree_sitter::Language) -> Vec<
     (0..count).map(|number| role(number).unwrap_or(Role::Plain)).collect()
 }
 
-/// Whether a node kind is a function expression.
+/// Returns whether a node kind is a function expression.
 pub(crate) fn is_function(kind: &str) -> bool {
     matches!(
         kind,

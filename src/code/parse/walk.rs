@@ -18,9 +18,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Bounds {
     /// The size in bytes above which a file is listed but not parsed.
     pub largest: u64,
-    /// The most files that are listed.
+    /// Maximum files that are listed.
     pub files: usize,
-    /// The most symbols that are kept.
+    /// Maximum symbols that are kept.
     pub symbols: usize,
     /// Whether generated files are skipped.
     pub skip_generated: bool,
@@ -47,7 +47,7 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Whether the rules allow reading a file.
+    /// Returns whether the rules allow reading a file.
     fn may_read(&self, path: &Path) -> bool {
         self.sight.is_open() || self.sight.shows(READS, &self.beneath.join(path).to_string_lossy())
     }
@@ -80,9 +80,9 @@ pub struct Listing {
 ///
 /// # Errors
 /// When the folder itself cannot be read, or the caller asks to stop.
-pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Listing, CodeError> {
+pub fn list(root: &Path, bounds: &Bounds, keep_going: &(dyn Fn() -> bool + Sync)) -> Result<Listing, CodeError> {
     std::fs::read_dir(root).map_err(|error| CodeError::Folder { path: root.display().to_string(), error })?;
-    let begun = SystemTime::now();
+    let started = SystemTime::now();
     let walk = WalkBuilder::new(root)
         .hidden(false)
         .require_git(false)
@@ -90,15 +90,15 @@ pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> 
         .filter_entry(|entry| entry.file_name() != ".git")
         .threads(std::thread::available_parallelism().map_or(1, usize::from).min(4))
         .build_parallel();
-    let (listing, count, ended) = (Mutex::new(Listing::default()), AtomicUsize::new(0), AtomicBool::new(false));
+    let (listing, count, stopped) = (Mutex::new(Listing::default()), AtomicUsize::new(0), AtomicBool::new(false));
     walk.run(|| {
         Box::new(|entry| {
-            if !go_on() {
-                ended.store(true, Ordering::Relaxed);
+            if !keep_going() {
+                stopped.store(true, Ordering::Relaxed);
                 return WalkState::Quit;
             }
             if let Some(entry) = entry.ok()
-                && let Some(found) = look(root, &entry)
+                && let Some(found) = classify(root, &entry)
                 && let Ok(mut listing) = listing.lock()
             {
                 match found {
@@ -107,10 +107,10 @@ pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> 
                         count.fetch_add(1, Ordering::Relaxed);
                         listing.files.push(file);
                     }
-                    Found::Folder(path, stamp) => listing.folders.push((path, reliable_stamp(stamp, begun).changed)),
+                    Found::Folder(path, stamp) => listing.folders.push((path, reliable_stamp(stamp, started).changed)),
                 }
             }
-            // Far above the limit there is no need to count on.
+            // Far above the limit there is no need to continue counting.
             if count.load(Ordering::Relaxed) > bounds.files.saturating_mul(2) {
                 WalkState::Quit
             } else {
@@ -118,7 +118,7 @@ pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> 
             }
         })
     });
-    if ended.load(Ordering::Relaxed) {
+    if stopped.load(Ordering::Relaxed) {
         return Err(CodeError::Cancelled);
     }
     let mut listing = listing.into_inner().unwrap_or_default();
@@ -130,10 +130,10 @@ pub fn list(root: &Path, bounds: &Bounds, go_on: &(dyn Fn() -> bool + Sync)) -> 
     Ok(listing)
 }
 
-/// The most entries of a folder that are checked for code.
-const PROBED: usize = 4_000;
+/// Maximum entries of a folder that are checked for code.
+const MAX_PROBED: usize = 4_000;
 
-/// Whether a folder contains at least `least` files in supported languages among its first entries.
+/// Returns whether a folder contains at least `least` files in supported languages among its first entries.
 #[must_use]
 pub fn holds_code(root: &Path, least: usize) -> bool {
     let walk = WalkBuilder::new(root)
@@ -142,7 +142,7 @@ pub fn holds_code(root: &Path, least: usize) -> bool {
         .follow_links(false)
         .filter_entry(|entry| entry.file_name() != ".git")
         .build();
-    let files = walk.take(PROBED).flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let files = walk.take(MAX_PROBED).flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
     files.filter(|entry| of_path(entry.path()).is_some()).nth(least.saturating_sub(1)).is_some()
 }
 
@@ -151,8 +151,9 @@ enum Found {
     Folder(PathBuf, FileStamp),
 }
 
-/// A regular file or a folder by its metadata. Only the root itself may be a link.
-fn look(root: &Path, entry: &ignore::DirEntry) -> Option<Found> {
+/// Classifies an entry as a regular file or a folder by its metadata; `None` for anything else. Only the root itself
+/// may be a link.
+fn classify(root: &Path, entry: &ignore::DirEntry) -> Option<Found> {
     let path = entry.path().strip_prefix(root).ok()?.to_path_buf();
     let kind = entry.file_type()?;
     let stamp = || entry.metadata().ok().as_ref().map(stamp).unwrap_or_default();
@@ -163,7 +164,7 @@ fn look(root: &Path, entry: &ignore::DirEntry) -> Option<Found> {
     (kind.is_dir() || path.as_os_str().is_empty()).then(|| Found::Folder(path, stamp()))
 }
 
-/// The size and time of a file.
+/// Returns the size and time of a file.
 #[must_use]
 pub fn stamp(data: &std::fs::Metadata) -> FileStamp {
     let changed = data.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
@@ -173,19 +174,19 @@ pub fn stamp(data: &std::fs::Metadata) -> FileStamp {
     }
 }
 
-/// A change this recent could be followed by another with the same time.
-const LATELY: Duration = Duration::from_millis(50);
+/// Minimum age of a change; a more recent one could be followed by another with the same time.
+const MIN_RELIABLE_AGE: Duration = Duration::from_millis(50);
 
-/// A stamp that was taken at or shortly after `at`. Its time becomes -1 when the change is too recent to distinguish
-/// from a later one.
+/// Returns a stamp that was taken at or shortly after `at`. Its time becomes -1 when the change is too recent to be
+/// distinguished from a later one.
 #[must_use]
 pub fn reliable_stamp(stamp: FileStamp, at: SystemTime) -> FileStamp {
     let at = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let changed = Duration::from_nanos(u64::try_from(stamp.changed).unwrap_or_default());
-    if at.saturating_sub(changed) < LATELY { FileStamp { changed: -1, ..stamp } } else { stamp }
+    if at.saturating_sub(changed) < MIN_RELIABLE_AGE { FileStamp { changed: -1, ..stamp } } else { stamp }
 }
 
-/// The reason why a text is not parsed, if any.
+/// Returns the reason why a text is not parsed, if any.
 #[must_use]
 pub fn refused(path: &Path, text: &[u8], bounds: &Bounds) -> Option<ParseOutcome> {
     let head = &text[..text.len().min(8_192)];
@@ -195,14 +196,14 @@ pub fn refused(path: &Path, text: &[u8], bounds: &Bounds) -> Option<ParseOutcome
     (bounds.skip_generated && is_generated(path, text)).then_some(ParseOutcome::Generated)
 }
 
-/// Whether a file is generated, judged by its first lines, its name, or very long lines.
+/// Returns whether a file is generated, judged by its first lines, its name, or very long lines.
 fn is_generated(path: &Path, text: &[u8]) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let by_name = [".min.js", ".bundle.js", ".pb.go", ".pb.cc", ".pb.h", "_pb2.py", "_pb2_grpc.py", ".g.cs"]
         .iter()
         .any(|ending| name.ends_with(ending));
     let head = String::from_utf8_lossy(&text[..text.len().min(2_000)]).to_lowercase();
-    let says = head.lines().take(12).any(|line| {
+    let by_header = head.lines().take(12).any(|line| {
         let comment = line.trim_start().starts_with(['/', '#', '*', '-', '<']);
         comment
             && (line.contains("@generated")
@@ -212,5 +213,5 @@ fn is_generated(path: &Path, text: &[u8]) -> bool {
                 || line.contains("code generated by"))
     });
     let lines = text.split(|byte| *byte == b'\n').count();
-    by_name || says || (text.len() > 20_000 && text.len() / lines > 400)
+    by_name || by_header || (text.len() > 20_000 && text.len() / lines > 400)
 }

@@ -6,10 +6,10 @@ use rust_stemmers::{Algorithm, Stemmer};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The longest word in bytes. Longer ones are data.
-pub const LONGEST: usize = 80;
-/// The most words whose terms one analyzer caches.
-const REMEMBERED: usize = 50_000;
+/// Maximum bytes of a word. Longer ones are data.
+pub const MAX_WORD_BYTES: usize = 80;
+/// Maximum words whose terms one analyzer caches.
+const MAX_CACHED: usize = 50_000;
 
 /// Computes the terms of words, with a cache.
 pub struct Analyzer {
@@ -24,27 +24,27 @@ impl Default for Analyzer {
 }
 
 impl Analyzer {
-    /// The terms of an identifier or word: its parts and, if there are several, the parts joined.
+    /// Returns the terms of an identifier or word: its parts and, if there are several, the parts joined.
     pub fn terms(&mut self, word: &str) -> Arc<[Box<str>]> {
         if let Some(known) = self.known.get(word) {
             return Arc::clone(known);
         }
-        let made: Arc<[Box<str>]> = self.make(word).into();
-        if self.known.len() >= REMEMBERED {
+        let terms: Arc<[Box<str>]> = self.compute_terms(word).into();
+        if self.known.len() >= MAX_CACHED {
             self.known.clear();
         }
-        self.known.insert(word.into(), Arc::clone(&made));
-        made
+        self.known.insert(word.into(), Arc::clone(&terms));
+        terms
     }
 
-    fn make(&self, word: &str) -> Vec<Box<str>> {
-        if word.len() > LONGEST {
+    fn compute_terms(&self, word: &str) -> Vec<Box<str>> {
+        if word.len() > MAX_WORD_BYTES {
             return Vec::new();
         }
         let parts = parts(word);
-        let tells = |part: &&str| (part.len() > 1 || !part.is_ascii()) && !is_stop(&part.to_lowercase());
+        let is_term = |part: &&str| (part.len() > 1 || !part.is_ascii()) && !is_stop(&part.to_lowercase());
         let mut terms: Vec<Box<str>> =
-            parts.iter().copied().filter(|part| tells(part)).map(|part| self.stem(part)).collect();
+            parts.iter().copied().filter(|part| is_term(part)).map(|part| self.stem(part)).collect();
         if parts.len() > 1 {
             let whole: String = parts.concat();
             terms.push(self.stem(&whole));
@@ -52,20 +52,20 @@ impl Analyzer {
         terms
     }
 
-    /// The lowercase stem of one word without inner boundaries.
+    /// Returns the lowercase stem of one word without inner boundaries.
     #[must_use]
     pub fn stem(&self, word: &str) -> Box<str> {
-        let low = word.to_lowercase();
-        if low.len() > 2 && low.bytes().all(|byte| byte.is_ascii_lowercase()) {
-            self.stemmer.stem(&low).into()
+        let lower = word.to_lowercase();
+        if lower.len() > 2 && lower.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            self.stemmer.stem(&lower).into()
         } else {
-            low.into()
+            lower.into()
         }
     }
 }
 
-/// Splits an identifier at characters that are no letters or digits, before an uppercase letter that starts a word, and
-/// between letters and digits.
+/// Splits an identifier at characters that are not letters or digits, before an uppercase letter that starts a word,
+/// and between letters and digits.
 #[must_use]
 pub fn parts(word: &str) -> Vec<&str> {
     let mut found = Vec::new();
@@ -99,11 +99,11 @@ pub fn parts(word: &str) -> Vec<&str> {
     found
 }
 
-/// The words of a text: runs of letters, digits, and underscores.
+/// Returns the words of a text: runs of letters, digits, and underscores.
 pub fn words_of(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_')
-        .map(|word| word.trim_matches('_'))
-        .filter(|word| !word.is_empty() && word.len() <= LONGEST && !word.bytes().all(|byte| byte.is_ascii_digit()))
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').map(|word| word.trim_matches('_')).filter(|word| {
+        !word.is_empty() && word.len() <= MAX_WORD_BYTES && !word.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// English stop words, which are neither indexed nor searched. Sorted.
@@ -122,7 +122,7 @@ const STOP: &[&str] = &[
     "won", "would", "yet", "you", "your",
 ];
 
-/// Whether a lowercase word is a stop word.
+/// Returns whether a lowercase word is a stop word.
 #[must_use]
 pub fn is_stop(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()

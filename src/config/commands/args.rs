@@ -8,7 +8,7 @@ use crate::domain::planning::policy::Layout;
 use clap::{Args as ClapArgs, CommandFactory, Parser};
 use std::path::PathBuf;
 
-const AFTER: &str = "\
+const AFTER_HELP: &str = "\
 Without a command, pleach opens the workbench; with --plain, a line-by-line conversation.
 
 -s and -b take an id, a unique prefix of an id, or a name. The default is the session and branch used last.
@@ -24,7 +24,7 @@ NO_COLOR, NO_MOTION.";
 /// A terminal workbench for branching conversations with language models. You see and decide what every request
 /// contains.
 #[derive(Parser, Clone, Debug)]
-#[command(name = "pleach", version, after_help = AFTER, max_term_width = 100)]
+#[command(name = "pleach", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub struct Args {
     /// Flags that every command accepts.
     #[command(flatten)]
@@ -235,6 +235,10 @@ mod tests {
         "regenerate",
         "mode",
         "mode Heavy",
+        "lane",
+        "lane login list",
+        "lane none",
+        "lane list --json",
         "state show",
         "state edit",
         "state edit text",

@@ -29,8 +29,8 @@ pub struct Printed {
 
 /// The example in a command's help.
 fn example(line: &str) -> String {
-    format!("{EXAMPLE}{line}")
+    format!("{EXAMPLE_PREFIX}{line}")
 }
 
 /// The prefix of an example.
-const EXAMPLE: &str = "Example: pleach ";
+const EXAMPLE_PREFIX: &str = "Example: pleach ";

@@ -4,7 +4,7 @@
 
 use super::args::{Args, Global};
 use super::command::Command;
-use super::table::{self, ALIASES, ALONE, Alias, Row};
+use super::table::{self, ALIASES, Alias, BARE_NAMES, Row};
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::memory::MemoryKind;
 use crate::domain::planning::variant::{self, VariantError};
@@ -12,34 +12,35 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use std::ffi::OsString;
 
-/// A parsed slash line.
+/// The result of parsing a slash line.
 #[derive(Clone, Debug)]
 pub enum Typed {
-    /// A command.
+    /// A command with its arguments.
     Command(Box<Args>),
-    /// An action, by its name.
+    /// An action of the full-screen program.
     Action(Action),
     /// The help of a command.
     Help(String),
 }
 
-/// Parses the words of a command line; the first word is the program's name.
+/// Parses the words of a command line; the first word is the program's name. Short names and short forms are expanded
+/// first.
 ///
 /// # Errors
-/// clap's report, which can be the requested help.
+/// Returns clap's report, which can be the requested help.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let mut words = words.into_iter();
     let program = words.next().unwrap_or_else(|| "pleach".into());
     Args::try_parse_from(std::iter::once(program).chain(expand(&words.collect::<Vec<_>>())))
 }
 
-/// Parses a line that starts with a slash.
+/// Parses a line that starts with a slash. Accepts commands, actions, short names, and short forms.
 ///
 /// # Errors
-/// A sentence about the error, with the usage and the example.
+/// Returns a sentence about the error, with the usage and the example of the intended command.
 pub fn read(line: &str) -> Result<Typed, String> {
     let typed = split(line.strip_prefix('/').unwrap_or(line));
-    let alone = |name: &str| ALONE.iter().find(|(known, _)| *known == name).map(|(_, means)| split(means));
+    let alone = |name: &str| BARE_NAMES.iter().find(|(known, _)| *known == name).map(|(_, means)| split(means));
     let typed = match typed.as_slice() {
         [] => return Err("Type a command after the slash. /help lists all commands.".to_owned()),
         [name] => alone(name).unwrap_or(typed),
@@ -52,18 +53,18 @@ pub fn read(line: &str) -> Result<Typed, String> {
         return Ok(Typed::Action(action));
     }
     match Args::try_parse_from(std::iter::once("pleach".into()).chain(words.iter().cloned())) {
-        Ok(args) if args.command.is_none() => Err(refusal(&typed, &words, None)),
-        Ok(args) => inside(&args).map(|()| Typed::Command(Box::new(args))),
+        Ok(args) if args.command.is_none() => Err(usage_error(&typed, &words, None)),
+        Ok(args) => check_in_program(&args).map(|()| Typed::Command(Box::new(args))),
         Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Typed::Help(error.render().to_string())),
         Err(error) => {
             let alone = typed.first().filter(|_| typed.len() == 1);
             let action = alone.and_then(|name| Action::from_name(name));
-            action.map(Typed::Action).ok_or_else(|| refusal(&typed, &words, Some(&error)))
+            action.map(Typed::Action).ok_or_else(|| usage_error(&typed, &words, Some(&error)))
         }
     }
 }
 
-/// Splits a line into words, as a shell does: quotes at the start of a word join several words. An apostrophe inside a
+/// Splits a line into words as a shell does: text in quotes at the start of a word is one word. An apostrophe inside a
 /// word is part of the word.
 #[must_use]
 pub fn split(line: &str) -> Vec<String> {
@@ -82,7 +83,7 @@ pub fn split(line: &str) -> Vec<String> {
     found
 }
 
-/// The text before a quote that ends a word, and the text after the quote.
+/// Returns the text before the first quote that ends a word, and the text after that quote.
 fn split_at_quote(text: &str, quote: char) -> Option<(&str, &str)> {
     text.match_indices(quote).find_map(|(at, _)| {
         let after = &text[at + 1..];
@@ -90,15 +91,15 @@ fn split_at_quote(text: &str, quote: char) -> Option<(&str, &str)> {
     })
 }
 
-/// Expands short names and short forms.
+/// Expands short names and short forms after the global flags.
 fn expand(words: &[OsString]) -> Vec<OsString> {
-    let start = start(words);
+    let command_start = command_start(words);
     let named = |alias: &&Alias| {
         let mut name = alias.name.split(' ');
-        let mut typed = words[start..].iter();
+        let mut typed = words[command_start..].iter();
         name.all(|part| typed.next().is_some_and(|word| word == part))
     };
-    let (mut before, mut rest) = (words[..start].to_vec(), words[start..].to_vec());
+    let (mut before, mut rest) = (words[..command_start].to_vec(), words[command_start..].to_vec());
     if let Some(alias) = ALIASES.iter().find(named) {
         let own: Vec<OsString> = rest.split_off(alias.name.split(' ').count());
         let means = alias.means.split(' ').map(OsString::from);
@@ -112,8 +113,8 @@ fn expand(words: &[OsString]) -> Vec<OsString> {
     before
 }
 
-/// The position of the command: after the flags that every command accepts.
-fn start(words: &[OsString]) -> usize {
+/// Returns the index of the command's name, after the flags that every command accepts.
+fn command_start(words: &[OsString]) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at).and_then(|word| word.to_str()).filter(|word| word.starts_with('-')) {
         at += if takes_value(word) { 2 } else { 1 };
@@ -128,7 +129,7 @@ fn takes_value(flag: &str) -> bool {
     })
 }
 
-/// Joins all words up to the first flag.
+/// Joins all words before the first flag into one.
 fn join(words: Vec<OsString>) -> Vec<OsString> {
     let flag = words.iter().position(|word| word.to_string_lossy().starts_with("--")).unwrap_or(words.len());
     if flag < 2 {
@@ -138,7 +139,7 @@ fn join(words: Vec<OsString>) -> Vec<OsString> {
     std::iter::once(one).chain(words[flag..].iter().cloned()).collect()
 }
 
-/// Reads `[KIND:] TEXT` after `memory add`.
+/// Reads `[KIND:] TEXT` after `memory add`; the default kind is fact.
 fn expand_memory_kind(words: &mut Vec<OsString>) {
     let kind = words
         .get(2)
@@ -184,7 +185,7 @@ fn short_forms(words: &mut Vec<OsString>) {
     }
 }
 
-/// Replaces the words after the first, up to the first word that has no replacement.
+/// Replaces the words after the command's name, up to the first word that has no replacement.
 fn replace(words: &mut Vec<OsString>, means: impl Fn(&str) -> Option<Vec<OsString>>) {
     let mut at = 1;
     while let Some(new) = words.get(at).and_then(|word| means(word.to_str()?)) {
@@ -195,7 +196,7 @@ fn replace(words: &mut Vec<OsString>, means: impl Fn(&str) -> Option<Vec<OsStrin
 }
 
 /// Rejects flags and commands that have no effect inside a running program.
-fn inside(args: &Args) -> Result<(), String> {
+fn check_in_program(args: &Args) -> Result<(), String> {
     let Global {
         store,
         session,
@@ -251,8 +252,8 @@ fn inside(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// The error, with the correct usage.
-fn refusal(typed: &[String], words: &[OsString], error: Option<&clap::Error>) -> String {
+/// Returns the error with the usage and the example of the intended command.
+fn usage_error(typed: &[String], words: &[OsString], error: Option<&clap::Error>) -> String {
     let line = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     let name = typed.first().map(String::as_str).unwrap_or_default();
     let row = table::row_of(&typed.join(" ")).or_else(|| table::row_of(&line));
@@ -271,7 +272,7 @@ fn refusal(typed: &[String], words: &[OsString], error: Option<&clap::Error>) ->
     format!("Unknown command /{line}. Usage: {}. Example: /{}", usages.join(", "), first.example)
 }
 
-/// clap's error message, without usage and tips.
+/// Returns clap's error message as one sentence, without usage and tips.
 fn reason(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default();

@@ -76,12 +76,24 @@ pub enum SettingCommand {
         /// Paths and symbol names; `none` clears the focus.
         names: Vec<String>,
     },
-    /// Show or change the lane of the branch's next message.
-    #[command(after_help = example("lane login bug"))]
+    /// Show or change the lane of the branch's next message; `none` goes on in the lane of the last message.
+    #[command(after_help = example("lane login bug"), args_conflicts_with_subcommands = true)]
     Lane {
-        /// The topic's name; `root` returns to the root lane.
+        /// The subcommand.
+        #[command(subcommand)]
+        command: Option<LaneCommand>,
+        /// A topic's name, or a key that `lane list` shows; `root` is the root lane.
         name: Vec<String>,
     },
+}
+
+/// `lane`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum LaneCommand {
+    /// List the branch's lanes, last used first, with their turns, tokens, summaries, and keys; ● marks the lane of the
+    /// next message.
+    #[command(after_help = example("lane list"))]
+    List,
 }
 
 fn tokens(text: &str) -> Result<u32, String> {
@@ -119,14 +131,14 @@ pub enum Setting {
     Personality(Option<String>),
     /// Whether summaries are automatic.
     Compaction(CompactionChoice),
-    /// The lane of the next messages.
-    Lane(Lane),
+    /// The lane of the next messages; none goes on in the lane of the last message.
+    Lane(Option<Lane>),
     /// The code focus: files, folders, and symbols.
     Focus(Vec<String>),
 }
 
 impl SettingCommand {
-    /// The change that the command makes; none if the command shows the setting.
+    /// Returns the change that the command makes, or None if the command shows the setting.
     ///
     /// # Errors
     /// A sentence about an invalid value.
@@ -149,7 +161,9 @@ impl SettingCommand {
             }
             Self::Personality { text } => words(text).as_deref().map(named).map(Setting::Personality),
             Self::Compaction { to } => to.map(Setting::Compaction),
-            Self::Lane { name } => words(name).map(|name| Setting::Lane(Lane::read(&name))),
+            Self::Lane { name, command: _ } => {
+                words(name).map(|name| Setting::Lane((name != NONE).then(|| Lane::read(&name))))
+            }
             Self::Focus { names } => words(names).map(|words| {
                 Setting::Focus(if matches!(words.as_str(), NONE | "off") {
                     Vec::new()
@@ -162,7 +176,16 @@ impl SettingCommand {
 }
 
 impl Setting {
-    /// Applies the change.
+    /// Completes the name of a lane of replies if one of the known lanes begins with it.
+    #[must_use]
+    pub fn among<'a>(self, known: impl Iterator<Item = &'a str>) -> Self {
+        match self {
+            Self::Lane(Some(lane)) => Self::Lane(Some(lane.among(known))),
+            other => other,
+        }
+    }
+
+    /// Applies the change to the branch's settings.
     pub fn apply(&self, overrides: &mut Overrides) {
         match self {
             Self::Mode(mode) => overrides.mode = Some(*mode),
@@ -174,12 +197,12 @@ impl Setting {
             Self::Layout(layout) => overrides.layout = layout.map(|layout| layout.name().to_owned()),
             Self::Personality(text) => overrides.personality.clone_from(text),
             Self::Compaction(choice) => overrides.compaction = choice.over_policy(),
-            Self::Lane(lane) => overrides.lane = Some(lane.text()),
+            Self::Lane(lane) => overrides.lane = lane.as_ref().map(Lane::text),
             Self::Focus(names) => overrides.focus.clone_from(names),
         }
     }
 
-    /// A sentence about the changed setting of the branch with this name.
+    /// Returns a sentence about the change, for the branch with this name.
     #[must_use]
     pub fn sentence(&self, branch: &str) -> String {
         let back = |what: &str| format!("Branch {branch} now uses the {what} from the settings.");
@@ -208,7 +231,8 @@ impl Setting {
             Self::Compaction(CompactionChoice::Own) => {
                 format!("Automatic summaries on branch {branch} are now used at once.")
             }
-            Self::Lane(lane) => format!("The next messages of branch {branch} go into lane {}.", lane.title()),
+            Self::Lane(Some(lane)) => format!("The next messages of branch {branch} go into lane {}.", lane.word()),
+            Self::Lane(None) => format!("The next messages of branch {branch} go on in the lane of the last message."),
             Self::Focus(names) if names.is_empty() => format!("Branch {branch} now has no code focus."),
             Self::Focus(names) => format!("The code focus of branch {branch} is now {}.", names.join(", ")),
         }

@@ -146,13 +146,13 @@ pub struct RuleArgs {
 }
 
 impl RuleArgs {
-    /// The rule's scope.
+    /// Returns the rule's scope.
     #[must_use]
     pub fn scope(&self) -> RuleScope {
         if self.folder { RuleScope::Folder } else { RuleScope::Session }
     }
 
-    /// The rule with this verdict.
+    /// Returns the rule with this verdict.
     #[must_use]
     pub fn rule(&self, verdict: Verdict) -> Rule {
         Rule { tool: self.tool.clone(), on: self.on.clone(), verdict }

@@ -2,7 +2,7 @@
 //! contains the short names of commands, and the actions of the full-screen program.
 //! Not for: parsing commands (`read`).
 
-use super::EXAMPLE;
+use super::EXAMPLE_PREFIX;
 use super::args::Args;
 use crate::config::keys::actions::Action;
 use crate::domain::base::plain_text::first_clause;
@@ -23,13 +23,13 @@ pub struct Row {
 }
 
 impl Row {
-    /// The name and the arguments.
+    /// Returns the name and the arguments, after a slash.
     #[must_use]
     pub fn usage(&self) -> String {
         format!("/{} {}", self.name, self.words).trim_end().to_owned()
     }
 
-    /// What it does, in a few words.
+    /// Returns the description's first clause.
     #[must_use]
     pub fn short(&self) -> &str {
         first_clause(&self.sentence)
@@ -73,6 +73,7 @@ pub const ALIASES: &[Alias] = &[
     alias("once", "exclude --once"),
     alias("remember", "memory add"),
     alias("label", "message label last"),
+    alias("lanes", "lane list"),
     alias("read", "message read"),
     alias("history", "message list"),
     alias("show", "message show"),
@@ -89,8 +90,8 @@ pub const ALIASES: &[Alias] = &[
     alias("exit", "quit"),
 ];
 
-/// The command for a name without arguments inside the program, if the name alone is not a command.
-pub const ALONE: &[(&str, &str)] = &[
+/// Commands that a bare name stands for inside the program, if that name alone is not a command.
+pub const BARE_NAMES: &[(&str, &str)] = &[
     ("branch", "branch list"),
     ("session", "session list"),
     ("message", "message list"),
@@ -107,39 +108,39 @@ pub const ALONE: &[(&str, &str)] = &[
     ("search", "find"),
 ];
 
-/// Rows that new users need, listed first.
-const FIRST: &[&str] =
+/// Commands that are listed first, because new users need them.
+const LISTED_FIRST: &[&str] =
     &["mode", "model", "budget", "policy", "context window", "branch fork", "session new", "session search"];
 
 static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let mut rows = Vec::new();
     collect(&Args::description(), "", &mut rows);
-    rows.sort_by_key(|row| FIRST.iter().position(|name| *name == row.name).unwrap_or(FIRST.len()));
+    rows.sort_by_key(|row| LISTED_FIRST.iter().position(|name| *name == row.name).unwrap_or(LISTED_FIRST.len()));
     rows
 });
 
 static ALL: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let mut all = ROWS.clone();
-    all.extend(ALIASES.iter().filter_map(short));
+    all.extend(ALIASES.iter().filter_map(alias_row));
     let known = |action: &Action| all.iter().all(|row| row.name != action.name());
-    let actions: Vec<Row> = Action::ALL.iter().copied().filter(known).map(of_action).collect();
+    let actions: Vec<Row> = Action::ALL.iter().copied().filter(known).map(action_row).collect();
     all.extend(actions);
     all
 });
 
-/// Every command, once.
+/// Returns the rows of all commands, each once.
 #[must_use]
 pub fn rows() -> &'static [Row] {
     &ROWS
 }
 
-/// Every command, short name, and action.
+/// Returns the rows of all commands, short names, and actions.
 #[must_use]
 pub fn all() -> &'static [Row] {
     &ALL
 }
 
-/// The row of the command that starts the line; the longest name wins.
+/// Returns the row of the command that the line starts with. If several match, the longest name wins.
 #[must_use]
 pub fn row_of(line: &str) -> Option<&'static Row> {
     longest(all(), line)
@@ -166,18 +167,18 @@ fn collect(command: &Command, path: &str, rows: &mut Vec<Row>) {
 fn row(name: &str, command: &Command) -> Row {
     let text = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string).unwrap_or_default();
     let (positionals, flags): (Vec<&Arg>, Vec<&Arg>) = command.get_arguments().partition(|arg| arg.is_positional());
-    let words: Vec<String> = positionals.into_iter().chain(flags).map(shape).collect();
+    let words: Vec<String> = positionals.into_iter().chain(flags).map(argument_usage).collect();
     let example = text(command.get_after_help());
     Row {
         name: name.to_owned(),
         words: words.join(" "),
         sentence: format!("{}.", text(command.get_about()).trim_end_matches('.')),
-        example: example.strip_prefix(EXAMPLE).unwrap_or_default().to_owned(),
+        example: example.strip_prefix(EXAMPLE_PREFIX).unwrap_or_default().to_owned(),
     }
 }
 
-/// An argument in the notation of a usage line.
-fn shape(arg: &Arg) -> String {
+/// Returns an argument in the notation of a usage line.
+fn argument_usage(arg: &Arg) -> String {
     let names: Vec<String> = arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
     let many = arg.get_num_args().is_some_and(|count| count.max_values() > names.len().max(1));
     let more = if many { "…" } else { "" };
@@ -190,7 +191,7 @@ fn shape(arg: &Arg) -> String {
     if arg.is_required_set() { words } else { format!("[{words}]") }
 }
 
-fn short(alias: &Alias) -> Option<Row> {
+fn alias_row(alias: &Alias) -> Option<Row> {
     let target = longest(&ROWS, alias.means)?;
     let (_, fixed) = alias.means.split_at(target.name.len());
     let mut words = target.words.clone();
@@ -209,7 +210,7 @@ fn short(alias: &Alias) -> Option<Row> {
     })
 }
 
-/// The arguments of a command whose flag is already set: the flag's value comes first.
+/// Returns the arguments of a command whose flag is already set by a short name. The flag's value, if any, comes first.
 fn only_value(words: &str, flag: &str) -> String {
     let place = format!("[--{flag}");
     let Some((before, rest)) = words.split_once(&place) else { return words.to_owned() };
@@ -217,7 +218,7 @@ fn only_value(words: &str, flag: &str) -> String {
     if value.trim().is_empty() { format!("{}{after}", before.trim_end()) } else { value.trim().to_owned() }
 }
 
-fn of_action(action: Action) -> Row {
+fn action_row(action: Action) -> Row {
     let (name, sentence) = (action.name().to_owned(), action.sentence().to_owned());
     Row { name, words: String::new(), sentence, example: String::new() }
 }

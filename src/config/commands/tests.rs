@@ -1,15 +1,15 @@
-//! Laws of the table of commands.
+//! Tests of the table of commands and of the parser.
 //! Not for: what commands do.
 
 use super::args::Args;
 use super::read::{Typed, parse, read, split};
-use super::table::{ALIASES, ALONE, Row, all, row_of, rows};
+use super::table::{ALIASES, BARE_NAMES, Row, all, row_of, rows};
 use crate::config::keys::actions::Action;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-/// The parsed command line, or clap's error.
-fn on_the_command_line(line: &str) -> String {
+/// Parses a command line. Returns the command in debug form, or clap's error.
+fn parse_command_line(line: &str) -> String {
     let words = std::iter::once("pleach".to_owned()).chain(split(line)).map(OsString::from);
     match parse(words) {
         Ok(args) => format!("{:?}", args.command),
@@ -17,8 +17,8 @@ fn on_the_command_line(line: &str) -> String {
     }
 }
 
-/// The parsed slash line, or the error.
-fn after_a_slash(line: &str) -> String {
+/// Parses a slash line. Returns the command in debug form, the action's name, or the error.
+fn parse_slash_line(line: &str) -> String {
     match read(&format!("/{line}")) {
         Ok(Typed::Command(args)) => format!("{:?}", args.command),
         Ok(Typed::Action(action)) => action.name().to_owned(),
@@ -27,17 +27,17 @@ fn after_a_slash(line: &str) -> String {
 }
 
 /// Commands whose output is for a shell; they are refused inside the running program.
-const OF_A_SHELL: [&str; 2] = ["completions", "man"];
+const SHELL_ONLY: [&str; 2] = ["completions", "man"];
 
 #[test]
 fn every_example_means_the_same_on_the_command_line_and_after_a_slash() {
     for Row { name, example, .. } in rows() {
-        let meant = on_the_command_line(example);
+        let meant = parse_command_line(example);
         assert!(meant.starts_with("Some("), "{name}: {meant}");
-        if OF_A_SHELL.contains(&name.as_str()) {
-            assert!(after_a_slash(example).contains("works only on a shell's command line"), "{example}");
+        if SHELL_ONLY.contains(&name.as_str()) {
+            assert!(parse_slash_line(example).contains("works only on a shell's command line"), "{example}");
         } else {
-            assert_eq!(after_a_slash(example), meant, "{example}");
+            assert_eq!(parse_slash_line(example), meant, "{example}");
         }
         assert_eq!(row_of(example).map(|row| row.name.as_str()), Some(name.as_str()), "{example} is of its own row");
     }
@@ -63,18 +63,18 @@ fn every_command_has_a_row_with_description_and_example() {
 fn extra_and_unknown_words_are_refused_with_the_usage() {
     for line in ["context window 3 4", "window 3 4", "context window", "context window many", "mode loud", "undo twice"]
     {
-        let said = after_a_slash(line);
+        let output = parse_slash_line(line);
         let row = row_of(line).unwrap();
-        assert!(said.contains(&format!("Usage: {}.", row.usage())), "{line}: {said}");
-        assert!(said.contains(&format!("Example: /{}", row.example)), "{line}: {said}");
-        assert!(!said.contains('\n') && !said.starts_with(' '), "{line}: {said}");
+        assert!(output.contains(&format!("Usage: {}.", row.usage())), "{line}: {output}");
+        assert!(output.contains(&format!("Example: /{}", row.example)), "{line}: {output}");
+        assert!(!output.contains('\n') && !output.starts_with(' '), "{line}: {output}");
     }
-    let group = after_a_slash("context windw 3");
+    let group = parse_slash_line("context windw 3");
     assert!(group.contains("/context window TURNS") && group.contains("/context show"), "{group}");
-    let unknown = after_a_slash("fly me");
+    let unknown = parse_slash_line("fly me");
     assert!(unknown.contains("Unknown command /fly") && unknown.contains("//fly"), "{unknown}");
-    assert!(after_a_slash("").contains("/help"));
-    assert!(on_the_command_line("context window 3 4").contains("unexpected argument '4'"));
+    assert!(parse_slash_line("").contains("/help"));
+    assert!(parse_command_line("context window 3 4").contains("unexpected argument '4'"));
 }
 
 #[test]
@@ -84,9 +84,9 @@ fn short_names_expand_to_commands() {
         assert!(meant || Action::from_name(alias.means).is_some(), "{} leads nowhere", alias.name);
         assert!(rows().iter().all(|row| row.name != alias.name), "{} is a command of its own", alias.name);
     }
-    for (name, means) in ALONE {
-        let said = after_a_slash(name);
-        assert!(said.starts_with("Some(") || Action::from_name(&said).is_some(), "/{name} is {means}: {said}");
+    for (name, means) in BARE_NAMES {
+        let output = parse_slash_line(name);
+        assert!(output.starts_with("Some(") || Action::from_name(&output).is_some(), "/{name} is {means}: {output}");
     }
     let same = [
         ("window 3", "context window 3"),
@@ -104,24 +104,26 @@ fn short_names_expand_to_commands() {
         ("race mode:off tokens:400 model:m Why: how?", "race --arm mode:off --max-tokens 400 --arm model:m Why: how?"),
         ("summary show abc", "capsules show abc"),
         ("state set Goal: rest", "state edit Goal: rest"),
+        ("lanes", "lane list"),
+        ("lanes --json", "lane list --json"),
         ("budget 6,000", "budget 6000"),
         ("request hello", "plan --request hello"),
     ];
     for (short, whole) in same {
-        assert_eq!(after_a_slash(short), after_a_slash(whole), "{short}");
-        assert_eq!(on_the_command_line(short), on_the_command_line(whole), "{short}");
-        assert!(after_a_slash(whole).starts_with("Some("), "{whole}: {}", after_a_slash(whole));
+        assert_eq!(parse_slash_line(short), parse_slash_line(whole), "{short}");
+        assert_eq!(parse_command_line(short), parse_command_line(whole), "{short}");
+        assert!(parse_slash_line(whole).starts_with("Some("), "{whole}: {}", parse_slash_line(whole));
     }
 }
 
 #[test]
 fn every_action_has_a_slash_name() {
     for action in Action::ALL {
-        let said = after_a_slash(action.name());
-        assert!(said == action.name() || said.starts_with("Some("), "/{}: {said}", action.name());
+        let output = parse_slash_line(action.name());
+        assert!(output == action.name() || output.starts_with("Some("), "/{}: {output}", action.name());
     }
-    assert_eq!((after_a_slash("quit").as_str(), after_a_slash("exit").as_str()), ("quit", "quit"));
-    assert_eq!(after_a_slash("context"), "context");
+    assert_eq!((parse_slash_line("quit").as_str(), parse_slash_line("exit").as_str()), ("quit", "quit"));
+    assert_eq!(parse_slash_line("context"), "context");
 }
 
 #[test]
@@ -135,15 +137,15 @@ fn startup_flags_are_refused_inside() {
         "ask hi --allow run",
         "doctor --repair",
     ] {
-        let said = after_a_slash(line);
+        let output = parse_slash_line(line);
         assert!(
-            said.contains("works only on a shell's command line") && said.matches(". ").count() == 0,
-            "{line}: {said}"
+            output.contains("works only on a shell's command line") && output.matches(". ").count() == 0,
+            "{line}: {output}"
         );
     }
-    assert!(after_a_slash("retrieve port --budget 500").starts_with("Some("));
-    assert!(after_a_slash("pins --json").starts_with("Some("));
-    assert!(after_a_slash("pin --help").contains("Example: pleach pin 3"));
+    assert!(parse_slash_line("retrieve port --budget 500").starts_with("Some("));
+    assert!(parse_slash_line("pins --json").starts_with("Some("));
+    assert!(parse_slash_line("pin --help").contains("Example: pleach pin 3"));
 }
 
 #[test]
@@ -151,7 +153,7 @@ fn short_names_work_after_global_flags() {
     let words = ["pleach", "-s", "window", "--json", "window", "3"];
     let args = parse(words.map(OsString::from)).unwrap();
     assert_eq!((args.global.session.as_deref(), args.global.json), (Some("window"), true));
-    assert_eq!(format!("{:?}", args.command), on_the_command_line("context window 3"));
+    assert_eq!(format!("{:?}", args.command), parse_command_line("context window 3"));
 }
 
 #[test]

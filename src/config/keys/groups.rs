@@ -1,5 +1,5 @@
 //! Groups the actions under the headings of the menus.
-//! Not for: names and sentences (`actions`) or keys (`keymap`).
+//! Not for: names and descriptions (`actions`), or keys (`keymap`).
 
 use super::actions::Action;
 use crate::domain::base::plain_text::first_clause;
@@ -7,13 +7,13 @@ use crate::domain::base::plain_text::first_clause;
 /// A heading of the menus.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ActionGroup {
-    /// What the next request includes.
+    /// The content of the next request.
     Context,
     /// Branches and the tree.
     Branch,
     /// Past calls and their usage.
     Calls,
-    /// Tools, their servers and rules.
+    /// Tools, their servers, and their rules.
     Tools,
     /// Sessions, settings and the program.
     Session,
@@ -24,7 +24,7 @@ pub enum ActionGroup {
 }
 
 impl ActionGroup {
-    /// The heading.
+    /// Returns the heading.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl ActionGroup {
 }
 
 impl Action {
-    /// Its group. Exhaustive, so that a new action without a group does not compile.
+    /// Returns the action's group. The match is exhaustive, so that a new action without a group does not compile.
     #[must_use]
     #[rustfmt::skip]
     pub const fn group(self) -> ActionGroup {
@@ -83,8 +83,9 @@ impl Action {
         }
     }
 
-    /// Whether it changes the conversation, its branches or a tool call, or puts something else into the composer. Such a
-    /// letter is not taken beside an unsent message before it is pressed a second time.
+    /// Whether the action changes the conversation, its branches, or a tool call, or replaces the composer's text.
+    /// While the composer has text, the letter key of such an action takes effect only when it is pressed a second
+    /// time.
     #[must_use]
     pub const fn changes_something(self) -> bool {
         matches!(
@@ -122,7 +123,7 @@ impl Action {
         )
     }
 
-    /// What it does, in a few words: its sentence up to the first stop.
+    /// Returns the description's first clause.
     #[must_use]
     pub fn short(self) -> &'static str {
         first_clause(self.sentence())

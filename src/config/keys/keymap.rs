@@ -18,33 +18,33 @@ pub enum Key {
     Char(char),
     /// A function key.
     F(u8),
-    /// Return.
+    /// The Return key.
     Enter,
-    /// Tabulator.
+    /// The Tab key.
     Tab,
-    /// Shift and tabulator.
+    /// Shift+Tab.
     BackTab,
-    /// Escape.
+    /// The Escape key.
     Esc,
-    /// Deletes to the left.
+    /// The key that deletes to the left.
     Backspace,
-    /// Deletes to the right.
+    /// The key that deletes to the right.
     Delete,
-    /// Arrow up.
+    /// The up arrow.
     Up,
-    /// Arrow down.
+    /// The down arrow.
     Down,
-    /// Arrow left.
+    /// The left arrow.
     Left,
-    /// Arrow right.
+    /// The right arrow.
     Right,
-    /// To the start.
+    /// The key that goes to the start.
     Home,
-    /// To the end.
+    /// The key that goes to the end.
     End,
-    /// A page up.
+    /// The key that goes up by a page.
     PageUp,
-    /// A page down.
+    /// The key that goes down by a page.
     PageDown,
 }
 
@@ -80,13 +80,13 @@ pub struct Chord {
 }
 
 impl Chord {
-    /// A key alone.
+    /// Returns the chord of a key without modifiers.
     #[must_use]
     pub fn plain(key: Key) -> Self {
         Self { key, ctrl: false, alt: false, shift: false }
     }
 
-    /// The character that the key types into a text.
+    /// Returns the character that the chord types into a text, or None if it types none.
     #[must_use]
     pub fn typed(&self) -> Option<char> {
         match self.key {
@@ -95,7 +95,8 @@ impl Chord {
         }
     }
 
-    /// These four send the same bytes as other keys on most terminals.
+    /// Returns the name of the key that sends the same bytes as this chord on most terminals, or None if there is no
+    /// such key.
     fn terminal_twin(&self) -> Option<&'static str> {
         let twins = [('m', "Enter"), ('i', "Tab"), ('h', "Backspace"), ('[', "Esc")];
         twins.into_iter().find(|(c, _)| self.ctrl && self.key == Key::Char(*c)).map(|(_, name)| name)
@@ -178,7 +179,7 @@ impl fmt::Display for Chord {
     }
 }
 
-/// One line of the key table.
+/// A line of the key table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Binding {
     /// The key, or a sequence of keys.
@@ -200,7 +201,7 @@ pub enum Step {
     Nothing,
 }
 
-/// The key table, with the problems found in it.
+/// The key table, with the problems found while it was read.
 #[derive(Clone, Debug, Default)]
 pub struct Keymap {
     bindings: Vec<Binding>,
@@ -236,8 +237,8 @@ impl Keymap {
         Self::load(None)
     }
 
-    /// The built-in table with the user's table on top. Never fails: bindings that cannot be used are skipped and
-    /// reported in [`Keymap::problems`]. In the user's file, `run = "none"` frees a key.
+    /// Reads the built-in table and, over it, the user's table. Never fails: bindings that cannot be used are skipped
+    /// and reported in [`Keymap::problems`]. In the user's file, `run = "none"` frees a key.
     #[must_use]
     pub fn load(own: Option<&str>) -> Self {
         let mut map = Self::default();
@@ -248,7 +249,7 @@ impl Keymap {
         map
     }
 
-    /// Sentences about bindings that were skipped or that hide one another.
+    /// Sentences about bindings that were skipped, or that hide one another.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
@@ -260,7 +261,7 @@ impl Keymap {
         &self.bindings
     }
 
-    /// The action of a single chord in the first of `places` that binds the chord.
+    /// Returns the action of a chord in the first of `places` that binds the chord.
     #[must_use]
     pub fn find(&self, on: Chord, places: &[When]) -> Option<Action> {
         match self.step(&[on], places) {
@@ -269,7 +270,7 @@ impl Keymap {
         }
     }
 
-    /// The effect of a key sequence in the first of `places` that binds the sequence or a longer one.
+    /// Returns the effect of a key sequence in the first of `places` that binds the sequence or a longer one.
     #[must_use]
     pub fn step(&self, typed: &[Chord], places: &[When]) -> Step {
         for place in places {
@@ -285,7 +286,8 @@ impl Keymap {
         Step::Nothing
     }
 
-    /// The bindings that continue after these keys, by their next key, in the order of the table, each key once.
+    /// Returns the bindings that continue after these keys, each with its next key, in the order of the table. Each key
+    /// occurs once.
     #[must_use]
     pub fn continuations(&self, typed: &[Chord], places: &[When]) -> Vec<(Chord, &Binding)> {
         let mut found: Vec<(Chord, &Binding)> = Vec::new();
@@ -300,26 +302,27 @@ impl Keymap {
         found
     }
 
-    /// The key of an action in display form: single keys before sequences, then the first binding.
+    /// Returns the key of an action for display: single keys before sequences, then the first binding of the table.
     #[must_use]
     pub fn key_of(&self, action: Action) -> Option<String> {
         self.best(|binding| binding.run == action).map(|binding| binding.on.to_string())
     }
 
-    /// Names another key wherever an action has one beside this, because something outside takes this one: tmux takes
-    /// Ctrl+B. The key itself still works.
+    /// Makes [`Keymap::best`] prefer another key over this one, because something outside the program intercepts it, as
+    /// tmux intercepts Ctrl+B. The key itself still works.
     pub fn avoid(&mut self, chord: Chord) {
         self.avoided = Some(chord);
     }
 
-    /// The binding to name among those that are meant: single keys before sequences, avoided keys last, then the first.
+    /// Returns the binding to display among those that match: single keys before sequences, an avoided key last, then
+    /// the first of the table.
     #[must_use]
-    pub fn best(&self, meant: impl Fn(&Binding) -> bool) -> Option<&Binding> {
+    pub fn best(&self, wanted: impl Fn(&Binding) -> bool) -> Option<&Binding> {
         let avoided = |b: &Binding| self.avoided.is_some_and(|chord| b.on.is(&[chord]));
-        self.bindings.iter().filter(|b| meant(b)).min_by_key(|b| (b.on.count() > 1, avoided(b)))
+        self.bindings.iter().filter(|b| wanted(b)).min_by_key(|b| (b.on.count() > 1, avoided(b)))
     }
 
-    /// The key of an action by the action's name, or the name itself if the action has no key.
+    /// Returns the key of the action with this name, or the name itself if the action has no key.
     #[must_use]
     pub fn key_named(&self, name: &str) -> String {
         Action::from_name(name).and_then(|action| self.key_of(action)).unwrap_or_else(|| name.to_owned())
@@ -347,7 +350,7 @@ impl Keymap {
         self.bindings.splice(0..0, fresh);
     }
 
-    /// Changes the first key of all sequences.
+    /// Changes the first key of all sequences that start with the built-in leader.
     fn set_leader(&mut self, leader: &str, source: &str) {
         let new = match leader.parse::<Chord>() {
             Ok(new) if new.terminal_twin().is_none() && new.typed().is_none() => new,

@@ -48,7 +48,7 @@ pub enum When {
 }
 
 impl When {
-    /// The title of the place in the help.
+    /// Returns the title of the place in the help.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {

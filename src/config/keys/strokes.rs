@@ -6,23 +6,23 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The maximum number of keys in a sequence.
-const MOST: usize = 3;
+const MAX_KEYS: usize = 3;
 
 /// A key, or a sequence of keys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Strokes {
     first: Chord,
-    rest: [Option<Chord>; MOST - 1],
+    rest: [Option<Chord>; MAX_KEYS - 1],
 }
 
 impl Strokes {
-    /// One key.
+    /// Makes a sequence of one key.
     #[must_use]
     pub fn one(chord: Chord) -> Self {
-        Self { first: chord, rest: [None; MOST - 1] }
+        Self { first: chord, rest: [None; MAX_KEYS - 1] }
     }
 
-    /// The keys in their order.
+    /// Returns the keys in order.
     pub fn chords(self) -> impl Iterator<Item = Chord> {
         std::iter::once(self.first).chain(self.rest.into_iter().flatten())
     }
@@ -45,19 +45,20 @@ impl Strokes {
         self.count() > typed.len() && self.chords().take(typed.len()).eq(typed.iter().copied())
     }
 
-    /// The key after `count` keys.
+    /// Returns the key at an index, or None after the end.
     #[must_use]
     pub fn after(self, count: usize) -> Option<Chord> {
         self.chords().nth(count)
     }
 
-    /// Whether one sequence equals the other or starts it: both cannot be bound in one place.
+    /// Whether one sequence equals the other or is a prefix of it. Two such sequences cannot be bound in the same
+    /// place.
     #[must_use]
     pub fn is_prefix_of_either(self, other: Self) -> bool {
         self.chords().zip(other.chords()).all(|(a, b)| a == b)
     }
 
-    /// Replaces the first key `old` of a sequence with `new`.
+    /// Replaces the first key by `new` if it is `old` and the sequence has more than one key.
     pub(crate) fn replace_leader(&mut self, old: Chord, new: Chord) {
         if self.count() > 1 && self.first == old {
             self.first = new;
@@ -73,7 +74,7 @@ impl FromStr for Strokes {
         let first = words.next().ok_or_else(|| format!("{text:?} is not a key"))?.parse()?;
         let mut strokes = Self::one(first);
         for (at, word) in words.enumerate() {
-            let place = strokes.rest.get_mut(at).ok_or_else(|| format!("{text:?} has more than {MOST} keys"))?;
+            let place = strokes.rest.get_mut(at).ok_or_else(|| format!("{text:?} has more than {MAX_KEYS} keys"))?;
             *place = Some(word.parse()?);
         }
         Ok(strokes)

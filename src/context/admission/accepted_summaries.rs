@@ -1,5 +1,5 @@
-//! Accepted summaries in a plan: which are sent, which turns they replace, and the rows of the others. A summary is
-//! sent if the request is no larger with it than without it, or if the question asks for it by name.
+//! Decides which accepted summaries are sent and which turns they replace, and makes the rows of the others. A summary
+//! is sent if the request is no larger with it than without it, or if the question asks for it by name.
 //! Not for: collecting accepted summaries (`engine`) or the window itself (`window`).
 
 use super::admit::{Admitted, AllowanceUse, admit_with};
@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 /// How often a plan is solved again in a smaller budget until a summary makes it no larger.
 const TRIES: usize = 8;
 
-/// The remedy of a summary that would not change the request.
+/// The remedy for a summary that would not change the request.
 const LIST: (&str, &str) = ("capsules", "lists the summaries in use");
 
 /// The summaries of a plan, and the turns that they replace.
@@ -38,7 +38,7 @@ pub(in crate::context) struct SummaryCoverage {
 }
 
 impl SummaryCoverage {
-    /// With exactly these summaries used.
+    /// Creates the coverage with exactly these summaries in use.
     pub(in crate::context) fn new(input: &PlanInput, used: Vec<Hash>) -> Self {
         let covered = || input.covered.iter().filter(|covered| used.contains(&covered.by));
         let users: HashMap<Hash, (Hash, Hash)> = covered().map(|c| (c.user, (c.tip, c.by))).collect();
@@ -55,17 +55,18 @@ impl SummaryCoverage {
         Self { used, by, floor, spare: 0, gaps, texts, out: HashMap::new() }
     }
 
-    /// The summary that covers a gap.
+    /// Returns the summary that covers a gap.
     pub(in crate::context) fn gap(&self, gap: &Gap) -> Option<Hash> {
         self.gaps.get(&gap.range.1).copied()
     }
 
-    /// Whether this block is a summary that is not sent.
-    pub(in crate::context) fn leaves_out(&self, block: &Block) -> bool {
+    /// Returns whether this block is a summary that is not sent.
+    pub(in crate::context) fn omits(&self, block: &Block) -> bool {
         block.kind == RowKind::Summary && !self.texts.contains(&block.text)
     }
 
-    /// The row of a summary that is not sent; `None` for an older level whose newer level replaces the same turns.
+    /// Returns the row of a summary that is not sent; `None` for an older level whose newer level replaces the same
+    /// turns.
     pub(in crate::context) fn row(
         &self,
         row: Row,
@@ -87,8 +88,8 @@ impl SummaryCoverage {
     }
 }
 
-/// The turns that a summary replaces, by the keys of their user messages.
-fn turns_of(input: &PlanInput, by: Hash) -> HashSet<Hash> {
+/// Returns the turns that a summary replaces, by the keys of their user messages.
+fn turns_covered_by(input: &PlanInput, by: Hash) -> HashSet<Hash> {
     input.covered.iter().filter(|covered| covered.by == by).map(|covered| covered.user).collect()
 }
 
@@ -104,59 +105,63 @@ pub(in crate::context) fn admit(input: &PlanInput, looked_up: AllowanceUse) -> R
     }
     let (mut out, mut most) = (HashMap::new(), u32::MAX);
     // The request's size with all its quotations: no further summary may make it larger.
-    let mut whole = with_what_they_lack(&best, None, looked_up);
+    let mut whole = with_quotations(&best, None, looked_up);
     for summary in &input.summaries {
         if best.summed.used.contains(&summary.by) {
             continue;
         }
-        match with(&best, summary, looked_up) {
+        match with_summary(&best, summary, looked_up) {
             Ok(next) => {
                 let replaced = input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));
                 let replaced = replaced.filter(|one| !next.summed.used.contains(&one.by));
                 out.extend(replaced.map(|one| (one.text, Reason::Duplicate)));
                 most = explain::size(whole.as_ref().unwrap_or(&best));
-                whole = with_what_they_lack(&next, Some(most), looked_up);
+                whole = with_quotations(&next, Some(most), looked_up);
                 best = next;
             }
             Err(reason) => drop(out.insert(summary.text, reason)),
         }
     }
     best = whole.unwrap_or(best);
-    best = without_the_oldest(best, looked_up, &mut out);
-    best = reaching_back(&best, most, looked_up).unwrap_or(best);
+    best = without_oldest(best, looked_up, &mut out);
+    best = with_turns_that_fit_again(&best, most, looked_up).unwrap_or(best);
     best.summed.out = out;
     Ok(best)
 }
 
-/// The plan with turns that a summary had displaced and that fit again because it replaced a longer summary; no larger
-/// than `most`.
-fn reaching_back<'a>(best: &Admitted<'a>, most: u32, looked_up: AllowanceUse) -> Option<Admitted<'a>> {
+/// Returns the plan with turns that a summary had displaced and that fit again because the summary replaced a longer
+/// one; no larger than `most`. `None` if nothing fits again.
+fn with_turns_that_fit_again<'a>(best: &Admitted<'a>, most: u32, looked_up: AllowanceUse) -> Option<Admitted<'a>> {
     let spare = most.saturating_sub(explain::size(best));
     let room = best.most?.saturating_add(Some(spare).filter(|spare| *spare > 0)?);
     let next = admit_with(best.input, best.summed.clone(), looked_up, Some(room)).ok()?;
     (explain::size(&next) <= most).then_some(next)
 }
 
-/// The plan with one more summary, or why it is not sent.
-fn with<'a>(best: &Admitted<'a>, summary: &SummaryInput, looked_up: AllowanceUse) -> Result<Admitted<'a>, Reason> {
+/// Returns the plan with one more summary, or the reason why the summary is not sent.
+fn with_summary<'a>(
+    best: &Admitted<'a>,
+    summary: &SummaryInput,
+    looked_up: AllowanceUse,
+) -> Result<Admitted<'a>, Reason> {
     let input = best.input;
-    let turns = turns_of(input, summary.by);
-    let held: HashSet<Hash> = best.summed.used.iter().flat_map(|by| turns_of(input, *by)).collect();
-    if !turns.is_empty() && turns.is_subset(&held) {
+    let turns = turns_covered_by(input, summary.by);
+    let covered: HashSet<Hash> = best.summed.used.iter().flat_map(|by| turns_covered_by(input, *by)).collect();
+    if !turns.is_empty() && turns.is_subset(&covered) {
         return Err(Reason::Duplicate);
     }
     let whole = |by: &Hash| {
-        let other = turns_of(input, *by);
+        let other = turns_covered_by(input, *by);
         !other.is_empty() && other.is_subset(&turns)
     };
     let mut used: Vec<Hash> = best.summed.used.iter().filter(|by| !whole(by)).copied().collect();
     used.push(summary.by);
     // Other turns may leave for it only if turns that it covers were lost.
-    let goes = |user: &Hash| {
+    let is_unaffected = |user: &Hash| {
         let at = input.turns.iter().position(|turn| turn.messages.first().is_some_and(|first| first.key == *user));
         at.is_some_and(|at| best.places[at].is_sent() || best.places[at].is_excluded())
     };
-    let lost = !turns.iter().all(goes);
+    let lost = !turns.iter().all(is_unaffected);
     if let Some(budget) = choose::session_overfull(input, &SummaryCoverage::new(input, used.clone())) {
         return Err(Reason::SessionFull { budget });
     }
@@ -177,10 +182,10 @@ fn with<'a>(best: &Admitted<'a>, summary: &SummaryInput, looked_up: AllowanceUse
     Err(Reason::SavesNothing)
 }
 
-/// The plan without its oldest summaries, removed one after the other while the levels are too full and everything else
-/// that may leave has left. Keeps summaries that the question names, that are younger than their level's minimum age,
-/// or whose removal would make the plan larger.
-fn without_the_oldest<'a>(
+/// Returns the plan without its oldest summaries, removed one after the other while the levels are too full and
+/// everything else that may leave has left. Keeps summaries that the question names, that are younger than their
+/// level's minimum age, or whose removal would make the plan larger.
+fn without_oldest<'a>(
     mut best: Admitted<'a>,
     looked_up: AllowanceUse,
     out: &mut HashMap<Hash, Reason>,
@@ -209,23 +214,25 @@ fn without_the_oldest<'a>(
     best
 }
 
-/// Age in seconds of the newest turn that a summary covers; `u64::MAX` if none of its turns is in the input.
+/// Returns the age in seconds of the newest turn that a summary covers; `u64::MAX` if none of its turns is in the
+/// input.
 fn age(input: &PlanInput, by: Hash) -> u64 {
-    let turns = turns_of(input, by);
+    let turns = turns_covered_by(input, by);
     let covered = input.turns.iter().filter(|turn| turn.messages.first().is_some_and(|one| turns.contains(&one.key)));
     covered.map(|turn| turn.facts.age).min().unwrap_or(u64::MAX)
 }
 
-/// The reason with the tokens that were free for a summary beside everything required.
+/// Returns the reason, with the tokens that were free for a summary beside everything required.
 fn no_room(input: &PlanInput, summary: &SummaryInput, needed: u32) -> Reason {
     let block = input.blocks.iter().find(|block| block.text == summary.text);
-    let beside = needed.saturating_sub(block.map_or(0, |block| block.tokens));
-    Reason::Budget { free: input.budget.prompt.saturating_sub(beside) }
+    let other_tokens = needed.saturating_sub(block.map_or(0, |block| block.tokens));
+    Reason::Budget { free: input.budget.prompt.saturating_sub(other_tokens) }
 }
 
-/// The plan with quotations of covered turns, if the question names what their summary lacks. It takes no more than
-/// `limit`, or without a limit no more than the request would take with the covered turns in place of their summaries.
-fn with_what_they_lack<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: AllowanceUse) -> Option<Admitted<'a>> {
+/// Returns the plan with quotations of covered turns, if the question names what their summary lacks; otherwise `None`.
+/// The plan takes no more than `limit`, or without a limit no more than the request would take with the covered turns
+/// in place of their summaries.
+fn with_quotations<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: AllowanceUse) -> Option<Admitted<'a>> {
     let input = best.input;
     let used = || input.summaries.iter().filter(|one| best.summed.used.contains(&one.by));
     if !used().any(|one| one.lacks) {

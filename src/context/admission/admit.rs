@@ -1,5 +1,5 @@
-//! Admission of all candidates into the budget, each in a form. Holds the hard rules: the open turn and permanent pins
-//! are sent or the call is blocked, atoms are never split, and the total never exceeds the budget.
+//! Admits all candidates into the budget, each in a form. Enforces the hard rules: the open turn and permanent pins are
+//! sent or the call is blocked, atoms are never split, and the total never exceeds the budget.
 //! Not for: the form of a message under a mark (`forms`) or rows and reasons (`explain`).
 
 use super::accepted_summaries::{self, SummaryCoverage};
@@ -42,23 +42,23 @@ pub(in crate::context) enum RowPosition {
 }
 
 impl RowPosition {
-    /// Whether the turn is sent, in full or as a card.
+    /// Returns whether the turn is sent, in full or as a card.
     pub(in crate::context) fn is_sent(self) -> bool {
         matches!(self, Self::Window | Self::Card(_))
     }
 
-    /// Whether a person excluded it.
+    /// Returns whether a person excluded it.
     pub(in crate::context) fn is_excluded(self) -> bool {
         matches!(self, Self::Excluded { .. })
     }
 }
 
-/// How the allowance for retrieved candidates is used.
+/// How the allowance for retrieved candidates is spent.
 #[derive(Clone, Copy)]
 pub(in crate::context) enum AllowanceUse {
     /// Offers spend it.
     Offered,
-    /// Keep this many tokens free instead.
+    /// This many tokens stay free instead.
     KeptFree(u32),
 }
 
@@ -67,14 +67,14 @@ pub(in crate::context) struct Admitted<'a> {
     pub(in crate::context) input: &'a PlanInput,
     pub(in crate::context) marks: Marks<'a>,
     pub(in crate::context) window: Window,
-    /// The maximum size of the request that the window may produce, if less than the budget.
+    /// The maximum size of the request that the window may produce, if smaller than the budget.
     pub(in crate::context) most: Option<u32>,
     pub(in crate::context) choice: PolicyChoice,
     /// The place of each turn.
     pub(in crate::context) places: Vec<RowPosition>,
     /// For each block: `None` if it is not a lease and is sent.
     pub(in crate::context) leases: Vec<Option<RowPosition>>,
-    /// Tokens that all leases may take together.
+    /// Tokens that all leases together may take.
     pub(in crate::context) lease_cap: u32,
     pub(in crate::context) open: Vec<Form>,
     /// The turns that summaries replace.
@@ -89,22 +89,22 @@ pub(in crate::context) struct Admitted<'a> {
 }
 
 impl Admitted<'_> {
-    /// Free tokens.
+    /// Returns the free tokens.
     pub(in crate::context) fn free(&self) -> u32 {
         self.input.budget.prompt.saturating_sub(self.total)
     }
 
-    /// The blocks of admitted candidates, in sending order.
+    /// Returns the blocks of admitted candidates, in sending order.
     pub(in crate::context) fn offered(&self) -> Vec<Block> {
         self.offers.blocks(&|turn| self.places[turn].is_sent())
     }
 
-    /// Candidates that were not admitted.
-    pub(in crate::context) fn not_let_in(&self) -> Vec<OmittedItem> {
-        self.offers.near(&|turn| self.places[turn].is_sent())
+    /// Returns the candidates that were not admitted.
+    pub(in crate::context) fn omitted_candidates(&self) -> Vec<OmittedItem> {
+        self.offers.omitted(&|turn| self.places[turn].is_sent())
     }
 
-    /// The form of each message of a closed turn in the window.
+    /// Returns the form of each message of a closed turn in the window.
     pub(in crate::context) fn forms(&self, turn: usize) -> Vec<Form> {
         let form = if turn < self.window.shortened { self.window.form } else { Form::Full };
         turn_forms(&self.input.turns[turn], self.choice.form(turn, form), &self.marks)
@@ -152,12 +152,12 @@ impl Sums {
         }
     }
 
-    /// The request's cost without offers, which never block a call.
+    /// Returns the request's cost without offers, which never block a call.
     pub(in crate::context) fn required(&self, start: usize, shortened: usize, form: Form) -> u32 {
         self.fixed.saturating_add(self.turns(start, shortened, form)).saturating_add(self.cards[start])
     }
 
-    /// The cost of a window's turns alone.
+    /// Returns the cost of a window's turns alone.
     pub(in crate::context) fn turns(&self, start: usize, shortened: usize, form: Form) -> u32 {
         let all = self.full.len() - 1;
         let split = shortened.clamp(start, all);
@@ -195,7 +195,7 @@ pub(in crate::context) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<B
     admit_using(input, AllowanceUse::Offered)
 }
 
-/// Like [`admit`], with a choice of how the allowance is used.
+/// Like [`admit`], with a choice of how the allowance is spent.
 pub(in crate::context) fn admit_using(
     input: &PlanInput,
     looked_up: AllowanceUse,
@@ -203,9 +203,9 @@ pub(in crate::context) fn admit_using(
     accepted_summaries::admit(input, looked_up)
 }
 
-/// Admits with these summaries. `most` limits the size of the request that the window may produce, leases apart. Order:
-/// required items (else the call is blocked), offers without an allowance, retrieved candidates within the mode's
-/// allowance, the window with the rest of the budget, leases.
+/// Admits with exactly these summaries. `most` limits the size of the request that the window may produce, leases
+/// apart. Order: required items (if they do not fit, the call is blocked), offers without an allowance, retrieved
+/// candidates within the mode's allowance, the window with the rest of the budget, leases.
 pub(in crate::context) fn admit_with(
     input: &PlanInput,
     summed: SummaryCoverage,
@@ -214,44 +214,44 @@ pub(in crate::context) fn admit_with(
 ) -> Result<Admitted<'_>, Box<Blocked>> {
     let marks = Marks::new(&input.marks);
     let room = input.budget.prompt;
-    let around = around(input, &summed);
+    let required_beside_turns = required_beside_turns(input, &summed);
     let mut plain = Sums::new(input, &marks, &PolicyChoice::all(input, &marks));
     plain.summed = summed.floor;
-    let beside = around.saturating_add(window::least(input, &plain));
-    let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(beside));
-    let needed = beside.saturating_add(open_cost);
+    let base_cost = required_beside_turns.saturating_add(window::least(input, &plain));
+    let (open, open_cost) = open_forms(input, &marks, room.saturating_sub(base_cost));
+    let needed = base_cost.saturating_add(open_cost);
     if needed > room {
         return Err(crate::context::explain::blocked::blocked(input, &marks, needed, &open));
     }
     let OptionalParts { mut offers, open: (open, open_cost) } =
-        OptionalParts::new(input, (&marks, &summed), room - beside, looked_up);
-    let choice = chosen(input, &marks, around, looked_up, &summed);
-    plain.fixed = around.saturating_add(open_cost);
-    let (mut costs, loose) = if input.policy.choose == TurnSelection::Recent {
+        OptionalParts::new(input, (&marks, &summed), room - base_cost, looked_up);
+    let choice = chosen(input, &marks, required_beside_turns, looked_up, &summed);
+    plain.fixed = required_beside_turns.saturating_add(open_cost);
+    let (mut costs, loose) = if !input.policy.withholds() {
         (plain, None)
     } else {
         let chosen = Sums { fixed: plain.fixed, summed: plain.summed, ..Sums::new(input, &marks, &choice) };
         (chosen, Some(plain))
     };
-    let goes = |turn: usize, start: usize| turn_goes(input, &marks, &choice, (turn, start));
-    costs.offered = offers.by_start(input.turns.len(), &goes);
+    let is_sent = |turn: usize, start: usize| is_turn_sent(input, &marks, &choice, (turn, start));
+    costs.offered = offers.by_start(input.turns.len(), &is_sent);
     let window = window::choose_within(input, &costs, most);
-    let session_room = choose::session_room(input, &summed, offers.of(&choose::SESSION_LEVEL, &|_| false));
+    let session_room = choose::session_room(input, &summed, offers.tokens_in(&choose::SESSION_LEVEL, &|_| false));
     let lease_cap = input.policy.leased_cap_tokens.min(session_room);
     let mut lease = Leases { cap: lease_cap, room, total: 0, taken: 0 };
     lease.total = costs.total(window.start, window.shortened, window.form);
-    let mut beside = |block: &Block| match () {
-        () if summed.leaves_out(block) => Some(RowPosition::Idle),
+    let mut block_position = |block: &Block| match () {
+        () if summed.omits(block) => Some(RowPosition::Idle),
         () => is_lease(block).then(|| lease.place(block.tokens, 0)),
     };
-    let mut leases: Vec<_> = input.blocks.iter().map(&mut beside).collect();
+    let mut leases: Vec<_> = input.blocks.iter().map(&mut block_position).collect();
     let mut places = places(input, &marks, &choice, window, &mut lease);
     let spent = |places: &[RowPosition]| offers.cost(&|turn| places[turn].is_sent());
     lease.total = (lease.total - costs.offered[window.start]).saturating_add(spent(&places));
     lease.place_in_returned_room(input, (&mut leases, &mut places), &spent);
-    let (total, goes) = (lease.total, |turn: usize| places[turn].is_sent());
+    let (total, is_sent) = (lease.total, |turn: usize| places[turn].is_sent());
     let allowance = if matches!(looked_up, AllowanceUse::Offered) { input.allowance } else { 0 };
-    let total = total.saturating_add(offers.settle(&goes, allowance, room.saturating_sub(total)));
+    let total = total.saturating_add(offers.settle(&is_sent, allowance, room.saturating_sub(total)));
     Ok(Admitted {
         input,
         marks,
@@ -270,7 +270,7 @@ pub(in crate::context) fn admit_with(
     })
 }
 
-/// Offers and the open turn, in the room beside everything required.
+/// The offers and the open turn, fitted into the room that everything required leaves.
 struct OptionalParts<'a> {
     offers: Offers<'a>,
     /// The open turn's forms and their cost.
@@ -293,44 +293,49 @@ impl<'a> OptionalParts<'a> {
     }
 }
 
-/// The policy's choice beside the offers that would fit if no turn had to be sent, so that a mark on one turn does not
-/// change the choice of another. Candidates of a chosen turn cost nothing, which makes room for others.
+/// Applies the policy in the room that is left beside the offers that would fit if no turn had to be sent, so that a
+/// mark on one turn does not change the choice of another. Candidates that repeat a chosen turn cost nothing, which
+/// makes room for others; the policy is applied again until that room stops growing.
 fn chosen(
     input: &PlanInput,
     marks: &Marks<'_>,
-    around: u32,
+    required_beside_turns: u32,
     looked_up: AllowanceUse,
     summed: &SummaryCoverage,
 ) -> PolicyChoice {
     if matches!(input.policy.choose, TurnSelection::Recent | TurnSelection::Lane) {
         return choose::choose(input, marks, (0, 0), (summed, None), &|_| 0);
     }
-    let OptionalParts { offers, open: (_, asked) } =
-        OptionalParts::new(input, (marks, summed), input.budget.prompt.saturating_sub(around), looked_up);
-    let with = |goes: &dyn Fn(usize) -> bool, before: Option<&PolicyChoice>| {
-        let taken = around.saturating_add(asked).saturating_add(offers.cost(goes));
-        choose::choose(input, marks, (taken, asked), (summed, before), &|sections| offers.of(sections, goes))
+    let OptionalParts { offers, open: (_, asked) } = OptionalParts::new(
+        input,
+        (marks, summed),
+        input.budget.prompt.saturating_sub(required_beside_turns),
+        looked_up,
+    );
+    let with = |is_sent: &dyn Fn(usize) -> bool, before: Option<&PolicyChoice>| {
+        let taken = required_beside_turns.saturating_add(asked).saturating_add(offers.cost(is_sent));
+        choose::choose(input, marks, (taken, asked), (summed, before), &|sections| offers.tokens_in(sections, is_sent))
     };
     let floor = window::floor(input, summed.floor);
     let takes = |choice: &PolicyChoice, turn: usize| turn >= floor && choice.takes_itself(turn);
     let mut choice = with(&|_| false, None);
     let mut spent = offers.cost(&|_| false);
     loop {
-        let said = offers.cost(&|turn| takes(&choice, turn));
-        if said >= spent {
+        let cost = offers.cost(&|turn| takes(&choice, turn));
+        if cost >= spent {
             break;
         }
         let next = with(&|turn| takes(&choice, turn), Some(&choice));
-        if offers.cost(&|turn| takes(&next, turn)) > said {
+        if offers.cost(&|turn| takes(&next, turn)) > cost {
             break;
         }
-        (choice, spent) = (next, said);
+        (choice, spent) = (next, cost);
     }
     choice
 }
 
-/// Whether a turn is sent without a lease, if the window starts at `start`.
-fn turn_goes(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice, (turn, start): (usize, usize)) -> bool {
+/// Returns whether a turn is sent without a lease, if the window starts at `start`.
+fn is_turn_sent(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice, (turn, start): (usize, usize)) -> bool {
     match marks.turn(&input.turns[turn]).map(|mark| mark.kind) {
         Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => false,
         Some(MarkKind::Sticky | MarkKind::IncludeOnce) => true,
@@ -338,36 +343,38 @@ fn turn_goes(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice, (turn,
     }
 }
 
-/// Whether a block is sent only within its lease, the cap of leases and the budget.
+/// Returns whether a block is sent only within its lease, the cap of leases and the budget.
 pub(in crate::context) fn is_lease(block: &Block) -> bool {
     matches!(block.reason, Reason::Leased { .. })
 }
 
-/// Tokens required beside the turns: blocks, tools, framing, and the label of the user message if blocks precede it.
-fn around(input: &PlanInput, summed: &SummaryCoverage) -> u32 {
+/// Returns the tokens required beside the turns: blocks, tools, framing, and the label of the user message if blocks
+/// precede it.
+fn required_beside_turns(input: &PlanInput, summed: &SummaryCoverage) -> u32 {
     let has = |section: Section| input.blocks.iter().any(|block| block.section == section);
-    let required = input.blocks.iter().filter(|block| !is_lease(block) && !summed.leaves_out(block));
+    let required = input.blocks.iter().filter(|block| !is_lease(block) && !summed.omits(block));
     let blocks = required.fold(0_u32, |sum, block| sum.saturating_add(block.tokens));
     let labelled = input.layout == Layout::CacheFriendly || has(Section::QuotedReply);
-    let asks = input.open.messages.iter().any(|message| message.role == Role::User && message.bar.is_none());
+    let has_user_message =
+        input.open.messages.iter().any(|message| message.role == Role::User && message.bar.is_none());
     // Instructions and cards; blocks in a message of their own if no user message is open; the continuation request.
-    let messages = 2 + u32::from(!asks) + u32::from(has(Section::UserMessage));
+    let messages = 2 + u32::from(!has_user_message) + u32::from(has(Section::UserMessage));
     blocks
         .saturating_add(if labelled { input.labelled } else { 0 })
         .saturating_add(messages * MESSAGE_FRAMING + ANSWER_FRAMING)
         .saturating_add(input.tools_tokens)
 }
 
-/// The forms of the open turn and their cost: in full, or with shortened tool results if it does not fit. The result
-/// may still exceed `room`. The person's question is always sent in full, whatever mark it has.
+/// Returns the forms of the open turn and their cost: in full, or with shortened tool results if it does not fit in
+/// full. The result may still exceed `room`. The person's question is always sent in full, whatever mark it has.
 fn open_forms(input: &PlanInput, marks: &Marks<'_>, room: u32) -> (Vec<Form>, u32) {
     let messages = &input.open.messages;
-    let asked = |form: Form, at: usize| {
-        let asks = messages[at].role == Role::User && form == Form::Placeholder;
-        if asks { messages[at].whole } else { form }
+    let with_question = |form: Form, at: usize| {
+        let is_shortened_question = messages[at].role == Role::User && form == Form::Placeholder;
+        if is_shortened_question { messages[at].whole } else { form }
     };
     let whole: Vec<Form> = turn_forms(&input.open, Form::Full, marks);
-    let whole: Vec<Form> = whole.into_iter().enumerate().map(|(at, form)| asked(form, at)).collect();
+    let whole: Vec<Form> = whole.into_iter().enumerate().map(|(at, form)| with_question(form, at)).collect();
     let cost = cost_of(&input.open, &whole);
     if cost <= room || !input.policy.shorten_tools {
         return (whole, cost);
@@ -404,7 +411,7 @@ impl Leases {
         }
     }
 
-    /// A turn sent as a card frees the tokens of its quotations; leases that had no room may use them. `spent` returns
+    /// Tries leases again that had no room: a turn sent as a card frees the tokens of its quotations. `spent` returns
     /// the tokens of the offers for given places.
     fn place_in_returned_room(
         &mut self,
@@ -428,7 +435,7 @@ impl Leases {
     }
 }
 
-/// The place of each turn; the newest leases first while the budget and their cap last.
+/// Returns the place of each turn. Leases are placed newest first, while the budget and their cap last.
 fn places(
     input: &PlanInput,
     marks: &Marks<'_>,

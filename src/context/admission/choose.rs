@@ -1,6 +1,6 @@
-//! The turns that the policy chooses, and their forms, before marks and hard rules. A turn that the policy withholds is
-//! still sent if a person pins or includes it, and a chosen turn is still left out if there is no room. The choice
-//! ignores marks, so that a mark on one turn never moves another; pins are added on top of the target.
+//! Determines the turns that the policy chooses, and their forms, before marks and hard rules apply. A turn that the
+//! policy withholds is still sent if a person pins or includes it, and a chosen turn is still left out if there is no
+//! room. The choice ignores marks, so that a mark on one turn never moves another; pins are added on top of the target.
 //! Not for: the formulas (`policy`), the start of the window (`window`) or the budget (`admit`).
 
 use super::accepted_summaries::SummaryCoverage;
@@ -30,7 +30,7 @@ pub(in crate::context) struct PolicyChoice {
     /// The best form that the policy allows a turn.
     forms: Vec<Form>,
     /// Whether a person's mark keeps the turn in.
-    held: Vec<bool>,
+    marked: Vec<bool>,
     /// Empty if the policy scores nothing.
     scores: Vec<Score>,
     /// The budgets of the levels, if the policy has levels.
@@ -41,52 +41,52 @@ pub(in crate::context) struct PolicyChoice {
 }
 
 impl PolicyChoice {
-    /// Whether the policy withholds this turn and no mark brings it back.
+    /// Returns whether the policy withholds this turn and no mark brings it back.
     pub(in crate::context) fn withholds(&self, turn: usize) -> bool {
-        self.reasons[turn].is_some() && !self.held[turn]
+        self.reasons[turn].is_some() && !self.marked[turn]
     }
 
-    /// Whether the policy takes this turn, ignoring marks.
+    /// Returns whether the policy takes this turn, ignoring marks.
     pub(in crate::context) fn takes_itself(&self, turn: usize) -> bool {
         self.reasons[turn].is_none()
     }
 
-    /// Why the policy withholds a turn, ignoring marks.
+    /// Returns why the policy withholds a turn, ignoring marks.
     pub(in crate::context) fn reason(&self, turn: usize) -> Option<&Reason> {
         self.reasons[turn].as_ref()
     }
 
-    /// Why a turn without a mark is in the window.
+    /// Returns why a turn without a mark is in the window.
     pub(in crate::context) fn takes(&self, turn: usize) -> Reason {
         self.takes[turn].clone()
     }
 
     /// `wanted`, or the shorter form to which the policy limits this turn.
     pub(in crate::context) fn form(&self, turn: usize, wanted: Form) -> Form {
-        if self.held[turn] { wanted } else { lower(wanted, self.forms[turn]) }
+        if self.marked[turn] { wanted } else { shorter_form(wanted, self.forms[turn]) }
     }
 }
 
-/// The shorter of two forms.
-fn lower(a: Form, b: Form) -> Form {
-    let rung = |form: Form| match form {
+/// Returns the shorter of two forms.
+fn shorter_form(a: Form, b: Form) -> Form {
+    let rank = |form: Form| match form {
         Form::Cut(_) => 1,
         Form::Elided => 2,
         Form::Full | Form::NoState | Form::Gone | Form::Placeholder | Form::Card | Form::Out => 0,
     };
-    if rung(b) > rung(a) { b } else { a }
+    if rank(b) > rank(a) { b } else { a }
 }
 
 impl PolicyChoice {
-    /// All turns in full: the choice that decides whether a call is blocked, whatever the policy would choose.
+    /// Returns all turns in full: the choice that decides whether a call is blocked, whatever the policy would choose.
     pub(in crate::context) fn all(input: &PlanInput, marks: &Marks<'_>) -> Self {
         let turns = input.turns.len();
-        let holds = |turn: &TurnInput| marks.turn(turn).is_some_and(|mark| mark.kind.wants());
+        let is_wanted = |turn: &TurnInput| marks.turn(turn).is_some_and(|mark| mark.kind.includes());
         Self {
             reasons: vec![None; turns],
             takes: vec![Reason::Recent; turns],
             forms: vec![Form::Full; turns],
-            held: input.turns.iter().map(holds).collect(),
+            marked: input.turns.iter().map(is_wanted).collect(),
             scores: Vec::new(),
             levels: None,
             over: 0,
@@ -96,8 +96,8 @@ impl PolicyChoice {
 }
 
 /// Applies the policy. `taken` is the cost of everything beside the closed turns (blocks, offers, tools, framing, open
-/// turn); `offered` gives the tokens that offers take in some sections. With `before`, a choice made in less room, a
-/// policy by relevance or levels only adds to it.
+/// turn), and `open` is the cost of the open turn; `offered` returns the tokens that offers take in some sections. With
+/// `before`, a choice made in less room, a policy by relevance or levels only adds turns to it.
 pub(in crate::context) fn choose(
     input: &PlanInput,
     marks: &Marks<'_>,
@@ -108,6 +108,7 @@ pub(in crate::context) fn choose(
     let floor = window::floor(input, summed.floor);
     let mut choice = PolicyChoice::all(input, marks);
     match input.policy.choose {
+        TurnSelection::Recent if input.policy.lane_window => leave_out_other_lanes(input, &mut choice),
         TurnSelection::Recent => {}
         TurnSelection::Lane => by_lane(input, &mut choice),
         TurnSelection::Relevance => by_relevance(input, taken, (floor, before), &mut choice),
@@ -118,7 +119,21 @@ pub(in crate::context) fn choose(
     choice
 }
 
-/// Withholds turns of other lanes, and of this lane all but its newest messages.
+/// Withholds turns of other lanes than the one that a person chose.
+fn leave_out_other_lanes(input: &PlanInput, choice: &mut PolicyChoice) {
+    for at in 0..input.turns.len() {
+        if window::in_other_lane(input, at) && sent(&input.turns[at]) > 0 {
+            choice.reasons[at] = Some(other_lane(input));
+        }
+    }
+}
+
+/// Returns why turns of other lanes are left out.
+pub(in crate::context) fn other_lane(input: &PlanInput) -> Reason {
+    if input.policy.choose == TurnSelection::Lane { Reason::OtherLane } else { Reason::OutsideLane }
+}
+
+/// Withholds turns of other lanes, and of this lane all but the newest messages.
 fn by_lane(input: &PlanInput, choice: &mut PolicyChoice) {
     let lane = &input.open.facts.lane;
     let (mut own, mut at) = (Vec::new(), Vec::new());
@@ -136,7 +151,7 @@ fn by_lane(input: &PlanInput, choice: &mut PolicyChoice) {
     }
 }
 
-/// The number of messages that a turn sends.
+/// Returns the number of messages that a turn sends.
 fn sent(turn: &TurnInput) -> u32 {
     u32::try_from(turn.messages.iter().filter(|message| message.bar.is_none()).count()).unwrap_or(u32::MAX)
 }
@@ -167,9 +182,9 @@ fn by_relevance(
         .map(|(turn, score)| Candidate { costs: costs(input, turn), messages: sent(turn), score: score.raw })
         .collect();
     let kept = |earlier: &PolicyChoice| -> Vec<Option<ChosenTurn>> {
-        let goes = |at: usize| earlier.takes_itself(at) && sent(&input.turns[at]) > 0;
+        let is_sent = |at: usize| earlier.takes_itself(at) && sent(&input.turns[at]) > 0;
         let chosen = |at| ChosenTurn { form: earlier.forms[at], relevant: earlier.takes[at] == Reason::Relevant };
-        (floor..input.turns.len()).map(|at| goes(at).then(|| chosen(at))).collect()
+        (floor..input.turns.len()).map(|at| is_sent(at).then(|| chosen(at))).collect()
     };
     let kept = earlier.map(kept).unwrap_or_default();
     for (at, taken) in relevance::fill(&candidates, &kept, room).into_iter().enumerate() {
@@ -193,7 +208,7 @@ fn by_relevance(
     }
 }
 
-/// Keeps each level within its budget; the lowest scores leave.
+/// Keeps each level within its budget; the turns with the lowest scores leave.
 fn by_levels(
     input: &PlanInput,
     fixed: FixedTokens,
@@ -237,7 +252,7 @@ fn by_levels(
     }
 }
 
-/// What an earlier choice by levels decided about the turns from `floor` on.
+/// Returns what an earlier choice by levels decided about the turns from `floor` on.
 fn by_level(earlier: &PolicyChoice, floor: usize) -> Vec<Result<Form, EvictionReason>> {
     let one = |at: usize| match &earlier.reasons[at] {
         None => Ok(earlier.forms[at]),
@@ -247,14 +262,14 @@ fn by_level(earlier: &PolicyChoice, floor: usize) -> Vec<Result<Form, EvictionRe
     (floor..earlier.reasons.len()).map(one).collect()
 }
 
-/// Tokens of the levels before any closed turn.
+/// Returns the tokens of the levels before any closed turn.
 fn fixed(
     input: &PlanInput,
     summed: &SummaryCoverage,
     (taken, open): (u32, u32),
     offered: &dyn Fn(&[Section]) -> u32,
 ) -> FixedTokens {
-    let used = |block: &&Block| !summed.leaves_out(block) && !is_lease(block);
+    let used = |block: &&Block| !summed.omits(block) && !is_lease(block);
     let sum = |sections: &[Section]| {
         let blocks = input.blocks.iter().filter(used).filter(|block| sections.contains(&block.section));
         blocks.fold(offered(sections), |sum, block| sum.saturating_add(block.tokens))
@@ -265,7 +280,7 @@ fn fixed(
     FixedTokens { permanent: taken.saturating_sub(above), session, working, volatile }
 }
 
-/// The maximum of all levels together, in tokens.
+/// Returns the maximum of all levels together, in tokens.
 fn levels_total(input: &PlanInput) -> u32 {
     input.policy.levels.total.min(input.budget.prompt)
 }
@@ -274,28 +289,28 @@ fn largest(input: &PlanInput) -> LargestParts {
     LargestParts::of(input.turns.iter().map(|turn| &turn.facts))
 }
 
-/// Tokens left in the session level beside its blocks and `offered`; no limit without levels.
+/// Returns the tokens left in the session level beside its blocks and `offered`; no limit without levels.
 pub(in crate::context) fn session_room(input: &PlanInput, summed: &SummaryCoverage, offered: u32) -> u32 {
     session(input, summed).map_or(u32::MAX, |(used, budget)| budget.saturating_sub(used.saturating_add(offered)))
 }
 
-/// The session level's budget, if its blocks alone exceed it.
+/// Returns the session level's budget, if its blocks alone exceed it.
 pub(in crate::context) fn session_overfull(input: &PlanInput, summed: &SummaryCoverage) -> Option<u32> {
     session(input, summed).filter(|(used, budget)| used > budget).map(|(_, budget)| budget)
 }
 
-/// Tokens of the session level's blocks without leases, and its budget; `None` without levels.
+/// Returns the tokens of the session level's blocks without leases, and its budget; `None` without levels.
 fn session(input: &PlanInput, summed: &SummaryCoverage) -> Option<(u32, u32)> {
     if input.policy.choose != TurnSelection::Levels {
         return None;
     }
-    let used = input.blocks.iter().filter(|block| !summed.leaves_out(block) && !is_lease(block));
+    let used = input.blocks.iter().filter(|block| !summed.omits(block) && !is_lease(block));
     let used = used.filter(|block| SESSION_LEVEL.contains(&block.section)).map(|block| block.tokens);
     let budget = levels::budgets(levels_total(input), &input.policy.levels)[1];
     Some((used.fold(0, u32::saturating_add), budget))
 }
 
-/// The cost of a turn without marks, in each form.
+/// Returns the cost of a turn without marks, in each form.
 fn costs(input: &PlanInput, turn: &TurnInput) -> Costs {
     let none = Marks::new(&[]);
     let full = turn_cost(turn, Form::Full, &none);

@@ -1,4 +1,5 @@
-//! The form of each message of a turn under a person's marks and the shortening of tool results, and its cost.
+//! Determines the form of each message of a turn under a person's marks and the shortening of tool results, and what
+//! that form costs.
 //! Not for: how far results are shortened (`window`, `admit`).
 
 use super::window::CLOSED_RESULT;
@@ -31,22 +32,23 @@ impl<'a> Marks<'a> {
         Self { by_turn, by_message }
     }
 
-    /// The mark on a turn. The turn must begin with the mark's first message and contain its last one, since two
-    /// answers to one question are two turns. Otherwise a pin on one of its messages holds the whole turn. A turn with
-    /// nothing to send cannot be pinned.
+    /// Returns the mark on a turn. The turn must begin with the mark's first message and contain its last one, since
+    /// two answers to one question are two turns. Without such a mark, a pin on one of the turn's messages applies to
+    /// the whole turn. A turn with nothing to send cannot be pinned.
     pub(in crate::context) fn turn(&self, turn: &TurnInput) -> Option<&'a Mark> {
         let first = turn.messages.first()?.key;
-        let here = |mark: &&Mark| match mark.target {
+        let is_on_turn = |mark: &&Mark| match mark.target {
             Atom::Turn { tip, .. } => turn.messages.iter().any(|message| message.key == tip),
             _ => true,
         };
-        let own = self.by_turn.get(&first).and_then(|marks| marks.iter().rev().copied().find(here));
-        let sends = |mark: &&Mark| mark.kind.excludes() || turn.messages.iter().any(|message| message.bar.is_none());
-        own.filter(sends).or_else(|| self.holder(turn))
+        let own = self.by_turn.get(&first).and_then(|marks| marks.iter().rev().copied().find(is_on_turn));
+        let has_effect =
+            |mark: &&Mark| mark.kind.excludes() || turn.messages.iter().any(|message| message.bar.is_none());
+        own.filter(has_effect).or_else(|| self.message_mark(turn))
     }
 
-    /// The mark on one of a turn's messages that holds the whole turn.
-    pub(in crate::context) fn holder(&self, turn: &TurnInput) -> Option<&'a Mark> {
+    /// Returns the mark on one of the turn's messages that applies to the whole turn: the one that lasts longest.
+    pub(in crate::context) fn message_mark(&self, turn: &TurnInput) -> Option<&'a Mark> {
         if self.by_message.is_empty() {
             return None;
         }
@@ -60,43 +62,47 @@ impl<'a> Marks<'a> {
         })
     }
 
-    /// The mark that includes a turn whose messages would not be sent by themselves.
+    /// Returns the mark that includes a turn whose messages would not be sent by themselves.
     pub(in crate::context) fn including_mark(&self, turn: &TurnInput) -> Option<&'a Mark> {
         let barred = turn.messages.iter().all(|message| message.bar.is_some());
         let mut marks = turn.messages.iter().filter_map(|message| self.message(message.key));
-        marks.find(|mark| barred && mark.kind.wants())
+        marks.find(|mark| barred && mark.kind.includes())
     }
 
-    /// The mark on one message.
+    /// Returns the mark on one message.
     pub(in crate::context) fn message(&self, key: Hash) -> Option<&'a Mark> {
         self.by_message.get(&key).copied()
     }
 
-    /// Whether a person includes a message that would not be sent by itself. An ended lease includes nothing.
+    /// Returns whether a person includes a message that would not be sent by itself. An ended lease includes nothing.
     pub(in crate::context) fn includes_message(&self, key: Hash) -> bool {
-        self.message(key).is_some_and(|mark| mark.kind.wants())
+        self.message(key).is_some_and(|mark| mark.kind.includes())
     }
 
-    /// Whether a person excluded this message of a turn.
+    /// Returns whether a person excluded this message of a turn.
     pub(in crate::context) fn excludes_message(&self, key: Hash) -> bool {
         self.message(key).is_some_and(|mark| mark.kind.excludes())
     }
 }
 
-/// The calling message that results belong to.
+/// The assistant message whose calls the following results answer.
 #[derive(Clone, Copy, Default)]
 struct CallingMessage {
-    /// It keeps its calls, so its results must be sent.
+    /// The calls are sent, so their results must be sent too.
     keeps: bool,
-    /// Its whole episode was excluded.
+    /// The whole episode was excluded.
     out: bool,
 }
 
-/// The form of each message of a turn if its tool results are in `tools` (`Full`, `Cut` or `Elided`).
+/// Returns the form of each message of a turn when its tool results are sent in `tools` (`Full`, `Cut` or `Elided`).
 pub(in crate::context) fn turn_forms(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> Vec<Form> {
     let mut caller = CallingMessage::default();
     let each = turn.messages.iter().map(|message| {
-        let form = if message.bar.is_some() { brought(message, marks) } else { form_of(message, tools, marks, caller) };
+        let form = if message.bar.is_some() {
+            form_if_included(message, marks)
+        } else {
+            form_of(message, tools, marks, caller)
+        };
         if message.bar.is_none() && message.role != Role::Tool {
             let episode = marks.message(message.key).is_some_and(|mark| matches!(mark.target, Atom::Episode { .. }));
             caller =
@@ -107,14 +113,14 @@ pub(in crate::context) fn turn_forms(turn: &TurnInput, tools: Form, marks: &Mark
     each.collect()
 }
 
-/// The form of a message that is left out unless a person includes it. Its calls are not sent, since their results
-/// would be missing.
-fn brought(message: &MessageInput, marks: &Marks<'_>) -> Form {
-    let may =
+/// Returns the form of a message that is left out unless a person includes it. Its calls are never sent, since their
+/// results would be missing.
+fn form_if_included(message: &MessageInput, marks: &Marks<'_>) -> Form {
+    let is_allowed =
         matches!(message.bar, Some(SendBarrier::Hidden | SendBarrier::Foreign)) && marks.includes_message(message.key);
     let result = message.role == Role::Tool && !message.orphan;
     match (message.calls, message.elided) {
-        _ if !may || result => Form::Out,
+        _ if !is_allowed || result => Form::Out,
         (0, _) => message.whole,
         (_, Some(_)) => Form::Elided,
         (_, None) => Form::Out,
@@ -135,13 +141,13 @@ fn form_of(message: &MessageInput, tools: Form, marks: &Marks<'_>, caller: Calli
     }
 }
 
-/// Shortens a result only if that saves tokens: the note in it takes some too.
+/// Shortens a result only if that saves tokens: the note about the cut takes some, too.
 fn cut_to(message: &MessageInput, limit: u32) -> Form {
     let saves = message.cuts.iter().any(|(at, tokens)| *at == limit && *tokens < message.tokens);
     if saves { Form::Cut(limit) } else { message.whole }
 }
 
-/// Tokens of a message's content in a form.
+/// Returns the tokens of a message's content in a form.
 pub(in crate::context) fn tokens_in(message: &MessageInput, form: Form) -> u32 {
     match form {
         Form::Full | Form::NoState | Form::Card => message.tokens,
@@ -154,7 +160,7 @@ pub(in crate::context) fn tokens_in(message: &MessageInput, form: Form) -> u32 {
     }
 }
 
-/// Tokens of a message in a form, with framing.
+/// Returns the tokens of a message in a form, with framing.
 pub(in crate::context) fn cost_in(message: &MessageInput, form: Form) -> u32 {
     let framing = match form {
         Form::Gone | Form::Out => return 0,
@@ -166,12 +172,12 @@ pub(in crate::context) fn cost_in(message: &MessageInput, form: Form) -> u32 {
     tokens_in(message, form).saturating_add(framing)
 }
 
-/// Tokens of a whole turn in these forms, with framing.
+/// Returns the tokens of a whole turn in these forms, with framing.
 pub(in crate::context) fn cost_of(turn: &TurnInput, forms: &[Form]) -> u32 {
     turn.messages.iter().zip(forms).fold(0_u32, |sum, (message, form)| sum.saturating_add(cost_in(message, *form)))
 }
 
-/// Tokens of a whole turn with its tool results in `tools`, with framing.
+/// Returns the tokens of a whole turn with its tool results in `tools`, with framing.
 pub(in crate::context) fn turn_cost(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> u32 {
     cost_of(turn, &turn_forms(turn, tools, marks))
 }

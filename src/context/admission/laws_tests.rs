@@ -91,12 +91,12 @@ struct Table {
     summed: usize,
 }
 
-const RUNGS: [Form; 3] = [Form::Full, Form::Cut(CLOSED_RESULT), Form::Elided];
+const FORMS: [Form; 3] = [Form::Full, Form::Cut(CLOSED_RESULT), Form::Elided];
 
 impl Costs for Table {
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
-        let rung = RUNGS.iter().position(|rung| *rung == form).unwrap();
-        let of = |at: usize| self.turns[at][if at < shortened { rung } else { 0 }];
+        let rank = FORMS.iter().position(|other| *other == form).unwrap();
+        let of = |at: usize| self.turns[at][if at < shortened { rank } else { 0 }];
         self.fixed + (start..self.turns.len()).map(of).sum::<u32>()
     }
 
@@ -105,11 +105,11 @@ impl Costs for Table {
     }
 }
 
-/// All windows from `low` on, best first: all turns, with as little shortening as possible; else as many turns as fit,
-/// with as much shortening as possible.
-fn wanted(low: usize, turns: usize, rungs: &[Form]) -> Vec<(usize, Form)> {
-    let all = rungs.iter().map(|form| (low, *form));
-    let fewer = rungs.iter().rev().flat_map(|form| (low..=turns).map(|start| (start, *form)));
+/// Returns all windows from `low` on, best first: all turns, with as little shortening as possible; else as many turns
+/// as fit, with as much shortening as possible.
+fn wanted(low: usize, turns: usize, forms: &[Form]) -> Vec<(usize, Form)> {
+    let all = forms.iter().map(|form| (low, *form));
+    let fewer = forms.iter().rev().flat_map(|form| (low..=turns).map(|start| (start, *form)));
     all.chain(fewer).collect()
 }
 
@@ -147,32 +147,32 @@ proptest! {
         at in (0_usize..8, 0_usize..8, 0_usize..3),
     ) {
         let turns = table.turns.len();
-        let rungs = if policy.shorten_tools { &RUNGS[..] } else { &RUNGS[..1] };
+        let forms = if policy.shorten_tools { &FORMS[..] } else { &FORMS[..1] };
         let mut input = input(&vec![[0; 3]; turns], policy, 50);
         input.window_turns = reach;
-        input.gaps.extend(gap.map(|before| Gap { before, range: (key(90, 0), key(90, 1)), turns: 3, tokens: 1, from: 1 }));
+        input.gaps.extend(gap.map(|before| Gap { before, range: (key(90, 0), key(90, 1)), turns: 3, tokens: 1, elsewhere: false, from: 1 }));
         let floor = if reach == 0 { 0 } else { turns.saturating_sub(reach as usize) };
         let floor = floor.max(gap.unwrap_or(0)).max(table.summed).min(turns);
         prop_assert_eq!(window::floor(&input, table.summed), floor);
         let table = &table;
         let fits = |most: u32| move |(start, form): &(usize, Form)| table_total(table, *start, *form) <= most;
-        let least = (floor..=turns).flat_map(|start| rungs.iter().map(move |form| (start, *form)));
+        let least = (floor..=turns).flat_map(|start| forms.iter().map(move |form| (start, *form)));
         let least = least.map(|(start, form)| table_total(table, start, form)).min().unwrap();
         prop_assert_eq!(window::least(&input, table), least);
         let new = |(start, form): (usize, Form), refilled: bool| {
             Window { start, shortened: if form == Form::Full { 0 } else { turns }, form, floor, refilled }
         };
-        let fresh = wanted(floor, turns, rungs).into_iter().find(fits(room)).unwrap_or((turns, Form::Full));
+        let fresh = wanted(floor, turns, forms).into_iter().find(fits(room)).unwrap_or((turns, Form::Full));
         prop_assert_eq!(window::choose(&input, table, room), new(fresh, false), "without an anchor");
 
         // The anchor that a plan leaves is read back as the same window.
-        let old = Window { start: at.0.min(turns), shortened: at.1.min(turns), form: rungs[at.2 % rungs.len()], floor: 0, refilled: false };
+        let old = Window { start: at.0.min(turns), shortened: at.1.min(turns), form: forms[at.2 % forms.len()], floor: 0, refilled: false };
         input.anchor = window::anchor(&input, old, &[]);
         prop_assert_eq!(input.anchor.is_some(), input.policy.anchored);
         let Some(left) = input.anchor.clone() else { return Ok(()) };
         let old = Window { start: old.start.max(floor), floor, ..old };
         let chosen = window::choose(&input, table, room);
-        let rest = (old.start..=turns).flat_map(|start| rungs.iter().map(move |form| (start, *form)));
+        let rest = (old.start..=turns).flat_map(|start| forms.iter().map(move |form| (start, *form)));
         let rest = rest.map(|(start, form)| table_total(table, start, form)).min().unwrap();
         prop_assert_eq!(window::can_cut_back(&input, table, room), Some(rest <= room));
         let target = |rest: u32| rest + (room - rest) * input.policy.refill_percent.min(100) / 100;
@@ -185,7 +185,7 @@ proptest! {
             prop_assert_eq!(chosen, new(fresh, false), "the anchor leaves no way");
         } else {
             let most = target(rest);
-            let best = wanted(old.start, turns, rungs).into_iter().skip(1).find(fits(most)).unwrap();
+            let best = wanted(old.start, turns, forms).into_iter().skip(1).find(fits(most)).unwrap();
             // Where shortening results is enough, older turns come back too.
             let further = (floor..old.start).find(|start| best.0 == old.start && fits(most)(&(*start, best.1)));
             let best = (further.unwrap_or(best.0), best.1);
@@ -194,7 +194,7 @@ proptest! {
         for other in [
             Anchor { budget: left.budget + 1, ..left.clone() },
             Anchor { policy: "another".into(), ..left.clone() },
-            Anchor { form: if rungs.len() == 1 { Form::Elided } else { Form::Card }, ..left.clone() },
+            Anchor { form: if forms.len() == 1 { Form::Elided } else { Form::Card }, ..left.clone() },
             Anchor { start: key(99, 9), ..left },
         ] {
             input.anchor = Some(other);
@@ -202,7 +202,7 @@ proptest! {
         }
     }
 
-    /// Turns of this lane or of another, and how many of their messages are sent.
+    /// Turns of this lane or of another, with the number of their messages that are sent.
     #[test]
     fn a_lane_keeps_its_newest_messages_and_none_of_other_lanes(
         turns in prop::collection::vec((any::<bool>(), 0_usize..4), 0..8),
@@ -216,17 +216,55 @@ proptest! {
             turn.messages.iter_mut().skip(*sent).for_each(|message| message.bar = Some(SendBarrier::Hidden));
         }
         let admitted = admit::admit(&input).ok().unwrap();
-        let (mut held, mut newest, mut full) = (0, true, false);
+        let (mut messages_so_far, mut newest, mut full) = (0, true, false);
         for (at, (own, sent)) in turns.iter().enumerate().rev() {
             let mut expected = Some(Reason::OtherLane);
             if *own {
-                held += u32::try_from(*sent).unwrap();
-                full |= held > messages && !newest;
+                messages_so_far += u32::try_from(*sent).unwrap();
+                full |= messages_so_far > messages && !newest;
                 newest = false;
                 expected = full.then_some(Reason::LaneCount { messages });
             }
             let expected = expected.filter(|_| *sent > 0);
             prop_assert_eq!(admitted.choice.reason(at), expected.as_ref(), "turn {}", at);
+        }
+    }
+
+    /// Turns of other lanes than the chosen one leave whatever the room, unless a person wants them; the last turns are
+    /// counted in the lane alone; and what is missing of other lanes does not end the window.
+    #[test]
+    fn a_chosen_lane_is_the_window(
+        turns in prop::collection::vec((any::<bool>(), prop::option::weighted(0.3, kind())), 0..8),
+        wanted in 0_u32..5,
+        on in any::<bool>(),
+        gap in prop::option::of((0_usize..8, any::<bool>())),
+    ) {
+        let policy = PolicySpec { lane_window: on, ..PolicySpec::default() };
+        let mut input = input(&vec![[1; 3]; turns.len()], policy, 10_000);
+        input.window_turns = wanted;
+        for (turn, (own, _)) in input.turns.iter_mut().zip(&turns) {
+            turn.facts.lane = if *own { "" } else { "another" }.into();
+        }
+        let marked = |at: usize| turns[at].1.map(|kind| mark(atom(at), kind));
+        input.marks = (0..turns.len()).filter_map(marked).collect();
+        let gap = gap.map(|(before, elsewhere)| (before.min(turns.len()), elsewhere));
+        input.gaps.extend(gap.map(|(before, elsewhere)| Gap {
+            before, range: (key(90, 0), key(90, 1)), turns: 3, tokens: 1, from: 1, elsewhere,
+        }));
+        let admitted = admit::admit(&input).ok().unwrap();
+        let own = |at: &usize| !on || turns[*at].0;
+        for at in 0..turns.len() {
+            let other = (!own(&at)).then_some(&Reason::OutsideLane);
+            prop_assert_eq!(admitted.choice.reason(at), other, "turn {}", at);
+            let newer = (at..turns.len()).filter(own).count();
+            let near = (wanted == 0 || newer <= wanted as usize) && gap.is_none_or(|(before, out)| out || before <= at);
+            let place = admitted.places[at];
+            match turns[at].1 {
+                Some(kind) if kind.excludes() => prop_assert!(place.is_excluded()),
+                Some(kind) if kind.includes() => prop_assert!(place.is_sent(), "turn {}: {:?}", at, place),
+                _ if own(&at) => prop_assert_eq!(place == RowPosition::Window, near, "turn {}: {:?}", at, place),
+                _ => prop_assert_eq!(place, RowPosition::Outside),
+            }
         }
     }
 
@@ -263,7 +301,7 @@ proptest! {
         input.marks = (0..turns.len()).filter_map(|at| marks[at].map(|kind| mark(atom(at), kind))).collect();
         input.blocks = blocks.iter().enumerate().map(|(at, (tokens, leased))| block(at, *tokens, *leased)).collect();
         let (start, shortened) = (at.0.min(turns.len()), at.1.min(turns.len()));
-        let old = Window { start, shortened, form: RUNGS[at.2], floor: 0, refilled: false };
+        let old = Window { start, shortened, form: FORMS[at.2], floor: 0, refilled: false };
         input.anchor = window::anchor(&input, old, &[]);
         match admit::admit(&input) {
             Ok(admitted) => {
@@ -341,12 +379,12 @@ proptest! {
         let by_rules = PlanInput { offers: input.offers[..1].to_vec(), ..input.clone() };
         let by_rules: u32 = admit::admit(&by_rules).ok().unwrap().offered().iter().map(|block| block.tokens).sum();
         prop_assert!(took - by_rules <= allowance.min(most), "{took} of {allowance} and {most}");
-        let out = admitted.not_let_in();
+        let out = admitted.omitted_candidates();
         for (at, (turn, ..)) in found.iter().enumerate() {
-            let goes = turn.is_some_and(|turn| turn < turns.len() && admitted.places[turn].is_sent());
-            let rows = out.iter().filter(|near| near.atom == Atom::Message { node: key(300, at) });
-            let said = rows.filter(|near| near.reason == Reason::Duplicate).count();
-            prop_assert_eq!(said, usize::from(goes), "a turn that goes is not quoted beside itself");
+            let is_turn_sent = turn.is_some_and(|turn| turn < turns.len() && admitted.places[turn].is_sent());
+            let rows = out.iter().filter(|candidate| candidate.atom == Atom::Message { node: key(300, at) });
+            let duplicates = rows.filter(|candidate| candidate.reason == Reason::Duplicate).count();
+            prop_assert_eq!(duplicates, usize::from(is_turn_sent), "a turn that goes is not quoted beside itself");
         }
         for (at, kind) in marks.iter().enumerate().take(turns.len()) {
             prop_assert!(*kind != Some(MarkKind::Sticky) || admitted.places[at].is_sent(), "pins come first");
@@ -437,7 +475,7 @@ proptest! {
         }
         let gap = |before: usize| {
             let range = (key(300, before), key(301, before));
-            Gap { before, range, turns: 2, tokens: 50, from: u32::try_from(before + 1).unwrap() }
+            Gap { before, range, turns: 2, tokens: 50, from: u32::try_from(before + 1).unwrap(), elsewhere: false }
         };
         input.gaps = gaps.into_iter().filter(|before| *before <= sizes.len()).map(gap).collect();
         let Ok(plan) = crate::context::plan(&input) else { return Ok(()) };
@@ -446,19 +484,19 @@ proptest! {
         let all = turns.map(|row| row.turns).sum::<u32>() - open;
         prop_assert_eq!(all as usize, sizes.len() + 2 * input.gaps.len(), "{:?}", plan.rows);
         for turn in &input.turns {
-            let stands = plan.included().any(|row| row.kind == RowKind::Turn && row.atom == turn.atom);
+            let is_sent = plan.included().any(|row| row.kind == RowKind::Turn && row.atom == turn.atom);
             for message in &turn.messages {
                 let atom = Atom::Message { node: message.key };
                 let rows: Vec<_> = plan.rows.iter().filter(|row| row.atom == atom).collect();
                 prop_assert_eq!(rows.len(), usize::from(message.bar.is_some_and(|bar| bar != SendBarrier::Empty)));
-                let way = rows.iter().any(|row| matches!(&row.verdict, Verdict::Out { remedy: Some(_), .. }));
-                prop_assert_eq!(way, stands && matches!(message.bar, Some(SendBarrier::Hidden | SendBarrier::Foreign)));
+                let has_remedy = rows.iter().any(|row| matches!(&row.verdict, Verdict::Out { remedy: Some(_), .. }));
+                prop_assert_eq!(has_remedy, is_sent && matches!(message.bar, Some(SendBarrier::Hidden | SendBarrier::Foreign)));
             }
         }
     }
 }
 
-/// The request's size, added up from its parts.
+/// Returns the request's size, added up from its parts.
 fn counted(input: &PlanInput, admitted: &Admitted<'_>) -> u32 {
     let blocks = input
         .blocks
@@ -481,7 +519,7 @@ fn counted(input: &PlanInput, admitted: &Admitted<'_>) -> u32 {
 fn forms_of_a_turn_cost_what_they_send() {
     let turn = turn(0, [7, 50, 20]);
     let none = super::forms::Marks::new(&[]);
-    let costs = RUNGS.map(|form| super::forms::turn_cost(&turn, form, &none));
+    let costs = FORMS.map(|form| super::forms::turn_cost(&turn, form, &none));
     let rest = 7 + MESSAGE_FRAMING;
     let calling = 5 + MESSAGE_FRAMING + CALL_FRAMING;
     let expected =

@@ -1,10 +1,10 @@
-//! Candidates that sources offer beside the turns: which are admitted, their cost for each start of the window, and
-//! their blocks and reasons.
+//! Admits the candidates that sources offer beside the turns, and determines their cost for each start of the window,
+//! their blocks, and the reasons of those left out.
 //! Not for: finding candidates (`engine`), the window (`window`) or the room for offers (`admit`).
 //!
 //! Offers come after everything required and never block a call. Offers without an allowance (rules, the map of the
 //! code) may take any free room; retrieved ones share the mode's allowance, in their order. A candidate that repeats a
-//! turn costs nothing while that turn is in the window, so one search for the start of the window weighs both, and
+//! turn costs nothing while that turn is in the window, so a single search for the start of the window weighs both, and
 //! tokens that candidates do not spend go to turns.
 
 use super::accepted_summaries::SummaryCoverage;
@@ -24,11 +24,11 @@ struct OfferDecision<'a> {
     level: u32,
     /// For each candidate: the index of the turn that contains the same text.
     turns: Vec<Option<usize>>,
-    /// For each candidate: the candidates that are admitted only together with it, itself included.
-    mates: Vec<Vec<usize>>,
+    /// For each candidate: the candidates that are admitted only together with it, including itself.
+    companions: Vec<Vec<usize>>,
     /// For each candidate: why it was not admitted; `None` if it was.
     out: Vec<Option<Reason>>,
-    /// For each candidate: the summary that covers its turn, and whether that summary lacks what is asked.
+    /// For each candidate: the summary that covers its turn, and whether that summary lacks what the question asks for.
     summed: Vec<Option<(Hash, bool)>>,
 }
 
@@ -42,7 +42,7 @@ pub(in crate::context) struct Offers<'a> {
 }
 
 impl<'a> Offers<'a> {
-    /// With nothing admitted yet.
+    /// Creates the decisions with nothing admitted yet.
     pub(in crate::context) fn new(input: &'a PlanInput, summed: &SummaryCoverage) -> Self {
         let some = input.offers.iter().any(|offer| offer.candidates.iter().any(|one| one.turn.is_some()));
         let turns = if some { input.turns.as_slice() } else { &[] };
@@ -54,27 +54,27 @@ impl<'a> Offers<'a> {
             level: u32::MAX,
             turns: offer.candidates.iter().map(|one| places.get(&one.turn?).copied()).collect(),
             summed: offer.candidates.iter().map(covers).collect(),
-            mates: mates(&offer.candidates),
+            companions: companions(&offer.candidates),
             out: vec![Some(Reason::Budget { free: 0 }); offer.candidates.len()],
         });
         Self { decided: decided.collect(), kept: 0, spare: summed.spare }
     }
 
-    /// Admits offers without an allowance, with at most `session` tokens of the session level. Returns the tokens
+    /// Admits offers without an allowance, with at most `session` tokens in the session level. Returns the tokens
     /// taken.
     pub(in crate::context) fn by_room(&mut self, room: u32, mut session: u32) -> u32 {
         let mut left = room;
         for decided in self.decided.iter_mut().filter(|decided| decided.offer.most.is_none()) {
             let own = decided.offer.candidates.iter().any(|one| SESSION_LEVEL.contains(&one.block.section));
             decided.level = if own { session } else { u32::MAX };
-            let taken = decided.take(left.min(decided.level), &mut self.spare);
+            let taken = decided.admit(left.min(decided.level), &mut self.spare);
             left -= taken;
             session -= if own { taken } else { 0 };
         }
         room - left
     }
 
-    /// Spends the allowance or keeps it free, as far as there is room. Returns those tokens.
+    /// Spends the allowance or keeps it free, as far as there is room. Returns the tokens taken or kept.
     pub(in crate::context) fn look_up(&mut self, how: AllowanceUse, allowance: u32, room: u32) -> u32 {
         match how {
             AllowanceUse::Offered => self.by_allowance(allowance, room),
@@ -87,13 +87,13 @@ impl<'a> Offers<'a> {
         let (mut left, mut free) = (allowance, room);
         for decided in &mut self.decided {
             let Some(most) = decided.offer.most else { continue };
-            let taken = decided.take(most.min(left).min(free), &mut self.spare);
+            let taken = decided.admit(most.min(left).min(free), &mut self.spare);
             (left, free) = (left - taken, free - taken);
         }
         room - free
     }
 
-    /// Keeps the allowance free in place of retrieved candidates, as far as there is room. Returns those tokens.
+    /// Keeps the allowance free in place of retrieved candidates, as far as there is room. Returns the tokens kept.
     fn keep_free(&mut self, allowance: u32, room: u32) -> u32 {
         self.kept = allowance.min(room);
         self.kept
@@ -102,42 +102,42 @@ impl<'a> Offers<'a> {
     /// Admits further candidates once it is known which turns are sent: candidates that repeat those turns cost
     /// nothing, so more may fit into the rest of the allowance and into `free` tokens. Records for all others how much
     /// room there was. Returns the tokens taken.
-    pub(in crate::context) fn settle(&mut self, goes: &dyn Fn(usize) -> bool, allowance: u32, free: u32) -> u32 {
+    pub(in crate::context) fn settle(&mut self, is_sent: &dyn Fn(usize) -> bool, allowance: u32, free: u32) -> u32 {
         let looked = self.decided.iter().filter(|decided| decided.offer.most.is_some());
-        let spent = looked.fold(0_u32, |sum, decided| sum.saturating_add(decided.cost(goes)));
+        let spent = looked.fold(0_u32, |sum, decided| sum.saturating_add(decided.cost(is_sent)));
         let (mut left, mut now) = (allowance.saturating_sub(spent), free);
         for decided in &mut self.decided {
-            let taken = decided.take_more(goes, left, now);
+            let taken = decided.admit_more(is_sent, left, now);
             left -= if decided.offer.most.is_some() { taken } else { 0 };
             now -= taken;
         }
-        self.decided.iter_mut().for_each(|decided| decided.tell(goes, left, now));
+        self.decided.iter_mut().for_each(|decided| decided.record_reasons(is_sent, left, now));
         free - now
     }
 
-    /// Tokens of the offers beside the turns that are sent.
-    pub(in crate::context) fn cost(&self, goes: &dyn Fn(usize) -> bool) -> u32 {
-        self.decided.iter().fold(self.kept, |sum, decided| sum.saturating_add(decided.cost(goes)))
+    /// Returns the tokens of the offers beside the turns that are sent.
+    pub(in crate::context) fn cost(&self, is_sent: &dyn Fn(usize) -> bool) -> u32 {
+        self.decided.iter().fold(self.kept, |sum, decided| sum.saturating_add(decided.cost(is_sent)))
     }
 
-    /// Tokens admitted in these sections beside the turns that are sent.
-    pub(in crate::context) fn of(&self, sections: &[Section], goes: &dyn Fn(usize) -> bool) -> u32 {
-        let blocks = self.blocks(goes);
-        let held = blocks.iter().filter(|block| sections.contains(&block.section)).map(|block| block.tokens);
+    /// Returns the tokens admitted in these sections beside the turns that are sent.
+    pub(in crate::context) fn tokens_in(&self, sections: &[Section], is_sent: &dyn Fn(usize) -> bool) -> u32 {
+        let blocks = self.blocks(is_sent);
+        let tokens = blocks.iter().filter(|block| sections.contains(&block.section)).map(|block| block.tokens);
         let kept = if sections.contains(&Section::Retrieved) { self.kept } else { 0 };
-        held.fold(kept, u32::saturating_add)
+        tokens.fold(kept, u32::saturating_add)
     }
 
-    /// Tokens of the offers for each start of the window; `goes(turn, start)` says whether a turn is then in the
-    /// request.
-    pub(in crate::context) fn by_start(&self, turns: usize, goes: &dyn Fn(usize, usize) -> bool) -> Vec<u32> {
-        let said: BTreeSet<usize> =
+    /// Returns the tokens of the offers for each start of the window; `is_sent(turn, start)` says whether the turn is
+    /// then in the request.
+    pub(in crate::context) fn by_start(&self, turns: usize, is_sent: &dyn Fn(usize, usize) -> bool) -> Vec<u32> {
+        let repeated: BTreeSet<usize> =
             self.decided.iter().flat_map(|decided| decided.turns.iter().flatten().copied()).collect();
-        let cost = |start: usize| self.cost(&|turn| goes(turn, start));
+        let cost = |start: usize| self.cost(&|turn| is_sent(turn, start));
         let mut now = cost(turns);
         let mut costs = vec![now; turns + 1];
         for start in (0..turns).rev() {
-            if said.contains(&start) {
+            if repeated.contains(&start) {
                 now = cost(start);
             }
             costs[start] = now;
@@ -145,18 +145,18 @@ impl<'a> Offers<'a> {
         costs
     }
 
-    /// The blocks to send, in order; `goes` says whether a turn itself is sent.
-    pub(in crate::context) fn blocks(&self, goes: &dyn Fn(usize) -> bool) -> Vec<Block> {
-        self.decided.iter().flat_map(|decided| decided.blocks(goes)).collect()
+    /// Returns the blocks to send, in order; `is_sent` says whether a turn itself is sent.
+    pub(in crate::context) fn blocks(&self, is_sent: &dyn Fn(usize) -> bool) -> Vec<Block> {
+        self.decided.iter().flat_map(|decided| decided.blocks(is_sent)).collect()
     }
 
-    /// The candidates left out, with their reasons.
-    pub(in crate::context) fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<OmittedItem> {
-        self.decided.iter().flat_map(|decided| decided.near(goes)).collect()
+    /// Returns the candidates left out, with their reasons.
+    pub(in crate::context) fn omitted(&self, is_sent: &dyn Fn(usize) -> bool) -> Vec<OmittedItem> {
+        self.decided.iter().flat_map(|decided| decided.omitted(is_sent)).collect()
     }
 }
 
-fn mates(candidates: &[Candidate]) -> Vec<Vec<usize>> {
+fn companions(candidates: &[Candidate]) -> Vec<Vec<usize>> {
     let mut together: HashMap<u32, Vec<usize>> = HashMap::new();
     for (at, one) in candidates.iter().enumerate() {
         together.entry(one.together).or_default().push(at);
@@ -167,73 +167,77 @@ fn mates(candidates: &[Candidate]) -> Vec<Vec<usize>> {
 impl OfferDecision<'_> {
     /// Admits candidates in their order while all of them together take at most `most` tokens, whichever turns are
     /// sent. Returns the tokens taken. Candidates whose turn a summary covers draw on `spare` as well.
-    fn take(&mut self, most: u32, spare: &mut u32) -> u32 {
+    fn admit(&mut self, most: u32, spare: &mut u32) -> u32 {
         let mut taken = 0;
-        for mates in self.groups() {
-            let reason = self.out[mates[0]].clone();
-            self.set(&mates, None);
-            let cost = self.at_most();
-            let covered: Vec<bool> = mates.iter().filter_map(|at| self.summed[*at]).map(|(_, lacks)| lacks).collect();
+        for companions in self.groups() {
+            let reason = self.out[companions[0]].clone();
+            self.set(&companions, None);
+            let cost = self.max_cost();
+            let covered: Vec<bool> =
+                companions.iter().filter_map(|at| self.summed[*at]).map(|(_, lacks)| lacks).collect();
             let allowed = covered.iter().all(|lacks| *lacks && cost.saturating_sub(taken) <= *spare);
             if cost <= most && allowed {
                 *spare -= if covered.is_empty() { 0 } else { cost.saturating_sub(taken) };
                 taken = cost;
             } else {
-                self.set(&mates, reason.as_ref());
+                self.set(&companions, reason.as_ref());
             }
         }
         taken
     }
 
-    /// Candidates that are admitted together, in the order in which they are tried.
+    /// Returns the candidates that are admitted together, in the order in which they are tried.
     fn groups(&self) -> Vec<Vec<usize>> {
         let all = &self.offer.candidates;
         let mut order: Vec<usize> = (0..all.len()).collect();
         order.sort_by_key(|at| (all[*at].order, *at));
         let mut tried = BTreeSet::new();
         order.retain(|at| tried.insert(all[*at].together));
-        order.into_iter().map(|first| self.mates[first].clone()).collect()
+        order.into_iter().map(|first| self.companions[first].clone()).collect()
     }
 
     /// Admits further candidates that repeat no turn, within the rest of the allowance and the room.
-    fn take_more(&mut self, goes: &dyn Fn(usize) -> bool, left: u32, free: u32) -> u32 {
-        let before = self.cost(goes);
+    fn admit_more(&mut self, is_sent: &dyn Fn(usize) -> bool, left: u32, free: u32) -> u32 {
+        let before = self.cost(is_sent);
         let most = self.allowed(before, left).min(free);
-        for mates in self.groups() {
-            let covered = mates.iter().any(|at| self.summed[*at].is_some());
-            if self.out[mates[0]].is_none() || covered || self.said(mates[0], goes) {
+        for companions in self.groups() {
+            let covered = companions.iter().any(|at| self.summed[*at].is_some());
+            if self.out[companions[0]].is_none() || covered || self.is_repeated(companions[0], is_sent) {
                 continue;
             }
-            let reason = self.out[mates[0]].clone();
-            self.set(&mates, None);
-            if self.cost(goes).saturating_sub(before) > most {
-                self.set(&mates, reason.as_ref());
+            let reason = self.out[companions[0]].clone();
+            self.set(&companions, None);
+            if self.cost(is_sent).saturating_sub(before) > most {
+                self.set(&companions, reason.as_ref());
             }
         }
-        self.cost(goes).saturating_sub(before)
+        self.cost(is_sent).saturating_sub(before)
     }
 
-    /// Records why candidates are left out: the room for each beside its heading and the candidates that come with it.
-    fn tell(&mut self, goes: &dyn Fn(usize) -> bool, left: u32, free: u32) {
-        let before = self.cost(goes);
+    /// Records why candidates are left out. The room reported for each excludes its heading and the candidates that
+    /// come with it.
+    fn record_reasons(&mut self, is_sent: &dyn Fn(usize) -> bool, left: u32, free: u32) {
+        let before = self.cost(is_sent);
         let allowed = self.allowed(before, left);
-        for mates in self.groups().into_iter().filter(|mates| self.out[mates[0]].is_some()).collect::<Vec<_>>() {
-            self.set(&mates, None);
-            let needed = self.cost(goes).saturating_sub(before);
-            for at in &mates {
-                let beside = needed.saturating_sub(self.offer.candidates[*at].block.tokens);
+        for companions in
+            self.groups().into_iter().filter(|companions| self.out[companions[0]].is_some()).collect::<Vec<_>>()
+        {
+            self.set(&companions, None);
+            let needed = self.cost(is_sent).saturating_sub(before);
+            for at in &companions {
+                let other_tokens = needed.saturating_sub(self.offer.candidates[*at].block.tokens);
                 let reason = match (self.summed[*at], self.offer.most) {
                     (Some((by, _)), _) => Reason::Superseded { by },
                     (None, Some(tokens)) if allowed <= free => Reason::Allowance { tokens },
                     (None, None) if allowed < free => Reason::SessionFull { budget: self.level },
-                    (None, _) => Reason::Budget { free: free.saturating_sub(beside) },
+                    (None, _) => Reason::Budget { free: free.saturating_sub(other_tokens) },
                 };
                 self.out[*at] = Some(reason);
             }
         }
     }
 
-    /// What the allowance leaves to this offer.
+    /// Returns what the allowance leaves to this offer.
     fn allowed(&self, taken: u32, left: u32) -> u32 {
         self.offer.most.map_or(self.level.saturating_sub(taken), |most| most.saturating_sub(taken).min(left))
     }
@@ -244,38 +248,38 @@ impl OfferDecision<'_> {
         }
     }
 
-    /// Whether a candidate is left out because turns with the same text are sent: its own, or those of the candidates
-    /// it belongs to.
-    fn said(&self, at: usize, goes: &dyn Fn(usize) -> bool) -> bool {
-        self.turns[at].is_some() && self.mates[at].iter().all(|mate| self.turns[*mate].is_some_and(goes))
+    /// Returns whether a candidate is left out because turns with the same text are sent: its own turn, and those of
+    /// the candidates it belongs to.
+    fn is_repeated(&self, at: usize, is_sent: &dyn Fn(usize) -> bool) -> bool {
+        self.turns[at].is_some() && self.companions[at].iter().all(|mate| self.turns[*mate].is_some_and(is_sent))
     }
 
-    /// The candidates that are sent, each with its text.
-    fn sent<'s>(&'s self, goes: &dyn Fn(usize) -> bool) -> Vec<(&'s Candidate, (Hash, u32))> {
-        let stays = |at: &usize| self.out[*at].is_none() && !self.said(*at, goes);
-        let there: Vec<usize> = (0..self.offer.candidates.len()).filter(stays).collect();
+    /// Returns the candidates that are sent, each with its text.
+    fn sent<'s>(&'s self, is_sent: &dyn Fn(usize) -> bool) -> Vec<(&'s Candidate, (Hash, u32))> {
+        let stays = |at: &usize| self.out[*at].is_none() && !self.is_repeated(*at, is_sent);
+        let remaining: Vec<usize> = (0..self.offer.candidates.len()).filter(stays).collect();
         let text = |(nth, at): (usize, &usize)| {
-            let alone = nth == 0 || there[nth - 1] + 1 != *at;
+            let alone = nth == 0 || remaining[nth - 1] + 1 != *at;
             let one = &self.offer.candidates[*at];
-            (one, one.text(alone, nth + 1 == there.len()))
+            (one, one.text(alone, nth + 1 == remaining.len()))
         };
-        there.iter().enumerate().map(text).collect()
+        remaining.iter().enumerate().map(text).collect()
     }
 
-    fn cost(&self, goes: &dyn Fn(usize) -> bool) -> u32 {
-        let sent = self.sent(goes);
+    fn cost(&self, is_sent: &dyn Fn(usize) -> bool) -> u32 {
+        let sent = self.sent(is_sent);
         let heading = self.offer.heading.as_ref().filter(|_| !sent.is_empty()).map_or(0, |heading| heading.tokens);
         sent.into_iter().fold(heading, |sum, (_, (_, tokens))| sum.saturating_add(tokens))
     }
 
-    /// The maximum cost, whichever turns are sent: a candidate whose predecessor is left out costs as much as alone,
-    /// and any may be the last.
-    fn at_most(&self) -> u32 {
-        let there: Vec<usize> = (0..self.out.len()).filter(|at| self.out[*at].is_none()).collect();
+    /// Returns the maximum cost, whichever turns are sent: a candidate whose predecessor is left out costs as much as
+    /// alone, and any may be the last.
+    fn max_cost(&self) -> u32 {
+        let remaining: Vec<usize> = (0..self.out.len()).filter(|at| self.out[*at].is_none()).collect();
         let (mut sum, mut tail) = (0_u32, 0);
-        for (nth, at) in there.iter().enumerate() {
+        for (nth, at) in remaining.iter().enumerate() {
             let tokens = |alone: bool, last: bool| self.offer.candidates[*at].text(alone, last).1;
-            let behind = nth > 0 && there[nth - 1] + 1 == *at;
+            let behind = nth > 0 && remaining[nth - 1] + 1 == *at;
             let may_leave = behind && self.turns[*at - 1].is_some();
             let most = |last: bool| match (behind, may_leave) {
                 (false, _) => tokens(true, last),
@@ -285,23 +289,23 @@ impl OfferDecision<'_> {
             sum = sum.saturating_add(most(false));
             tail = tail.max(most(true).saturating_sub(most(false)));
         }
-        let heading = self.offer.heading.as_ref().filter(|_| !there.is_empty()).map_or(0, |heading| heading.tokens);
+        let heading = self.offer.heading.as_ref().filter(|_| !remaining.is_empty()).map_or(0, |heading| heading.tokens);
         heading.saturating_add(sum).saturating_add(tail)
     }
 
-    fn blocks(&self, goes: &dyn Fn(usize) -> bool) -> Vec<Block> {
-        let sent = self.sent(goes);
+    fn blocks(&self, is_sent: &dyn Fn(usize) -> bool) -> Vec<Block> {
+        let sent = self.sent(is_sent);
         let heading = self.offer.heading.clone().filter(|_| !sent.is_empty());
         let each = sent.into_iter().map(|(one, (text, tokens))| Block { text, tokens, ..one.block.clone() });
         heading.into_iter().chain(each).collect()
     }
 
-    fn near(&self, goes: &dyn Fn(usize) -> bool) -> Vec<OmittedItem> {
+    fn omitted(&self, is_sent: &dyn Fn(usize) -> bool) -> Vec<OmittedItem> {
         let candidates = self.offer.candidates.iter().enumerate();
         let each = candidates.filter_map(|(at, Candidate { block, remedy, .. })| {
-            let said = self.said(at, goes).then_some(Reason::Duplicate);
+            let is_repeated = self.is_repeated(at, is_sent).then_some(Reason::Duplicate);
             Some(OmittedItem {
-                reason: said.or_else(|| self.out[at].clone())?,
+                reason: is_repeated.or_else(|| self.out[at].clone())?,
                 atom: block.atom.unwrap_or(Atom::Section { text: block.text }),
                 kind: block.kind,
                 title: block.title.clone(),

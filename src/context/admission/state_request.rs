@@ -1,6 +1,6 @@
-//! Whether the model is asked to keep a state block, for policies that leave this to the plan: from the first request
-//! that leaves out a turn which is neither excluded nor covered by a summary. A summary alone never causes it: if all
-//! turns would be sent without the accepted summaries, the model is not asked.
+//! Decides whether the model is asked to keep a state block, for policies that leave this decision to the plan: from
+//! the first request that leaves out a turn which is neither excluded nor covered by a summary. A summary alone never
+//! causes it: if all turns would be sent without the accepted summaries, the model is not asked.
 //! Not for: the text of the request, or policies that always or never ask (`engine::plans`).
 
 use super::accepted_summaries::SummaryCoverage;
@@ -13,44 +13,47 @@ use std::borrow::Cow;
 /// The remedy: a person writes the first state block, and the model keeps it from then on.
 const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one, and the model keeps it");
 
-/// The input, with the request for a state block added where turns are left out. It never blocks a call: without room
-/// for it, a row says so.
+/// Returns the input, with the request for a state block added if turns are left out. The request never blocks a call:
+/// if there is no room for it, a row of the plan says so.
 pub(in crate::context) fn with_state_request(input: &PlanInput) -> Result<Cow<'_, PlanInput>, Box<Blocked>> {
     let Some(request) = &input.state_request else { return Ok(Cow::Borrowed(input)) };
     let without = admit::admit(input)?;
-    if !leaves_out_turns(&without) || (!input.summaries.is_empty() && goes_whole_without_summaries(input)) {
+    if !leaves_out_turns(&without) || (!input.summaries.is_empty() && fits_without_summaries(input)) {
         return Ok(Cow::Borrowed(input));
     }
     let mut decided = PlanInput { state_request: None, ..input.clone() };
     decided.blocks.push(request.clone());
     if let Err(blocked) = admit::admit(&decided) {
         decided.blocks.pop();
-        let beside = blocked.needed.saturating_sub(request.tokens);
-        let free = input.budget.prompt.saturating_sub(beside).min(without.free());
-        decided.near.push(left_out(request, free));
+        let other_tokens = blocked.needed.saturating_sub(request.tokens);
+        let free = input.budget.prompt.saturating_sub(other_tokens).min(without.free());
+        decided.near.push(omitted_request(request, free));
     }
     Ok(Cow::Owned(decided))
 }
 
-/// Whether no turn would be left out without accepted summaries.
-fn goes_whole_without_summaries(input: &PlanInput) -> bool {
-    let bare = admit::admit_with(input, SummaryCoverage::new(input, Vec::new()), AllowanceUse::Offered, None);
-    bare.is_ok_and(|bare| !leaves_out_turns(&bare))
+/// Returns whether all turns would be sent without accepted summaries.
+fn fits_without_summaries(input: &PlanInput) -> bool {
+    let admitted = admit::admit_with(input, SummaryCoverage::new(input, Vec::new()), AllowanceUse::Offered, None);
+    admitted.is_ok_and(|admitted| !leaves_out_turns(&admitted))
 }
 
-/// Whether the request leaves out a turn that no person, lane or summary keeps out.
+/// Returns whether the request leaves out a turn that no person, lane or summary keeps out.
 fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
     let input = admitted.input;
-    let lost = |(at, turn): (usize, &crate::domain::planning::input::TurnInput)| {
+    let is_lost = |(at, turn): (usize, &crate::domain::planning::input::TurnInput)| {
         let place = admitted.places[at];
-        let left = matches!(place, RowPosition::Outside | RowPosition::NoLease { .. });
-        let kept_out = admitted.summed.by[at].is_some() || admitted.choice.reason(at) == Some(&Reason::OtherLane);
-        left && !kept_out && turn.messages.iter().any(|message| message.bar.is_none())
+        let is_left_out = matches!(place, RowPosition::Outside | RowPosition::NoLease { .. });
+        let in_other_lane = matches!(admitted.choice.reason(at), Some(Reason::OtherLane | Reason::OutsideLane));
+        let kept_out = admitted.summed.by[at].is_some() || in_other_lane;
+        is_left_out && !kept_out && turn.messages.iter().any(|message| message.bar.is_none())
     };
-    input.gaps.iter().any(|gap| admitted.summed.gap(gap).is_none()) || input.turns.iter().enumerate().any(lost)
+    let counts = |gap: &&crate::domain::planning::input::Gap| !gap.elsewhere;
+    input.gaps.iter().filter(counts).any(|gap| admitted.summed.gap(gap).is_none())
+        || input.turns.iter().enumerate().any(is_lost)
 }
 
-fn left_out(request: &Block, free: u32) -> OmittedItem {
+fn omitted_request(request: &Block, free: u32) -> OmittedItem {
     OmittedItem {
         atom: Atom::Section { text: request.text },
         kind: request.kind,

@@ -1,4 +1,4 @@
-//! The window of recent turns: its start and the shortening of tool results, by policy and room.
+//! Chooses the window of recent turns: its start and the shortening of tool results, by policy and room.
 //! Not for: pins, exclusions and the open turn, which are part of the costs.
 
 use crate::domain::base::hash::Hash;
@@ -12,7 +12,7 @@ pub(in crate::context) const OPEN_OLDER: u32 = 1_000;
 
 /// The cost of turns in tokens with framing, by the form of their tool results.
 pub(in crate::context) trait Costs {
-    /// The request's cost if the window starts at `start` and turns before `shortened` are in `form`.
+    /// Returns the request's cost if the window starts at `start` and turns before `shortened` are in `form`.
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32;
     /// Turns before this index are covered by summaries.
     fn summed(&self) -> usize;
@@ -29,11 +29,11 @@ pub(in crate::context) struct Window {
     pub(in crate::context) form: Form,
     /// No turn before this index is wanted, even with room.
     pub(in crate::context) floor: usize,
-    /// The anchored window was just cut back or extended.
+    /// Whether the anchored window was just cut back or extended.
     pub(in crate::context) refilled: bool,
 }
 
-/// Chooses the window. It exceeds the room only if every window does (see [`least`]).
+/// Chooses the window. The result exceeds the room only if every window does (see [`least`]).
 pub(in crate::context) fn choose(input: &PlanInput, costs: &impl Costs, room: u32) -> Window {
     let floor = floor(input, costs.summed());
     let kept = anchored_window(input).filter(|_| input.policy.anchored).and_then(|old| {
@@ -43,59 +43,67 @@ pub(in crate::context) fn choose(input: &PlanInput, costs: &impl Costs, room: u3
     kept.unwrap_or_else(|| choose_anew(input, costs, room, floor))
 }
 
-/// Whether the anchored window can be cut back to fit the room (otherwise it is chosen anew); `None` without an anchor.
+/// Returns whether a turn belongs to another lane than the open turn.
+pub(in crate::context) fn in_other_lane(input: &PlanInput, turn: usize) -> bool {
+    input.turns[turn].facts.lane != input.open.facts.lane
+}
+
+/// Returns whether the anchored window can be cut back to fit the room (otherwise the window is chosen anew); `None`
+/// without an anchor.
 pub(in crate::context) fn can_cut_back(input: &PlanInput, costs: &impl Costs, room: u32) -> Option<bool> {
     let old = anchored_window(input).filter(|_| input.policy.anchored)?;
     Some(cheapest(input, costs, old.start.max(floor(input, costs.summed()))) <= room)
 }
 
-/// The first turn that may be in the window: earlier ones are beyond its length, followed by missing turns, or covered
-/// by a summary.
+/// Returns the index of the first turn that may be in the window. Earlier turns are beyond its length, precede a gap,
+/// or are covered by a summary. If the window is limited to one lane, only turns of that lane count.
 pub(in crate::context) fn floor(input: &PlanInput, summed: usize) -> usize {
     let turns = input.turns.len();
+    let own = |at: &usize| !input.policy.lane_window || !in_other_lane(input, *at);
     let reach = match input.window_turns as usize {
         0 => 0,
-        wanted => turns.saturating_sub(wanted),
+        wanted => (0..turns).rev().filter(own).nth(wanted - 1).unwrap_or(0),
     };
-    let unbroken = input.gaps.iter().map(|gap| gap.before).max().unwrap_or(0);
+    let unbroken = input.gaps.iter().filter(|gap| !gap.elsewhere).map(|gap| gap.before).max().unwrap_or(0);
     reach.max(unbroken).max(summed).min(turns)
 }
 
-/// The cost of the cheapest window. If it exceeds the room, the call is blocked.
+/// Returns the cost of the cheapest window. If it exceeds the room, the call is blocked.
 pub(in crate::context) fn least(input: &PlanInput, costs: &impl Costs) -> u32 {
     cheapest(input, costs, floor(input, costs.summed()))
 }
 
 fn cheapest(input: &PlanInput, costs: &impl Costs, low: usize) -> u32 {
     let turns = input.turns.len();
-    let each = (low..=turns).flat_map(|start| ladder(input).map(move |form| (start, form)));
+    let each = (low..=turns).flat_map(|start| tool_forms(input).map(move |form| (start, form)));
     each.map(|(start, form)| costs.total(start, turns, form)).min().unwrap_or(u32::MAX)
 }
 
-/// The window of the last call's anchor, if it is still valid: same policy and budget, a form that the policy still
-/// allows, and its turn among the input.
+/// Returns the window of the last call's anchor if it is still valid: same policy and budget, a form that the policy
+/// still allows, and its turn among the input.
 fn anchored_window(input: &PlanInput) -> Option<Window> {
     let anchor = input.anchor.as_ref()?;
     let same = anchor.policy == input.policy.name && anchor.budget == input.budget.prompt;
-    if !same || !ladder(input).any(|form| form == anchor.form) {
+    if !same || !tool_forms(input).any(|form| form == anchor.form) {
         return None;
     }
-    let holds = |turn: usize, key: Hash| input.turns[turn].messages.iter().any(|m| m.key == key);
-    let find = |key: Hash| (0..input.turns.len()).find(|turn| holds(*turn, key));
-    let start = find(anchor.start).or_else(|| opens_with(input, anchor.start))?;
+    let contains = |turn: usize, key: Hash| input.turns[turn].messages.iter().any(|m| m.key == key);
+    let find = |key: Hash| (0..input.turns.len()).find(|turn| contains(*turn, key));
+    let start = find(anchor.start).or_else(|| starts_at_open_turn(input, anchor.start))?;
     let shortened = anchor.shortened_to.and_then(find).map_or(0, |turn| turn + 1);
     Some(Window { start, shortened, form: anchor.form, floor: 0, refilled: false })
 }
 
-/// An anchor at the open turn: no earlier turn was in the window.
-fn opens_with(input: &PlanInput, key: Hash) -> Option<usize> {
+/// Returns the start of an anchor at the open turn, which means that no earlier turn was in the window.
+fn starts_at_open_turn(input: &PlanInput, key: Hash) -> Option<usize> {
     input.open.messages.first().filter(|message| message.key == key).map(|_| input.turns.len())
 }
 
-/// Without an anchor: all turns in full, else all turns shortened one step further, else as many of the newest as fit.
+/// Chooses a window without an anchor: all turns in full, else all turns shortened one step further, else as many of
+/// the newest as fit.
 fn choose_anew(input: &PlanInput, costs: &impl Costs, room: u32, floor: usize) -> Window {
     let turns = input.turns.len();
-    for form in ladder(input) {
+    for form in tool_forms(input) {
         if costs.total(floor, turns, form) <= room {
             return window(input, floor, form, floor);
         }
@@ -103,10 +111,11 @@ fn choose_anew(input: &PlanInput, costs: &impl Costs, room: u32, floor: usize) -
     drop_turns(input, costs, room, floor, floor)
 }
 
-/// With an anchor: unchanged while it fits and the history takes the policy's refill share of the room that the rest of
-/// the request leaves. If the history takes less (a long message or many cards had made the window small), older turns
-/// come back up to that share. If it does not fit, results are shortened step by step, which may also bring back older
-/// turns, and then the oldest turns are dropped, down to that share. `None` if the anchored window cannot fit.
+/// Keeps the window of an anchor unchanged while it fits and the history takes at least the policy's refill share of
+/// the room that the rest of the request leaves. If the history takes less (a long message or many cards had made the
+/// window small), older turns come back up to that share. If the window does not fit, results are shortened step by
+/// step, which may also bring back older turns, and then the oldest turns are dropped, down to that share. Returns
+/// `None` if the anchored window cannot fit.
 fn keep_or_refill(input: &PlanInput, costs: &impl Costs, room: u32, old: Window) -> Option<Window> {
     let rest = cheapest(input, costs, old.start);
     let left = u64::from(room.checked_sub(rest)?) * u64::from(input.policy.refill_percent.min(100)) / 100;
@@ -116,7 +125,7 @@ fn keep_or_refill(input: &PlanInput, costs: &impl Costs, room: u32, old: Window)
         let further = (old.floor..old.start).find(|start| as_before(*start) <= target);
         return Some(further.map_or(old, |start| Window { start, refilled: true, ..old }));
     }
-    for form in ladder(input).skip(1) {
+    for form in tool_forms(input).skip(1) {
         let fits = |start: &usize| costs.total(*start, input.turns.len(), form) <= target;
         if fits(&old.start) {
             let start = (old.floor..old.start).find(fits).unwrap_or(old.start);
@@ -126,10 +135,11 @@ fn keep_or_refill(input: &PlanInput, costs: &impl Costs, room: u32, old: Window)
     Some(Window { refilled: true, ..drop_turns(input, costs, target, old.start, old.floor) })
 }
 
-/// The earliest start from `low` on that fits with maximal shortening, or with less shortening if only that fits.
+/// Returns the window with the earliest start from `low` on that fits with maximal shortening, or with less shortening
+/// if only that fits.
 fn drop_turns(input: &PlanInput, costs: &impl Costs, room: u32, low: usize, floor: usize) -> Window {
     let turns = input.turns.len();
-    let steps: Vec<Form> = ladder(input).collect();
+    let steps: Vec<Form> = tool_forms(input).collect();
     for form in steps.into_iter().rev() {
         if let Some(start) = (low..=turns).find(|start| costs.total(*start, turns, form) <= room) {
             return window(input, start, form, floor);
@@ -143,15 +153,15 @@ fn window(input: &PlanInput, start: usize, form: Form, floor: usize) -> Window {
     Window { start, shortened, form, floor, refilled: false }
 }
 
-/// The forms of tool results, from full to elided; only full if the policy does not shorten.
-fn ladder(input: &PlanInput) -> impl Iterator<Item = Form> + use<> {
+/// Returns the forms of tool results, from full to elided; only full if the policy does not shorten.
+fn tool_forms(input: &PlanInput) -> impl Iterator<Item = Form> + use<> {
     let steps: &[Form] =
         if input.policy.shorten_tools { &[Form::Full, Form::Cut(CLOSED_RESULT), Form::Elided] } else { &[Form::Full] };
     steps.iter().copied()
 }
 
-/// Chooses the window within the budget. In a smaller room (`most`), the old window stays, without the turns that must
-/// leave.
+/// Chooses the window within the budget. With a smaller limit (`most`), the old window stays, without the turns that
+/// must leave.
 pub(in crate::context) fn choose_within(input: &PlanInput, costs: &impl Costs, most: Option<u32>) -> Window {
     let Some(room) = most else { return choose(input, costs, input.budget.prompt) };
     let floor = floor(input, costs.summed());
@@ -168,13 +178,13 @@ pub(in crate::context) fn choose_within(input: &PlanInput, costs: &impl Costs, m
     trimmed.unwrap_or_else(|| choose_anew(input, costs, room, floor))
 }
 
-/// Summaries that were sent with the last call, if its anchor is still valid.
+/// Returns the summaries that were sent with the last call, if its anchor is still valid.
 pub(in crate::context) fn retained_summaries(input: &PlanInput) -> impl Iterator<Item = Hash> {
     let anchor = input.anchor.as_ref().filter(|_| input.policy.anchored && anchored_window(input).is_some());
     anchor.into_iter().flat_map(|anchor| anchor.summaries.iter().copied())
 }
 
-/// The anchor that a sent plan leaves for the next one.
+/// Returns the anchor that a sent plan leaves for the next one.
 pub(in crate::context) fn anchor(input: &PlanInput, window: Window, summaries: &[Hash]) -> Option<Anchor> {
     if !input.policy.anchored {
         return None;

@@ -1,5 +1,5 @@
-//! A call whose required parts do not fit: what they are, and the remedies.
-//! Not for: detecting that (`admission`).
+//! Describes a call whose required parts do not fit: what they are, and the remedies.
+//! Not for: detecting that a call is blocked (`admission`).
 
 use crate::context::admission::forms::{Marks, cost_of, turn_cost};
 use crate::context::admission::window::OPEN_OLDER;
@@ -10,7 +10,7 @@ use crate::domain::planning::input::{MESSAGE_FRAMING, PlanInput};
 use crate::domain::planning::plan::{Blocked, BlockedRemedy, Form, Reason};
 use crate::domain::planning::policy::Section;
 
-/// The report for a call that needs `needed` tokens, more than the budget, with the open turn in the forms `open`.
+/// Makes the report of a call that needs `needed` tokens, more than the budget, with the open turn in the forms `open`.
 pub(in crate::context) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: u32, open: &[Form]) -> Box<Blocked> {
     let larger = input.budget.cap_for(needed).map(|at_least| BlockedRemedy::LargerBudget { at_least });
     let mut choices: Vec<BlockedRemedy> = larger.into_iter().chain([BlockedRemedy::OtherModel]).collect();
@@ -35,7 +35,7 @@ pub(in crate::context) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: 
     Box::new(Blocked { basis: input.basis, needed, budget: input.budget, choices, rows })
 }
 
-/// The items that a person's marks require, and their tokens.
+/// Returns the items that a person's marks require, and their tokens.
 fn pinned(input: &PlanInput, marks: &Marks<'_>) -> Vec<(Atom, u32)> {
     let turns = input.turns.iter().filter_map(|turn| {
         let mark = marks.turn(turn).filter(|mark| matches!(mark.kind, MarkKind::Sticky | MarkKind::IncludeOnce))?;

@@ -1,5 +1,6 @@
-//! Which act caused a difference between two plans: a person's, a lease's, the budget's, the mode's, the window's, and
-//! so on. Derived from the reasons in both plans, the item's transitions and the operations between the two calls.
+//! Determines which act caused a difference between two plans: a person's decision, a lease, the budget, the mode, the
+//! window, and so on. The cause is derived from the reasons in both plans, the item's transitions, and the operations
+//! between the two calls.
 //! Not for: finding the differences (`domain::planning::row_matching`) or collecting what happened between the calls
 //! (`engine`).
 
@@ -26,7 +27,7 @@ pub struct ChangesBetweenCalls<'a> {
     pub name: &'a str,
 }
 
-/// The number of transitions reported for one difference: the newest.
+/// Maximum transitions reported for one difference; the newest are reported.
 const STEPS: usize = 2;
 
 /// Sets the causes of every difference.
@@ -41,7 +42,7 @@ pub fn set_causes(
     }
 }
 
-/// The causes of one difference, most direct first.
+/// Returns the causes of one difference, most direct first.
 #[must_use]
 pub fn causes(
     delta: &ItemDiff,
@@ -75,7 +76,7 @@ impl Case<'_> {
 
     /// Transitions of the item, if its mark decided one of the two places.
     fn steps(&self) -> Vec<Cause> {
-        if ![self.reason(), self.reason_before()].into_iter().flatten().any(marked) {
+        if ![self.reason(), self.reason_before()].into_iter().flatten().any(depends_on_mark) {
             return Vec::new();
         }
         let about = subject(&self.delta.atom);
@@ -83,7 +84,7 @@ impl Case<'_> {
         own.rev().take(STEPS).map(|(_, step)| transition_cause(step)).collect()
     }
 
-    /// Whether the item is the card or turn that contains the message `atom`.
+    /// Returns whether the item is the card or turn that contains the message `atom`.
     fn of_message(&self, atom: &Atom) -> bool {
         let Atom::Message { node } = atom else { return false };
         let rows = self.after.rows.iter().chain(&self.before.rows);
@@ -101,7 +102,7 @@ impl Case<'_> {
         }
     }
 
-    /// The cause where the item has no row any more.
+    /// Returns the cause when the item no longer has a row.
     fn removed(&self) -> Cause {
         let key = match self.delta.atom {
             Atom::Turn { user: key, .. }
@@ -149,40 +150,41 @@ impl Case<'_> {
     }
 
     fn left(&self, after: &ItemPlace) -> Cause {
-        let spoken = || after.reason.sentence();
+        let sentence = || after.reason.sentence();
         match &after.reason {
-            Reason::UserExcluded { .. } => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &spoken())),
-            Reason::TtlExpired | Reason::LeaseCap { .. } => plain(CauseKind::Lease, &spoken()),
-            Reason::Superseded { .. } => self.summary_op(&spoken()),
-            Reason::ModeOff => self.setting().unwrap_or_else(|| plain(CauseKind::Mode, &spoken())),
+            Reason::UserExcluded { .. } => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &sentence())),
+            Reason::TtlExpired | Reason::LeaseCap { .. } => plain(CauseKind::Lease, &sentence()),
+            Reason::Superseded { .. } => self.summary_op(&sentence()),
+            Reason::ModeOff => self.setting().unwrap_or_else(|| plain(CauseKind::Mode, &sentence())),
             Reason::NotSearched { .. }
             | Reason::BelowThreshold
             | Reason::Unrelated
             | Reason::Allowance { .. }
             | Reason::CodeReading
             | Reason::NoCode { .. }
-            | Reason::StaleFile => self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, &spoken())),
-            Reason::OtherLane => plain(CauseKind::You, &format!("{} The call belongs to another message.", spoken())),
-            Reason::OffPath => plain(CauseKind::Branch, &spoken()),
-            Reason::Removed | Reason::EditedAway | Reason::SwitchedOff => plain(CauseKind::You, &spoken()),
-            Reason::Duplicate => plain(CauseKind::Turn, &spoken()),
-            Reason::Budget { .. } | Reason::TooLarge => self.by_budget(&spoken()),
+            | Reason::StaleFile => self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, &sentence())),
+            Reason::OutsideLane => self.setting().unwrap_or_else(|| plain(CauseKind::You, &sentence())),
+            Reason::OtherLane => plain(CauseKind::You, &format!("{} The call belongs to another message.", sentence())),
+            Reason::OffPath => plain(CauseKind::Branch, &sentence()),
+            Reason::Removed | Reason::EditedAway | Reason::SwitchedOff => plain(CauseKind::You, &sentence()),
+            Reason::Duplicate => plain(CauseKind::Turn, &sentence()),
+            Reason::Budget { .. } | Reason::TooLarge => self.by_budget(&sentence()),
             Reason::OutsideWindow
             | Reason::LaneCount { .. }
             | Reason::SoftTarget { .. }
             | Reason::LevelFull { .. }
             | Reason::SessionFull { .. }
-            | Reason::LevelsOver { .. } => self.by_window(&spoken()),
-            _ => self.setting().unwrap_or_else(|| plain(CauseKind::Turn, &spoken())),
+            | Reason::LevelsOver { .. } => self.by_window(&sentence()),
+            _ => self.setting().unwrap_or_else(|| plain(CauseKind::Turn, &sentence())),
         }
     }
 
-    /// Why the item is sent, or sent in another section.
+    /// Returns why the item is sent, or sent in another section.
     fn entered(&self, after: &ItemPlace) -> Option<Cause> {
-        let spoken = after.reason.sentence();
+        let sentence = after.reason.sentence();
         let cause = match &after.reason {
             Reason::Open if self.delta.before.is_none() => plain(CauseKind::You, "You sent it."),
-            Reason::Open | Reason::GoOn => plain(CauseKind::Turn, &spoken),
+            Reason::Open | Reason::GoOn => plain(CauseKind::Turn, &sentence),
             Reason::Recent if matches!(self.reason_before(), None | Some(Reason::Open)) => {
                 plain(CauseKind::Turn, "It was answered since, and is now a turn in the window.")
             }
@@ -191,29 +193,29 @@ impl Case<'_> {
                     self.mark_op().unwrap_or_else(|| plain(CauseKind::You, "Its exclusion was removed."))
                 }
                 Some(Reason::Superseded { .. }) => self.summary_op("The summary that replaced it was undone."),
-                Some(before) if marked(before) => plain(
+                Some(before) if depends_on_mark(before) => plain(
                     CauseKind::Lease,
                     "It was marked before and is now \
                     included automatically.",
                 ),
-                _ => self.setting().unwrap_or_else(|| plain(CauseKind::Window, &spoken)),
+                _ => self.setting().unwrap_or_else(|| plain(CauseKind::Window, &sentence)),
             },
-            Reason::Sticky | Reason::IncludedOnce => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &spoken)),
-            Reason::Leased { engine: false, .. } => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &spoken)),
-            Reason::Leased { engine: true, .. } | Reason::Ephemeral => plain(CauseKind::Lease, &spoken),
+            Reason::Sticky | Reason::IncludedOnce => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &sentence)),
+            Reason::Leased { engine: false, .. } => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &sentence)),
+            Reason::Leased { engine: true, .. } | Reason::Ephemeral => plain(CauseKind::Lease, &sentence),
             Reason::Retrieved { .. }
             | Reason::Searched { .. }
             | Reason::Touchpoint { .. }
             | Reason::CodeSearched { .. }
             | Reason::Oriented
             | Reason::ErrorBefore
-            | Reason::ErrorResolved => self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, &spoken)),
-            Reason::Replied => plain(CauseKind::You, &spoken),
-            Reason::Summary => self.summary_op(&spoken),
-            Reason::Memory { .. } => self.memory_op().unwrap_or_else(|| plain(CauseKind::Retrieval, &spoken)),
-            Reason::CurrentState => self.state_op().unwrap_or_else(|| plain(CauseKind::Model, &spoken)),
-            Reason::Configured => self.setting_op().unwrap_or_else(|| plain(CauseKind::You, &spoken)),
-            Reason::PinSuggested => plain(CauseKind::Model, &spoken),
+            | Reason::ErrorResolved => self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, &sentence)),
+            Reason::Replied => plain(CauseKind::You, &sentence),
+            Reason::Summary => self.summary_op(&sentence),
+            Reason::Memory { .. } => self.memory_op().unwrap_or_else(|| plain(CauseKind::Retrieval, &sentence)),
+            Reason::CurrentState => self.state_op().unwrap_or_else(|| plain(CauseKind::Model, &sentence)),
+            Reason::Configured => self.setting_op().unwrap_or_else(|| plain(CauseKind::You, &sentence)),
+            Reason::PinSuggested => plain(CauseKind::Model, &sentence),
             Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } | Reason::Module { .. } => {
                 self.mark_op().or_else(|| self.changed_mode()).unwrap_or_else(|| self.project_text_added())
             }
@@ -263,7 +265,7 @@ impl Case<'_> {
         }
     }
 
-    /// The cause where code is sent in both calls with different text.
+    /// Returns the cause when code is sent in both calls with different text.
     fn reshaped_code(&self) -> Cause {
         let file = |plan| self.row_in(plan).and_then(|row| row.source.code.as_ref()).map(|code| code.file);
         if file(self.before) != file(self.after) {
@@ -278,7 +280,7 @@ impl Case<'_> {
         self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, words))
     }
 
-    /// Whether tool results of the row are sent shorter than before.
+    /// Returns whether tool results of the row are sent shorter than before.
     fn has_shorter_results(&self) -> bool {
         let shortened = |form: Form| matches!(form, Form::Cut(_) | Form::Elided | Form::Gone);
         let forms = |plan| self.row_in(plan).map(|row| row.items.as_slice()).unwrap_or_default();
@@ -287,13 +289,13 @@ impl Case<'_> {
         self.delta.kind() == DiffKind::Shortened && new.any(|item| old(item) != Some(item.form))
     }
 
-    /// The item's own row in one of the two plans.
+    /// Returns the item's own row in one of the two plans.
     fn row_in<'a>(&self, plan: &'a ContextPlan) -> Option<&'a Row> {
         let about = subject(&self.delta.atom);
         plan.rows.iter().find(|row| subject(&row.atom) == about)
     }
 
-    /// The cause where a project's own text is now sent and no person marked it.
+    /// Returns the cause when a project's own text is now sent and no person marked it.
     fn project_text_added(&self) -> Cause {
         match (self.reason_before(), self.delta.row) {
             (Some(Reason::UserExcluded { .. }), _) => plain(CauseKind::You, "Its exclusion was removed."),
@@ -310,7 +312,7 @@ impl Case<'_> {
         }
     }
 
-    /// The cause where a project's own text has no row any more.
+    /// Returns the cause when a project's own text no longer has a row.
     fn project_text_removed(&self) -> Cause {
         match self.delta.row {
             RowKind::Skills => plain(CauseKind::You, "There are no skills anymore, or no tool to load them."),
@@ -319,21 +321,21 @@ impl Case<'_> {
         }
     }
 
-    /// The budget as cause.
-    fn by_budget(&self, spoken: &str) -> Cause {
+    /// Returns the budget as cause.
+    fn by_budget(&self, sentence: &str) -> Cause {
         let (old, new) = (self.before.budget.prompt, self.after.budget.prompt);
         if new < old || self.before.model != self.after.model || self.before.policy != self.after.policy {
-            return self.setting().unwrap_or_else(|| plain(CauseKind::Budget, spoken));
+            return self.setting().unwrap_or_else(|| plain(CauseKind::Budget, sentence));
         }
-        plain(CauseKind::Budget, &format!("{spoken} What is sent before it grew."))
+        plain(CauseKind::Budget, &format!("{sentence} What is sent before it grew."))
     }
 
-    /// The window as cause.
-    fn by_window(&self, spoken: &str) -> Cause {
-        self.setting().unwrap_or_else(|| plain(CauseKind::Window, &format!("{spoken} Newer turns were added.")))
+    /// Returns the window as cause.
+    fn by_window(&self, sentence: &str) -> Cause {
+        self.setting().unwrap_or_else(|| plain(CauseKind::Window, &format!("{sentence} Newer turns were added.")))
     }
 
-    /// The most important setting that differs, with the act that changed it.
+    /// Returns the most important setting that differs, with the act that changed it.
     fn setting(&self) -> Option<Cause> {
         let (old, new) = (self.before, self.after);
         let differs = |name: &str, a: &str, b: &str| format!("The {name} is {b}; it was {a}.");
@@ -362,7 +364,7 @@ impl Case<'_> {
         (self.before.mode != self.after.mode).then(|| self.setting()).flatten()
     }
 
-    /// The newest operation with a matching change.
+    /// Returns the newest operation with a matching change.
     fn op(&self, like: impl Fn(&Change) -> bool) -> Option<&Operation> {
         self.between.ops.iter().rev().find(|op| op.changes.iter().any(&like))
     }
@@ -399,9 +401,9 @@ impl Case<'_> {
         self.by_op(CauseKind::You, |change| matches!(change, Change::Overrides { .. }))
     }
 
-    fn summary_op(&self, spoken: &str) -> Cause {
+    fn summary_op(&self, sentence: &str) -> Cause {
         let op = self.op(|change| matches!(change, Change::Summaries { .. }));
-        let words = op.map_or_else(|| spoken.to_owned(), |op| format!("{spoken} ({})", op.what));
+        let words = op.map_or_else(|| sentence.to_owned(), |op| format!("{sentence} ({})", op.what));
         Cause { by: CauseKind::Summary, words, at: op.map(|op| op.at) }
     }
 }
@@ -410,8 +412,8 @@ fn plain(by: CauseKind, words: &str) -> Cause {
     Cause { by, words: words.to_owned(), at: None }
 }
 
-/// Whether a mark of the item decided.
-fn marked(reason: &Reason) -> bool {
+/// Returns whether the reason depends on a mark of the item.
+fn depends_on_mark(reason: &Reason) -> bool {
     matches!(
         reason,
         Reason::Sticky
@@ -427,7 +429,7 @@ fn marked(reason: &Reason) -> bool {
     )
 }
 
-/// A transition as a cause.
+/// Returns a transition as a cause.
 fn transition_cause(step: &Transition) -> Cause {
     let by = match step.by {
         Actor::User => CauseKind::You,
@@ -437,7 +439,7 @@ fn transition_cause(step: &Transition) -> Cause {
     Cause { by, words: transition_sentence(step), at: Some(step.at) }
 }
 
-/// A transition as a sentence, such as `You pinned it: decided by the person.`
+/// Returns a transition as a sentence, such as `You pinned it: decided by the person.`
 #[must_use]
 pub fn transition_sentence(step: &Transition) -> String {
     let who = match step.by {

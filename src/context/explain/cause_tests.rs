@@ -57,7 +57,7 @@ pub(in crate::context) fn row(atom: Atom, verdict: Verdict, tokens: u32, reason:
     }
 }
 
-fn goes(n: u32, tokens: u32, reason: Reason) -> Row {
+fn sent(n: u32, tokens: u32, reason: Reason) -> Row {
     row(turn(n), Verdict::In { section: Section::Recent }, tokens, reason)
 }
 
@@ -113,8 +113,8 @@ fn step(by: Actor, from: ItemState, to: ItemState) -> (Atom, Transition) {
 
 #[test]
 fn an_exclusion_is_caused_by_the_person() {
-    let before = plan(vec![goes(1, 50, Reason::Recent), goes(2, 60, Reason::Recent)]);
-    let after = plan(vec![goes(2, 60, Reason::Recent), out(1, Reason::UserExcluded { once: false })]);
+    let before = plan(vec![sent(1, 50, Reason::Recent), sent(2, 60, Reason::Recent)]);
+    let after = plan(vec![sent(2, 60, Reason::Recent), out(1, Reason::UserExcluded { once: false })]);
     let steps = [step(Actor::User, ItemState::None, ItemState::Excluded)];
     let between = ChangesBetweenCalls { steps: &steps, ..nothing() };
     assert_eq!(caused(&before, &after, &between), [(DiffKind::Left, CauseKind::You)]);
@@ -127,14 +127,14 @@ fn an_exclusion_is_caused_by_the_person() {
 #[test]
 fn ended_and_renewed_leases_are_named() {
     let leased = |left| Reason::Leased { left, engine: true };
-    let before = plan(vec![goes(1, 50, leased(1))]);
+    let before = plan(vec![sent(1, 50, leased(1))]);
     let ended = plan(vec![out(1, Reason::OutsideWindow)]);
     let steps = [step(Actor::Engine, ItemState::Leased, ItemState::None)];
     assert_eq!(
         caused(&before, &ended, &ChangesBetweenCalls { steps: &steps, ..nothing() }),
         [(DiffKind::Left, CauseKind::Lease)]
     );
-    let renewed = plan(vec![goes(1, 50, leased(4))]);
+    let renewed = plan(vec![sent(1, 50, leased(4))]);
     assert_eq!(caused(&before, &renewed, &nothing()), [(DiffKind::Reason, CauseKind::Lease)]);
     // Counting down is no difference.
     assert!(deltas(&renewed, &before, NONE).0.is_empty());
@@ -142,8 +142,8 @@ fn ended_and_renewed_leases_are_named() {
 
 #[test]
 fn settings_come_before_the_window() {
-    let before = plan(vec![goes(1, 50, Reason::Recent), goes(2, 60, Reason::Recent)]);
-    let after = || plan(vec![goes(2, 60, Reason::Recent), out(1, Reason::OutsideWindow)]);
+    let before = plan(vec![sent(1, 50, Reason::Recent), sent(2, 60, Reason::Recent)]);
+    let after = || plan(vec![sent(2, 60, Reason::Recent), out(1, Reason::OutsideWindow)]);
     assert_eq!(caused(&before, &after(), &nothing()), [(DiffKind::Left, CauseKind::Window)]);
     let cut = ContextPlan { budget: Budget::work_out(8_000, None, None, Some(1_000)), ..after() };
     assert_eq!(caused(&before, &cut, &nothing()), [(DiffKind::Left, CauseKind::Budget)]);
@@ -155,7 +155,7 @@ fn settings_come_before_the_window() {
 
 #[test]
 fn summaries_and_paths_have_their_causes() {
-    let before = plan(vec![goes(1, 50, Reason::Recent)]);
+    let before = plan(vec![sent(1, 50, Reason::Recent)]);
     let summed = plan(vec![out(1, Reason::Superseded { by: key(9) })]);
     let (session, branch) = (SessionId(Uuid::from_u128(1)), BranchId(Uuid::from_u128(2)));
     let change = Change::Summaries { branch, before: Vec::new(), after: vec![key(9)] };
@@ -176,7 +176,7 @@ fn summaries_and_paths_have_their_causes() {
 #[test]
 fn a_pin_without_transition_is_found_in_the_operations() {
     let before = plan(vec![out(1, Reason::OutsideWindow)]);
-    let after = plan(vec![goes(1, 50, Reason::Sticky)]);
+    let after = plan(vec![sent(1, 50, Reason::Sticky)]);
     let mark = Mark {
         target: turn(1),
         kind: MarkKind::Sticky,
@@ -198,15 +198,15 @@ fn a_pin_without_transition_is_found_in_the_operations() {
     assert_eq!((found[0].causes[0].by, found[0].causes[0].at), (CauseKind::You, Some(7)));
 }
 
-/// A row of a project's own text.
-fn own(kind: RowKind, tokens: u32, goes: bool, reason: Reason) -> Row {
+/// Returns a row of a project's own text.
+fn own(kind: RowKind, tokens: u32, sent: bool, reason: Reason) -> Row {
     let verdict =
-        if goes { Verdict::In { section: Section::Orientation } } else { Verdict::Out { needed: 0, remedy: None } };
+        if sent { Verdict::In { section: Section::Orientation } } else { Verdict::Out { needed: 0, remedy: None } };
     let atom = Atom::Section { text: Hash::of(kind.name().as_bytes()) };
     Row { kind, ..row(atom, verdict, tokens, reason) }
 }
 
-fn told(before: Vec<Row>, after: &ContextPlan, between: &ChangesBetweenCalls<'_>) -> (CauseKind, String) {
+fn single_cause(before: Vec<Row>, after: &ContextPlan, between: &ChangesBetweenCalls<'_>) -> (CauseKind, String) {
     let before = plan(before);
     let (mut found, _) = deltas(&before, after, NONE);
     assert_eq!(found.len(), 1, "{found:#?}");
@@ -221,40 +221,40 @@ fn rules_skills_and_module_summaries_have_causes() {
     let rules = |changed| Reason::ProjectRules { folder: "src/".into(), changed, left: 0 };
     let module = |stands: &str| Reason::Module { by: "the user".into(), stands: stands.into() };
     let skills = |count| Reason::Skills { count };
-    let goes = |kind, tokens, reason| vec![own(kind, tokens, true, reason)];
+    let sent = |kind, tokens, reason| vec![own(kind, tokens, true, reason)];
     let out = |kind, reason| vec![own(kind, 40, false, reason)];
     let stale = "stale: 1 new file since";
     let full = || Reason::Budget { free: 0 };
     let shut = || Reason::UserExcluded { once: false };
     let cases: Vec<(Vec<Row>, Vec<Row>, CauseKind, &str)> = vec![
-        (vec![], goes(Rules, 40, rules(false)), CauseKind::Turn, "Its file was added"),
-        (goes(Rules, 40, rules(false)), vec![], CauseKind::Turn, "Its file was deleted"),
-        (goes(Rules, 40, rules(false)), goes(Rules, 50, rules(true)), CauseKind::You, "file changed"),
-        (goes(Rules, 40, rules(false)), out(Rules, Reason::SwitchedOff), CauseKind::You, "settings"),
-        (out(Rules, Reason::SwitchedOff), goes(Rules, 40, rules(false)), CauseKind::You, "include it again"),
-        (goes(Rules, 40, rules(false)), out(Rules, shut()), CauseKind::You, ""),
-        (out(Rules, shut()), goes(Rules, 40, rules(false)), CauseKind::You, "removed"),
-        (goes(Rules, 40, rules(false)), out(Rules, full()), CauseKind::Budget, ""),
-        (out(Rules, full()), goes(Rules, 40, rules(false)), CauseKind::Budget, "fits now"),
-        (vec![], goes(Skills, 40, skills(1)), CauseKind::You, "There are skills"),
-        (goes(Skills, 40, skills(1)), vec![], CauseKind::You, "no skills anymore"),
-        (goes(Skills, 40, skills(1)), goes(Skills, 60, skills(2)), CauseKind::You, "A skill was added"),
-        (vec![], goes(Module, 40, module("fresh")), CauseKind::You, "was written"),
-        (goes(Module, 40, module("fresh")), vec![], CauseKind::You, "undone"),
-        (goes(Module, 40, module("fresh")), goes(Module, 44, module(stale)), CauseKind::You, "changed or added"),
-        (goes(Module, 40, module("fresh")), goes(Module, 30, module("fresh")), CauseKind::You, "again or edited"),
-        (goes(Module, 40, module(stale)), goes(Module, 38, module("fresh")), CauseKind::You, "again or edited"),
-        (goes(Module, 40, module("fresh")), out(Module, Reason::BelowThreshold), CauseKind::Retrieval, ""),
-        (out(Module, Reason::BelowThreshold), goes(Module, 40, module("fresh")), CauseKind::Retrieval, "closer"),
+        (vec![], sent(Rules, 40, rules(false)), CauseKind::Turn, "Its file was added"),
+        (sent(Rules, 40, rules(false)), vec![], CauseKind::Turn, "Its file was deleted"),
+        (sent(Rules, 40, rules(false)), sent(Rules, 50, rules(true)), CauseKind::You, "file changed"),
+        (sent(Rules, 40, rules(false)), out(Rules, Reason::SwitchedOff), CauseKind::You, "settings"),
+        (out(Rules, Reason::SwitchedOff), sent(Rules, 40, rules(false)), CauseKind::You, "include it again"),
+        (sent(Rules, 40, rules(false)), out(Rules, shut()), CauseKind::You, ""),
+        (out(Rules, shut()), sent(Rules, 40, rules(false)), CauseKind::You, "removed"),
+        (sent(Rules, 40, rules(false)), out(Rules, full()), CauseKind::Budget, ""),
+        (out(Rules, full()), sent(Rules, 40, rules(false)), CauseKind::Budget, "fits now"),
+        (vec![], sent(Skills, 40, skills(1)), CauseKind::You, "There are skills"),
+        (sent(Skills, 40, skills(1)), vec![], CauseKind::You, "no skills anymore"),
+        (sent(Skills, 40, skills(1)), sent(Skills, 60, skills(2)), CauseKind::You, "A skill was added"),
+        (vec![], sent(Module, 40, module("fresh")), CauseKind::You, "was written"),
+        (sent(Module, 40, module("fresh")), vec![], CauseKind::You, "undone"),
+        (sent(Module, 40, module("fresh")), sent(Module, 44, module(stale)), CauseKind::You, "changed or added"),
+        (sent(Module, 40, module("fresh")), sent(Module, 30, module("fresh")), CauseKind::You, "again or edited"),
+        (sent(Module, 40, module(stale)), sent(Module, 38, module("fresh")), CauseKind::You, "again or edited"),
+        (sent(Module, 40, module("fresh")), out(Module, Reason::BelowThreshold), CauseKind::Retrieval, ""),
+        (out(Module, Reason::BelowThreshold), sent(Module, 40, module("fresh")), CauseKind::Retrieval, "closer"),
     ];
     for (before, after, by, words) in cases {
         let kept = format!("{:?} -> {:?}", before.first().map(|r| &r.reason), after.first().map(|r| &r.reason));
-        let cause = told(before, &plan(after), &nothing());
+        let cause = single_cause(before, &plan(after), &nothing());
         assert!(cause.0 == by && cause.1.contains(words), "{kept}: {cause:?}");
     }
     // The mode decides first: module summaries are sent only in Heavy.
     let light = |rows| ContextPlan { mode: Mode::Light, ..plan(rows) };
-    let before = ContextPlan { mode: Mode::Heavy, ..plan(goes(Module, 40, module("fresh"))) };
+    let before = ContextPlan { mode: Mode::Heavy, ..plan(sent(Module, 40, module("fresh"))) };
     let after = light(vec![]);
     let (mut found, _) = deltas(&before, &after, NONE);
     set_causes(&mut found, &before, &after, &nothing());
@@ -263,18 +263,18 @@ fn rules_skills_and_module_summaries_have_causes() {
 
 #[test]
 fn excluded_rules_are_found_in_the_operations() {
-    let goes = own(RowKind::Rules, 40, true, Reason::OwnRules { changed: false, left: 0 });
+    let sent = own(RowKind::Rules, 40, true, Reason::OwnRules { changed: false, left: 0 });
     let out = own(RowKind::Rules, 40, false, Reason::UserExcluded { once: true });
     let (session, branch) = (SessionId(Uuid::from_u128(1)), BranchId(Uuid::from_u128(2)));
-    let change = Change::Mark { branch, target: goes.atom, before: None, after: None };
+    let change = Change::Mark { branch, target: sent.atom, before: None, after: None };
     let what = "left AGENTS.md out".to_owned();
     let ops = [Operation { seq: 1, session, what, changes: vec![change], undone: false, at: 9 }];
     let between = ChangesBetweenCalls { ops: &ops, ..nothing() };
     assert_eq!(
-        told(vec![goes.clone()], &plan(vec![out.clone()]), &between),
+        single_cause(vec![sent.clone()], &plan(vec![out.clone()]), &between),
         (CauseKind::You, "You: left AGENTS.md out.".into())
     );
-    assert_eq!(told(vec![out], &plan(vec![goes]), &between).1, "You: left AGENTS.md out.");
+    assert_eq!(single_cause(vec![out], &plan(vec![sent]), &between).1, "You: left AGENTS.md out.");
 }
 
 #[test]
@@ -287,10 +287,10 @@ fn a_turn_inside_a_range_stays_out_with_it() {
     );
     let covers = |_: &Atom, user: Hash| user == key(2);
     let after = plan(vec![range]);
-    let stands = place(&after, &turn(2), &covers).unwrap();
-    assert!(!stands.goes && stands.shared && stands.reason == Reason::OutsideWindow);
+    let found = place(&after, &turn(2), &covers).unwrap();
+    assert!(!found.goes && found.shared && found.reason == Reason::OutsideWindow);
     assert!(place(&after, &turn(7), &covers).is_none());
-    let before = plan(vec![goes(2, 60, Reason::Recent)]);
+    let before = plan(vec![sent(2, 60, Reason::Recent)]);
     let (found, _) = deltas(&before, &after, &covers);
     assert_eq!((found.len(), found[0].kind()), (1, DiffKind::Left));
     assert!(found[0].after.as_ref().is_some_and(|place| place.shared));
@@ -298,10 +298,10 @@ fn a_turn_inside_a_range_stays_out_with_it() {
 
 #[test]
 fn a_message_in_its_turns_row_has_its_own_tokens_and_form() {
-    let mut shared = goes(1, 50, Reason::Recent);
+    let mut shared = sent(1, 50, Reason::Recent);
     let item = |n: u32, form, tokens| Item { key: key(n), form, tokens, ..shared.items[0].clone() };
     shared.items = vec![item(1, Form::Full, 30), item(2, Form::Elided, 15), item(3, Form::Gone, 0)];
-    let plan = plan(vec![goes(9, 70, Reason::Recent), shared]);
+    let plan = plan(vec![sent(9, 70, Reason::Recent), shared]);
     let at = |n: u32| place(&plan, &Atom::Message { node: key(n) }, NONE).map(|it| (it.goes, it.tokens, it.form));
     assert_eq!(at(2), Some((true, 15, Form::Elided)));
     assert_eq!(at(3), Some((false, 0, Form::Gone)));
@@ -331,7 +331,7 @@ fn reasons_are_equal_except_for_changing_numbers() {
 
 #[test]
 fn only_rows_that_changed_order_are_moved() {
-    let rows = |order: &[u32]| plan(order.iter().map(|n| goes(*n, 10, Reason::Recent)).collect());
+    let rows = |order: &[u32]| plan(order.iter().map(|n| sent(*n, 10, Reason::Recent)).collect());
     let (found, same) = deltas(&rows(&[1, 2, 3, 4]), &rows(&[2, 3, 4, 1]), NONE);
     assert_eq!(found.iter().map(|d| (d.atom, d.kind())).collect::<Vec<_>>(), [(turn(1), DiffKind::Moved)]);
     assert_eq!(same, (3, 30));
@@ -339,14 +339,14 @@ fn only_rows_that_changed_order_are_moved() {
 
 fn rows() -> impl Strategy<Value = Vec<(u32, bool, u32)>> {
     proptest::collection::btree_map(0_u32..12, (any::<bool>(), 1_u32..90), 0..10).prop_flat_map(|rows| {
-        let rows: Vec<(u32, bool, u32)> = rows.into_iter().map(|(n, (goes, tokens))| (n, goes, tokens)).collect();
+        let rows: Vec<(u32, bool, u32)> = rows.into_iter().map(|(n, (sent, tokens))| (n, sent, tokens)).collect();
         Just(rows).prop_shuffle()
     })
 }
 
 fn made(rows: &[(u32, bool, u32)]) -> ContextPlan {
     let of = |(n, into, tokens): &(u32, bool, u32)| {
-        if *into { goes(*n, *tokens, Reason::Recent) } else { out(*n, Reason::OutsideWindow) }
+        if *into { sent(*n, *tokens, Reason::Recent) } else { out(*n, Reason::OutsideWindow) }
     };
     plan(rows.iter().map(of).collect())
 }
@@ -374,8 +374,8 @@ proptest! {
 
 #[test]
 fn sums_are_by_kind() {
-    let before = plan(vec![goes(1, 50, Reason::Recent)]);
-    let after = plan(vec![goes(1, 20, Reason::Recent), goes(2, 60, Reason::Recent)]);
+    let before = plan(vec![sent(1, 50, Reason::Recent)]);
+    let after = plan(vec![sent(1, 20, Reason::Recent), sent(2, 60, Reason::Recent)]);
     let (deltas, (same, same_tokens)) = deltas(&before, &after, NONE);
     let call = |plan: &ContextPlan| crate::domain::planning::diff::CallRef {
         run: None,
@@ -402,14 +402,14 @@ fn shortening_is_named_precisely() {
         Row { kind: RowKind::Code, ..row(Atom::Section { text: key(7) }, verdict, tokens, reason) }
     };
     let cut = |form| {
-        let mut row = goes(1, if form == Form::Full { 90 } else { 40 }, Reason::Recent);
+        let mut row = sent(1, if form == Form::Full { 90 } else { 40 }, Reason::Recent);
         row.items.push(Item { role: Role::Tool, form, ..row.items[0].clone() });
         row
     };
     let table = [
         (code(90), code(40), CauseKind::Retrieval, "shorter piece of this code"),
         (cut(Form::Full), cut(Form::Cut(500)), CauseKind::Window, "tool results"),
-        (goes(1, 90, Reason::Recent), goes(1, 40, Reason::Recent), CauseKind::Window, "Less of it"),
+        (sent(1, 90, Reason::Recent), sent(1, 40, Reason::Recent), CauseKind::Window, "Less of it"),
     ];
     for (old, new, by, words) in table {
         let (before, after) = (plan(vec![old]), plan(vec![new]));
@@ -426,21 +426,21 @@ fn shortening_is_named_precisely() {
 fn places_count_included_rows_from_one() {
     let made = plan(vec![
         out(1, Reason::Hidden),
-        goes(2, 10, Reason::Recent),
+        sent(2, 10, Reason::Recent),
         out(3, Reason::Hidden),
-        goes(4, 20, Reason::Open),
+        sent(4, 20, Reason::Open),
     ]);
     let at = |n: u32| place(&made, &turn(n), NONE).map(|place| (place.goes, place.at, place.tokens));
     assert_eq!(at(1), Some((false, None, 50)));
     assert_eq!((at(2), at(3)), (Some((true, Some(1), 10)), Some((false, None, 50))));
     assert_eq!((at(4), at(5)), (Some((true, Some(2), 20)), None));
-    let (found, same) = deltas(&made, &plan(vec![goes(4, 20, Reason::Open), goes(2, 10, Reason::Recent)]), NONE);
+    let (found, same) = deltas(&made, &plan(vec![sent(4, 20, Reason::Open), sent(2, 10, Reason::Recent)]), NONE);
     assert_eq!(same, (1, 10));
-    let told: Vec<_> = found
+    let moves: Vec<_> = found
         .iter()
         .map(|one| (one.kind(), one.before.as_ref().and_then(|p| p.at), one.after.as_ref().and_then(|p| p.at)))
         .collect();
-    assert_eq!(told, [(DiffKind::Moved, Some(2), Some(1))]);
+    assert_eq!(moves, [(DiffKind::Moved, Some(2), Some(1))]);
 }
 
 /// The program's blocks match a block of the same kind and section; other texts do not match.
@@ -453,23 +453,23 @@ fn blocks_with_other_text_match() {
         Row { kind, text: Some(key(n)), ..row(Atom::Section { text: key(n) }, verdict, tokens, Reason::Summary) }
     };
     let (lane, session) = (Section::LaneSummary, Section::SessionSummary);
-    let told = |before: Vec<Row>, after: Vec<Row>| {
+    let kinds_of = |before: Vec<Row>, after: Vec<Row>| {
         let (found, same) = deltas(&plan(before), &plan(after), NONE);
         (found.iter().map(ItemDiff::kind).collect::<Vec<_>>(), same)
     };
     for kind in [RowKind::Text, RowKind::State, RowKind::Summary, RowKind::Search] {
         let of = |n, tokens| vec![block(kind, n, lane, tokens)];
-        assert_eq!(told(of(1, 5), of(2, 9)), (vec![Lengthened], (0, 0)), "{kind:?}");
-        assert_eq!(told(of(1, 9), of(2, 5)), (vec![Shortened], (0, 0)), "{kind:?}");
-        assert_eq!(told(of(1, 5), of(2, 5)), (vec![Changed], (0, 0)), "{kind:?}");
-        assert_eq!(told(of(1, 5), of(1, 5)), (vec![], (1, 5)), "{kind:?}");
-        assert_eq!(told(of(1, 5), vec![block(kind, 2, session, 5)]), (vec![Entered, Left], (0, 0)), "{kind:?}");
+        assert_eq!(kinds_of(of(1, 5), of(2, 9)), (vec![Lengthened], (0, 0)), "{kind:?}");
+        assert_eq!(kinds_of(of(1, 9), of(2, 5)), (vec![Shortened], (0, 0)), "{kind:?}");
+        assert_eq!(kinds_of(of(1, 5), of(2, 5)), (vec![Changed], (0, 0)), "{kind:?}");
+        assert_eq!(kinds_of(of(1, 5), of(1, 5)), (vec![], (1, 5)), "{kind:?}");
+        assert_eq!(kinds_of(of(1, 5), vec![block(kind, 2, session, 5)]), (vec![Entered, Left], (0, 0)), "{kind:?}");
     }
     let note = |n| vec![block(RowKind::Note, n, lane, 5)];
-    assert_eq!(told(note(1), note(2)), (vec![Entered, Left], (0, 0)));
+    assert_eq!(kinds_of(note(1), note(2)), (vec![Entered, Left], (0, 0)));
     let two = vec![block(RowKind::Text, 1, lane, 5), block(RowKind::Text, 2, lane, 6)];
     let other = vec![block(RowKind::Text, 2, lane, 6), block(RowKind::Text, 3, lane, 5)];
-    assert_eq!(told(two, other).1, (0, 0), "the one that stayed has another place");
+    assert_eq!(kinds_of(two, other).1, (0, 0), "the one that stayed has another place");
 }
 
 #[test]
@@ -502,7 +502,7 @@ fn figures_of_two_plans_side_by_side() {
     assert_eq!((names(&figures.gained), names(&figures.lost)), (vec![(Some(3), 30), (Some(4), 40)], vec![]));
     assert_eq!((figures.sums, figures.items, figures.changed), ([(2, 70), (0, 0)], 4, 2));
     assert_eq!((figures.est, figures.same), (86, Some(86)), "no more is the same than there is");
-    assert_eq!((figures.same_pct(), figures.same_words().as_str()), (Some(100), "100 %"));
+    assert_eq!((figures.same_pct(), figures.same_text().as_str()), (Some(100), "100 %"));
     let back = PlanFigures::of(&present, &other, Some(10), None);
     assert_eq!(
         (names(&back.lost), back.sums, back.items, back.changed),
@@ -510,7 +510,7 @@ fn figures_of_two_plans_side_by_side() {
     );
     assert_eq!((back.est, back.same_pct()), (37, Some(27)));
     let itself = PlanFigures::of(&present, &present, None, None);
-    assert_eq!((itself.sums, itself.changed, itself.same_words().as_str()), ([(0, 0); 2], 0, "?"));
+    assert_eq!((itself.sums, itself.changed, itself.same_text().as_str()), ([(0, 0); 2], 0, "?"));
     assert_eq!(PlanFigures::of(&plan(vec![]), &plan(vec![]), Some(5), None).same_pct(), Some(0));
     let many = plan((0..250).map(|n| card(n + 10, n + 10, RowKind::Turn, 1)).collect());
     let figures = PlanFigures::of(&many, &present, None, None);
@@ -532,10 +532,10 @@ fn every_changed_setting_is_listed() {
         tools: 1_200,
         ..plan(vec![])
     };
-    let told: Vec<String> =
+    let changes: Vec<String> =
         settings(&before, &after).iter().map(|one| format!("{} {} {}", one.name, one.before, one.after)).collect();
     assert_eq!(
-        told,
+        changes,
         [
             "model m n",
             "profile p q",
@@ -547,10 +547,10 @@ fn every_changed_setting_is_listed() {
         ]
     );
     let cause = ContextPlan { policy_version: 2, ..plan(vec![out(1, Reason::OutsideWindow)]) };
-    let told = told_of(vec![goes(1, 50, Reason::Recent)], &cause);
-    assert_eq!(told, "The policy is layered v2; it was layered v1.");
+    let sentence = single_cause_text(vec![sent(1, 50, Reason::Recent)], &cause);
+    assert_eq!(sentence, "The policy is layered v2; it was layered v1.");
 }
 
-fn told_of(before: Vec<Row>, after: &ContextPlan) -> String {
-    told(before, after, &nothing()).1
+fn single_cause_text(before: Vec<Row>, after: &ContextPlan) -> String {
+    single_cause(before, after, &nothing()).1
 }

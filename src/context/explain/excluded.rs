@@ -1,11 +1,11 @@
-//! The rows of items that are left out: each with its reason, and a remedy with its price.
+//! Makes the rows of items that are left out, each with its reason, and a remedy with its price where one exists.
 //! Not for: decisions (`admission`) or rows of included items (`explain`).
 
 use super::price::Addition;
-use crate::context::admission::accepted_summaries::SummaryCoverage;
 use crate::context::admission::admit::{Admitted, RowPosition};
+use crate::context::admission::choose;
 use crate::context::admission::forms::{cost_in, turn_cost};
-use crate::context::explain::{bare, block_row, items};
+use crate::context::explain::{block_row, empty_row, items};
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use crate::domain::conversation::message::Role;
@@ -14,59 +14,59 @@ use crate::domain::planning::input::{
 };
 use crate::domain::planning::plan::{Form, Reason, Remedy, Row, RowKind, Scores, Source, Verdict};
 
-/// Excluded turns listed one by one before older ones share a row.
+/// Turns that are listed one by one before older ones share a row.
 const LISTED: usize = 100;
 /// Estimates for a card that does not exist yet: tokens of its label and delimiters, and of the speaker's name before
 /// each message.
 const CARD: u32 = 64;
 const SPEAKER: u32 = 4;
 
-/// Rows that are left out, newest first.
+/// Makes the rows of everything that is left out, newest first.
 pub(in crate::context) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
     let input = admitted.input;
     let mut rows: Vec<Row> = input.inactive_marks.iter().map(|mark| inactive_row(admitted, mark)).collect();
     let notes = input.blocks.iter().zip(&admitted.leases);
     rows.extend(notes.filter_map(|(block, place)| lease_row(admitted, block, (*place)?)));
-    rows.extend(admitted.not_let_in().iter().chain(&input.near).map(|near| near_row(admitted, near)));
+    rows.extend(admitted.omitted_candidates().iter().chain(&input.near).map(|omitted| omitted_row(admitted, omitted)));
     rows.extend(barred(admitted, &input.open, None));
-    rows.extend(parts(&input.open));
+    rows.extend(unsupported_parts(&input.open));
     let mut listed = 0_usize;
-    let mut pile: Option<Row> = None;
+    let mut merged: Option<Row> = None;
     for index in (0..input.turns.len()).rev() {
-        pile_gaps(admitted, index + 1, &mut pile, &mut rows);
+        merge_gaps(admitted, index + 1, &mut merged, &mut rows);
         let messages = barred(admitted, &input.turns[index], Some(index));
         if !messages.is_empty() {
-            rows.extend(pile.take());
+            rows.extend(merged.take());
         }
         rows.extend(messages);
         if admitted.places[index] == RowPosition::Window {
-            rows.extend(parts(&input.turns[index]));
+            rows.extend(unsupported_parts(&input.turns[index]));
         }
-        if let Some(row) = piled_row(admitted, index).filter(|_| listed >= LISTED) {
-            add(row, &mut pile, &mut rows);
+        if let Some(row) = mergeable_row(admitted, index).filter(|_| listed >= LISTED) {
+            add(row, &mut merged, &mut rows);
             continue;
         }
-        rows.extend(pile.take());
+        rows.extend(merged.take());
         if let Some(row) = out_row(admitted, index) {
             listed += 1;
             rows.push(row);
         }
     }
-    pile_gaps(admitted, 0, &mut pile, &mut rows);
-    rows.extend(pile);
+    merge_gaps(admitted, 0, &mut merged, &mut rows);
+    rows.extend(merged);
     rows
 }
 
-fn pile_gaps(admitted: &Admitted<'_>, before: usize, pile: &mut Option<Row>, rows: &mut Vec<Row>) {
+fn merge_gaps(admitted: &Admitted<'_>, before: usize, merged: &mut Option<Row>, rows: &mut Vec<Row>) {
     for gap in admitted.input.gaps.iter().filter(|gap| gap.before == before) {
-        add(gap_row(gap, &admitted.summed), pile, rows);
+        add(gap_row(gap, admitted), merged, rows);
     }
 }
 
-/// Adds an older row to the pile if it has the same reason; otherwise closes the pile and starts a new one.
-fn add(older: Row, pile: &mut Option<Row>, rows: &mut Vec<Row>) {
-    *pile = Some(match pile.take() {
-        Some(newer) if newer.reason == older.reason => piled(&newer, &older),
+/// Merges an older row into the open range if it has the same reason; otherwise closes the range and starts a new one.
+fn add(older: Row, merged: &mut Option<Row>, rows: &mut Vec<Row>) {
+    *merged = Some(match merged.take() {
+        Some(newer) if newer.reason == older.reason => merge_rows(&newer, &older),
         done => {
             rows.extend(done);
             older
@@ -74,10 +74,10 @@ fn add(older: Row, pile: &mut Option<Row>, rows: &mut Vec<Row>) {
     });
 }
 
-/// Two adjacent rows as one range.
-fn piled(newer: &Row, older: &Row) -> Row {
+/// Merges two adjacent rows into one range.
+fn merge_rows(newer: &Row, older: &Row) -> Row {
     range(
-        (ends(older).0, ends(newer).1),
+        (end_keys(older).0, end_keys(newer).1),
         older.turns + newer.turns,
         older.tokens.saturating_add(newer.tokens),
         older.source.turn,
@@ -85,8 +85,9 @@ fn piled(newer: &Row, older: &Row) -> Row {
     )
 }
 
-/// A turn that is merely too old, for a pile. It has no price, since each price takes a choice of the window.
-fn piled_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
+/// Makes the row of a turn that is only too old, to be merged into a range. It has no price, since computing a price
+/// requires choosing the window again.
+fn mergeable_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let turn = &admitted.input.turns[index];
     let plain = admitted.places[index] == RowPosition::Outside && admitted.marks.turn(turn).is_none();
     let mut sent = turn.messages.iter().filter(|message| message.bar.is_none()).peekable();
@@ -96,13 +97,14 @@ fn piled_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let tokens = sent.fold(0_u32, |sum, message| sum.saturating_add(message.tokens));
     let first = turn.messages.first()?.key;
     let last = turn.messages.last().map_or(first, |message| message.key);
-    let reason = outside(admitted, index, None);
-    let can = !matches!(reason, Reason::TtlExpired | Reason::TooLarge);
-    can.then(|| range((first, last), 1, tokens, Some(turn.number), reason))
+    let reason = reason_outside(admitted, index, None);
+    let mergeable = !matches!(reason, Reason::TtlExpired | Reason::TooLarge);
+    mergeable.then(|| range((first, last), 1, tokens, Some(turn.number), reason))
 }
 
-fn gap_row(gap: &Gap, summed: &SummaryCoverage) -> Row {
-    let reason = summed.gap(gap).map_or(Reason::OutsideWindow, |by| Reason::Superseded { by });
+fn gap_row(gap: &Gap, admitted: &Admitted<'_>) -> Row {
+    let lost = if gap.elsewhere { choose::other_lane(admitted.input) } else { Reason::OutsideWindow };
+    let reason = admitted.summed.gap(gap).map_or(lost, |by| Reason::Superseded { by });
     range(gap.range, gap.turns, gap.tokens, Some(gap.from), reason)
 }
 
@@ -129,7 +131,7 @@ fn range((first, last): (Hash, Hash), turns: u32, tokens: u32, from: Option<u32>
     }
 }
 
-fn ends(row: &Row) -> (Hash, Hash) {
+fn end_keys(row: &Row) -> (Hash, Hash) {
     match row.atom {
         Atom::Turn { user, tip } => (user, tip),
         Atom::Range { first, last } => (first, last),
@@ -148,36 +150,37 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let card = || admitted.card_addition(index, card_tokens);
     let include = ("include-once", "includes it in the next request");
     let pin = ("pin", "pins it permanently");
-    let (reason, (action, does), coming) = match admitted.places[index] {
+    let (reason, (action, does), addition) = match admitted.places[index] {
         RowPosition::Window | RowPosition::Card(_) | RowPosition::Idle => return None,
         RowPosition::Excluded { once } => {
             let back = admitted.restored_addition(index, card_tokens);
             let undo = (if once { "exclude-once" } else { "exclude" }, "removes the exclusion");
-            let stays = admitted.choice.reason(index).is_none();
-            let returns = stays && index >= admitted.window.start && admitted.price(back).lands;
-            let (remedy, coming) = if returns { (undo, back) } else { (include, card()) };
-            (Reason::UserExcluded { once }, remedy, coming)
+            let is_chosen = admitted.choice.reason(index).is_none();
+            let comes_back = is_chosen && index >= admitted.window.start && admitted.price(back).is_sent;
+            let (remedy, addition) = if comes_back { (undo, back) } else { (include, card()) };
+            (Reason::UserExcluded { once }, remedy, addition)
         }
         RowPosition::NoLease { capped } => (no_lease(admitted, capped, (tokens, card_tokens)), pin, card()),
-        RowPosition::Outside => (outside(admitted, index, mark), include, card()),
+        RowPosition::Outside => (reason_outside(admitted, index, mark), include, card()),
     };
     let whole: Vec<Form> = turn.messages.iter().map(|m| if m.bar.is_some() { Form::Out } else { m.whole }).collect();
-    let mut listed = items(&turn.messages, &whole);
-    for item in &mut listed {
+    let mut items = items(&turn.messages, &whole);
+    for item in &mut items {
         item.form = Form::Out;
     }
-    let verdict = out(admitted, coming, action, does);
-    Some(Row { verdict, reason, tokens, pin: mark, items: listed, ..bare(turn) })
+    let verdict = omitted_verdict(admitted, addition, action, does);
+    Some(Row { verdict, reason, tokens, pin: mark, items, ..empty_row(turn) })
 }
 
-/// A verdict with a remedy and its price.
-fn out(admitted: &Admitted<'_>, coming: Addition, action: &str, does: &str) -> Verdict {
-    let (pushes_out, pushes_turns) = admitted.price(coming).pushes;
+/// Returns a verdict with a remedy and its price.
+fn omitted_verdict(admitted: &Admitted<'_>, addition: Addition, action: &str, does: &str) -> Verdict {
+    let (pushes_out, pushes_turns) = admitted.price(addition).pushes;
     let remedy = Remedy { action: action.into(), does: does.into(), pushes_out, pushes_turns };
-    Verdict::Out { needed: admitted.adds(coming).saturating_sub(admitted.free()), remedy: Some(remedy) }
+    Verdict::Out { needed: admitted.adds(addition).saturating_sub(admitted.free()), remedy: Some(remedy) }
 }
 
-/// Tokens of a turn's card: exact for marked turns, else an upper estimate. Tool results are not part of it.
+/// Returns the tokens of a turn's card: exact for marked turns, else an upper estimate. Tool results are not part of
+/// it.
 fn card_tokens(turn: &TurnInput) -> u32 {
     let sent = turn.messages.iter().filter(|message| message.bar.is_none() && message.role != Role::Tool);
     let costs = sent.map(|message| message.elided.unwrap_or(message.tokens).saturating_add(SPEAKER));
@@ -188,12 +191,12 @@ fn no_lease(admitted: &Admitted<'_>, capped: bool, (tokens, needed): (u32, u32))
     if capped { Reason::LeaseCap { cap: admitted.lease_cap } } else { no_room(admitted, tokens, needed) }
 }
 
-/// The reason with the free tokens for an item, beside what it needs above its own tokens.
+/// Returns the reason with the tokens that are free for an item, not counting what it needs beyond its own tokens.
 fn no_room(admitted: &Admitted<'_>, tokens: u32, needed: u32) -> Reason {
     Reason::Budget { free: admitted.free().saturating_sub(needed.saturating_sub(tokens)) }
 }
 
-fn outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Reason {
+fn reason_outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Reason {
     let shortest = if admitted.input.policy.shorten_tools { Form::Elided } else { Form::Full };
     let turn = &admitted.input.turns[index];
     let tokens = turn_cost(turn, shortest, &admitted.marks);
@@ -213,7 +216,7 @@ fn outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>) -> Rea
     }
 }
 
-/// A leased text for which there was no room.
+/// Returns a leased text for which there was no room.
 fn lease_row(admitted: &Admitted<'_>, block: &Block, place: RowPosition) -> Option<Row> {
     if place == RowPosition::Idle {
         let input = admitted.input;
@@ -221,7 +224,7 @@ fn lease_row(admitted: &Admitted<'_>, block: &Block, place: RowPosition) -> Opti
         return admitted.summed.row(block_row(input, block), room, &input.summaries);
     }
     let RowPosition::NoLease { capped } = place else { return None };
-    let verdict = out(admitted, Addition::apart(block.tokens), "pin", "pins it permanently");
+    let verdict = omitted_verdict(admitted, Addition::apart(block.tokens), "pin", "pins it permanently");
     Some(Row {
         verdict,
         reason: no_lease(admitted, capped, (block.tokens, block.tokens)),
@@ -229,10 +232,10 @@ fn lease_row(admitted: &Admitted<'_>, block: &Block, place: RowPosition) -> Opti
     })
 }
 
-/// Messages that are not sent by themselves, each in a row of its own. In the window and in the open turn a person can
-/// include some of them; if their turn is left out, none.
+/// Makes a row for each message that is not sent by itself. In the window and in the open turn, a person can include
+/// some of them; if their turn is left out, none.
 fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Vec<Row> {
-    let stands = index.is_none_or(|index| admitted.places[index] == RowPosition::Window);
+    let is_included = index.is_none_or(|index| admitted.places[index] == RowPosition::Window);
     let row = |message: &MessageInput| -> Option<Row> {
         let (reason, may) = match message.bar? {
             SendBarrier::Hidden => (Reason::Hidden, true),
@@ -240,14 +243,14 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
             SendBarrier::Removed => (Reason::Removed, false),
             SendBarrier::Empty => return None,
         };
-        if may && stands && admitted.marks.includes_message(message.key) {
+        if may && is_included && admitted.marks.includes_message(message.key) {
             return None;
         }
-        let verdict = if may && stands {
+        let verdict = if may && is_included {
             let form = if message.calls > 0 { Form::Elided } else { message.whole };
             let cost = cost_in(message, form);
-            let coming = index.map_or_else(|| Addition::apart(cost), |index| Addition::into_turn(index, cost));
-            out(admitted, coming, "include-once", "includes it in the next request")
+            let addition = index.map_or_else(|| Addition::apart(cost), |index| Addition::into_turn(index, cost));
+            omitted_verdict(admitted, addition, "include-once", "includes it in the next request")
         } else {
             Verdict::Out { needed: 0, remedy: None }
         };
@@ -269,28 +272,32 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
     turn.messages.iter().filter_map(row).collect()
 }
 
-/// The row of a retrieved or retrievable item that is left out.
-fn near_row(admitted: &Admitted<'_>, near: &OmittedItem) -> Row {
-    let (action, does) = &near.remedy;
-    let suggested = matches!(near.reason, Reason::PinSuggested | Reason::PinMattered | Reason::PinEarned { .. });
+/// Returns the row of a retrieved or retrievable item that is left out.
+fn omitted_row(admitted: &Admitted<'_>, omitted: &OmittedItem) -> Row {
+    let (action, does) = &omitted.remedy;
+    let suggested = matches!(omitted.reason, Reason::PinSuggested | Reason::PinMattered | Reason::PinEarned { .. });
     Row {
-        atom: near.atom,
-        kind: near.kind,
-        verdict: if suggested { Verdict::Suggested } else { out(admitted, Addition::apart(near.tokens), action, does) },
-        reason: near.reason.clone(),
-        tokens: near.tokens,
-        title: near.title.clone(),
-        source: near.source.clone(),
-        pin: admitted.input.marks.iter().find(|mark| mark.target == near.atom).map(|mark| mark.kind),
+        atom: omitted.atom,
+        kind: omitted.kind,
+        verdict: if suggested {
+            Verdict::Suggested
+        } else {
+            omitted_verdict(admitted, Addition::apart(omitted.tokens), action, does)
+        },
+        reason: omitted.reason.clone(),
+        tokens: omitted.tokens,
+        title: omitted.title.clone(),
+        source: omitted.source.clone(),
+        pin: admitted.input.marks.iter().find(|mark| mark.target == omitted.atom).map(|mark| mark.kind),
         items: Vec::new(),
         turns: 0,
         text: None,
-        scores: near.scores.clone(),
+        scores: omitted.scores.clone(),
     }
 }
 
 /// Parts of included messages that no request can carry.
-fn parts(turn: &TurnInput) -> impl Iterator<Item = Row> {
+fn unsupported_parts(turn: &TurnInput) -> impl Iterator<Item = Row> {
     let messages = turn.messages.iter().filter(|message| message.bar.is_none());
     messages.flat_map(|message| &message.parts).map(|part| Row {
         atom: Atom::Section { text: part.atom },
@@ -309,11 +316,11 @@ fn parts(turn: &TurnInput) -> impl Iterator<Item = Row> {
 }
 
 fn inactive_row(admitted: &Admitted<'_>, mark: &InactiveMark) -> Row {
-    let coming = Addition::apart(mark.tokens.saturating_add(CARD));
+    let addition = Addition::apart(mark.tokens.saturating_add(CARD));
     Row {
         atom: mark.mark.target,
         kind: RowKind::Turn,
-        verdict: out(admitted, coming, "include-once", "quotes it in the next request"),
+        verdict: omitted_verdict(admitted, addition, "include-once", "quotes it in the next request"),
         reason: Reason::OffPath,
         tokens: mark.tokens,
         title: mark.title.clone(),
@@ -334,11 +341,11 @@ mod tests {
     fn adjacent_rows_with_one_reason_are_merged() {
         use Reason::{OtherLane, OutsideWindow};
         let key = |n: u32| Hash::of(&n.to_le_bytes());
-        let (mut pile, mut rows) = (None, Vec::new());
+        let (mut merged, mut rows) = (None, Vec::new());
         for (n, reason) in [(5, OutsideWindow), (4, OutsideWindow), (3, OtherLane), (2, OutsideWindow)] {
-            add(range((key(n), key(n)), 1, n, Some(n), reason), &mut pile, &mut rows);
+            add(range((key(n), key(n)), 1, n, Some(n), reason), &mut merged, &mut rows);
         }
-        rows.extend(pile);
+        rows.extend(merged);
         let listed: Vec<_> =
             rows.iter().map(|row| (row.turns, row.tokens, row.source.turn, row.reason.name())).collect();
         let (outside, other) = (OutsideWindow.name(), OtherLane.name());

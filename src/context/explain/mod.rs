@@ -27,7 +27,7 @@ use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Verdict, Warning};
 use crate::domain::planning::policy::Section;
 
-/// The plan of an admission.
+/// Makes the plan from an admission.
 pub(in crate::context) fn explain(input: &PlanInput, admitted: &Admitted<'_>) -> ContextPlan {
     let mut rows = included(admitted);
     let (suggested, out): (Vec<Row>, Vec<Row>) =
@@ -35,8 +35,8 @@ pub(in crate::context) fn explain(input: &PlanInput, admitted: &Admitted<'_>) ->
     rows.extend(suggested);
     rows.extend(out);
     choose::score_rows(&mut rows, input, &admitted.choice);
-    alive(&mut rows, input);
-    let (sum, framing) = measured(input, &mut rows);
+    add_activations(&mut rows, input);
+    let (sum, framing) = measure(input, &mut rows);
     let mut plan = ContextPlan {
         id: Hash::default(),
         basis: input.basis,
@@ -69,14 +69,15 @@ pub(in crate::context) fn explain(input: &PlanInput, admitted: &Admitted<'_>) ->
     plan
 }
 
-/// Tokens of the whole request.
+/// Returns the tokens of the whole request.
 pub(in crate::context) fn size(admitted: &Admitted<'_>) -> u32 {
-    let (sum, framing) = measured(admitted.input, &mut included(admitted));
+    let (sum, framing) = measure(admitted.input, &mut included(admitted));
     sum + framing + admitted.input.tools_tokens
 }
 
-/// Tokens of the included rows and of their framing; labels the user message where needed.
-fn measured(input: &PlanInput, rows: &mut [Row]) -> (u32, u32) {
+/// Returns the tokens of the included rows and of their framing. Adds the label's tokens to the user message where it
+/// needs one.
+fn measure(input: &PlanInput, rows: &mut [Row]) -> (u32, u32) {
     let label = render::needs_label(rows, input.layout);
     if label && let Some(row) = rows.iter_mut().find(|row| is_open(row)) {
         row.tokens += input.labelled;
@@ -86,8 +87,8 @@ fn measured(input: &PlanInput, rows: &mut [Row]) -> (u32, u32) {
     (sum, render::framing(&messages))
 }
 
-/// The plan's id: a hash of its rows in order (atom, forms, section, reason) and of policy, layout, dialect, model,
-/// parameters and tools.
+/// Returns the plan's id: a hash of its rows in order (atom, forms, section, reason) and of policy, layout, dialect,
+/// model, parameters and tools.
 pub(in crate::context) fn identity(shape: &RequestShape, plan: &ContextPlan) -> Hash {
     let mut fields = Fields::new("plan").text(&plan.policy).number(u64::from(plan.policy_version));
     fields = fields.json(&plan.layout).json(shape);
@@ -102,15 +103,16 @@ fn is_open(row: &Row) -> bool {
     row.section() == Some(Section::UserMessage) && row.kind == RowKind::Turn
 }
 
+/// Makes the rows of everything that is sent, in the order of the layout.
 pub(in crate::context) fn included(admitted: &Admitted<'_>) -> Vec<Row> {
     let input = admitted.input;
     let offered = admitted.offered();
     let mut rows = Vec::new();
     for section in input.layout.sections() {
-        let goes = |(_, place): &(&Block, &Option<RowPosition>)| {
+        let is_sent = |(_, place): &(&Block, &Option<RowPosition>)| {
             !matches!(place, Some(RowPosition::NoLease { .. } | RowPosition::Idle))
         };
-        let blocks = input.blocks.iter().zip(&admitted.leases).filter(goes).map(|(block, _)| block);
+        let blocks = input.blocks.iter().zip(&admitted.leases).filter(is_sent).map(|(block, _)| block);
         let blocks = blocks.filter(|block| block.section == *section);
         if *section != Section::UserMessage {
             let offered = offered.iter().filter(|block| block.section == *section);
@@ -137,7 +139,7 @@ pub(in crate::context) fn included(admitted: &Admitted<'_>) -> Vec<Row> {
     rows
 }
 
-/// The rows of required items, for a call that is blocked.
+/// Returns the rows of required items, for a call that is blocked.
 pub(in crate::context) fn required_rows(input: &PlanInput, marks: &Marks<'_>, open: &[Form]) -> Vec<Row> {
     let optional = |block: &&Block| matches!(block.reason, Reason::Leased { .. } | Reason::Summary);
     let required = input.blocks.iter().filter(|block| !optional(block));
@@ -177,7 +179,7 @@ fn cards(admitted: &Admitted<'_>, section: Section) -> impl Iterator<Item = Row>
     })
 }
 
-/// A turn as a card, without the messages that a person excluded.
+/// Returns a turn as a card, without the messages that a person excluded.
 fn card_row(turn: &TurnInput, marks: &Marks<'_>, section: Section, kind: MarkKind) -> Row {
     let is_sendable = |message: &MessageInput| message.bar.is_none() && !marks.excludes_message(message.key);
     let forms: Vec<Form> = turn.messages.iter().map(|m| if is_sendable(m) { Form::Card } else { Form::Out }).collect();
@@ -195,7 +197,7 @@ fn card_row(turn: &TurnInput, marks: &Marks<'_>, section: Section, kind: MarkKin
         pin: Some(kind),
         items: items(&turn.messages, &forms),
         text: turn.card.map(|(text, _)| text),
-        ..bare(turn)
+        ..empty_row(turn)
     }
 }
 
@@ -222,8 +224,8 @@ fn window(admitted: &Admitted<'_>) -> Vec<Row> {
         .collect()
 }
 
-/// Writes activations into the rows of items that the program pinned.
-fn alive(rows: &mut [Row], input: &PlanInput) {
+/// Adds activations to the scores of items that the program pinned.
+fn add_activations(rows: &mut [Row], input: &PlanInput) {
     for turn in input.turns.iter().filter(|turn| !turn.facts.alive.is_empty()) {
         let Some(row) = rows.iter_mut().find(|row| row.atom == turn.atom && row.pin.is_some()) else { continue };
         if row.scores.is_empty() {
@@ -250,11 +252,12 @@ fn turn_row(turn: &TurnInput, forms: &[Form], section: Section, reason: Reason, 
         tokens: items.iter().map(|item| item.tokens).sum(),
         pin,
         items,
-        ..bare(turn)
+        ..empty_row(turn)
     }
 }
 
-pub(in crate::context) fn bare(turn: &TurnInput) -> Row {
+/// Makes a row for a turn, without a decision and without items.
+pub(in crate::context) fn empty_row(turn: &TurnInput) -> Row {
     Row {
         atom: turn.atom,
         kind: if turn.number == 0 { RowKind::Preamble } else { RowKind::Turn },

@@ -1,4 +1,4 @@
-//! What including an item would cost: the tokens it adds, and the turns that would leave the window for it.
+//! Computes what including an item would cost: the tokens it adds, and the turns that would leave the window for it.
 //! Not for: decisions (`admission`) or rows (`excluded`).
 
 use crate::context::admission::admit::{Admitted, RowPosition, Sums, admit};
@@ -9,13 +9,13 @@ use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::Form;
 
 /// Tokens by the form of tool results: full, cut, elided.
-type Rungs = [u32; 3];
+type TokensByForm = [u32; 3];
 
-fn on(rungs: Rungs, form: Form) -> u32 {
+fn in_form(by_form: TokensByForm, form: Form) -> u32 {
     match form {
-        Form::Cut(_) => rungs[1],
-        Form::Elided => rungs[2],
-        Form::Full | Form::NoState | Form::Gone | Form::Placeholder | Form::Card | Form::Out => rungs[0],
+        Form::Cut(_) => by_form[1],
+        Form::Elided => by_form[2],
+        Form::Full | Form::NoState | Form::Gone | Form::Placeholder | Form::Card | Form::Out => by_form[0],
     }
 }
 
@@ -25,27 +25,27 @@ pub(in crate::context) struct Addition {
     /// The turn that it belongs to; `None` for an item beside the turns.
     turn: Option<usize>,
     /// Tokens it adds while that turn is in the window.
-    inside: Rungs,
-    /// The same without the policy's choice, which decides whether a call is blocked.
-    plain: Rungs,
+    inside: TokensByForm,
+    /// The same without the policy's choice; these numbers decide whether a call is blocked.
+    plain: TokensByForm,
     /// Maximum tokens it adds while that turn is outside the window.
     outside: u32,
-    /// Tokens of what comes with it, wherever that turn is.
-    beside: u32,
+    /// Tokens of the items that come with it, wherever that turn is.
+    companions: u32,
 }
 
 impl Addition {
-    /// An item beside the turns.
+    /// Returns an item beside the turns.
     pub(in crate::context) fn apart(tokens: u32) -> Self {
-        Self { turn: None, inside: [0; 3], plain: [0; 3], outside: tokens, beside: 0 }
+        Self { turn: None, inside: [0; 3], plain: [0; 3], outside: tokens, companions: 0 }
     }
 
-    /// A message of a turn that is in the window.
+    /// Returns a message of a turn that is in the window.
     pub(in crate::context) fn into_turn(turn: usize, tokens: u32) -> Self {
-        Self { turn: Some(turn), inside: [tokens; 3], plain: [tokens; 3], outside: 0, beside: 0 }
+        Self { turn: Some(turn), inside: [tokens; 3], plain: [tokens; 3], outside: 0, companions: 0 }
     }
 
-    /// Tokens it adds to a window.
+    /// Returns the tokens it adds to a window.
     fn adds(self, start: usize, shortened: usize, form: Form) -> u32 {
         within(self.turn, self.inside, self.outside, (start, shortened, form))
     }
@@ -55,9 +55,14 @@ impl Addition {
     }
 }
 
-fn within(turn: Option<usize>, inside: Rungs, outside: u32, (start, shortened, form): (usize, usize, Form)) -> u32 {
+fn within(
+    turn: Option<usize>,
+    inside: TokensByForm,
+    outside: u32,
+    (start, shortened, form): (usize, usize, Form),
+) -> u32 {
     match turn {
-        Some(turn) if turn >= start => on(inside, if turn < shortened { form } else { Form::Full }),
+        Some(turn) if turn >= start => in_form(inside, if turn < shortened { form } else { Form::Full }),
         _ => outside,
     }
 }
@@ -66,42 +71,44 @@ fn within(turn: Option<usize>, inside: Rungs, outside: u32, (start, shortened, f
 pub(in crate::context) struct Price {
     /// Tokens and turns that would leave the window. If the item cannot fit at all: the missing tokens, and 0 turns.
     pub(in crate::context) pushes: (u32, u32),
-    /// Whether it would then be in the request.
-    pub(in crate::context) lands: bool,
+    /// Whether the item would then be in the request.
+    pub(in crate::context) is_sent: bool,
 }
 
 impl Admitted<'_> {
-    /// A turn's card, or the turn itself if the window reaches it: then a person's mark overrides the policy's choice.
+    /// Returns the addition of a turn's card, or of the turn itself if the window reaches it: a person's mark then
+    /// overrides the policy's choice.
     pub(in crate::context) fn card_addition(&self, turn: usize, card: u32) -> Addition {
         let out = matches!(self.places[turn], RowPosition::Excluded { .. });
-        let whole = self.rungs(|form| turn_cost(&self.input.turns[turn], form, &self.marks));
+        let whole = self.by_form(|form| turn_cost(&self.input.turns[turn], form, &self.marks));
         let counted = if out || self.choice.withholds(turn) { [0; 3] } else { self.chosen(turn) };
         let mut inside = whole;
         inside.iter_mut().zip(counted).for_each(|(tokens, counted)| *tokens = tokens.saturating_sub(counted));
-        Addition { turn: Some(turn), inside, plain: if out { whole } else { [0; 3] }, outside: card, beside: 0 }
+        Addition { turn: Some(turn), inside, plain: if out { whole } else { [0; 3] }, outside: card, companions: 0 }
     }
 
-    /// An excluded turn, back in its place; as a card outside the window if one of its messages is pinned.
+    /// Returns the addition of an excluded turn that returns to its place; as a card outside the window if one of its
+    /// messages is pinned.
     pub(in crate::context) fn restored_addition(&self, turn: usize, card: u32) -> Addition {
         let of = &self.input.turns[turn];
-        let plain = self.rungs(|form| turn_cost(of, form, &self.marks));
-        let (holds, must) = match self.marks.holder(of).map(|mark| mark.kind) {
+        let plain = self.by_form(|form| turn_cost(of, form, &self.marks));
+        let (is_kept, needs_card) = match self.marks.message_mark(of).map(|mark| mark.kind) {
             Some(MarkKind::Sticky | MarkKind::IncludeOnce) => (true, true),
             Some(MarkKind::Leased { turns }) => (turns != LeaseTurns::Ended, false),
             Some(MarkKind::Ephemeral) => (true, false),
             Some(MarkKind::Exclude | MarkKind::ExcludeOnce) | None => (false, false),
         };
-        let inside = if holds { plain } else { self.chosen(turn) };
-        Addition { turn: Some(turn), inside, plain, outside: if must { card } else { 0 }, beside: 0 }
+        let inside = if is_kept { plain } else { self.chosen(turn) };
+        Addition { turn: Some(turn), inside, plain, outside: if needs_card { card } else { 0 }, companions: 0 }
     }
 
-    /// The cost of a turn as the policy chose it.
-    fn chosen(&self, turn: usize) -> Rungs {
+    /// Returns the cost of a turn as the policy chose it.
+    fn chosen(&self, turn: usize) -> TokensByForm {
         let of = &self.input.turns[turn];
-        self.rungs(|form| cost_of(of, &turn_forms(of, self.choice.form(turn, form), &self.marks)))
+        self.by_form(|form| cost_of(of, &turn_forms(of, self.choice.form(turn, form), &self.marks)))
     }
 
-    fn rungs(&self, cost: impl Fn(Form) -> u32) -> Rungs {
+    fn by_form(&self, cost: impl Fn(Form) -> u32) -> TokensByForm {
         let full = cost(Form::Full);
         if self.input.policy.shorten_tools {
             [full, cost(Form::Cut(CLOSED_RESULT)), cost(Form::Elided)]
@@ -110,24 +117,25 @@ impl Admitted<'_> {
         }
     }
 
-    /// Tokens it adds to the present request.
+    /// Returns the tokens it adds to the current request.
     pub(in crate::context) fn adds(&self, addition: Addition) -> u32 {
         addition.adds(self.window.start, self.window.shortened, self.window.form)
     }
 
-    /// The price of including an item, found by choosing the window again. A card's size is only an upper bound, and a
-    /// smaller card can displace more, because a window that is cut back keeps less than one chosen anew. So several
-    /// sizes are tried, and the largest with which the window can still be cut back; the worst price is returned.
+    /// Computes the price of including an item by choosing the window again. A card's size is only an upper bound, and
+    /// a smaller card can displace more, because a window that is cut back keeps less than one chosen anew. Several
+    /// sizes are therefore tried, and the largest with which the window can still be cut back; the worst price is
+    /// returned.
     pub(in crate::context) fn price(&self, addition: Addition) -> Price {
-        let price = self.price_alone(addition);
+        let price = self.base_price(addition);
         // The first turn that leaves the window triggers the request for a state block.
         let Some(request) = self.input.state_request.as_ref().filter(|_| price.pushes.1 > 0) else { return price };
-        let with = self.price_alone(Addition { beside: request.tokens, ..addition });
+        let with = self.base_price(Addition { companions: request.tokens, ..addition });
         let blocks = with.pushes.0 > 0 && with.pushes.1 == 0;
-        if !blocks && (!with.lands || with.pushes.1 > price.pushes.1) { with } else { price }
+        if !blocks && (!with.is_sent || with.pushes.1 > price.pushes.1) { with } else { price }
     }
 
-    fn price_alone(&self, addition: Addition) -> Price {
+    fn base_price(&self, addition: Addition) -> Price {
         let fits = self.total.saturating_add(self.adds(addition)) <= self.input.budget.prompt;
         if fits && !self.window.refilled && self.is_not_blocked(addition) {
             return self.chosen_anew(addition, self.price_of(addition, Some(self.window)));
@@ -143,10 +151,12 @@ impl Admitted<'_> {
         self.chosen_anew(addition, worst)
     }
 
-    /// If the turn itself is sent, its quotations are not. A policy that chooses by free room then chooses anew, and
-    /// may leave out what it took.
+    /// Returns the worse of `worst` and the price after a new choice by the policy. If the turn itself is sent, its
+    /// quotations are not; a policy that chooses by free room then chooses anew, and may leave out turns that it had
+    /// taken.
     fn chosen_anew(&self, addition: Addition, worst: Price) -> Price {
-        let Some(bare) = addition.turn.filter(|_| self.loose.is_some()).and_then(|turn| self.without_found(turn))
+        let Some(bare) =
+            addition.turn.filter(|_| self.loose.is_some()).and_then(|turn| self.without_candidates_of(turn))
         else {
             return worst;
         };
@@ -157,9 +167,9 @@ impl Admitted<'_> {
         let left = sizes.map(|outside| {
             let with = CostsWithAddition { costs: &resolved.costs, addition: Addition { outside, ..addition } };
             let then = window::choose(&bare, &with, bare.budget.prompt);
-            let gone = in_window.iter().filter(|turn| **turn < then.start || resolved.choice.withholds(**turn));
+            let pushed_out = in_window.iter().filter(|turn| **turn < then.start || resolved.choice.withholds(**turn));
             let cost = |turn: &usize| self.costs.turns(*turn, self.window.shortened, self.window.form);
-            let each = gone.map(|turn| cost(turn).saturating_sub(cost(&(turn + 1))));
+            let each = pushed_out.map(|turn| cost(turn).saturating_sub(cost(&(turn + 1))));
             each.fold((0_u32, 0_u32), |(tokens, turns), cost| (tokens.saturating_add(cost), turns + 1))
         });
         left.into_iter().fold(
@@ -170,8 +180,8 @@ impl Admitted<'_> {
         )
     }
 
-    /// The input without the candidates of a turn; `None` if there are none.
-    fn without_found(&self, turn: usize) -> Option<PlanInput> {
+    /// Returns the input without the candidates of a turn; `None` if there are none.
+    fn without_candidates_of(&self, turn: usize) -> Option<PlanInput> {
         let atom = Some(self.input.turns[turn].atom);
         let mut found = self.input.offers.iter().flat_map(|offer| &offer.candidates);
         found.find(|one| one.turn == atom)?;
@@ -180,8 +190,8 @@ impl Admitted<'_> {
         Some(bare)
     }
 
-    /// The largest size outside the window with which the anchored window can be cut back, if the full size is too
-    /// large.
+    /// Returns the largest size outside the window with which the anchored window can be cut back, if the full size is
+    /// too large for that.
     fn last_cut_back(&self, addition: Addition) -> Option<u32> {
         let can = |outside: u32| {
             let with = CostsWithAddition { costs: &self.costs, addition: Addition { outside, ..addition } };
@@ -206,7 +216,7 @@ impl Admitted<'_> {
         } else {
             let least = self.least(addition, &with);
             if least > room {
-                return Price { pushes: (least - room, 0), lands: false };
+                return Price { pushes: (least - room, 0), is_sent: false };
             }
             window::choose_within(self.input, &with, self.most)
         };
@@ -214,12 +224,12 @@ impl Admitted<'_> {
         let turns = u32::try_from(leaves).unwrap_or(u32::MAX);
         let cost = |start: usize| self.costs.turns(start, now.shortened, now.form);
         let tokens = if turns == 0 { 0 } else { cost(now.start).saturating_sub(cost(then.start)) };
-        let lands = addition.adds(then.start, then.shortened, then.form) > 0;
-        Price { pushes: (tokens, turns), lands }
+        let is_sent = addition.adds(then.start, then.shortened, then.form) > 0;
+        Price { pushes: (tokens, turns), is_sent }
     }
 
-    /// Whether the call would not be blocked. The policy's choice is ignored, since only the cheapest request decides
-    /// that.
+    /// Returns whether the call would not be blocked. Ignores the policy's choice, since only the cheapest request
+    /// decides that.
     fn is_not_blocked(&self, addition: Addition) -> bool {
         let (Some(loose), room) = (&self.loose, self.input.budget.prompt) else { return true };
         let turns = self.input.turns.len();
@@ -227,7 +237,7 @@ impl Admitted<'_> {
         nothing_but_cards <= room || self.least(addition, &CostsWithAddition { costs: &self.costs, addition }) <= room
     }
 
-    /// The cost of the cheapest request with the addition.
+    /// Returns the cost of the cheapest request with the addition.
     fn least(&self, addition: Addition, with: &CostsWithAddition<'_>) -> u32 {
         let Some(costs) = &self.loose else { return window::least(self.input, &CostsWithoutOffers(with)) };
         let addition = Addition { inside: addition.plain, ..addition };
@@ -235,7 +245,7 @@ impl Admitted<'_> {
     }
 }
 
-/// The same without offers, which give way before a call is blocked.
+/// The same costs without offers, which give way before a call is blocked.
 struct CostsWithoutOffers<'a>(&'a CostsWithAddition<'a>);
 
 impl Costs for CostsWithoutOffers<'_> {
@@ -257,7 +267,7 @@ struct CostsWithAddition<'a> {
 
 impl Costs for CostsWithAddition<'_> {
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
-        let more = self.addition.adds(start, shortened, form).saturating_add(self.addition.beside);
+        let more = self.addition.adds(start, shortened, form).saturating_add(self.addition.companions);
         self.costs.total(start, shortened, form).saturating_add(more)
     }
 

@@ -1,5 +1,5 @@
-//! A solved plan, changed without being solved again: without one item, or for another model. For calls that are
-//! repeated to see the effect of the change.
+//! Changes a solved plan without solving it again: without one item, or for another model. For calls that are repeated
+//! to see the effect of the change.
 //! Not for: new calls, which are always solved.
 
 use crate::context::{explain, render};
@@ -8,28 +8,28 @@ use crate::domain::planning::input::RequestShape;
 use crate::domain::planning::plan::{Budget, ContextPlan, Reason, Verdict};
 use crate::domain::planning::policy::Section;
 
-/// The plan without the row of `atom`; `None` if no such row is included, or if it is the question itself.
+/// Returns the plan without the row of `atom`; `None` if no such row is included, or if it is the question itself.
 #[must_use]
 pub fn without_item(plan: &ContextPlan, shape: &RequestShape, atom: Atom) -> Option<ContextPlan> {
-    let mut made = plan.clone();
-    let row = made.rows.iter_mut().find(|row| row.included() && row.atom == atom)?;
+    let mut changed = plan.clone();
+    let row = changed.rows.iter_mut().find(|row| row.included() && row.atom == atom)?;
     if row.section() == Some(Section::UserMessage) {
         return None;
     }
     row.verdict = Verdict::Out { needed: 0, remedy: None };
     row.reason = Reason::UserExcluded { once: true };
-    Some(summed(made, shape))
+    Some(with_sums(changed, shape))
 }
 
-/// The plan for another model, with that model's budget. Token counts stay unchanged.
+/// Returns the plan for another model, with that model's budget. Token counts stay unchanged.
 #[must_use]
 pub fn for_model(plan: &ContextPlan, shape: &RequestShape, profile: &str, budget: Budget) -> ContextPlan {
-    let made = ContextPlan { profile: profile.to_owned(), model: shape.model.clone(), budget, ..plan.clone() };
-    summed(made, shape)
+    let changed = ContextPlan { profile: profile.to_owned(), model: shape.model.clone(), budget, ..plan.clone() };
+    with_sums(changed, shape)
 }
 
-/// The plan with the total set to `tokens`, as [`crate::context::render::checks`] counts them. Labels or separators
-/// that changed because a neighbor is missing are counted with the question.
+/// Returns the plan with its total set to `tokens`, as counted by [`crate::context::render::checks`]. The difference
+/// comes from labels or separators that changed because a neighbor is missing; it is added to the question.
 #[must_use]
 pub fn with_total(mut plan: ContextPlan, tokens: u32) -> ContextPlan {
     let (more, less) = (tokens.saturating_sub(plan.est_total), plan.est_total.saturating_sub(tokens));
@@ -40,7 +40,7 @@ pub fn with_total(mut plan: ContextPlan, tokens: u32) -> ContextPlan {
     plan
 }
 
-fn summed(mut plan: ContextPlan, shape: &RequestShape) -> ContextPlan {
+fn with_sums(mut plan: ContextPlan, shape: &RequestShape) -> ContextPlan {
     plan.framing = render::framing(&render::skeleton(&plan.rows, plan.layout, &shape.dialect));
     let rows: u32 = plan.included().map(|row| row.tokens).sum();
     plan.est_total = rows + plan.framing + plan.tools;
@@ -64,8 +64,8 @@ mod tests {
             temperature: None,
             tools: Vec::new(),
         };
-        let made = for_model(&before, &shape, "profile", budget);
-        assert_eq!((made.profile.as_str(), made.model.as_str(), made.budget), ("profile", "other", budget));
-        assert_eq!((made.rows, made.layout, made.policy), (before.rows, before.layout, before.policy));
+        let changed = for_model(&before, &shape, "profile", budget);
+        assert_eq!((changed.profile.as_str(), changed.model.as_str(), changed.budget), ("profile", "other", budget));
+        assert_eq!((changed.rows, changed.layout, changed.policy), (before.rows, before.layout, before.policy));
     }
 }

@@ -1,15 +1,16 @@
-//! The adaptive size of the window: complexity, task, bounds and steps. A change is announced by a warning of the plan.
+//! Computes the adaptive size of the window from complexity and task, within bounds and in steps. The plan announces a
+//! change with a warning.
 //! Not for: filling the window (`relevance`). The target is soft and never above the budget.
 
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::{Flag, MessageFacts, Task, TurnFacts};
 use crate::domain::planning::tuning::{Adaptive, Milli};
 
-/// The size is replayed over this many of the last turns, starting from the base: enough to get from one bound to the
+/// Number of recent turns from which the size is replayed, starting from the base: enough to get from one bound to the
 /// other.
 const REPLAYED: usize = 48;
 
-/// The complexity of some messages: indicators found, and the number that makes full complexity.
+/// The complexity of some messages: the indicators found, and the number of indicators that counts as full complexity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Complexity {
     /// Indicators found, at most `most`.
@@ -19,7 +20,7 @@ pub struct Complexity {
 }
 
 impl Complexity {
-    /// Complexity in thousandths, for display.
+    /// Returns the complexity in thousandths, for display.
     #[must_use]
     pub fn shown(self) -> Milli {
         Milli(i32::try_from(u64::from(self.found) * 1_000 / u64::from(self.most)).unwrap_or(1_000))
@@ -37,12 +38,12 @@ pub struct WindowTarget {
     pub complexity: Complexity,
     /// What the conversation is about.
     pub task: Task,
-    /// Whether the step limit kept it from reaching the wanted size.
+    /// Whether the step limit kept the target from reaching the wanted size.
     pub limited: bool,
 }
 
-/// Complexity of the newest messages: `min(found / (messages × full), 1)`, where code, errors, length, technical words
-/// and questions count at most once per message. 0 without messages.
+/// Returns the complexity of the newest messages: `min(found / (messages × full), 1)`, where code, errors, length,
+/// technical words and questions count at most once per message. 0 without messages.
 #[must_use]
 pub fn complexity<'a>(newest_first: impl Iterator<Item = &'a MessageFacts>, spec: &Adaptive) -> Complexity {
     let indicates =
@@ -56,7 +57,8 @@ pub fn complexity<'a>(newest_first: impl Iterator<Item = &'a MessageFacts>, spec
     Complexity { found: found.min(most), most }
 }
 
-/// The size in tokens for a complexity and a task: `base × task × (flat + slope × complexity)`, within the bounds.
+/// Returns the size in tokens for a complexity and a task: `base × task × (flat + slope × complexity)`, within the
+/// bounds.
 #[must_use]
 pub fn wanted(complexity: Complexity, task: Task, spec: &Adaptive) -> u32 {
     let positive = |value: Milli| u128::try_from(value.0).unwrap_or(0);
@@ -67,8 +69,8 @@ pub fn wanted(complexity: Complexity, task: Task, spec: &Adaptive) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX).min(high).max(low)
 }
 
-/// One step from a size towards another, by at most the policy's share of the base. Also returns whether that share
-/// limited it.
+/// Returns one step from a size towards another, by at most the policy's share of the base. Also returns whether that
+/// share limited it.
 #[must_use]
 pub fn step(from: u32, to: u32, spec: &Adaptive) -> (u32, bool) {
     let most = spec.step.share(spec.base);
@@ -76,16 +78,16 @@ pub fn step(from: u32, to: u32, spec: &Adaptive) -> (u32, bool) {
     (next, next != to)
 }
 
-/// The target for the next call, replayed turn by turn from the base: the same path gives the same size on every branch
-/// and after every undo.
+/// Returns the target for the next call, replayed turn by turn from the base: the same path gives the same size on
+/// every branch and after every undo.
 #[must_use]
 pub fn replay(turns: &[&TurnFacts], spec: &Adaptive) -> WindowTarget {
-    let heard = &turns[turns.len().saturating_sub(REPLAYED)..];
+    let recent = &turns[turns.len().saturating_sub(REPLAYED)..];
     let none = Complexity { found: 0, most: 1 };
     let mut size =
         WindowTarget { target: spec.base, before: spec.base, complexity: none, task: Task::General, limited: false };
-    for (at, turn) in heard.iter().enumerate() {
-        let newest = heard[..=at].iter().rev().flat_map(|turn| turn.messages.iter().rev());
+    for (at, turn) in recent.iter().enumerate() {
+        let newest = recent[..=at].iter().rev().flat_map(|turn| turn.messages.iter().rev());
         let complexity = complexity(newest.filter(|facts| facts.role != Role::System), spec);
         let (target, limited) = step(size.target, wanted(complexity, turn.task, spec), spec);
         size = WindowTarget { target, before: size.target, complexity, task: turn.task, limited };
@@ -103,12 +105,12 @@ mod tests {
         Complexity { found, most }
     }
 
-    fn said(flags: &[Flag]) -> MessageFacts {
+    fn message_with(flags: &[Flag]) -> MessageFacts {
         MessageFacts { role: Role::User, age: 0, flags: flags.to_vec() }
     }
 
     fn turn(task: Task, flags: &[Flag]) -> TurnFacts {
-        TurnFacts { task, messages: vec![said(flags), said(flags)], ..TurnFacts::default() }
+        TurnFacts { task, messages: vec![message_with(flags), message_with(flags)], ..TurnFacts::default() }
     }
 
     #[test]
@@ -116,12 +118,12 @@ mod tests {
         let spec = Adaptive::default();
         let of = |messages: &[MessageFacts]| complexity(messages.iter().rev(), &spec);
         assert_eq!(of(&[]), found(0, 1));
-        assert_eq!(of(&[said(&[Flag::Code]), said(&[])]), found(1, 4));
+        assert_eq!(of(&[message_with(&[Flag::Code]), message_with(&[])]), found(1, 4));
         let all = [Flag::Error, Flag::Code, Flag::Question, Flag::Long, Flag::Technical];
-        assert_eq!(of(&[said(&all)]), found(2, 2), "never above 1");
-        assert_eq!(of(&[said(&[Flag::Solution])]), found(0, 2), "a solution is no sign of complexity");
-        let mut many = vec![said(&all); 30];
-        many.extend(vec![said(&[]); 10]);
+        assert_eq!(of(&[message_with(&all)]), found(2, 2), "never above 1");
+        assert_eq!(of(&[message_with(&[Flag::Solution])]), found(0, 2), "a solution is no sign of complexity");
+        let mut many = vec![message_with(&all); 30];
+        many.extend(vec![message_with(&[]); 10]);
         assert_eq!(of(&many), found(0, 20), "only the last ten count");
     }
 
@@ -172,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_sentence_names_its_parts() {
-        let said = Warning::WindowAdjusted {
+        let warning = Warning::WindowAdjusted {
             tokens: 10_000,
             complexity: found(6, 10).shown(),
             task: Task::Debugging,
@@ -180,7 +182,7 @@ mod tests {
             limited: true,
         };
         assert_eq!(
-            said.sentence(),
+            warning.sentence(),
             "Adjusted context window to 10000 tokens (complexity: 0.6, debugging × 2.0, one step at a time)."
         );
     }

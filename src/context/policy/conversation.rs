@@ -1,23 +1,23 @@
 //! Recognizes from whole words, with regard to negation, what a message contains and what a conversation is about.
-//! Not for: meaning. These are cheap hints that only shift weights, and each is shown with the score it gave.
+//! Not for: meaning. These are cheap hints that only shift weights, and each is shown with the score it contributed.
 
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::{Flag, Task};
 use crate::domain::planning::tuning::Adaptive;
 
-/// Words before an error word that negate it.
-const NOT: &[&str] = &["no", "not", "without", "zero", "0", "never", "none", "nothing", "cannot"];
-/// Words that say that something was solved.
+/// Words that negate an error word that follows them.
+const NEGATIONS: &[&str] = &["no", "not", "without", "zero", "0", "never", "none", "nothing", "cannot"];
+/// Words that report a solution.
 const SOLVED: &[&str] = &["fixed", "solved", "resolved", "works", "passes", "solution", "fix"];
 
-/// Signs of a task: words that suffice alone, and words that need a second one.
+/// Signs of a task: words that suffice alone (`strong`), and words that need a second one (`weak`).
 struct TaskSignals {
     task: Task,
     strong: &'static [&'static str],
     weak: &'static [&'static str],
 }
 
-/// In order of precedence for equal counts: a fault in code is debugging.
+/// In order of precedence for equal counts: an error in code counts as debugging.
 const SIGNS: &[TaskSignals] = &[
     TaskSignals {
         task: Task::Debugging,
@@ -41,7 +41,7 @@ const SIGNS: &[TaskSignals] = &[
     },
 ];
 
-/// The words of a text, as written: letters, digits and `_`, with apostrophes and hyphens inside a word.
+/// Returns the words of a text, as written: letters, digits and `_`, with apostrophes and hyphens inside a word.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '’' | '-');
     text.split(move |c: char| !inside(c))
@@ -49,26 +49,26 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Whether a text has a code block: three or more backticks at the start of a line.
+/// Returns whether a text has a code block: three or more backticks at the start of a line.
 #[must_use]
 pub fn has_code(text: &str) -> bool {
     text.lines().any(|line| line.trim_start().starts_with("```"))
 }
 
-/// Whether a text reports an error: an error word (singular or plural) or a name such as `TypeError`, not negated up to
-/// two words before it and not followed by a zero. "No errors", "terror" and `error_count` do not count.
+/// Returns whether a text reports an error: an error word (singular or plural) or a name such as `TypeError`, not
+/// negated up to two words before it and not followed by a zero. "No errors", "terror" and `error_count` do not count.
 #[must_use]
 pub fn reports_error(text: &str, error_words: &[String]) -> bool {
     let words: Vec<&str> = words(text).collect();
     words.iter().enumerate().any(|(at, word)| {
         let before = &words[at.saturating_sub(2)..at];
-        let taken_back = before.iter().any(|word| denies(word)) || words.get(at + 1).is_some_and(|next| *next == "0");
-        error_word(word, error_words) && !taken_back
+        let negated = before.iter().any(|word| negates(word)) || words.get(at + 1).is_some_and(|next| *next == "0");
+        error_word(word, error_words) && !negated
     })
 }
 
-fn denies(word: &str) -> bool {
-    NOT.iter().any(|no| word.eq_ignore_ascii_case(no)) || word.ends_with("n't") || word.ends_with("n’t")
+fn negates(word: &str) -> bool {
+    NEGATIONS.iter().any(|no| word.eq_ignore_ascii_case(no)) || word.ends_with("n't") || word.ends_with("n’t")
 }
 
 fn error_word(word: &str, error_words: &[String]) -> bool {
@@ -76,13 +76,14 @@ fn error_word(word: &str, error_words: &[String]) -> bool {
     named || error_words.iter().any(|known| is_word(word, known))
 }
 
-/// The same word in any case, or its plural.
+/// Returns the same word in any case, or its plural.
 fn is_word(word: &str, known: &str) -> bool {
     let word = word.to_lowercase();
     word == *known || word.strip_suffix('s') == Some(known)
 }
 
-/// Whether a text asks: a question mark at the end of a word, outside of code blocks, addresses and patterns.
+/// Returns whether a text asks a question: a question mark at the end of a word, outside code blocks, addresses and
+/// patterns.
 #[must_use]
 pub fn is_question(text: &str) -> bool {
     let mut fenced = false;
@@ -95,17 +96,17 @@ pub fn is_question(text: &str) -> bool {
     })
 }
 
-/// Whether a text says, without negation, that something was solved.
+/// Returns whether a text says, without negation, that something was solved.
 #[must_use]
 pub fn reports_solution(text: &str) -> bool {
     let words: Vec<&str> = words(text).collect();
     words.iter().enumerate().any(|(at, word)| {
-        let denied = words[at.saturating_sub(2)..at].iter().any(|word| denies(word));
-        !denied && SOLVED.iter().any(|known| word.eq_ignore_ascii_case(known))
+        let negated = words[at.saturating_sub(2)..at].iter().any(|word| negates(word));
+        !negated && SOLVED.iter().any(|known| word.eq_ignore_ascii_case(known))
     })
 }
 
-/// The flags of a message. Only answers and results can solve; only a person can ask.
+/// Returns the flags of a message. Only answers can report a solution.
 #[must_use]
 pub fn flags(role: Role, text: &str, spec: &Adaptive) -> Vec<Flag> {
     let technical = || words(text).any(|word| spec.technical_words.iter().any(|known| is_word(word, known)));
@@ -118,18 +119,18 @@ pub fn flags(role: Role, text: &str, spec: &Adaptive) -> Vec<Flag> {
         (Flag::Long, long()),
         (Flag::Technical, technical()),
     ];
-    found.into_iter().filter(|(_, holds)| *holds).map(|(flag, _)| flag).collect()
+    found.into_iter().filter(|(_, applies)| *applies).map(|(flag, _)| flag).collect()
 }
 
-/// The task after a user's message. A message without signs ("go on") leaves it unchanged.
+/// Returns the task after a user's message. A message without signs ("go on") leaves the task unchanged.
 #[must_use]
 pub fn task(text: &str, spec: &Adaptive, before: Task) -> Task {
-    let heard: Vec<String> = words(text).map(str::to_lowercase).collect();
+    let lower_words: Vec<String> = words(text).map(str::to_lowercase).collect();
     let error = reports_error(text, &spec.error_words);
     let code = has_code(text);
     let mut best = (0_usize, before);
     for signs in SIGNS {
-        let count = |list: &[&str]| heard.iter().filter(|word| list.contains(&word.as_str())).count();
+        let count = |list: &[&str]| lower_words.iter().filter(|word| list.contains(&word.as_str())).count();
         let own = match signs.task {
             Task::Debugging => 2 * usize::from(error),
             Task::Coding => 2 * usize::from(code),

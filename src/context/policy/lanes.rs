@@ -1,6 +1,6 @@
-//! Lanes: which turns of a lane are recent, when a summary is due and what it covers, what a message answers, and the
-//! question that waits for a typed answer.
-//! Not for: making summaries, or the lane of a new message (`domain::conversation::lane`).
+//! The rules of lanes: which turns of a lane are recent, when a summary is due and what it covers, what a message
+//! answers, and which question waits for a typed answer.
+//! Not for: making summaries, or assigning a lane to a new message (`domain::conversation::lane`).
 
 use crate::domain::planning::tuning::Lanes;
 
@@ -13,15 +13,15 @@ pub struct LaneTurn {
     pub tokens: u32,
 }
 
-/// The first of these turns (oldest first) that is within the newest `most` messages, at a turn border; the newest turn
-/// always is.
+/// Returns the index of the first of these turns (oldest first) that is within the newest `most` messages, rounded to
+/// whole turns; the newest turn is always included.
 #[must_use]
 pub fn recent(turns: &[LaneTurn], most: u32) -> usize {
-    let mut held = 0_u32;
+    let mut messages = 0_u32;
     let mut start = turns.len();
     for (at, turn) in turns.iter().enumerate().rev() {
-        held = held.saturating_add(turn.messages);
-        if held > most && start < turns.len() {
+        messages = messages.saturating_add(turn.messages);
+        if messages > most && start < turns.len() {
             break;
         }
         start = at;
@@ -49,10 +49,10 @@ pub struct DueSummary {
     pub upto: usize,
 }
 
-/// Whether a lane's unsummarized turns (oldest first) need a summary, and of which turns. `since` is the age in seconds
-/// of the last summary, or else of the lane's first message. Only unsummarized turns count, so that one summary does
-/// not trigger the next. The cut is at a turn border, so that nothing is lost or repeated. `None` if there are no more
-/// than the newest `keep` messages.
+/// Returns the summary that a lane's unsummarized turns (oldest first) need, if any. `since` is the age in seconds of
+/// the last summary, or else of the lane's first message. Only unsummarized turns count, so that one summary does not
+/// trigger the next. The cut is between turns, so that nothing is lost or repeated. Returns `None` if no limit is
+/// exceeded, or if there are no more than the newest `keep` messages.
 #[must_use]
 pub fn due(unsummarized: &[LaneTurn], since: u64, spec: &Lanes) -> Option<DueSummary> {
     let messages = unsummarized.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.messages));
@@ -80,14 +80,14 @@ pub enum AnswerSlot {
     Number,
     /// A path or file name.
     Path,
-    /// Any words that do not ask back.
+    /// Any words that do not ask a question back.
     Text,
 }
 
 impl AnswerSlot {
     const ALL: [Self; 4] = [Self::YesNo, Self::Number, Self::Path, Self::Text];
 
-    /// Its name in a state block.
+    /// Returns its name in a state block.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -98,7 +98,7 @@ impl AnswerSlot {
         }
     }
 
-    /// Whether a message is such an answer and nothing more; a new task that contains a number is not.
+    /// Returns whether a message is such an answer and nothing more. A new task that contains a number is not.
     #[must_use]
     pub fn matches(self, message: &str) -> bool {
         let text = message.trim().trim_end_matches(['.', '!', ',']).trim();
@@ -146,7 +146,8 @@ pub struct PendingQuestion {
 /// Seconds after which a pending question expires.
 pub const EXPIRES: u64 = 24 * 3_600;
 
-/// The pending question of a state block: its last line `PendingQuestion: <type> <question>`; key and type in any case.
+/// Returns the pending question of a state block: its last line `Pending: <type> <question>`; key and type in any case.
+/// `None` without a known type or without a question.
 #[must_use]
 pub fn pending(state: &str) -> Option<PendingQuestion> {
     let mut found = None;
@@ -178,9 +179,9 @@ pub enum Focus<K> {
     None,
 }
 
-/// A message's focus: an explicit reply; else a pending question of its lane that it matches and that has not expired;
-/// else the newest answer in its lane. Also returns whether the pending question stays open: a message that does not
-/// match clears it and keeps its other focus.
+/// Returns a message's focus: an explicit reply; else a pending question of its lane that the message matches and that
+/// has not expired; else the newest answer in its lane. Also returns whether the pending question stays open: a message
+/// that does not match clears it and keeps its other focus.
 #[must_use]
 pub fn focus<K>(
     reply: Option<K>,

@@ -1,4 +1,4 @@
-//! Priority levels: their budgets, and the order in which they are emptied.
+//! Defines the budgets of the priority levels, and decides the order in which turns leave them.
 //! Not for: ages and mentions (`engine`). Permanent items and pins never leave because of a level.
 
 use super::{Costs, Score};
@@ -7,14 +7,14 @@ use crate::domain::planning::facts::{TaskRelation, TurnFacts};
 use crate::domain::planning::plan::Form;
 use crate::domain::planning::tuning::Levels;
 
-/// Recency in thousandths: `1 / (1 + minutes)`, computed from seconds and rounded.
+/// Returns the recency in thousandths: `1 / (1 + minutes)`, computed from seconds and rounded.
 #[must_use]
 pub fn recency(age: u64) -> i32 {
     let below = 60 + u128::from(age);
     i32::try_from((60_000 + below / 2) / below).unwrap_or(0)
 }
 
-/// References in thousandths: later mentions / all mentions; 0 without mentions.
+/// Returns the references in thousandths: later mentions / all mentions; 0 without mentions.
 #[must_use]
 pub fn references(later: u32, all: u32) -> i32 {
     if all == 0 {
@@ -23,7 +23,7 @@ pub fn references(later: u32, all: u32) -> i32 {
     i32::try_from((u64::from(later.min(all)) * 1_000 + u64::from(all) / 2) / u64::from(all)).unwrap_or(0)
 }
 
-/// The largest parts among the turns of a conversation. Each part of a score is divided by its maximum, so that its
+/// The largest parts among the turns of a conversation. Each part of a score is divided by its maximum, so that a
 /// weight means the same whatever the part's own scale is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LargestParts {
@@ -33,7 +33,7 @@ pub struct LargestParts {
 }
 
 impl LargestParts {
-    /// The maxima of these turns.
+    /// Returns the maxima over these turns.
     pub fn of<'a>(turns: impl IntoIterator<Item = &'a TurnFacts>) -> Self {
         turns.into_iter().fold(Self::default(), |most, facts| {
             let own = Self::parts(facts);
@@ -53,7 +53,7 @@ impl LargestParts {
         }
     }
 
-    /// A turn's parts in thousandths of the maxima, rounded.
+    /// Returns a turn's parts in thousandths of the maxima, rounded.
     fn shares(self, facts: &TurnFacts) -> Self {
         let own = Self::parts(facts);
         let share = |part: i32, largest: i32| if largest > 0 { (part * 1_000 + largest / 2) / largest } else { 0 };
@@ -65,8 +65,9 @@ impl LargestParts {
     }
 }
 
-/// A turn's priority: the weighted sum of recency, references and similarity to the message (at least 0), each relative
-/// to its maximum, and of whether it is pinned. Turns at the start or end of a person's task get a further part.
+/// Returns a turn's priority: the weighted sum of recency, references and similarity to the message (at least 0), each
+/// relative to its maximum, and of whether it is pinned. Turns at the start or end of a person's task get an additional
+/// part.
 #[must_use]
 pub fn priority(facts: &TurnFacts, largest: LargestParts, explicit: bool, spec: &Levels) -> Score {
     let own = largest.shares(facts);
@@ -84,7 +85,7 @@ pub fn priority(facts: &TurnFacts, largest: LargestParts, explicit: bool, spec: 
     Score::of(parts)
 }
 
-/// Whether the levels must be emptied: `used` is more than `percent` of `total`.
+/// Returns whether the levels must be emptied: `used` is more than `percent` of `total`.
 #[must_use]
 pub fn triggered(used: u64, total: u64, percent: u32) -> bool {
     used * 100 > total * u64::from(percent)
@@ -108,12 +109,12 @@ pub struct DueSummary {
     pub upto: usize,
 }
 
-/// Whether the oldest turns of the working level need a summary, and which. `turns` are oldest first; `fixed` is what
-/// precedes them. Above the trigger, or above the budgets of the first three levels, turns are taken oldest first until
-/// at most `refill_percent` of the total (of those budgets if they were full; at most the trigger) would be used, so
-/// that one summary does not trigger the next. The newest turn is never taken, and turns younger than their level's
-/// minimum age only if those budgets are full. The plan decides which low scores leave first, since a summary covers
-/// consecutive turns.
+/// Returns the summary that the oldest turns of the working level need, if any. `turns` are oldest first; `fixed` is
+/// the tokens that precede them. Above the trigger, or above the budgets of the first three levels, turns are taken
+/// oldest first until at most `refill_percent` of the total (of those budgets if they were full; at most the trigger)
+/// would be used, so that one summary does not trigger the next. The newest turn is never taken; turns younger than
+/// their level's minimum age are taken only if those budgets are full. Low scores leave first only in the plan, since a
+/// summary covers consecutive turns.
 #[must_use]
 pub fn due(
     turns: &[UnsummarizedTurn],
@@ -144,7 +145,7 @@ pub fn due(
     (upto > 0).then_some(DueSummary { used, upto })
 }
 
-/// The budgets of levels 1 to 3, as shares of a total that may be smaller than the policy's.
+/// Returns the budgets of levels 1 to 3, as shares of a total that may be smaller than the policy's.
 #[must_use]
 pub fn budgets(total: u32, spec: &Levels) -> [u32; 3] {
     let whole = u64::from(spec.total.max(1));
@@ -185,7 +186,7 @@ pub struct EvictionCandidate {
     pub age: u64,
 }
 
-/// The evictions. If `freed` is too little, nothing more may leave, and the caller must report that.
+/// The evictions. If `freed` is less than required, nothing more may leave, and the caller must report that.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Eviction {
     /// In the order in which they left.
@@ -194,15 +195,14 @@ pub struct Eviction {
     pub freed: u32,
 }
 
-/// Empties levels until `over` tokens are freed or nothing old enough is left: stage by stage, lowest score first, then
-/// lowest own priority, then oldest; the newest turns after all others. Looks at each candidate once, so it always
-/// terminates.
+/// Evicts candidates until `over` tokens are freed or nothing old enough is left: stage by stage, lowest score first,
+/// then lowest own priority, then oldest; the newest turns after all others. Each candidate is considered once.
 #[must_use]
-pub fn empty(mut leavers: Vec<EvictionCandidate>, over: u32, spec: &Levels) -> Eviction {
+pub fn empty(mut candidates: Vec<EvictionCandidate>, over: u32, spec: &Levels) -> Eviction {
     let rank = |one: &EvictionCandidate| if one.newest { (0, 0) } else { (one.score, one.priority) };
-    leavers.sort_by_key(|one| (one.stage, one.newest, rank(one), one.index));
+    candidates.sort_by_key(|one| (one.stage, one.newest, rank(one), one.index));
     let mut emptied = Eviction::default();
-    for one in leavers {
+    for one in candidates {
         if emptied.freed >= over {
             break;
         }
@@ -214,7 +214,7 @@ pub fn empty(mut leavers: Vec<EvictionCandidate>, over: u32, spec: &Levels) -> E
     emptied
 }
 
-/// The minimum age of evictions in a stage; 0 for volatile items.
+/// Returns the minimum age in seconds of evictions in a stage; 0 for volatile items.
 fn least_age(stage: Stage, spec: &Levels) -> u64 {
     match stage {
         Stage::Volatile => 0,
@@ -222,7 +222,7 @@ fn least_age(stage: Stage, spec: &Levels) -> u64 {
     }
 }
 
-/// Whether a summary or another item of the session level is old enough to leave.
+/// Returns whether a summary or another item of the session level is old enough to leave.
 #[must_use]
 pub fn session_may_leave(age: u64, spec: &Levels) -> bool {
     age >= named_or_default(spec.session_seconds, spec)
@@ -313,9 +313,9 @@ pub fn decide(turns: &[LevelTurn], fixed: FixedTokens, total: u32, spec: &Levels
     state.empty(&[Stage::Volatile], over, spec, false, EvictionReason::Triggered);
     let used = below.saturating_add(state.working(fixed)).saturating_add(state.volatile(fixed));
     let mut cannot = None;
-    let goal = goal(total, spec);
+    let trigger_tokens = trigger_tokens(total, spec);
     if triggered(used.into(), total.into(), spec.trigger_percent) {
-        let over = used.saturating_sub(goal);
+        let over = used.saturating_sub(trigger_tokens);
         let stages = [Stage::Volatile, Stage::Degrade, Stage::Summarize];
         let freed = state.empty(&stages, over, spec, false, EvictionReason::Triggered);
         cannot = Some(over.saturating_sub(freed)).filter(|left| *left > 0);
@@ -323,7 +323,8 @@ pub fn decide(turns: &[LevelTurn], fixed: FixedTokens, total: u32, spec: &Levels
     state.settled((fixed, total), cannot, spec)
 }
 
-/// An earlier decision with less fixed cost: the turns it kept stay, and turns that fit now are added.
+/// Extends an earlier decision after the fixed cost has shrunk: the turns it kept stay, and turns that fit now are
+/// added.
 #[must_use]
 pub fn add(
     turns: &[LevelTurn],
@@ -334,40 +335,40 @@ pub fn add(
     let working = working_budget(fixed, total, spec).saturating_sub(fixed.working);
     let state = State::new(turns, earlier, working, spec);
     let used = [fixed.permanent, fixed.session, state.working(fixed), state.volatile(fixed)];
-    let over = used.into_iter().fold(0, u32::saturating_add).saturating_sub(goal(total, spec));
+    let over = used.into_iter().fold(0, u32::saturating_add).saturating_sub(trigger_tokens(total, spec));
     state.settled((fixed, total), Some(over).filter(|over| *over > 0), spec)
 }
 
-/// What the permanent and session levels leave of the first three levels' budgets.
+/// Returns what the permanent and session levels leave of the first three levels' budgets.
 fn working_budget(fixed: FixedTokens, total: u32, spec: &Levels) -> u32 {
     let first_three = budgets(total, spec).iter().fold(0_u32, |sum, budget| sum.saturating_add(*budget));
     first_three.saturating_sub(fixed.permanent.saturating_add(fixed.session))
 }
 
-/// Tokens above which the levels are emptied.
-fn goal(total: u32, spec: &Levels) -> u32 {
-    let goal = u64::from(total) * u64::from(spec.trigger_percent) / 100;
-    u32::try_from(goal).unwrap_or(u32::MAX)
+/// Returns the tokens above which the levels are emptied.
+fn trigger_tokens(total: u32, spec: &Levels) -> u32 {
+    let trigger_tokens = u64::from(total) * u64::from(spec.trigger_percent) / 100;
+    u32::try_from(trigger_tokens).unwrap_or(u32::MAX)
 }
 
-/// Index of the first of the newest turns that together fit into `tokens` with cut results; the very newest always
-/// counts.
+/// Returns the index of the first of the newest turns that together fit into `tokens` with cut results; the very newest
+/// always counts.
 fn newest(turns: &[LevelTurn], tokens: u32) -> usize {
     let mut left = tokens;
     let mut first = turns.len().saturating_sub(1);
     for (at, turn) in turns.iter().enumerate().rev() {
-        let words = turn.costs.cut.min(turn.costs.full);
-        if words > left {
+        let text_tokens = turn.costs.cut.min(turn.costs.full);
+        if text_tokens > left {
             break;
         }
-        (left, first) = (left - words, at);
+        (left, first) = (left - text_tokens, at);
     }
     first
 }
 
 struct State<'a> {
     turns: &'a [LevelTurn],
-    /// Index of the first turn of those that leave last.
+    /// Index of the first of the newest turns, which leave last.
     newest: usize,
     forms: Vec<Result<Form, EvictionReason>>,
 }
@@ -378,10 +379,10 @@ impl<'a> State<'a> {
         Self { turns, newest: newest(turns, spec.recent_share.share(working)), forms }
     }
 
-    /// The decision, after turns that fit anyway have come back.
+    /// Returns the decision, after restoring turns that fit anyway.
     fn settled(mut self, (fixed, total): (FixedTokens, u32), cannot: Option<u32>, spec: &Levels) -> Decision {
         let working = working_budget(fixed, total, spec);
-        self.give_back(working.saturating_sub(fixed.working), goal(total, spec).saturating_sub(fixed.sum()));
+        self.restore(working.saturating_sub(fixed.working), trigger_tokens(total, spec).saturating_sub(fixed.sum()));
         let levels = [fixed.permanent, fixed.session, self.working(fixed)];
         let rest = total.saturating_sub(levels.iter().fold(0_u32, |sum, used| sum.saturating_add(*used)));
         let used = [levels[0], levels[1], levels[2], self.volatile(fixed)];
@@ -389,22 +390,22 @@ impl<'a> State<'a> {
         Decision { used, budgets: [own[0], own[1], own[2], rest], cannot, turns: self.forms }
     }
 
-    /// Tokens of the working level.
+    /// Returns the tokens of the working level.
     fn working(&self, fixed: FixedTokens) -> u32 {
-        let words =
+        let text_tokens =
             self.each(|costs, form| if form == Form::Elided { costs.elided } else { costs.cut.min(costs.full) });
-        fixed.working.saturating_add(words)
+        fixed.working.saturating_add(text_tokens)
     }
 
-    /// Tokens of the volatile level: full results, and retrieved items.
+    /// Returns the tokens of the volatile level: full results, and retrieved items.
     fn volatile(&self, fixed: FixedTokens) -> u32 {
         let bodies = self.each(|costs, form| if form == Form::Full { costs.full.saturating_sub(costs.cut) } else { 0 });
         fixed.volatile.saturating_add(bodies)
     }
 
     fn each(&self, cost: impl Fn(&Costs, Form) -> u32) -> u32 {
-        let held = self.turns.iter().zip(&self.forms).filter_map(|(turn, form)| Some((turn, form.ok()?)));
-        held.fold(0_u32, |sum, (turn, form)| sum.saturating_add(cost(&turn.costs, form)))
+        let sent = self.turns.iter().zip(&self.forms).filter_map(|(turn, form)| Some((turn, form.ok()?)));
+        sent.fold(0_u32, |sum, (turn, form)| sum.saturating_add(cost(&turn.costs, form)))
     }
 
     /// Shortens turns that are old enough.
@@ -416,12 +417,12 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Empties stage after stage, each seeing the result of the previous one.
+    /// Empties stage after stage; each stage sees the result of the previous one. Returns the freed tokens.
     fn empty(&mut self, stages: &[Stage], over: u32, spec: &Levels, own: bool, why: EvictionReason) -> u32 {
         let mut freed = 0_u32;
         for stage in stages {
-            let leavers = (0..self.turns.len()).filter_map(|at| self.leaver(*stage, at, own)).collect();
-            let emptied = empty(leavers, over.saturating_sub(freed), spec);
+            let candidates = (0..self.turns.len()).filter_map(|at| self.candidate(*stage, at, own)).collect();
+            let emptied = empty(candidates, over.saturating_sub(freed), spec);
             for (stage, at) in emptied.left {
                 self.forms[at] = match stage {
                     Stage::Volatile => Ok(Form::Cut(CLOSED_RESULT)),
@@ -434,34 +435,35 @@ impl<'a> State<'a> {
         freed
     }
 
-    /// Brings back turns that fit anyway, newest first and then by score: up to `working` tokens with cut results and
+    /// Restores turns that fit anyway, newest first and then by score: up to `working` tokens with cut results and
     /// `all` tokens of turns.
-    fn give_back(&mut self, working: u32, all: u32) {
+    fn restore(&mut self, working: u32, all: u32) {
         let none = FixedTokens::default();
-        let mut words = working.saturating_sub(self.working(none));
+        let mut text_tokens = working.saturating_sub(self.working(none));
         let mut left = all.saturating_sub(self.working(none).saturating_add(self.volatile(none)));
-        let mut gone: Vec<usize> = (0..self.turns.len()).filter(|at| self.forms[*at].is_err()).collect();
+        let mut removed: Vec<usize> = (0..self.turns.len()).filter(|at| self.forms[*at].is_err()).collect();
         let rank = |at: usize| if at >= self.newest { (0, 0) } else { (self.turns[at].score, self.turns[at].priority) };
-        gone.sort_by_key(|at| std::cmp::Reverse((*at >= self.newest, rank(*at), *at)));
-        for at in gone {
+        removed.sort_by_key(|at| std::cmp::Reverse((*at >= self.newest, rank(*at), *at)));
+        for at in removed {
             let Costs { full, cut, elided } = self.turns[at].costs;
             let forms = [
                 (Form::Full, full, cut.min(full)),
                 (Form::Cut(CLOSED_RESULT), cut, cut),
                 (Form::Elided, elided, elided),
             ];
-            let fits = forms.into_iter().find(|(_, cost, said)| *cost <= left && *said <= words);
-            if let Some((form, cost, said)) = fits {
+            let fits = forms.into_iter().find(|(_, cost, words_cost)| *cost <= left && *words_cost <= text_tokens);
+            if let Some((form, cost, words_cost)) = fits {
                 self.forms[at] = Ok(form);
-                (left, words) = (left - cost, words - said);
-            } else if elided <= words {
+                (left, text_tokens) = (left - cost, text_tokens - words_cost);
+            } else if elided <= text_tokens {
                 self.forms[at] = Err(EvictionReason::Triggered);
             }
         }
     }
 
-    /// What evicting a turn would free; with `own`, of the working level alone and never the newest turn.
-    fn leaver(&self, stage: Stage, at: usize, own: bool) -> Option<EvictionCandidate> {
+    /// Returns what evicting a turn in this stage would free; with `own`, of the working level alone and never the
+    /// newest turn.
+    fn candidate(&self, stage: Stage, at: usize, own: bool) -> Option<EvictionCandidate> {
         let turn = &self.turns[at];
         let form = self.forms[at].ok()?;
         let costs = &turn.costs;
@@ -620,8 +622,8 @@ mod tests {
         assert_eq!(budgets(64_000, &spec()), [2_000, 4_000, 8_000]);
     }
 
-    fn turn(words: u32, body: u32, minutes: u64, score: i32) -> LevelTurn {
-        let costs = Costs { full: words + body, cut: words, elided: words };
+    fn turn(text_tokens: u32, body: u32, minutes: u64, score: i32) -> LevelTurn {
+        let costs = Costs { full: text_tokens + body, cut: text_tokens, elided: text_tokens };
         LevelTurn { costs, age: minutes * 60, score, priority: 50 }
     }
 
@@ -771,23 +773,23 @@ mod tests {
         /// The sums are exact whatever leaves, and either the trigger is met or the shortfall is reported.
         #[test]
         fn sums_are_exact(turns in prop::collection::vec((0_u32..4_000, 0_u32..4_000, 0_u64..60, -50_i32..900), 0..30), total in 0_u32..20_000) {
-            let turns: Vec<LevelTurn> = turns.into_iter().map(|(words, body, age, score)| turn(words, body, age, score)).collect();
+            let turns: Vec<LevelTurn> = turns.into_iter().map(|(text_tokens, body, age, score)| turn(text_tokens, body, age, score)).collect();
             let fixed = FixedTokens { permanent: 100, session: 50, working: 30, volatile: 20 };
             let decision = decide(&turns, fixed, total, &spec());
-            let held: u32 = turns.iter().zip(&decision.turns).map(|(turn, form)| match form {
+            let sent: u32 = turns.iter().zip(&decision.turns).map(|(turn, form)| match form {
                 Ok(Form::Full) => turn.costs.full,
                 Ok(_) => turn.costs.cut,
                 Err(_) => 0,
             }).sum();
             let used: u32 = decision.used.iter().sum();
-            prop_assert_eq!(used, held + 200);
-            let goal = total * 80 / 100;
+            prop_assert_eq!(used, sent + 200);
+            let trigger_tokens = total * 80 / 100;
             for (turn, _) in turns.iter().zip(&decision.turns).filter(|(_, form)| form.is_err()) {
-                let words = decision.used[..3].iter().sum::<u32>() + turn.costs.cut;
+                let text_tokens = decision.used[..3].iter().sum::<u32>() + turn.costs.cut;
                 let all = budgets(total, &spec()).iter().sum::<u32>();
-                prop_assert!(used + turn.costs.elided > goal || words > all, "{turn:?} would fit: {decision:?}");
+                prop_assert!(used + turn.costs.elided > trigger_tokens || text_tokens > all, "{turn:?} would fit: {decision:?}");
             }
-            prop_assert_eq!(decision.cannot, Some(used.saturating_sub(goal)).filter(|over| *over > 0 && triggered(used.into(), total.into(), 80)));
+            prop_assert_eq!(decision.cannot, Some(used.saturating_sub(trigger_tokens)).filter(|over| *over > 0 && triggered(used.into(), total.into(), 80)));
         }
     }
 }

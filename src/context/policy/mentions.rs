@@ -1,15 +1,15 @@
-//! The terms of a text, and how often a turn's terms occur again later.
+//! Extracts the terms of a text, and counts how often a turn's terms occur again later.
 //! Not for: search (`retrieval`), which weights terms by how rare they are.
 
 use std::collections::HashMap;
 
 /// Maximum terms kept per text, the first ones.
-const MOST: usize = 256;
-/// Among fewer turns, no term is too common.
-const FEW: usize = 8;
+const MAX_TERMS: usize = 256;
+/// With fewer turns than this, no term counts as too common.
+const FEW_TURNS: usize = 8;
 /// Minimum characters of a term.
-const SHORTEST: usize = 4;
-/// Longer words that carry no content.
+const MIN_CHARS: usize = 4;
+/// Common words of [`MIN_CHARS`] characters or more that carry no content.
 const COMMON: &[&str] = &[
     "about", "after", "again", "also", "because", "been", "before", "being", "could", "does", "doing", "done", "each",
     "even", "from", "have", "here", "into", "it's", "just", "like", "make", "many", "more", "most", "much", "need",
@@ -18,15 +18,15 @@ const COMMON: &[&str] = &[
     "what", "when", "where", "which", "while", "will", "with", "would", "your",
 ];
 
-/// The distinct terms of a text as sorted hashes: words of four characters or more in lower case; names and paths whole
-/// (`src/auth.rs`, `refresh_token`, `tree::Slot`).
+/// Returns the distinct terms of a text as sorted hashes: words of four characters or more in lower case; names and
+/// paths whole (`src/auth.rs`, `refresh_token`, `tree::Slot`).
 #[must_use]
 pub fn terms(text: &str) -> Vec<u64> {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '\\' | ':' | '-' | '\'');
     let mut found = Vec::new();
     for word in text.split(|c: char| !inside(c)) {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
-        if word.chars().nth(SHORTEST - 1).is_none() {
+        if word.chars().nth(MIN_CHARS - 1).is_none() {
             continue;
         }
         let word = word.to_lowercase();
@@ -36,7 +36,7 @@ pub fn terms(text: &str) -> Vec<u64> {
                 found.push(hash);
             }
         }
-        if found.len() >= MOST {
+        if found.len() >= MAX_TERMS {
             break;
         }
     }
@@ -49,8 +49,8 @@ fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// For each turn (oldest first, the open one last): in how many later turns its terms occur, and in how many turns in
-/// all. A term counts once per turn; a term that most turns use is left out.
+/// Returns for each turn (oldest first, the open one last) the number of occurrences of its terms in later turns, and
+/// in all turns. A term counts once per turn; a term that more than half of the turns use is left out.
 #[must_use]
 pub fn mentions(turns: &[Vec<u64>]) -> Vec<(u32, u32)> {
     let mut all: HashMap<u64, u32> = HashMap::new();
@@ -65,7 +65,7 @@ pub fn mentions(turns: &[Vec<u64>]) -> Vec<(u32, u32)> {
             let total = all.get(term).copied().unwrap_or(0);
             let before = seen.entry(*term).or_default();
             *before += 1;
-            if turns.len() < FEW || total as usize <= many {
+            if turns.len() < FEW_TURNS || total as usize <= many {
                 sum = (sum.0 + total - *before, sum.1 + total);
             }
         }
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(terms("token token Token's").len(), 2);
         assert_ne!(terms("refresh_token"), terms("refresh token"));
         let many: Vec<String> = (0..900).map(|n| format!("word{n}")).collect();
-        assert_eq!(terms(&many.join(" ")).len(), MOST);
+        assert_eq!(terms(&many.join(" ")).len(), MAX_TERMS);
     }
 
     /// The newest turn has no later mention, and a turn without terms has none at all.

@@ -21,13 +21,14 @@ pub struct Score {
 }
 
 impl Score {
-    /// The sum of `parts`.
+    /// Returns the sum of `parts`.
     #[must_use]
     pub fn of(parts: Vec<(&'static str, i32)>) -> Self {
         Self { raw: parts.iter().fold(0_i32, |sum, (_, part)| sum.saturating_add(*part)), parts }
     }
 
-    /// The score as displayed, at most 1,000. Ranking uses the raw sum, since several high scores would tie here.
+    /// Returns the score as displayed, at most 1,000. Ranking uses the raw sum, since several high scores would tie
+    /// here.
     #[must_use]
     pub fn shown(&self) -> i32 {
         self.raw.min(1_000)
@@ -46,7 +47,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Tokens in a form.
+    /// Returns the tokens in a form.
     #[must_use]
     pub fn in_form(&self, form: Form) -> u32 {
         match form {

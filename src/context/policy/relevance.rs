@@ -1,5 +1,5 @@
-//! Relevance of messages and turns, and filling a window by it: newest first, whole turns, skipping those that do not
-//! fit.
+//! Scores messages and turns by relevance, and fills a window by that score: newest first, whole turns, skipping those
+//! that do not fit.
 //! Not for: the size of the window (`adaptive`).
 
 use super::{Costs, Score};
@@ -9,11 +9,11 @@ use crate::domain::planning::facts::{Flag, MessageFacts, TurnFacts};
 use crate::domain::planning::plan::Form;
 use crate::domain::planning::tuning::Relevance;
 
-/// Beyond this many half-lives (or time constants) recency is 0.
+/// Age in half-lives (or time constants) beyond which recency is 0.
 const LONG_AGO: u64 = 64;
 
-/// Recency in thousandths: `0.5^(age / half-life)`, or `exp(-age / constant)` if the policy says so; `age` in seconds.
-/// Uses only additions and multiplications, which give the same result on every machine.
+/// Returns the recency in thousandths: `0.5^(age / half-life)`, or `exp(-age / constant)` if the policy says so; `age`
+/// in seconds. Uses only additions and multiplications, which give the same result on every machine.
 #[must_use]
 pub fn recency(age: u64, spec: &Relevance) -> i32 {
     let unit = u64::from(spec.half_life_hours.max(1)) * 3_600;
@@ -23,17 +23,17 @@ pub fn recency(age: u64, spec: &Relevance) -> i32 {
     let log = if spec.time_constant { 1.0 } else { std::f64::consts::LN_2 };
     #[allow(clippy::cast_precision_loss, reason = "ages below 64 units are exact")]
     let part = (age % unit) as f64 / unit as f64;
-    let mut value = falling(part * log);
+    let mut value = exp_negative(part * log);
     for _ in 0..age / unit {
-        value *= falling(log);
+        value *= exp_negative(log);
     }
     #[allow(clippy::cast_possible_truncation, reason = "it is between 0 and 1000")]
     let thousandths = (value * 1_000.0).round() as i32;
     thousandths
 }
 
-/// `exp(-x)` for x from 0 to 1, by its power series.
-fn falling(x: f64) -> f64 {
+/// Returns `exp(-x)` for x from 0 to 1, by its power series.
+fn exp_negative(x: f64) -> f64 {
     let (mut sum, mut term) = (1.0, 1.0);
     for n in 1..=20_u32 {
         term *= -x / f64::from(n);
@@ -42,7 +42,7 @@ fn falling(x: f64) -> f64 {
     sum
 }
 
-/// A message's relevance: the weighted sum of recency, flags, source and similarity (in thousandths).
+/// Returns a message's relevance: the weighted sum of recency, flags, source and similarity (in thousandths).
 #[must_use]
 pub fn message(facts: &MessageFacts, similarity: Option<i32>, spec: &Relevance) -> Score {
     let weight = |flag: &Flag| match flag {
@@ -66,7 +66,7 @@ pub fn message(facts: &MessageFacts, similarity: Option<i32>, spec: &Relevance) 
     Score::of(parts)
 }
 
-/// The relevance of a turn: that of its most relevant message (the first among equals).
+/// Returns the relevance of a turn: that of its most relevant message (the first among equals).
 #[must_use]
 pub fn turn(facts: &TurnFacts, spec: &Relevance) -> Score {
     let scores = facts.messages.iter().map(|one| message(one, facts.similarity, spec));
@@ -108,20 +108,21 @@ pub struct WindowRoom {
 pub struct ChosenTurn {
     /// Its form.
     pub form: Form,
-    /// Whether relevance rather than age brought it in.
+    /// Whether the turn was chosen for its relevance rather than its age.
     pub relevant: bool,
 }
 
-/// The turns of the window and their forms; `turns` are oldest first. Turns in `kept` stay. First the newest turn; then
-/// the newest that fit into the recent part; then the others by score, newer first among equals. Turns that do not fit
-/// are skipped, and smaller ones may still be added.
+/// Returns for each turn its place in the window, or `None` if it is left out; `turns` are oldest first. Turns in
+/// `kept` stay. First the newest turn is added; then the newest that fit into the recent part; then the others by
+/// score, newer first among equals. Turns that do not fit are skipped, and smaller ones may still be added.
 #[must_use]
 pub fn fill(turns: &[Candidate], kept: &[Option<ChosenTurn>], room: WindowRoom) -> Vec<Option<ChosenTurn>> {
     let mut taken = kept.to_vec();
     taken.resize(turns.len(), None);
-    let held = || turns.iter().zip(&taken).filter_map(|(turn, chosen)| Some((turn, chosen.as_ref()?)));
-    let mut tokens = held().fold(0_u32, |sum, (turn, chosen)| sum.saturating_add(turn.costs.in_form(chosen.form)));
-    let mut messages = held().fold(0_u32, |sum, (turn, _)| sum.saturating_add(turn.messages));
+    let chosen_turns = || turns.iter().zip(&taken).filter_map(|(turn, chosen)| Some((turn, chosen.as_ref()?)));
+    let mut tokens =
+        chosen_turns().fold(0_u32, |sum, (turn, chosen)| sum.saturating_add(turn.costs.in_form(chosen.form)));
+    let mut messages = chosen_turns().fold(0_u32, |sum, (turn, _)| sum.saturating_add(turn.messages));
     let mut take = |at: usize, most: u32, relevant: bool, taken: &mut Vec<Option<ChosenTurn>>| -> bool {
         if taken[at].is_some() {
             return true;
@@ -152,7 +153,7 @@ pub fn fill(turns: &[Candidate], kept: &[Option<ChosenTurn>], room: WindowRoom) 
     taken
 }
 
-/// The best form that fits, with its cost.
+/// Returns the best form that fits, with its cost.
 fn fitting(costs: &Costs, free: u32, shorten: bool) -> Option<(Form, u32)> {
     let forms = [(Form::Full, costs.full), (Form::Cut(CLOSED_RESULT), costs.cut), (Form::Elided, costs.elided)];
     let forms = if shorten { &forms[..] } else { &forms[..1] };
@@ -167,12 +168,12 @@ mod tests {
 
     const HOUR: u64 = 3_600;
 
-    fn said(role: Role, hours: u64, flags: &[Flag]) -> MessageFacts {
+    fn message_facts(role: Role, hours: u64, flags: &[Flag]) -> MessageFacts {
         MessageFacts { role, age: hours * HOUR, flags: flags.to_vec() }
     }
 
     fn raw(role: Role, hours: u64, flags: &[Flag]) -> i32 {
-        message(&said(role, hours, flags), None, &Relevance::default()).raw
+        message(&message_facts(role, hours, flags), None, &Relevance::default()).raw
     }
 
     /// The half-life is a half-life, not a time constant.
@@ -194,15 +195,17 @@ mod tests {
         assert_eq!(raw(Role::Tool, 1_000, &[]), 100);
         assert_eq!(raw(Role::Tool, 1_000, &[Flag::Error]), 1_000, "a tool's error is a source of its own");
         assert_eq!(raw(Role::User, 24, &[Flag::Question, Flag::Solution]), 1_650);
-        let like = |cosine| message(&said(Role::User, 0, &[]), Some(cosine), &Relevance::default()).raw;
+        let like = |cosine| message(&message_facts(Role::User, 0, &[]), Some(cosine), &Relevance::default()).raw;
         assert_eq!((like(500), like(-500)), (800, 400), "a likeness may be negative");
     }
 
     /// Scores above 1.0 are ranked by their raw sums.
     #[test]
     fn high_scores_rank_by_raw_sums_and_display_as_one() {
-        let (new, old) =
-            (said(Role::User, 0, &[Flag::Error, Flag::Code]), said(Role::Assistant, 500, &[Flag::Error, Flag::Code]));
+        let (new, old) = (
+            message_facts(Role::User, 0, &[Flag::Error, Flag::Code]),
+            message_facts(Role::Assistant, 500, &[Flag::Error, Flag::Code]),
+        );
         let score = |facts| message(facts, None, &Relevance::default());
         assert_eq!((score(&new).shown(), score(&old).shown()), (1_000, 1_000));
         assert!(score(&new).raw > score(&old).raw);
@@ -211,7 +214,10 @@ mod tests {
     #[test]
     fn a_turn_is_as_relevant_as_its_best_message() {
         let facts = TurnFacts {
-            messages: vec![said(Role::User, 1_000, &[]), said(Role::Assistant, 1_000, &[Flag::Solution])],
+            messages: vec![
+                message_facts(Role::User, 1_000, &[]),
+                message_facts(Role::Assistant, 1_000, &[Flag::Solution]),
+            ],
             similarity: Some(250),
             ..TurnFacts::default()
         };

@@ -5,7 +5,7 @@ use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
 use serde_json::Value;
 
-/// Tokens of the body of a chat request; `None` for any other body.
+/// Returns the tokens of the body of a chat request; `None` for any other body.
 #[must_use]
 pub fn count_body(body: &[u8], encoding: Encoding, counter: &dyn CountTokens) -> Option<u32> {
     let body: Value = serde_json::from_slice(body).ok()?;
@@ -15,7 +15,7 @@ pub fn count_body(body: &[u8], encoding: Encoding, counter: &dyn CountTokens) ->
     Some(each.sum::<u32>() + tools + ANSWER_FRAMING)
 }
 
-/// Tokens of one message of a body, with framing.
+/// Returns the tokens of one message of a body, with framing.
 pub(in crate::context) fn count_message(message: &Value, encoding: Encoding, counter: &dyn CountTokens) -> u32 {
     let count = |value: Option<&Value>| value.and_then(Value::as_str).map_or(0, |text| counter.count(encoding, text));
     let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();

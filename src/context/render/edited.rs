@@ -1,6 +1,6 @@
-//! The plan of a request that a person edited by hand: unchanged messages keep their rows, changed or added ones get
-//! rows of their own, and the rest is left out.
-//! Not for: sending it, or the texts themselves (`domain::call::request`).
+//! Makes the plan of a request that a person edited by hand: unchanged messages keep their rows, changed or added ones
+//! get rows of their own, and the rest is left out.
+//! Not for: sending the request, or its texts (`domain::call::request`).
 
 use super::checks::{count_body, count_message};
 use crate::context::render::{Outline, RequestPiece};
@@ -15,7 +15,7 @@ use crate::domain::planning::policy::Section;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// The planned request.
+/// The request as planned, before the edit.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedRequest<'a> {
     /// Its plan.
@@ -26,8 +26,8 @@ pub struct PlannedRequest<'a> {
     pub outline: &'a Outline,
 }
 
-/// The plan and the pieces of an edited body; `None` if it is no chat request. Tokens are counted from the body alone,
-/// as [`crate::context::render::checks`] does.
+/// Returns the plan and the pieces of an edited body, or `None` if the body is not a chat request. Tokens are counted
+/// from the body alone, as in [`crate::context::render::checks`].
 #[must_use]
 pub fn edited(base: PlannedRequest<'_>, body: &str, counter: &dyn CountTokens) -> Option<(ContextPlan, Outline)> {
     let est_total = count_body(body.as_bytes(), base.plan.encoding, counter)?;
@@ -36,18 +36,24 @@ pub fn edited(base: PlannedRequest<'_>, body: &str, counter: &dyn CountTokens) -
     let old: Value = serde_json::from_str(base.body).ok()?;
     let old_messages = old.get("messages")?.as_array()?;
     let kept = match_messages(old_messages, new);
-    let holders = holders(base);
-    let touched = touched(base, &kept, &holders);
-    let mut made =
-        Made { base, counter, holders: &holders, touched: &touched, rows: Vec::new(), outline: Outline::new() };
+    let rows_by_message = rows_by_message(base);
+    let changed = changed(base, &kept, &rows_by_message);
+    let mut builder = EditedPlan {
+        base,
+        counter,
+        rows_by_message: &rows_by_message,
+        changed: &changed,
+        rows: Vec::new(),
+        outline: Outline::new(),
+    };
     if old.get("tools") == whole.get("tools") {
-        made.outline.extend(base.outline.iter().filter(|stretch| stretch.message.is_none()));
+        builder.outline.extend(base.outline.iter().filter(|stretch| stretch.message.is_none()));
     }
     let last = new.iter().rposition(|message| role(message) == "user");
     for (at, message) in new.iter().enumerate() {
-        made.message(at, message, kept[at], last == Some(at));
+        builder.message(at, message, kept[at], last == Some(at));
     }
-    let (rows, outline) = (made.rows, made.outline);
+    let (rows, outline) = (builder.rows, builder.outline);
     let calls = |message: &Value| message.get("tool_calls").and_then(Value::as_array).map_or(0, Vec::len);
     let framing: u32 = new.iter().map(|m| MESSAGE_FRAMING + CALL_FRAMING * u32::try_from(calls(m)).unwrap_or(0)).sum();
     let tools = whole.get("tools").map_or(0, |tools| counter.count(base.plan.encoding, &tools.to_string()));
@@ -60,13 +66,13 @@ pub fn edited(base: PlannedRequest<'_>, body: &str, counter: &dyn CountTokens) -
         anchor: None,
         ..base.plan.clone()
     };
-    let rest = rest(base.plan, &plan.rows);
-    plan.rows.extend(rest);
-    even(&mut plan);
+    let omitted_rows = omitted_rows(base.plan, &plan.rows);
+    plan.rows.extend(omitted_rows);
+    balance(&mut plan);
     Some((plan, outline))
 }
 
-/// For each message of the new body, the index of the equal message of the old one; their order is kept.
+/// Returns for each message of the new body the index of the equal message of the old one; matches keep their order.
 fn match_messages(old: &[Value], new: &[Value]) -> Vec<Option<u32>> {
     let hash = |message: &Value| Fields::new("message").json(message).finish();
     let old: Vec<Hash> = old.iter().map(hash).collect();
@@ -82,7 +88,7 @@ fn match_messages(old: &[Value], new: &[Value]) -> Vec<Option<u32>> {
 }
 
 /// For each message of the planned body, the indices of the rows whose texts it contains.
-fn holders(base: PlannedRequest<'_>) -> HashMap<u32, Vec<usize>> {
+fn rows_by_message(base: PlannedRequest<'_>) -> HashMap<u32, Vec<usize>> {
     let mut of: HashMap<Hash, usize> = HashMap::new();
     for (at, row) in base.plan.rows.iter().enumerate().filter(|(_, row)| row.included()) {
         of.extend(row.text.map(|text| (text, at)));
@@ -100,32 +106,36 @@ fn holders(base: PlannedRequest<'_>) -> HashMap<u32, Vec<usize>> {
     found
 }
 
-/// Rows of which some part was not sent unchanged.
-fn touched(base: PlannedRequest<'_>, kept: &[Option<u32>], holders: &HashMap<u32, Vec<usize>>) -> HashSet<usize> {
+/// Returns the rows of which some part is not sent unchanged.
+fn changed(
+    base: PlannedRequest<'_>,
+    kept: &[Option<u32>],
+    rows_by_message: &HashMap<u32, Vec<usize>>,
+) -> HashSet<usize> {
     let still: HashSet<u32> = kept.iter().flatten().copied().collect();
     let lost = base.outline.iter().filter_map(|stretch| stretch.message).filter(|message| !still.contains(message));
-    lost.flat_map(|message| holders.get(&message).into_iter().flatten().copied()).collect()
+    lost.flat_map(|message| rows_by_message.get(&message).into_iter().flatten().copied()).collect()
 }
 
-struct Made<'a> {
+struct EditedPlan<'a> {
     base: PlannedRequest<'a>,
     counter: &'a dyn CountTokens,
-    holders: &'a HashMap<u32, Vec<usize>>,
-    touched: &'a HashSet<usize>,
+    rows_by_message: &'a HashMap<u32, Vec<usize>>,
+    changed: &'a HashSet<usize>,
     rows: Vec<Row>,
     outline: Outline,
 }
 
-impl Made<'_> {
-    /// Adds the rows of a message of the edited body: those it was made of, or one of its own.
-    fn message(&mut self, at: usize, message: &Value, kept: Option<u32>, asks: bool) {
+impl EditedPlan<'_> {
+    /// Adds the rows of a message of the edited body: those it was rendered from, or one of its own.
+    fn message(&mut self, at: usize, message: &Value, kept: Option<u32>, is_question: bool) {
         let place = u32::try_from(at).ok();
         if let Some(before) = kept {
             let same = self.base.outline.iter().filter(|stretch| stretch.message == Some(before));
             self.outline.extend(same.map(|stretch| RequestPiece { message: place, ..*stretch }));
-            let held = self.holders.get(&before).map(Vec::as_slice).unwrap_or_default();
-            if !held.is_empty() && held.iter().all(|row| !self.touched.contains(row)) {
-                for row in held.iter().map(|row| &self.base.plan.rows[*row]) {
+            let rows = self.rows_by_message.get(&before).map(Vec::as_slice).unwrap_or_default();
+            if !rows.is_empty() && rows.iter().all(|row| !self.changed.contains(row)) {
+                for row in rows.iter().map(|row| &self.base.plan.rows[*row]) {
                     if !self.rows.iter().any(|known| known.atom == row.atom && known.text == row.text) {
                         self.rows.push(row.clone());
                     }
@@ -133,7 +143,7 @@ impl Made<'_> {
                 return;
             }
         }
-        let row = self.own(at, message, asks);
+        let row = self.row_of(at, message, is_question);
         if kept.is_none() {
             let (digest, of) = (row.text.unwrap_or_default(), row.text.unwrap_or_default());
             let bytes = request::escaped_len(&request::message_text(message));
@@ -142,12 +152,12 @@ impl Made<'_> {
         self.rows.push(row);
     }
 
-    fn own(&self, at: usize, message: &Value, asks: bool) -> Row {
+    fn row_of(&self, at: usize, message: &Value, is_question: bool) -> Row {
         let text = Fields::new("by hand").number(at as u64).json(message).finish();
         let calls = message.get("tool_calls").and_then(Value::as_array).map_or(0, Vec::len);
         let framing = MESSAGE_FRAMING + CALL_FRAMING * u32::try_from(calls).unwrap_or(0);
         let section = match role(message) {
-            _ if asks => Section::UserMessage,
+            _ if is_question => Section::UserMessage,
             "system" | "developer" if at == 0 => Section::System,
             _ => Section::Recent,
         };
@@ -172,21 +182,21 @@ fn role(message: &Value) -> &str {
     message.get("role").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Rows left out of an edited request: those that the edit removed, and those that were out before.
-fn rest(plan: &ContextPlan, goes: &[Row]) -> Vec<Row> {
-    let gone = |row: &&Row| !goes.iter().any(|known| known.atom == row.atom && known.text == row.text);
-    let away = plan.included().filter(gone).map(|row| Row {
+/// Returns the rows left out of an edited request: those that the edit removed, and those that were left out before.
+fn omitted_rows(plan: &ContextPlan, kept_rows: &[Row]) -> Vec<Row> {
+    let is_removed = |row: &&Row| !kept_rows.iter().any(|known| known.atom == row.atom && known.text == row.text);
+    let removed = plan.included().filter(is_removed).map(|row| Row {
         verdict: Verdict::Out { needed: 0, remedy: None },
         reason: Reason::EditedAway,
         ..row.clone()
     });
-    let away: Vec<Row> = away.collect();
-    plan.suggested().cloned().chain(away).chain(plan.excluded().cloned()).collect()
+    let removed: Vec<Row> = removed.collect();
+    plan.suggested().cloned().chain(removed).chain(plan.excluded().cloned()).collect()
 }
 
-/// Makes rows, framing and tools add up to the body's count: labels and separators that a neighbor lost are counted
-/// with the last row.
-fn even(plan: &mut ContextPlan) {
+/// Makes rows, framing and tools add up to the body's count: labels and separators that changed because a neighbor was
+/// removed are counted with the last row.
+fn balance(plan: &mut ContextPlan) {
     let fixed = plan.framing + plan.tools;
     let rows: u32 = plan.included().map(|row| row.tokens).sum();
     let (more, less) = (plan.est_total.saturating_sub(rows + fixed), (rows + fixed).saturating_sub(plan.est_total));

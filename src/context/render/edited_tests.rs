@@ -1,4 +1,4 @@
-//! Requests edited by hand: which rows are sent, and that they add up.
+//! Tests of requests edited by hand: which rows are sent, and that they add up.
 
 use super::checks::count_body;
 use super::edited::{PlannedRequest, edited};
@@ -21,7 +21,7 @@ impl CountTokens for Letters {
     }
 }
 
-fn said(role: &str, text: &str) -> Value {
+fn message(role: &str, text: &str) -> Value {
     json!({"role": role, "content": text})
 }
 
@@ -31,7 +31,8 @@ fn body(messages: &[Value]) -> String {
 
 /// Instructions, a question with its answer in one row, and the open question.
 fn planned() -> (ContextPlan, Vec<Value>, Vec<RequestPiece>) {
-    let messages = vec![said("system", "Help."), said("user", "Why?"), said("assistant", "So."), said("user", "Why?")];
+    let messages =
+        vec![message("system", "Help."), message("user", "Why?"), message("assistant", "So."), message("user", "Why?")];
     let text = Hash::of(b"Help.");
     let of = [text, key(1), key(1_001), key(2)];
     let stretch =
@@ -49,13 +50,13 @@ fn planned() -> (ContextPlan, Vec<Value>, Vec<RequestPiece>) {
     (plan, messages, (0..4).map(stretch).collect())
 }
 
-/// The included rows of the edited plan, and the rows that the edit removed.
-fn made(messages: &[Value]) -> (Vec<Row>, Vec<Row>) {
-    made_beside(messages, 0)
+/// Returns the included rows of the edited plan, and the rows that the edit removed.
+fn edit(messages: &[Value]) -> (Vec<Row>, Vec<Row>) {
+    edit_with_label(messages, 0)
 }
 
-/// The same, with the instructions sent with a label of `label` more tokens.
-fn made_beside(messages: &[Value], label: u32) -> (Vec<Row>, Vec<Row>) {
+/// The same, where the instructions carry a label of `label` more tokens.
+fn edit_with_label(messages: &[Value], label: u32) -> (Vec<Row>, Vec<Row>) {
     let (mut plan, before, outline) = planned();
     plan.rows[0].tokens += label;
     let before = body(&before);
@@ -76,7 +77,7 @@ fn tokens_of_a_body_are_its_texts_its_tools_and_their_framing() {
     let calling = json!({"role": "assistant", "content": "ab", "tool_calls": [call, call]});
     let each = 2 * MESSAGE_FRAMING + 2 * (CALL_FRAMING + 5) + 2 + 4;
     assert_eq!(
-        count_body(body(&[calling, said("user", "Why?")]).as_bytes(), Encoding::O200kBase, &Letters),
+        count_body(body(&[calling, message("user", "Why?")]).as_bytes(), Encoding::O200kBase, &Letters),
         Some(each + 21 + ANSWER_FRAMING)
     );
 }
@@ -84,7 +85,7 @@ fn tokens_of_a_body_are_its_texts_its_tools_and_their_framing() {
 #[test]
 fn unchanged_messages_keep_their_rows() {
     let (plan, messages, _) = planned();
-    let (rows, away) = made(&messages);
+    let (rows, away) = edit(&messages);
     assert_eq!((rows, away), (plan.included().cloned().collect(), Vec::new()));
 }
 
@@ -92,7 +93,7 @@ fn unchanged_messages_keep_their_rows() {
 fn a_lost_label_is_subtracted_from_the_last_large_enough_row() {
     let (_, messages, _) = planned();
     for (label, tokens) in [(0, [5, 7, 4]), (3, [8, 7, 1]), (4, [9, 7, 0]), (6, [11, 1, 4])] {
-        let (rows, _) = made_beside(&messages, label);
+        let (rows, _) = edit_with_label(&messages, label);
         assert_eq!(rows.iter().map(|row| row.tokens).collect::<Vec<_>>(), tokens, "{label}");
     }
 }
@@ -101,16 +102,16 @@ fn a_lost_label_is_subtracted_from_the_last_large_enough_row() {
 fn added_messages_have_their_own_rows() {
     let (plan, mut messages, _) = planned();
     let planned: Vec<Row> = plan.included().cloned().collect();
-    messages[2] = said("assistant", "No: because.");
+    messages[2] = message("assistant", "No: because.");
     messages.push(
         json!({"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "run", "arguments": "{}"}}]}),
     );
-    let (rows, away) = made(&messages);
-    let told: Vec<(&str, u32, Option<Section>)> =
+    let (rows, away) = edit(&messages);
+    let titles: Vec<(&str, u32, Option<Section>)> =
         rows.iter().map(|row| (row.title.as_str(), row.tokens, row.section())).collect();
     let own = |title, tokens| (title, tokens, Some(Section::Recent));
-    assert_eq!(told[1..3], [own("user: Why?", 4), own("assistant: No: because.", 12)]);
-    assert_eq!(told[4], own("assistant: ", 5));
+    assert_eq!(titles[1..3], [own("user: Why?", 4), own("assistant: No: because.", 12)]);
+    assert_eq!(titles[4], own("assistant: ", 5));
     assert_eq!((&rows[0], &rows[3]), (&planned[0], &planned[2]), "what was not touched stays");
     assert_eq!(away.iter().map(|row| row.atom).collect::<Vec<_>>(), [planned[1].atom]);
 }
@@ -121,12 +122,12 @@ proptest! {
     #[test]
     fn rows_of_any_edit_add_up(picks in proptest::collection::vec((0_usize..6, "[a-z]{0,5}"), 1..8)) {
         let (plan, planned, _) = planned();
-        let pick = |(at, text): &(usize, String)| planned.get(*at).cloned().unwrap_or_else(|| said(["user", "assistant"][*at % 2], text));
+        let pick = |(at, text): &(usize, String)| planned.get(*at).cloned().unwrap_or_else(|| message(["user", "assistant"][*at % 2], text));
         let messages: Vec<Value> = picks.iter().map(pick).collect();
-        let (rows, away) = made(&messages);
+        let (rows, away) = edit(&messages);
         for before in plan.included() {
-            let goes = rows.iter().any(|row| row.atom == before.atom);
-            prop_assert_eq!(goes, !away.iter().any(|row| row.atom == before.atom));
+            let is_kept = rows.iter().any(|row| row.atom == before.atom);
+            prop_assert_eq!(is_kept, !away.iter().any(|row| row.atom == before.atom));
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Makes the bytes of a request from a plan, once. What is hashed here is what is posted.
+//! Renders the bytes of a request from a plan, once. What is hashed here is what is posted.
 //! Not for: choosing (`admission`) or posting (`llm`).
 //!
-//! One leading instruction message holds the program's own texts. Texts from outside (cards, quoted replies) are in
-//! user-role messages, labeled and delimited. In `cache_friendly`, everything that changes with each call is in the
-//! open turn's user message, before the person's words.
+//! One leading instruction message contains the program's own texts. Texts from outside (cards, quoted replies) are in
+//! user-role messages, labeled and delimited. In the layout `cache_friendly`, everything that changes with each call is
+//! in the open turn's user message, before the person's words.
 //!
 //! * [`render_forms`] gives the text of a message in each form, and the texts of blocks and cards.
 //! * [`edited`] makes the plan of a request that a person edited by hand.
@@ -30,13 +30,13 @@ use std::sync::Arc;
 
 /// Supplies texts while rendering.
 pub trait TextSource {
-    /// The text of a block or card by its hash.
+    /// Returns the text of a block or card by its hash.
     fn block(&self, text: Hash) -> Option<Arc<str>>;
-    /// The content of a message by its node's key.
+    /// Returns the content of a message by its node's key.
     fn content(&self, key: Hash) -> Option<Arc<Content>>;
 }
 
-/// A text that a plan names no longer exists (its message was removed).
+/// A text that a plan names no longer exists because its message was removed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a text of this plan was deleted: {title}")]
 pub struct MissingText {
@@ -50,7 +50,7 @@ pub(in crate::context) enum ContentPiece {
     /// A block or card.
     Block { text: Hash, title: String },
     /// A message.
-    Message { item: Item, standing: WireState },
+    Message { item: Item, state: WireState },
 }
 
 /// A message of the request, before its texts are filled in.
@@ -71,7 +71,7 @@ pub struct RequestPiece {
     pub digest: Hash,
     /// Its tokens.
     pub tokens: u32,
-    /// What it is in the plan: the hash of a text or the key of a message.
+    /// What the piece is in the plan: the hash of a text or the key of a message.
     pub of: Hash,
     /// Index of its message in the request; `None` for the tools.
     pub message: Option<u32>,
@@ -79,13 +79,13 @@ pub struct RequestPiece {
     pub bytes: usize,
 }
 
-/// The messages of a plan's rows.
+/// Returns the messages of a plan's rows.
 pub(in crate::context) fn skeleton(rows: &[Row], layout: Layout, dialect: &Dialect) -> Vec<WireMessage> {
     let mut messages: Vec<WireMessage> = Vec::new();
-    let own = rows.iter().filter(|row| leads(row, layout));
+    let own = rows.iter().filter(|row| is_leading(row, layout));
     let lead: Vec<ContentPiece> = own.filter_map(block_piece).collect();
     push(&mut messages, instruction_role(dialect), lead, dialect);
-    let outside = rows.iter().filter(|row| stands_before_turns(row, layout));
+    let outside = rows.iter().filter(|row| is_before_turns(row, layout));
     push(&mut messages, "user", outside.filter_map(block_piece).collect(), dialect);
     for row in rows.iter().filter(|row| row.section() == Some(Section::Recent)) {
         for item in in_order(row) {
@@ -93,13 +93,13 @@ pub(in crate::context) fn skeleton(rows: &[Row], layout: Layout, dialect: &Diale
         }
     }
     let changing: Vec<ContentPiece> =
-        rows.iter().filter(|row| stands_in_message(row, layout)).filter_map(block_piece).collect();
+        rows.iter().filter(|row| is_in_user_message(row, layout)).filter_map(block_piece).collect();
     push_open(&mut messages, rows, changing, dialect);
     open_with_user(&mut messages, dialect);
     messages
 }
 
-/// Where roles must alternate, the model may not speak first; the instructions are then sent in the user role.
+/// Where roles must alternate, the model may not speak first, so the instructions are sent in the user role.
 fn open_with_user(messages: &mut [WireMessage], dialect: &Dialect) {
     if let [first, second, ..] = messages
         && dialect.strict_alternation
@@ -109,7 +109,8 @@ fn open_with_user(messages: &mut [WireMessage], dialect: &Dialect) {
     }
 }
 
-/// The sent items of a row, each call directly followed by its results; a message between them comes after.
+/// Returns the sent items of a row, each call directly followed by its results; messages between a call and its results
+/// come after them.
 fn in_order(row: &Row) -> Vec<&Item> {
     let mut ordered = Vec::with_capacity(row.items.len());
     let mut waiting = Vec::new();
@@ -141,13 +142,13 @@ fn push_open(messages: &mut Vec<WireMessage>, rows: &[Row], changing: Vec<Conten
         return push(messages, "user", changing, dialect);
     };
     let items = in_order(open);
-    let asks = items.iter().rposition(|item| item.role == Role::User);
+    let question = items.iter().rposition(|item| item.role == Role::User);
     let mut changing = Some(changing).filter(|pieces| !pieces.is_empty());
-    if asks.is_none() {
+    if question.is_none() {
         push(messages, "user", changing.take().unwrap_or_default(), dialect);
     }
     for (index, item) in items.into_iter().enumerate() {
-        let before = if asks == Some(index) { changing.take() } else { None };
+        let before = if question == Some(index) { changing.take() } else { None };
         let labelled = before.is_some();
         push_item(messages, item, before.unwrap_or_default(), labelled, dialect);
     }
@@ -155,17 +156,17 @@ fn push_open(messages: &mut Vec<WireMessage>, rows: &[Row], changing: Vec<Conten
     push(messages, "user", after.filter_map(block_piece).collect(), dialect);
 }
 
-fn asks(open: &Row) -> bool {
+fn has_question(open: &Row) -> bool {
     open.items.iter().any(|item| item.role == Role::User && sent(item.form))
 }
 
-/// Whether blocks precede the person's words in one message, so that the words need a label.
+/// Returns whether blocks precede the person's words in one message, so that the words need a label.
 pub(in crate::context) fn needs_label(rows: &[Row], layout: Layout) -> bool {
     let open = rows.iter().find(|row| row.section() == Some(Section::UserMessage) && row.text.is_none());
-    open.is_some_and(asks) && rows.iter().any(|row| stands_in_message(row, layout))
+    open.is_some_and(has_question) && rows.iter().any(|row| is_in_user_message(row, layout))
 }
 
-fn leads(row: &Row, layout: Layout) -> bool {
+fn is_leading(row: &Row, layout: Layout) -> bool {
     let own_rules = row.kind == RowKind::Rules && row.section() == Some(Section::Guidelines);
     let ours = own_rules || matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Note | RowKind::Summary);
     let place = match row.section() {
@@ -184,7 +185,7 @@ fn leads(row: &Row, layout: Layout) -> bool {
     ours && place
 }
 
-fn stands_before_turns(row: &Row, layout: Layout) -> bool {
+fn is_before_turns(row: &Row, layout: Layout) -> bool {
     match row.section() {
         Some(Section::StickyPins) => matches!(row.kind, RowKind::Card | RowKind::Memory | RowKind::Code),
         // A folder's own text is external and rarely changes.
@@ -194,7 +195,7 @@ fn stands_before_turns(row: &Row, layout: Layout) -> bool {
     }
 }
 
-fn stands_in_message(row: &Row, layout: Layout) -> bool {
+fn is_in_user_message(row: &Row, layout: Layout) -> bool {
     match row.section() {
         Some(Section::QuotedReply) => true,
         Some(
@@ -235,9 +236,9 @@ fn push_item(
         Role::Tool if !item.orphan => "tool",
         Role::Tool | Role::System | Role::User => "user",
     };
-    let standing = WireState { orphan: item.orphan, joins: dialect.strict_alternation, labelled };
+    let state = WireState { orphan: item.orphan, joins: dialect.strict_alternation, labelled };
     let mut pieces = before;
-    pieces.push(ContentPiece::Message { item: item.clone(), standing });
+    pieces.push(ContentPiece::Message { item: item.clone(), state });
     push(messages, role, pieces, dialect);
     if let Some(last) = messages.last_mut() {
         last.calls += calls(item);
@@ -256,13 +257,13 @@ fn push(messages: &mut Vec<WireMessage>, role: &'static str, pieces: Vec<Content
     }
 }
 
-/// Tokens of the framing around messages.
+/// Returns the tokens of the framing around messages.
 pub(in crate::context) fn framing(messages: &[WireMessage]) -> u32 {
     let each = messages.iter().map(|message| MESSAGE_FRAMING + CALL_FRAMING * u32::from(message.calls));
     each.sum::<u32>() + ANSWER_FRAMING
 }
 
-/// The tools as JSON for the request; `None` if the dialect or the shape has none.
+/// Returns the tools as JSON for the request; `None` if the dialect or the shape has none.
 #[must_use]
 pub fn tools_json(shape: &RequestShape) -> Option<Value> {
     let wanted = shape.dialect.tools && !shape.tools.is_empty();
@@ -273,7 +274,7 @@ fn as_sent(tools: &[ToolSpec]) -> Value {
     Value::Array(tools.iter().map(|tool| json!({"type": "function", "function": tool})).collect())
 }
 
-/// The text of tools as a plan counts it; empty without tools.
+/// Returns the text of tools as a plan counts it; empty without tools.
 #[must_use]
 pub fn tools_text(tools: &[ToolSpec]) -> String {
     if tools.is_empty() { String::new() } else { as_sent(tools).to_string() }
@@ -295,7 +296,7 @@ pub fn render(
     }
     let mut messages = Vec::new();
     for (at, message) in (0_u32..).zip(skeleton(&plan.rows, plan.layout, &shape.dialect)) {
-        messages.push(filled((at, &message), texts, plan, &mut outline)?);
+        messages.push(fill_message((at, &message), texts, plan, &mut outline)?);
     }
     let mut body = Map::new();
     body.insert("model".into(), shape.model.clone().into());
@@ -317,7 +318,7 @@ pub fn render(
     Ok((Wire::new(bytes), outline))
 }
 
-fn filled(
+fn fill_message(
     (at, message): (u32, &WireMessage),
     texts: &dyn TextSource,
     plan: &ContextPlan,
@@ -328,20 +329,20 @@ fn filled(
     fields.insert("role".into(), message.role.into());
     let mut extra = Map::new();
     for piece in &message.pieces {
-        let (said, tokens, of) = match piece {
+        let (piece_text, tokens, of) = match piece {
             ContentPiece::Block { text, title } => {
-                let said = texts.block(*text).ok_or_else(|| MissingText { title: title.clone() })?;
-                (said.to_string(), block_tokens(plan, *text), *text)
+                let piece_text = texts.block(*text).ok_or_else(|| MissingText { title: title.clone() })?;
+                (piece_text.to_string(), block_tokens(plan, *text), *text)
             }
-            ContentPiece::Message { item, standing } => {
+            ContentPiece::Message { item, state } => {
                 let content = texts.content(item.key).ok_or_else(|| MissingText { title: item.title.clone() })?;
                 call_fields(&content, item, &mut extra);
-                (render_forms::wire_text(item.key, item.role, &content, item.form, *standing), item.tokens, item.key)
+                (render_forms::wire_text(item.key, item.role, &content, item.form, *state), item.tokens, item.key)
             }
         };
-        let digest = Fields::new(message.role).text(&said).finish();
-        outline.push(RequestPiece { digest, tokens, of, message: Some(at), bytes: escaped_len(&said) });
-        text.push_str(&said);
+        let digest = Fields::new(message.role).text(&piece_text).finish();
+        outline.push(RequestPiece { digest, tokens, of, message: Some(at), bytes: escaped_len(&piece_text) });
+        text.push_str(&piece_text);
     }
     let content = if text.is_empty() && extra.contains_key("tool_calls") { Value::Null } else { text.into() };
     fields.insert("content".into(), content);
@@ -369,13 +370,13 @@ fn call_fields(content: &Content, item: &Item, extra: &mut Map<String, Value>) {
     }
 }
 
-/// Tokens of the longest common prefix of two requests.
+/// Returns the tokens of the longest common prefix of two requests.
 #[must_use]
 pub fn same_prefix(before: &Outline, now: &Outline) -> u32 {
     before.iter().zip(now).take_while(|(a, b)| a.digest == b.digest).map(|(_, b)| b.tokens).sum()
 }
 
-/// The first piece of `now` that differs from `before`; `None` if `now` only extends it.
+/// Returns the first piece of `now` that differs from `before`; `None` if `now` only extends it.
 #[must_use]
 pub fn first_other(before: &Outline, now: &Outline) -> Option<Hash> {
     before.iter().zip(now).find(|(a, b)| a.digest != b.digest).map(|(_, b)| b.of)
@@ -422,12 +423,12 @@ mod tests {
 
     #[test]
     fn where_two_requests_diverge() {
-        let part = |said: &str, tokens: u32| RequestPiece {
-            digest: Hash::of(said.as_bytes()),
+        let part = |text: &str, tokens: u32| RequestPiece {
+            digest: Hash::of(text.as_bytes()),
             tokens,
-            of: Hash::of(format!("of {said}").as_bytes()),
+            of: Hash::of(format!("of {text}").as_bytes()),
             message: Some(0),
-            bytes: said.len(),
+            bytes: text.len(),
         };
         let before = vec![part("a", 3), part("b", 5), part("c", 7)];
         let now = vec![part("a", 3), part("b", 5), part("d", 9), part("c", 7)];

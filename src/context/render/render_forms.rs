@@ -1,4 +1,4 @@
-//! The text of a message in each form, and the texts of blocks and cards.
+//! Renders the text of a message in each form, and the texts of blocks and cards.
 //! Not for: choosing the form (`admission`) or JSON (`render`).
 
 use crate::domain::base::hash::Hash;
@@ -7,7 +7,7 @@ use crate::domain::conversation::message::{Content, Part, Role};
 use crate::domain::conversation::state;
 use crate::domain::planning::plan::Form;
 
-/// The text of a message in a form, without calls; see [`keeps_calls`].
+/// Returns the text of a message in a form, without calls; see [`keeps_calls`].
 #[must_use]
 pub fn message_text(key: Hash, role: Role, content: &Content, form: Form) -> String {
     match form {
@@ -20,38 +20,39 @@ pub fn message_text(key: Hash, role: Role, content: &Content, form: Form) -> Str
     }
 }
 
-/// How a message is written on the wire, besides its form.
+/// How a message is written in the request, besides its form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WireState {
-    /// A result without its call.
+    /// Whether it is a result without its call.
     pub orphan: bool,
-    /// Messages may be joined, because roles must alternate.
+    /// Whether messages may be joined, because roles must alternate.
     pub joins: bool,
-    /// Blocks precede it in its message.
+    /// Whether blocks precede it in its message.
     pub labelled: bool,
 }
 
-/// The exact text of a message's content field (or of its piece of one).
+/// Returns the exact text of a message's content field (or of its piece of one).
 #[must_use]
-pub fn wire_text(key: Hash, role: Role, content: &Content, form: Form, standing: WireState) -> String {
+pub fn wire_text(key: Hash, role: Role, content: &Content, form: Form, state: WireState) -> String {
     let text = message_text(key, role, content, form);
     match role {
         Role::System => block("Instructions that came with an import", &text),
-        Role::Tool if standing.orphan => block("Tool result whose call is missing", &text),
-        Role::User if standing.labelled && standing.joins => format!("{MESSAGE_LABEL}{}", ended(text)),
-        Role::User if standing.labelled => format!("{MESSAGE_LABEL}{text}"),
-        Role::User | Role::Assistant if standing.joins && !text.is_empty() => joinable(&text),
+        Role::Tool if state.orphan => block("Tool result whose call is missing", &text),
+        Role::User if state.labelled && state.joins => format!("{MESSAGE_LABEL}{}", with_final_line_break(text)),
+        Role::User if state.labelled => format!("{MESSAGE_LABEL}{text}"),
+        Role::User | Role::Assistant if state.joins && !text.is_empty() => joinable(&text),
         Role::User | Role::Assistant | Role::Tool => text,
     }
 }
 
-/// Whether a calling message keeps its calls in this form.
+/// Returns whether a calling message keeps its calls in this form.
 #[must_use]
 pub fn keeps_calls(form: Form) -> bool {
     !matches!(form, Form::Elided | Form::Gone | Form::Out | Form::Card)
 }
 
-/// Texts and results joined by line breaks; other parts become a line that names them. Reasoning is never sent.
+/// Returns texts and results joined by line breaks; other parts become a line that names them. Reasoning is never
+/// included.
 #[must_use]
 pub fn plain(content: &Content) -> String {
     let lines: Vec<String> = content
@@ -67,7 +68,8 @@ pub fn plain(content: &Content) -> String {
     lines.join("\n")
 }
 
-/// The head and tail of a long text, 20 to 80, with a line between them that says how much is missing and where it is.
+/// Returns the head and tail of a long text, in the ratio 20 to 80, with a line between them that says how much is
+/// missing and where it is.
 #[must_use]
 pub fn cut(text: &str, limit: usize, key: Hash) -> String {
     let length = text.chars().count();
@@ -78,9 +80,9 @@ pub fn cut(text: &str, limit: usize, key: Hash) -> String {
     let tail = limit - head;
     let start = text.char_indices().nth(head).map_or(text.len(), |(at, _)| at);
     let end = text.char_indices().nth(length - tail).map_or(text.len(), |(at, _)| at);
-    let gone = length - limit;
+    let cut_length = length - limit;
     format!(
-        "{}\n[… {gone} of {length} characters cut; the whole is message {} …]\n{}",
+        "{}\n[… {cut_length} of {length} characters cut; the whole is message {} …]\n{}",
         &text[..start],
         key.short(),
         &text[end..]
@@ -90,8 +92,8 @@ pub fn cut(text: &str, limit: usize, key: Hash) -> String {
 fn elided(content: &Content) -> String {
     let names: Vec<&str> = content.calls().map(|(_, name, _)| name).collect();
     let note = format!("[tools were called here and are left out: {}]", names.join(", "));
-    let said = state::strip(&plain(content), true);
-    if said.is_empty() { note } else { format!("{said}\n{note}") }
+    let text = state::strip(&plain(content), true);
+    if text.is_empty() { note } else { format!("{text}\n{note}") }
 }
 
 fn placeholder(role: Role, content: &Content) -> String {
@@ -104,8 +106,8 @@ fn placeholder(role: Role, content: &Content) -> String {
     format!("[{what} of {} characters, left out by the user]", plain(content).chars().count())
 }
 
-/// A labeled block of a message: a header line, the body, a blank line. Its beginning and end are such that the tokens
-/// of consecutive blocks add up.
+/// Returns a labeled block of a message: a header line, the body, a blank line. The tokens of consecutive blocks add up
+/// because of how a block begins and ends.
 #[must_use]
 pub fn block(label: &str, body: &str) -> String {
     format!("## {label}\n\n{}\n\n", body.trim())
@@ -114,14 +116,14 @@ pub fn block(label: &str, body: &str) -> String {
 /// The label before a person's words when other blocks precede them in the same message.
 pub const MESSAGE_LABEL: &str = "## Message\n\n";
 
-/// A text from outside (a pinned turn, a quoted reply) between delimiters that do not occur in it.
+/// Returns a text from outside (a pinned turn, a quoted reply) between delimiters that do not occur in it.
 #[must_use]
 pub fn fenced(label: &str, body: &str) -> String {
     let mark = delimiter(body);
     block(label, &format!("<<<{mark}\n{}\n{mark}>>>", body.trim_end()))
 }
 
-/// Twelve hex digits of the text's BLAKE3 hash, with a counter while they occur in the text.
+/// Returns twelve hex digits of the text's BLAKE3 hash, with a counter appended while they occur in the text.
 #[must_use]
 pub fn delimiter(text: &str) -> String {
     let base = Hash::of(text.as_bytes()).to_string()[..12].to_owned();
@@ -134,37 +136,38 @@ pub fn delimiter(text: &str) -> String {
     mark
 }
 
-/// The body of a turn's card: speaker by speaker, without state blocks and calls, and with results named.
+/// Returns the body of a turn's card: speaker by speaker, without state blocks and tool results, and with calls only
+/// named.
 #[must_use]
 pub fn card_body<'a>(messages: impl Iterator<Item = (Role, &'a Content)>) -> String {
     let mut out = String::new();
     for (role, content) in messages {
-        let said = match role {
+        let text = match role {
             Role::Assistant if content.calls().next().is_some() => elided(content),
             Role::Assistant => state::strip(&plain(content), true),
             Role::Tool => continue,
             Role::User | Role::System => plain(content),
         };
-        if said.trim().is_empty() {
+        if text.trim().is_empty() {
             continue;
         }
         out.push_str(role.name());
         out.push_str(": ");
-        out.push_str(said.trim());
+        out.push_str(text.trim());
         out.push_str("\n\n");
     }
     out.trim_end().to_owned()
 }
 
-/// A text whose tokens add up when joined to others of the same role: it begins with a label if its first character
-/// requires one, and ends its last line. For dialects whose roles must alternate.
+/// Returns a text whose tokens add up when it is joined to others of the same role: it begins with a label if its first
+/// character requires one, and ends its last line. For dialects whose roles must alternate.
 #[must_use]
 pub fn joinable(text: &str) -> String {
     let open = if text.starts_with(opens_safely) { "" } else { MESSAGE_LABEL };
-    format!("{open}{}", ended(text.to_owned()))
+    format!("{open}{}", with_final_line_break(text.to_owned()))
 }
 
-fn ended(mut text: String) -> String {
+fn with_final_line_break(mut text: String) -> String {
     if !text.ends_with('\n') {
         text.push_str("\n\n");
     }

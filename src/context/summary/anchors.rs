@@ -1,9 +1,9 @@
-//! The facts in a text that a summary must keep: paths, commands, names from code, numbers, addresses, errors, quoted
-//! words.
-//! Not for: whether a summary keeps them (`survive`).
+//! Finds the facts in a text that a summary must keep: paths, commands, names from code, numbers, addresses, errors,
+//! quoted words.
+//! Not for: checking whether a summary keeps them (`survive`).
 //!
-//! There are few rules of high precision, because nobody reads a flooded list. Of fenced code only addresses, paths,
-//! errors and declared names are taken; single digits, ordinals and everyday words are not.
+//! The rules are few and precise, because nobody reads a flooded list. Of fenced code only addresses, paths, errors and
+//! declared names are taken; single digits, ordinals and everyday words are not facts.
 
 use super::text::SentencePlace;
 use crate::domain::summary::draft::AnchorKind;
@@ -33,7 +33,7 @@ const fn always(_: &str) -> bool {
 
 const TOOLS: &str = "cargo|rustc|rustup|git|gh|docker|docker-compose|podman|kubectl|helm|terraform|ansible|npm|npx|pnpm|yarn|node|deno|bun|pip|pip3|python|python3|pytest|poetry|uv|make|cmake|ninja|gcc|clang|go|curl|wget|ssh|scp|rsync|psql|mysql|sqlite3|redis-cli|systemctl|journalctl|apt|apt-get|brew|openssl|jq|sed|awk|grep|rg|perf|strace|gdb|tar|chmod|chown|sudo|nginx|aws|gcloud|az";
 
-/// Rules in order: later ones do not see what earlier ones took.
+/// The rules in order; a rule does not match characters that an earlier rule matched.
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let rule = |kind, pattern: &str, check, code| Rule { kind, regex: Regex::new(pattern).ok(), check, code };
     vec![
@@ -97,10 +97,10 @@ static DECLARES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?:fn|def|class|struct|enum|trait|interface|const|static|type|func|function|CREATE TABLE|ALTER TABLE)\s+([A-Za-z_]\w{2,})").ok()
 });
 
-/// The facts in a sentence, in order.
-pub(crate) fn find(text: &str, ground: SentencePlace) -> Vec<Anchor> {
+/// Returns the facts in a sentence, in order.
+pub(crate) fn find(text: &str, place: SentencePlace) -> Vec<Anchor> {
     let mut taken: Vec<(Range<usize>, Anchor)> = Vec::new();
-    if ground == SentencePlace::Shell {
+    if place == SentencePlace::Shell {
         let line = text.trim_start_matches("$ ").trim();
         let at = text.len() - line.len();
         if line.len() > 3 && line.len() <= 200 && !line.starts_with('#') {
@@ -108,19 +108,19 @@ pub(crate) fn find(text: &str, ground: SentencePlace) -> Vec<Anchor> {
         }
         return taken.into_iter().map(|(_, anchor)| anchor).collect();
     }
-    for rule in RULES.iter().filter(|rule| rule.code || ground == SentencePlace::Prose) {
+    for rule in RULES.iter().filter(|rule| rule.code || place == SentencePlace::Prose) {
         let Some(regex) = &rule.regex else { continue };
         for found in regex.captures_iter(text) {
             let Some(hit) = found.get(1).or_else(|| found.get(0)) else { continue };
-            let said = trimmed(hit.as_str(), rule.kind);
-            let span = hit.start()..hit.start() + said.len();
+            let found_text = trimmed(hit.as_str(), rule.kind);
+            let span = hit.start()..hit.start() + found_text.len();
             let free = taken.iter().all(|(other, _)| span.end <= other.start || other.end <= span.start);
-            if free && said.len() > 1 && (rule.check)(said) {
-                taken.push((span, Anchor { kind: rule.kind, text: said.to_owned() }));
+            if free && found_text.len() > 1 && (rule.check)(found_text) {
+                taken.push((span, Anchor { kind: rule.kind, text: found_text.to_owned() }));
             }
         }
     }
-    if ground == SentencePlace::Code
+    if place == SentencePlace::Code
         && let Some(regex) = DECLARES.as_ref()
     {
         for found in regex.captures_iter(text).filter_map(|found| found.get(1)) {
@@ -132,7 +132,7 @@ pub(crate) fn find(text: &str, ground: SentencePlace) -> Vec<Anchor> {
     taken.into_iter().map(|(_, anchor)| anchor).collect()
 }
 
-/// Without trailing punctuation of the sentence.
+/// Removes trailing punctuation that belongs to the sentence.
 fn trimmed(text: &str, kind: AnchorKind) -> &str {
     match kind {
         AnchorKind::Url | AnchorKind::Path | AnchorKind::Command => {
@@ -194,7 +194,7 @@ fn is_path(text: &str) -> bool {
     letters && (anchored || file || odd || parts.len() >= 4 || (parts.len() >= 2 && FOLDERS.contains(first)))
 }
 
-/// Words that show that a preceding tool name is an ordinary word.
+/// Words that show that the tool name before them is an ordinary word.
 const PLAIN: &str = "is and or was has to the a an in on for with will can does should but as from not that this also \
     already by if at it which when uses needs are so then through back ahead over into sure up down out wrong server \
     version project repo repository history file files image images container containers script scripts code of we you \
@@ -210,7 +210,7 @@ fn is_command(text: &str) -> bool {
         && (!common || words.next().is_some() || first.contains(['-', '.', '_', ':']))
 }
 
-/// Text in backticks is meant literally, but a plain short word says little.
+/// Accepts text in backticks, which is meant literally, unless it is a plain short word.
 fn is_name(text: &str) -> bool {
     text.chars().any(char::is_alphanumeric) && (text.len() > 3 || text.chars().any(|c| !c.is_alphanumeric()))
 }
@@ -251,7 +251,7 @@ fn is_commit(text: &str) -> bool {
     text.bytes().any(|b| b.is_ascii_digit()) && text.bytes().any(|b| b.is_ascii_alphabetic())
 }
 
-/// Words said by somebody, not irony around one word.
+/// Returns whether quotation marks enclose somebody's words rather than irony around one word.
 fn is_quote(text: &str) -> bool {
     let words = text.split_whitespace().count();
     (2..=14).contains(&words) && text.chars().next().is_some_and(char::is_alphanumeric)

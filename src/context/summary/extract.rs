@@ -1,5 +1,5 @@
-//! The extractive summarizer: sentences of the sources, verbatim, sorted under headings. No model, no network; the text
-//! states how it was made.
+//! The extractive summarizer: sentences of the sources, verbatim, sorted under headings. Uses no model and no network;
+//! the text states how it was made.
 //! Not for: sizes (`Size`) or missing facts (`survive`).
 //!
 //! A sentence's score is its closeness to the centroid of all sentences (cosine of tf·idf vectors; Radev et al., 2004,
@@ -9,22 +9,22 @@
 //! submodular functions"). Near duplicates of a chosen sentence are skipped. The same sources give the same text.
 
 use super::anchors;
-use super::text::{SentencePlace, content_words, one_line, says, sentences, spaced};
+use super::text::{SentencePlace, contains_phrase, content_words, one_line, sentences, spaced};
 use crate::domain::conversation::message::Role;
 use crate::domain::summary::draft::{AnchorKind, SourceTurn};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 
-/// Changes when the texts of the method change.
+/// The version of the method; changes when its texts change.
 pub const VERSION: u32 = 1;
 
-/// Minimum content words of a sentence; longer sentences are cut.
-const SHORTEST: usize = 3;
-const LONGEST: usize = 360;
-/// Two sentences that share this fraction of their words are duplicates.
-const SAME: f64 = 0.6;
+/// Minimum content words of a sentence.
+const MIN_WORDS: usize = 3;
+const MAX_CHARS: usize = 360;
+/// Share of common words above which two sentences are duplicates.
+const DUPLICATE_SHARE: f64 = 0.6;
 /// Bonus for a fact that no chosen sentence contains yet (0.12 to 0.5 were tried).
-const NEW_ANCHOR: f64 = 0.3;
+const NEW_FACT_BONUS: f64 = 0.3;
 
 /// The parts of a summary, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -45,7 +45,7 @@ impl Part {
     /// All parts.
     pub const ALL: [Self; 5] = [Self::Goals, Self::Decisions, Self::Facts, Self::Outcomes, Self::Pending];
 
-    /// Its heading.
+    /// Returns its heading.
     #[must_use]
     pub fn heading(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl Part {
         }
     }
 
-    /// Phrases that put a sentence under it.
+    /// Returns the phrases that put a sentence under this part.
     fn cues(self) -> impl Iterator<Item = &'static str> {
         let all = match self {
             Self::Goals => {
@@ -88,7 +88,7 @@ struct Unit<'a> {
     turn: u32,
     role: Role,
     text: &'a str,
-    ground: SentencePlace,
+    place: SentencePlace,
     part: Part,
     words: BTreeSet<usize>,
     /// Indices of the required facts it contains.
@@ -96,7 +96,7 @@ struct Unit<'a> {
     score: f64,
 }
 
-/// A summary of about `target` tokens at most; empty if the sources contain no sentence.
+/// Returns a summary of at most about `target` tokens; empty if the sources contain no sentence.
 #[must_use]
 pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32) -> String {
     let mut units = units(sources);
@@ -119,7 +119,7 @@ pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32)
         }
         let heading = if parts.contains(&unit.part) { 0 } else { count(&format!("\n{}\n", unit.part.heading())) };
         let cost = heading + costs[at];
-        if cost > room || chosen.iter().any(|other| alike(&units[*other], unit)) {
+        if cost > room || chosen.iter().any(|other| are_duplicates(&units[*other], unit)) {
             continue;
         }
         room -= cost;
@@ -152,10 +152,10 @@ pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32)
 )]
 fn gain(unit: &Unit<'_>, cost: u32, covered: &HashSet<usize>) -> u64 {
     let new = unit.anchors.iter().filter(|anchor| !covered.contains(anchor)).count() as f64;
-    ((unit.score + new * NEW_ANCHOR) / f64::from(cost.max(1)).sqrt() * 1e6) as u64
+    ((unit.score + new * NEW_FACT_BONUS) / f64::from(cost.max(1)).sqrt() * 1e6) as u64
 }
 
-/// The text states how it was made.
+/// Returns the first line of the summary, which states how it was made.
 fn header(sources: &[SourceTurn]) -> String {
     let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
     let (from, to) = (number(sources.first()), number(sources.last()));
@@ -166,7 +166,7 @@ fn header(sources: &[SourceTurn]) -> String {
 
 fn line(unit: &Unit<'_>) -> String {
     let text = one_line(unit.text);
-    let cut = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
+    let cut = text.char_indices().nth(MAX_CHARS).map_or(text.len(), |(at, _)| at);
     let more = if cut < text.len() { " …" } else { "" };
     let who = if unit.role == Role::User { ", user" } else { "" };
     format!("- [turn {}{who}] {}{more}", unit.turn, &text[..cut])
@@ -178,16 +178,18 @@ fn units(sources: &[SourceTurn]) -> Vec<Unit<'_>> {
         for message in &turn.messages {
             for sentence in sentences(&message.text) {
                 let words = content_words(sentence.text).count();
-                let tells = sentence.ground == SentencePlace::Shell || message.role == Role::Tool;
-                if sentence.ground == SentencePlace::Code && message.role != Role::Tool || words < SHORTEST && !tells {
+                let always_kept = sentence.place == SentencePlace::Shell || message.role == Role::Tool;
+                if sentence.place == SentencePlace::Code && message.role != Role::Tool
+                    || words < MIN_WORDS && !always_kept
+                {
                     continue;
                 }
-                let (part, cued) = part_of(sentence.text, message.role, sentence.ground);
+                let (part, cued) = part_of(sentence.text, message.role, sentence.place);
                 units.push(Unit {
                     turn: turn.number,
                     role: message.role,
                     text: sentence.text,
-                    ground: sentence.ground,
+                    place: sentence.place,
                     part,
                     words: BTreeSet::new(),
                     anchors: Vec::new(),
@@ -199,12 +201,12 @@ fn units(sources: &[SourceTurn]) -> Vec<Unit<'_>> {
     units
 }
 
-/// The part for a sentence, and whether a cue word decided.
-fn part_of(text: &str, role: Role, ground: SentencePlace) -> (Part, bool) {
+/// Returns the part for a sentence, and whether a cue word decided.
+fn part_of(text: &str, role: Role, place: SentencePlace) -> (Part, bool) {
     if role == Role::Tool {
         return (Part::Outcomes, true);
     }
-    if ground == SentencePlace::Shell {
+    if place == SentencePlace::Shell {
         return (Part::Facts, true);
     }
     if text.ends_with('?') && role == Role::User {
@@ -212,7 +214,7 @@ fn part_of(text: &str, role: Role, ground: SentencePlace) -> (Part, bool) {
     }
     let words = spaced(text);
     let order = [Part::Decisions, Part::Pending, Part::Outcomes, Part::Goals, Part::Facts];
-    let cued = order.into_iter().find(|part| part.cues().any(|cue| says(&words, cue)));
+    let cued = order.into_iter().find(|part| part.cues().any(|cue| contains_phrase(&words, cue)));
     cued.map_or((Part::Facts, false), |part| (part, true))
 }
 
@@ -251,7 +253,7 @@ fn score(units: &mut [Unit<'_>]) {
         let dot: f64 = counts.iter().map(|(id, weight)| weight * centroid[*id]).sum();
         let person = if unit.role == Role::User { 0.2 } else { 0.0 };
         unit.score += dot / (own * middle) + person;
-        for anchor in anchors::find(unit.text, unit.ground) {
+        for anchor in anchors::find(unit.text, unit.place) {
             let next = names.len();
             unit.anchors.push(*names.entry((anchor.kind, anchor.text)).or_insert(next));
         }
@@ -262,16 +264,16 @@ fn score(units: &mut [Unit<'_>]) {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of words are far below 2^52")]
-fn alike(a: &Unit<'_>, b: &Unit<'_>) -> bool {
+fn are_duplicates(a: &Unit<'_>, b: &Unit<'_>) -> bool {
     let both = a.words.intersection(&b.words).count() as f64;
     let either = a.words.union(&b.words).count().max(1) as f64;
-    both / either > SAME
+    both / either > DUPLICATE_SHARE
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::summary::tests::{said, turn};
+    use crate::context::summary::tests::{message, turn};
     use crate::domain::call::tokens::approximate;
     use proptest::prelude::*;
 
@@ -280,18 +282,18 @@ mod tests {
             turn(
                 1,
                 &[
-                    said(
+                    message(
                         Role::User,
                         "I want the login service to survive a restart. Which store should hold sessions?",
                     ),
-                    said(Role::Assistant, "Redis would work. A table in Postgres is simpler to run and back up."),
+                    message(Role::Assistant, "Redis would work. A table in Postgres is simpler to run and back up."),
                 ],
             ),
             turn(
                 2,
                 &[
-                    said(Role::User, "We decided to go with Postgres for sessions. The limit is 200 connections."),
-                    said(
+                    message(Role::User, "We decided to go with Postgres for sessions. The limit is 200 connections."),
+                    message(
                         Role::Assistant,
                         "Then run:\n```sh\ncargo run -- migrate\n```\nThe test of expiry failed once.",
                     ),
@@ -299,7 +301,10 @@ mod tests {
             ),
             turn(
                 3,
-                &[said(Role::User, "We still need to rotate the keys tomorrow."), said(Role::Assistant, "Yes, noted.")],
+                &[
+                    message(Role::User, "We still need to rotate the keys tomorrow."),
+                    message(Role::Assistant, "Yes, noted."),
+                ],
             ),
         ]
     }
@@ -323,7 +328,7 @@ mod tests {
     #[test]
     fn a_persons_words_score_higher() {
         let same = "The gateway waits before it tries again.";
-        let sources = [turn(1, &[said(Role::User, same), said(Role::Assistant, same)])];
+        let sources = [turn(1, &[message(Role::User, same), message(Role::Assistant, same)])];
         let mut units = units(&sources);
         score(&mut units);
         assert!(units[0].score > units[1].score, "{} {}", units[0].score, units[1].score);
@@ -333,7 +338,7 @@ mod tests {
     #[test]
     fn gain_per_token_of_a_sentence() {
         let sources =
-            [turn(1, &[said(Role::User, "We take port 8443 for src/main.rs in version 2.1 of the service.")])];
+            [turn(1, &[message(Role::User, "We take port 8443 for src/main.rs in version 2.1 of the service.")])];
         let mut units = units(&sources);
         score(&mut units);
         let unit = &units[0];
@@ -352,7 +357,7 @@ mod tests {
         #[test]
         fn never_over_its_target(target in 0_u32..300, words in prop::collection::vec("[a-z]{2,9}[.?]?", 0..200)) {
             let text = words.join(" ");
-            let sources = [turn(1, &[said(Role::User, &text), said(Role::Assistant, &text.to_uppercase())])];
+            let sources = [turn(1, &[message(Role::User, &text), message(Role::Assistant, &text.to_uppercase())])];
             let got = extract(&sources, target, &approximate);
             prop_assert!(got.is_empty() || approximate(&got) <= target, "{} > {target}: {got}", approximate(&got));
         }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 /// The heading of the part that is kept verbatim.
 pub const KEPT: &str = "### Kept word for word";
 
-/// A summary's text: its body, then the kept sentences, oldest first.
+/// Returns a summary's text: its body, then the kept sentences, oldest first.
 #[must_use]
 pub fn joined(body: &str, kept: &[KeptSentence]) -> String {
     let body = body.trim();
@@ -20,7 +20,7 @@ pub fn joined(body: &str, kept: &[KeptSentence]) -> String {
     format!("{body}\n\n{KEPT}\n{}", lines.join("\n")).trim_start().to_owned()
 }
 
-/// The sentence of a missing fact, to be kept.
+/// Returns the sentence of a missing fact as a kept sentence.
 #[must_use]
 pub fn keep(item: &MissingFact) -> KeptSentence {
     KeptSentence {
@@ -64,12 +64,12 @@ fn line_cost(kept: &KeptSentence, count: &dyn Fn(&str) -> u32) -> u32 {
     count(&format!("{}\n", kept_line(kept))).max(1)
 }
 
-/// One line per kind that names missing facts, highest weight first.
-fn names(gone: &[MissingFact], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<KeptSentence> {
+/// Returns one line per kind that names missing facts, highest weight first.
+fn names(missing: &[MissingFact], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<KeptSentence> {
     let kinds = [AnchorKind::Path, AnchorKind::Command, AnchorKind::Url, AnchorKind::ErrorCode, AnchorKind::Identifier];
     let mut left = room;
     let mut lines: Vec<(AnchorKind, KeptSentence)> = Vec::new();
-    for item in gone.iter().filter(|item| kinds.contains(&item.kind)) {
+    for item in missing.iter().filter(|item| kinds.contains(&item.kind)) {
         let named = format!("`{}`", item.text);
         let at = lines.iter().position(|(kind, _)| *kind == item.kind);
         let start = KeptSentence {
@@ -98,11 +98,11 @@ fn names(gone: &[MissingFact], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Ke
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-/// Sentences in the order of recovered weight per token (the greedy rule for budgeted coverage).
-fn sentences(mut gone: Vec<MissingFact>, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<KeptSentence> {
+/// Returns sentences in the order of recovered weight per token (the greedy rule for budgeted coverage).
+fn sentences(mut missing: Vec<MissingFact>, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<KeptSentence> {
     let mut seen = HashSet::new();
     let mut lines: Vec<(KeptSentence, Vec<usize>, u32)> = Vec::new();
-    for (index, item) in gone.iter().enumerate() {
+    for (index, item) in missing.iter().enumerate() {
         if seen.insert(item.sentence.clone()) {
             let kept = KeptSentence { auto: true, ..keep(item) };
             let cost = line_cost(&kept, count);
@@ -114,14 +114,14 @@ fn sentences(mut gone: Vec<MissingFact>, room: u32, count: &dyn Fn(&str) -> u32)
     let mut left = room;
     let mut kept = Vec::new();
     loop {
-        let gain = |items: &[usize]| -> u64 { items.iter().map(|item| u64::from(gone[*item].weight)).sum() };
+        let gain = |items: &[usize]| -> u64 { items.iter().map(|item| u64::from(missing[*item].weight)).sum() };
         let fits = lines.iter().enumerate().filter(|(_, (_, items, cost))| *cost <= left && gain(items) > 0);
         let best = fits
             .max_by_key(|(at, (_, items, cost))| (gain(items) * 1_000_000 / u64::from(*cost), std::cmp::Reverse(*at)));
         let Some((at, _)) = best else { return kept };
         let (line, items, cost) = lines.swap_remove(at);
         for item in items {
-            gone[item].weight = 0;
+            missing[item].weight = 0;
         }
         left -= cost;
         add(&mut kept, [line]);
@@ -131,13 +131,13 @@ fn sentences(mut gone: Vec<MissingFact>, room: u32, count: &dyn Fn(&str) -> u32)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::summary::tests::{said, turn};
+    use crate::context::summary::tests::{message, turn};
     use crate::domain::call::tokens::approximate;
     use crate::domain::conversation::message::Role;
 
     #[test]
     fn kept_sentences_are_verbatim_and_unique() {
-        let sources = [turn(3, &[said(Role::User, "The port must be 8443 and the path /srv/app.sock here.")])];
+        let sources = [turn(3, &[message(Role::User, "The port must be 8443 and the path /srv/app.sock here.")])];
         let wanted = RequiredFacts::of(&sources);
         let kept = fill(&wanted, "nothing", 1_000, &approximate);
         assert_eq!(kept.len(), 1, "one sentence holds both");
@@ -158,7 +158,7 @@ mod tests {
         let places = ["oak", "elm", "ash", "fir", "yew", "bay", "fig", "box", "gum", "sal"];
         let text =
             places.map(|name| format!("The worker writes what it has found of the long night into out/{name}.txt."));
-        let wanted = RequiredFacts::of(&[turn(3, &[said(Role::User, &text.join(" "))])]);
+        let wanted = RequiredFacts::of(&[turn(3, &[message(Role::User, &text.join(" "))])]);
         let kept = fill(&wanted, "nothing", 130, &approximate);
         let whole = kept.iter().filter(|kept| !kept.text.starts_with("also named")).count();
         assert!((2..=4).contains(&whole), "{kept:?}");

@@ -27,13 +27,13 @@ pub enum SummaryError {
         /// Messages that always stay.
         kept: u32,
     },
-    /// The present summary covers everything.
+    /// The current summary covers everything.
     #[error("the current summary already covers everything up to turn {turn}")]
     NothingNew {
         /// Its last turn.
         turn: u32,
     },
-    /// Every turn is pinned or excluded.
+    /// Every turn is pinned, excluded, or empty.
     #[error("every turn there is pinned, excluded or empty, and such turns are never summarized")]
     AllStay,
     /// The path has no such closed turn.
@@ -81,7 +81,7 @@ impl Size {
     }
 }
 
-/// The ratio of sources to summary, times 1,000.
+/// Returns the ratio of sources to summary, times 1,000.
 ///
 /// # Errors
 /// If the summary is empty or not smaller than its sources.
@@ -102,12 +102,12 @@ pub(crate) mod tests {
     use crate::domain::conversation::message::Role;
     use crate::domain::summary::draft::{SourceMessage, SourceTurn};
 
-    /// A message with this text.
-    pub(crate) fn said(role: Role, text: &str) -> SourceMessage {
+    /// Returns a message with this text.
+    pub(crate) fn message(role: Role, text: &str) -> SourceMessage {
         SourceMessage { node: Hash::of(text.as_bytes()), content: Hash::of(text.as_bytes()), role, text: text.into() }
     }
 
-    /// A turn of these messages.
+    /// Returns a turn of these messages.
     pub(crate) fn turn(number: u32, messages: &[SourceMessage]) -> SourceTurn {
         let key = |at: usize| messages.get(at).map_or(Hash::default(), |m| m.node);
         SourceTurn {

@@ -27,21 +27,21 @@ pub fn chunks(sources: &[SourceTurn], room: u32, count: &dyn Fn(&str) -> u32) ->
     runs
 }
 
-/// Turns as text for a model; each message is cut to `most` characters, head and tail.
+/// Returns turns as text for a model; the middle of each message longer than `most` characters is cut out.
 #[must_use]
 pub fn to_prompt_text(sources: &[SourceTurn], most: usize) -> String {
     let mut text = String::new();
     for turn in sources {
         for message in turn.messages.iter().filter(|message| !message.text.trim().is_empty()) {
             let _ = writeln!(text, "[turn {}, {}]", turn.number, message.role.name());
-            text.push_str(&middle_out(message.text.trim(), most));
+            text.push_str(&cut_middle(message.text.trim(), most));
             text.push_str("\n\n");
         }
     }
     text.trim_end().to_owned()
 }
 
-fn middle_out(text: &str, most: usize) -> String {
+fn cut_middle(text: &str, most: usize) -> String {
     let length = text.chars().count();
     if length <= most {
         return text.to_owned();
@@ -52,7 +52,7 @@ fn middle_out(text: &str, most: usize) -> String {
     format!("{start}\n[… {} characters left out …]\n{end}", length - 2 * half)
 }
 
-/// The parts of several answers under one set of headings, without duplicate lines. Text before a heading comes first;
+/// Merges several answers under one set of headings, without duplicate lines. Text before a heading comes first;
 /// unknown headings are put under the facts.
 #[must_use]
 pub fn merge_answers(answers: &[String]) -> String {
@@ -64,7 +64,7 @@ pub fn merge_answers(answers: &[String]) -> String {
         let mut part = None;
         for line in answer.lines().filter(|line| !line.trim().is_empty()) {
             if line.trim_start().starts_with('#') {
-                part = Some(heading(line));
+                part = Some(part_of_heading(line));
                 continue;
             }
             let lines = parts.entry(part).or_default();
@@ -83,7 +83,7 @@ pub fn merge_answers(answers: &[String]) -> String {
     sections.join("\n\n")
 }
 
-fn heading(line: &str) -> Part {
+fn part_of_heading(line: &str) -> Part {
     let line = line.to_lowercase();
     let named = [
         (Part::Goals, ["goal", "open question"]),
@@ -100,14 +100,14 @@ fn heading(line: &str) -> Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::summary::tests::{said, turn};
+    use crate::context::summary::tests::{message, turn};
     use crate::domain::call::tokens::approximate;
     use crate::domain::conversation::message::Role;
 
     #[test]
     fn chunks_hold_every_turn_once() {
         let sources: Vec<SourceTurn> =
-            (1..20).map(|n| turn(n, &[said(Role::User, &"word ".repeat(n as usize * 7))])).collect();
+            (1..20).map(|n| turn(n, &[message(Role::User, &"word ".repeat(n as usize * 7))])).collect();
         let runs = chunks(&sources, 200, &approximate);
         assert!(runs.len() > 2);
         assert!(runs.windows(2).all(|pair| pair[0].end == pair[1].start));

@@ -1,6 +1,6 @@
-//! The turns that a summary is made from: whole turns from the first on, without the open turn and without pinned or
-//! excluded ones.
-//! Not for: reading them (`engine`) or deciding when (policies).
+//! Selects the turns that a summary is made from: whole turns from the first on, without the open turn and without
+//! pinned or excluded ones.
+//! Not for: reading them (`engine`) or deciding when to summarize (policies).
 
 use super::SummaryError;
 use crate::domain::summary::draft::{KeepReason, SourceTurn};
@@ -8,12 +8,12 @@ use crate::domain::summary::draft::{KeepReason, SourceTurn};
 /// Messages at the end of a path that are never summarized, rounded up to whole turns.
 pub const KEEP_NEWEST: u32 = 10;
 
-/// The turns of a summary.
+/// The turns chosen for a summary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SourceChoice {
     /// Indices of the turns that are read.
     pub covered: Vec<usize>,
-    /// Numbers of the turns in between that stay, and why.
+    /// Numbers of the turns in between that stay in the window, and why.
     pub stays: Vec<(u32, KeepReason)>,
     /// Number of the first turn of the range.
     pub from: u32,
@@ -22,12 +22,12 @@ pub struct SourceChoice {
 }
 
 /// Chooses among the closed turns of a path, oldest first. `up_to` is a turn's number; without it, everything but the
-/// newest [`KEEP_NEWEST`] messages is taken. `already` is the last turn that the present summary covers.
+/// newest [`KEEP_NEWEST`] messages is chosen. `already` is the last turn that the current summary covers.
 ///
 /// # Errors
 /// If there is nothing to summarize.
 pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) -> Result<SourceChoice, SummaryError> {
-    let asked = |turn: &&SourceTurn| turn.number > 0;
+    let is_numbered = |turn: &&SourceTurn| turn.number > 0;
     let end = match up_to {
         Some(number) => {
             let last = turns.last().map_or(0, |turn| turn.number);
@@ -36,29 +36,29 @@ pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) ->
             }
             turns.iter().position(|turn| turn.number == number).map_or(0, |at| at + 1)
         }
-        None => raw_from(turns),
+        None => first_kept(turns),
     };
     let range = &turns[..end];
     let last = range.iter().rposition(|turn| turn.stays.is_none() && turn.number > 0);
     let Some(last) = last else {
-        let none = range.iter().filter(asked).count() == 0;
+        let none = range.iter().filter(is_numbered).count() == 0;
         return Err(if none { SummaryError::NothingOld { kept: KEEP_NEWEST } } else { SummaryError::AllStay });
     };
     let to = turns[last].number;
     if let Some(already) = already.filter(|already| to <= *already) {
         return Err(SummaryError::NothingNew { turn: already });
     }
-    let inside = || range[..=last].iter().enumerate().filter(|(_, turn)| turn.number > 0);
+    let turns_in_range = || range[..=last].iter().enumerate().filter(|(_, turn)| turn.number > 0);
     Ok(SourceChoice {
-        covered: inside().filter(|(_, turn)| turn.stays.is_none()).map(|(at, _)| at).collect(),
-        stays: inside().filter_map(|(_, turn)| turn.stays.map(|why| (turn.number, why))).collect(),
-        from: inside().map(|(_, turn)| turn.number).min().unwrap_or(to),
+        covered: turns_in_range().filter(|(_, turn)| turn.stays.is_none()).map(|(at, _)| at).collect(),
+        stays: turns_in_range().filter_map(|(_, turn)| turn.stays.map(|why| (turn.number, why))).collect(),
+        from: turns_in_range().map(|(_, turn)| turn.number).min().unwrap_or(to),
         to,
     })
 }
 
-/// Index of the first turn that always stays.
-fn raw_from(turns: &[SourceTurn]) -> usize {
+/// Returns the index of the first turn that always stays.
+fn first_kept(turns: &[SourceTurn]) -> usize {
     let mut messages = 0;
     let mut at = turns.len();
     while at > 0 && messages < KEEP_NEWEST {
@@ -71,12 +71,12 @@ fn raw_from(turns: &[SourceTurn]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::summary::tests::{said, turn};
+    use crate::context::summary::tests::{message, turn};
     use crate::domain::conversation::message::Role;
     use proptest::prelude::*;
 
     fn path(stays: &[Option<KeepReason>]) -> Vec<SourceTurn> {
-        let both = [said(Role::User, "a"), said(Role::Assistant, "b")];
+        let both = [message(Role::User, "a"), message(Role::Assistant, "b")];
         (1_u32..).zip(stays).map(|(number, stays)| SourceTurn { stays: *stays, ..turn(number, &both) }).collect()
     }
 
@@ -100,8 +100,8 @@ mod tests {
             if let Ok(choice) = choose(&turns, up_to, None) {
                 prop_assert!(choice.covered.iter().all(|at| turns[*at].stays.is_none()));
                 prop_assert_eq!(choice.covered.last().map(|at| turns[*at].number), Some(choice.to));
-                let inside = choice.covered.len() + choice.stays.len();
-                prop_assert_eq!(u32::try_from(inside).unwrap(), choice.to - choice.from + 1, "no gap, no overlap");
+                let turns_in_range = choice.covered.len() + choice.stays.len();
+                prop_assert_eq!(u32::try_from(turns_in_range).unwrap(), choice.to - choice.from + 1, "no gap, no overlap");
                 let raw: u32 = turns.iter().filter(|turn| turn.number > choice.to).map(|turn| turn.count).sum();
                 prop_assert!(up_to.is_some() || raw >= KEEP_NEWEST);
             }

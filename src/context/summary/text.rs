@@ -1,5 +1,5 @@
-//! Sentences and words of a message: code fences line by line, prose by punctuation.
-//! Not for: facts in them (`anchors`) or which matter (`extract`).
+//! Splits a message into sentences and words: code fences line by line, prose by punctuation.
+//! Not for: facts in them (`anchors`) or which of them matter (`extract`).
 
 use std::ops::Range;
 
@@ -18,12 +18,12 @@ pub(crate) enum SentencePlace {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Sentence<'a> {
     pub(crate) text: &'a str,
-    pub(crate) ground: SentencePlace,
+    pub(crate) place: SentencePlace,
 }
 
 const SHELLS: &[&str] = &["sh", "bash", "shell", "console", "zsh", "fish", "shell-session", "terminal"];
 
-/// A message's sentences in order, without fences and empty lines.
+/// Returns a message's sentences in order, without fences and empty lines.
 pub(crate) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut found = Vec::new();
     let mut fence: Option<(&str, SentencePlace)> = None;
@@ -37,28 +37,28 @@ pub(crate) fn sentences(text: &str) -> Vec<Sentence<'_>> {
                 let shell = SHELLS.contains(&language.to_ascii_lowercase().as_str());
                 fence = Some((mark, if shell { SentencePlace::Shell } else { SentencePlace::Code }));
             }
-            (_, Some((_, ground))) if !bare.is_empty() => found.push(Sentence { text: bare, ground }),
+            (_, Some((_, place))) if !bare.is_empty() => found.push(Sentence { text: bare, place }),
             (_, Some(_)) => {}
-            (None, None) if bare.starts_with("$ ") => found.push(Sentence { text: bare, ground: SentencePlace::Shell }),
+            (None, None) if bare.starts_with("$ ") => found.push(Sentence { text: bare, place: SentencePlace::Shell }),
             (None, None) => prose(bare, &mut found),
         }
     }
     found
 }
 
-/// Splits a line of prose at its punctuation. List bullets and heading signs are no words.
+/// Splits a line of prose at its punctuation. List bullets and heading signs are not part of a sentence.
 fn prose<'a>(line: &'a str, found: &mut Vec<Sentence<'a>>) {
     let line = line.trim_start_matches(['#', '>', '*', '-', '+', '|', ' ']).trim();
     for range in cuts(line) {
         let text = line[range].trim();
         if text.chars().any(char::is_alphanumeric) {
-            found.push(Sentence { text, ground: SentencePlace::Prose });
+            found.push(Sentence { text, place: SentencePlace::Prose });
         }
     }
 }
 
-/// The ranges of sentences in a line: cut after `.`, `!`, `?` before a space and the beginning of a sentence; never
-/// inside backticks or after an abbreviation or initial.
+/// Returns the ranges of sentences in a line. A line is cut after `.`, `!`, `?` before a space and the beginning of a
+/// sentence; never inside backticks or after an abbreviation or initial.
 fn cuts(line: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = 0;
@@ -79,8 +79,8 @@ fn cuts(line: &str) -> Vec<Range<usize>> {
             first.is_some_and(|c| c.is_uppercase() || !c.is_alphanumeric() || c.is_numeric())
         };
         let spaced = rest.starts_with(char::is_whitespace) && begins(rest);
-        let short = c == '.' && is_short(&line[start..at]);
-        if wide || (spaced && !short) {
+        let is_abbreviation = c == '.' && ends_in_abbreviation(&line[start..at]);
+        if wide || (spaced && !is_abbreviation) {
             ranges.push(start..end);
             start = end;
             chars.next_if(|(_, next)| next.is_whitespace());
@@ -92,7 +92,7 @@ fn cuts(line: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-fn is_short(before: &str) -> bool {
+fn ends_in_abbreviation(before: &str) -> bool {
     let last = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();
     let plain = last.to_lowercase();
     let known = ["e.g", "i.e", "etc", "vs", "cf", "approx", "no", "fig", "dr", "mr", "ms", "mrs", "st", "incl"];
@@ -112,29 +112,29 @@ const STOP: &[&str] = &[
     "yes", "you", "your",
 ];
 
-/// A text's words in lower case, in order.
+/// Returns a text's words in lower case, in order.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '\''))
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
 }
 
-/// A text's content words in lower case, in order.
+/// Returns a text's content words in lower case, in order.
 pub(crate) fn content_words(text: &str) -> impl Iterator<Item = String> + '_ {
-    words(text).filter(|word| carries(word))
+    words(text).filter(|word| has_content(word))
 }
 
-/// Whether a word in lower case carries content.
-pub(crate) fn carries(word: &str) -> bool {
+/// Returns whether a word in lower case carries content.
+pub(crate) fn has_content(word: &str) -> bool {
     word.chars().count() > 1 && STOP.binary_search(&word).is_err()
 }
 
-/// Whether a phrase occurs as whole words. Both in lower case, the text as returned by [`spaced`].
-pub(crate) fn says(spaced: &str, phrase: &str) -> bool {
+/// Returns whether a phrase occurs as whole words. Both are in lower case, and the text is as returned by [`spaced`].
+pub(crate) fn contains_phrase(spaced: &str, phrase: &str) -> bool {
     spaced.contains(&format!(" {phrase} "))
 }
 
-/// A text's words between single spaces, with one at both ends.
+/// Returns a text's words between single spaces, with one at both ends.
 pub(crate) fn spaced(text: &str) -> String {
     let mut out = String::from(" ");
     for word in words(text) {
@@ -144,7 +144,7 @@ pub(crate) fn spaced(text: &str) -> String {
     out
 }
 
-/// The words of a text in one line.
+/// Returns the words of a text in one line.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn fences_are_lines() {
         let text = "Run\n```sh\ncargo test\n\ncargo run\n```\n```rust\nfn main() {}\n```\n$ ls -l";
-        let grounds: Vec<SentencePlace> = sentences(text).iter().map(|s| s.ground).collect();
+        let grounds: Vec<SentencePlace> = sentences(text).iter().map(|s| s.place).collect();
         assert_eq!(
             grounds,
             [
@@ -195,6 +195,6 @@ mod tests {
     #[test]
     fn phrases_are_whole_words() {
         let text = spaced("An important class, decided.");
-        assert!(says(&text, "decided") && !says(&text, "import"));
+        assert!(contains_phrase(&text, "decided") && !contains_phrase(&text, "import"));
     }
 }

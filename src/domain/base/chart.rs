@@ -1,8 +1,9 @@
-//! Numbers as bars of character cells: parts of one bar, column heights, and a line of small columns.
-//! Not for: the numbers (`ledger`, `plan`) or where they are drawn.
+//! Numbers as bars of character cells: the parts of a bar, the heights of columns, and a line of small columns.
+//! Not for: the numbers (`ledger`, `plan`) or drawing them (the screen).
 
-/// Distributes at most `width` cells of a bar among its parts. Every nonzero part has at least one cell if there are
-/// enough, taken from the largest parts. Parts of 0 have none.
+/// Distributes `width` cells of a bar among its parts by the largest remainder. Every nonzero part gets at least one
+/// cell if there are enough cells, at the expense of the largest parts. Parts of 0 get none; if all parts are 0, no
+/// cell is used.
 #[must_use]
 pub fn shares(parts: &[u64], width: usize) -> Vec<usize> {
     let total: u128 = parts.iter().map(|part| u128::from(*part)).sum();
@@ -12,8 +13,8 @@ pub fn shares(parts: &[u64], width: usize) -> Vec<usize> {
     let exact = |part: u64| u128::from(part) * width as u128;
     let mut cells: Vec<usize> =
         parts.iter().map(|part| usize::try_from(exact(*part) / total).unwrap_or(width)).collect();
-    let seen = parts.iter().filter(|part| **part > 0).count();
-    if seen <= width {
+    let nonzero = parts.iter().filter(|part| **part > 0).count();
+    if nonzero <= width {
         for (cell, part) in cells.iter_mut().zip(parts) {
             *cell = (*cell).max(usize::from(*part > 0));
         }
@@ -33,8 +34,8 @@ pub fn shares(parts: &[u64], width: usize) -> Vec<usize> {
     cells
 }
 
-/// The height of a column in eighths of a cell, in a chart of `rows` cells whose top is `most`. Nonzero values are at
-/// least one eighth high.
+/// Returns the height of a column in eighths of a cell, in a chart that is `rows` cells high and whose top is the value
+/// `most`. Nonzero values are at least one eighth high.
 #[must_use]
 pub fn eighths(value: u64, most: u64, rows: u16) -> u32 {
     if value == 0 || most == 0 {
@@ -45,7 +46,7 @@ pub fn eighths(value: u64, most: u64, rows: u16) -> u32 {
     u32::try_from(height).unwrap_or(u32::MAX).max(1)
 }
 
-/// A cell filled from below to this many eighths.
+/// Returns the character of a cell that is filled to this many eighths from below.
 #[must_use]
 pub fn cell(eighths: u32, ascii: bool) -> char {
     const FINE: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -54,20 +55,20 @@ pub fn cell(eighths: u32, ascii: bool) -> char {
     if ascii { PLAIN[at] } else { FINE[at] }
 }
 
-/// A column with an unknown value.
+/// The character of a column with an unknown value.
 pub const UNKNOWN: char = '?';
-/// A column of value 0.
-pub const NOTHING: char = '_';
+/// The character of a column with value 0.
+pub const ZERO: char = '_';
 
-/// A line of columns one cell high: `?` for unknown values, `_` for 0.
+/// Returns a line of columns that are one cell high: `?` for unknown values, `_` for 0. The value `most` fills a cell.
 #[must_use]
 pub fn spark(values: impl IntoIterator<Item = Option<u64>>, most: u64, ascii: bool) -> String {
-    let one = |value: Option<u64>| match value {
+    let column = |value: Option<u64>| match value {
         None => UNKNOWN,
-        Some(0) => NOTHING,
+        Some(0) => ZERO,
         Some(value) => cell(eighths(value, most, 1), ascii),
     };
-    values.into_iter().map(one).collect()
+    values.into_iter().map(column).collect()
 }
 
 #[cfg(test)]
@@ -105,20 +106,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_bar_is_as_wide_as_it_is(parts in prop::collection::vec(0_u64..1_000_000, 1..16), width in 0_usize..200) {
+        fn the_cells_of_a_bar_sum_to_its_width(parts in prop::collection::vec(0_u64..1_000_000, 1..16), width in 0_usize..200) {
             let cells = shares(&parts, width);
             let any = parts.iter().any(|part| *part > 0);
             prop_assert_eq!(cells.iter().sum::<usize>(), if any { width } else { 0 });
-            let seen = parts.iter().filter(|part| **part > 0).count();
+            let nonzero = parts.iter().filter(|part| **part > 0).count();
             for (part, cells) in parts.iter().zip(&cells) {
                 prop_assert!(*part > 0 || *cells == 0);
-                prop_assert!(*part == 0 || *cells > 0 || seen > width);
+                prop_assert!(*part == 0 || *cells > 0 || nonzero > width);
             }
         }
 
-        /// If no part is too small for a cell, each has its exact share, and the largest remainders have one cell more.
+        /// If no part is too small for a cell, each has its exact share, and those with the largest remainders have one
+        /// cell more.
         #[test]
-        fn cells_go_by_the_largest_remainder(parts in prop::collection::vec(10_u64..60, 1..8), width in 60_usize..90) {
+        fn cells_follow_the_largest_remainder(parts in prop::collection::vec(10_u64..60, 1..8), width in 60_usize..90) {
             let (cells, total) = (shares(&parts, width), parts.iter().sum::<u64>());
             let exact = |at: usize| parts[at] * width as u64;
             let mut order: Vec<usize> = (0..parts.len()).collect();
@@ -131,7 +133,7 @@ mod tests {
         }
 
         #[test]
-        fn a_column_is_as_high_as_its_share(value in 1_u64..500, most in 1_u64..500, rows in 0_u16..9) {
+        fn column_height_is_proportional_to_the_value(value in 1_u64..500, most in 1_u64..500, rows in 0_u16..9) {
             let (high, room) = (u64::from(eighths(value, most, rows)), u64::from(rows) * 8);
             let exact = value.min(most) * room;
             prop_assert!(high == (exact / most).max(1), "{high} of {room}");

@@ -1,4 +1,4 @@
-//! Reports about a store that cannot be read: what is wrong, which backups exist, what was done.
+//! Reports on damaged stores and on backups: what is wrong, which backups exist, what was done.
 //! Not for: reading or moving files (`store`).
 
 use serde::Serialize;
@@ -8,49 +8,49 @@ use serde::Serialize;
 pub struct BackupCard {
     /// Path of the file.
     pub path: String,
-    /// When it was made, in UTC.
+    /// When it was made, as text in UTC.
     pub at: String,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
 impl BackupCard {
-    /// Its date and size.
+    /// Returns the date and size.
     #[must_use]
     pub fn about(&self) -> String {
         format!("{} ({} KiB)", self.at, self.bytes.div_ceil(1_024))
     }
 }
 
-/// What a request did to a backup.
+/// What was done to a backup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackupOutcome {
-    /// It is unchanged.
+    /// The backup is unchanged.
     Kept,
-    /// It was rewritten without the items removed from the store.
+    /// The backup was rewritten without the items that were removed from the store.
     Rewritten,
-    /// It was deleted.
+    /// The backup was deleted.
     Deleted,
 }
 
-/// A backup, and whether it still contains items removed from the store.
+/// A backup, and whether it still contains items that were removed from the store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holding {
     /// The backup.
     pub backup: BackupCard,
-    /// Number of its messages and sessions that were removed from the store for good; 0 once it is deleted.
+    /// Number of its messages and sessions that were removed from the store for good; 0 once the backup is deleted.
     pub removed: u64,
     /// What was done to it.
     pub fate: BackupOutcome,
-    /// It was made before a change of the schema. Only the older program can read it, so it cannot be rewritten.
+    /// Whether it was made before a change of the schema. Only an older program can read it, so it cannot be rewritten.
     pub older: bool,
     /// Why it could not be read or changed.
     pub fault: Option<String>,
 }
 
 impl Holding {
-    /// Its file and date, and its state.
+    /// Returns the file, its date and size, and its state, on one line.
     #[must_use]
     pub fn line(&self) -> String {
         let about = format!("{}  {}", self.backup.path, self.backup.about());
@@ -76,35 +76,36 @@ impl Holding {
 pub enum BackupAct {
     /// Only report them.
     List,
-    /// Remove the items from them too. A backup from before a change of the schema is deleted.
+    /// Remove the items from them too. Backups from before a change of the schema are deleted.
     Rewrite,
     /// Delete them.
     Delete,
 }
 
-/// A sentence about backups that still contain removed items; `None` if there are none.
+/// Returns a sentence about backups that still contain removed items; `None` if there are none.
 #[must_use]
 pub fn holding_sentence(all: &[Holding]) -> Option<String> {
     let paths = |of: &dyn Fn(&Holding) -> bool| {
         all.iter().filter(|copy| of(copy)).map(|copy| copy.backup.path.as_str()).collect::<Vec<_>>()
     };
     let (still, unread) = (paths(&|copy| copy.removed > 0), paths(&|copy| copy.fault.is_some() && copy.removed == 0));
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     match still.len() {
         0 => {}
-        1 => said.push(format!("One backup still contains deleted text: {}.", still[0])),
-        many => said.push(format!("{many} backups still contain deleted text: {}.", still.join(", "))),
+        1 => sentences.push(format!("One backup still contains deleted text: {}.", still[0])),
+        many => sentences.push(format!("{many} backups still contain deleted text: {}.", still.join(", "))),
     }
     if !unread.is_empty() {
-        said.push(format!("Deleted text may also be in files that can't be read: {}.", unread.join(", ")));
+        sentences.push(format!("Deleted text may also be in files that can't be read: {}.", unread.join(", ")));
     }
-    if said.is_empty() {
+    if sentences.is_empty() {
         return None;
     }
     let older = all.iter().any(|copy| copy.older && copy.removed > 0);
     let but = if older { " (and deletes those from before a change of the store's format)" } else { "" };
-    said.push(format!("pleach backups --rewrite removes it from them{but}; pleach backups --delete deletes them."));
-    Some(said.join(" "))
+    sentences
+        .push(format!("pleach backups --rewrite removes it from them{but}; pleach backups --delete deletes them."));
+    Some(sentences.join(" "))
 }
 
 /// A damaged store.
@@ -112,20 +113,20 @@ pub fn holding_sentence(all: &[Holding]) -> Option<String> {
 pub struct Damage {
     /// The file.
     pub path: String,
-    /// What is wrong with it, in SQLite's words.
+    /// What is wrong with it, as reported by SQLite.
     pub why: String,
-    /// Its backups, newest first.
+    /// The backups, newest first.
     pub backups: Vec<BackupCard>,
 }
 
 impl Damage {
-    /// What happened.
+    /// Returns what happened, as a sentence.
     #[must_use]
     pub fn what(&self) -> String {
         format!("The store at {} is damaged: {}.", self.path, self.why.trim_end_matches('.'))
     }
 
-    /// The available backups, as a sentence.
+    /// Returns the available backups, as a sentence.
     #[must_use]
     pub fn backups_sentence(&self) -> String {
         match self.backups.as_slice() {
@@ -138,7 +139,7 @@ impl Damage {
     }
 }
 
-/// What to start with after a damaged store was moved aside.
+/// The store to start with after a damaged store was moved aside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StartWith {
     /// The newest readable backup.
@@ -152,31 +153,31 @@ pub enum StartWith {
 pub struct RepairResult {
     /// The new path of the damaged file; empty if there was none.
     pub moved: String,
-    /// The backup that replaced it.
+    /// The backup that replaced it; `None` for an empty store.
     pub from: Option<BackupCard>,
     /// The file with the messages that could still be read, and their number.
     pub salvaged: Option<(String, u64)>,
 }
 
 impl RepairResult {
-    /// The report, in sentences.
+    /// Returns the report, one sentence per element.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
-        let mut said = Vec::new();
+        let mut sentences = Vec::new();
         if !self.moved.is_empty() {
-            said.push(format!("The damaged store was moved, unchanged, to {}.", self.moved));
+            sentences.push(format!("The damaged store was moved, unchanged, to {}.", self.moved));
         }
-        said.push(match &self.from {
+        sentences.push(match &self.from {
             Some(backup) => format!("The store is now the backup of {}.", backup.about()),
             None => "The store is empty now.".into(),
         });
         if let Some((file, count)) = &self.salvaged {
-            said.push(format!(
+            sentences.push(format!(
                 "{count} messages of the damaged store could be read; they are in {file}, and `pleach import` \
                     imports them."
             ));
         }
-        said
+        sentences
     }
 }
 
@@ -198,9 +199,11 @@ mod tests {
             fault: fault.map(String::from),
         };
         assert_eq!(holding_sentence(&[copy(0, None)]), None);
-        let said = holding_sentence(&[copy(0, None), copy(2, None), copy(0, Some("it can't be read"))]).unwrap();
-        assert!(said.starts_with("One backup still contains deleted text: /s/b-2026-02-01. Deleted text may also"));
-        assert!(said.contains("--rewrite removes it from them;") && said.contains("--delete"), "{said}");
+        let sentences = holding_sentence(&[copy(0, None), copy(2, None), copy(0, Some("it can't be read"))]).unwrap();
+        assert!(
+            sentences.starts_with("One backup still contains deleted text: /s/b-2026-02-01. Deleted text may also")
+        );
+        assert!(sentences.contains("--rewrite removes it from them;") && sentences.contains("--delete"), "{sentences}");
         let older = Holding { older: true, ..copy(1, None) };
         assert!(holding_sentence(std::slice::from_ref(&older)).unwrap().contains("deletes those from before a change"));
         let (deleted, why) = (BackupOutcome::Deleted, Some("it can't be read".to_owned()));
@@ -240,9 +243,11 @@ mod tests {
         assert_eq!(mended.sentences().len(), 2);
         mended.from = Some(backup("2026-02-01 10:00 UTC", 1));
         mended.salvaged = Some(("/s/x.jsonl".into(), 7));
-        let said = mended.sentences().join(" ");
+        let sentences = mended.sentences().join(" ");
         assert!(
-            said.contains("/s/p.db.corrupt-x") && said.contains("backup of 2026-02-01") && said.contains("7 messages")
+            sentences.contains("/s/p.db.corrupt-x")
+                && sentences.contains("backup of 2026-02-01")
+                && sentences.contains("7 messages")
         );
     }
 }

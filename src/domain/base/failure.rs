@@ -1,14 +1,14 @@
-//! A failure as a person reads it: what happened, what was kept, what to do.
-//! Not for: the error types of other modules, which are converted into this by the engine's API.
+//! Failures as shown to a person: what happened, what was kept, what to do.
+//! Not for: the error types of other modules, which the engine's API converts into failures.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where a failure originates; determines the exit code.
+/// The origin of a failure, which determines the exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// The request: its object does not exist, or it makes no sense.
+    /// The request is invalid, such as one that names something that does not exist.
     User,
     /// The call does not fit its budget.
     Blocked,
@@ -16,18 +16,18 @@ pub enum FailureKind {
     Stale,
     /// Another run is open on the branch.
     Busy,
-    /// A model server.
+    /// A model server failed.
     Provider,
-    /// The store.
+    /// The store failed.
     Store,
-    /// Configuration.
+    /// The configuration is invalid.
     Config,
     /// A bug in the program.
     Internal,
 }
 
 impl FailureKind {
-    /// The exit code on the command line.
+    /// Returns the exit code on the command line.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
@@ -44,7 +44,7 @@ impl FailureKind {
 /// A failure with its three sentences, unsanitized.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Failure {
-    /// Where it originates.
+    /// The origin.
     pub kind: FailureKind,
     /// What happened.
     pub what: String,
@@ -55,13 +55,13 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with only the first sentence.
+    /// Creates a failure that says only what happened.
     #[must_use]
     pub fn new(kind: FailureKind, what: impl Into<String>) -> Self {
         Self { kind, what: what.into(), kept: String::new(), todo: String::new() }
     }
 
-    /// An invalid request.
+    /// Creates the failure of an invalid request.
     #[must_use]
     pub fn user(what: impl Into<String>) -> Self {
         Self::new(FailureKind::User, what)
@@ -85,8 +85,8 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [&self.what, &self.kept, &self.todo];
-        let said: Vec<&str> = parts.into_iter().map(|s| s.trim()).filter(|s| !s.is_empty()).collect();
-        f.write_str(&said.join(" "))
+        let sentences: Vec<&str> = parts.into_iter().map(|s| s.trim()).filter(|s| !s.is_empty()).collect();
+        f.write_str(&sentences.join(" "))
     }
 }
 

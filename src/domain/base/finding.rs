@@ -1,17 +1,17 @@
-//! One line of the report on servers, the store and the settings (`pleach doctor`).
-//! Not for: finding anything (the engine).
+//! A line of the report on servers, the store and the settings (`pleach doctor`).
+//! Not for: examining anything (`engine`).
 
-/// One line of a doctor's report.
+/// A line of the report.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// What was looked at: "store", "profile openai", …
+    /// What was examined, such as "store" or "profile openai".
     pub subject: String,
-    /// Whether it is well; `None` for plain facts.
+    /// Whether it is in order; `None` for plain facts.
     pub ok: Option<bool>,
     /// What was found.
     pub text: String,
-    /// What to do, where something should be done.
+    /// What to do; empty if nothing needs to be done.
     pub todo: String,
-    /// The same for programs, each by a name of its own; of plain findings nothing.
+    /// The findings for programs, as names and values; empty if the text says everything.
     pub facts: Vec<(&'static str, String)>,
 }

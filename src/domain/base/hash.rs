@@ -1,5 +1,5 @@
 //! BLAKE3 hashes as values, and unambiguous hashing of several fields.
-//! Not for: which fields are hashed; each type decides that.
+//! Not for: choosing which fields are hashed; each type does that.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -10,19 +10,19 @@ use std::str::FromStr;
 pub struct Hash(pub [u8; 32]);
 
 impl Hash {
-    /// The hash of raw bytes.
+    /// Returns the hash of raw bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// The first eight hex digits: for display, never for identity.
+    /// Returns the first eight hex digits. For display only, never for identity.
     #[must_use]
     pub fn short(&self) -> String {
         self.to_string()[..8].to_owned()
     }
 
-    /// Whether its hex digits start with `digits` (lower case).
+    /// Returns whether the hex digits of the hash start with `digits` (in lower case).
     #[must_use]
     pub fn begins(&self, digits: &str) -> bool {
         blake3::Hash::from_bytes(self.0).to_hex().starts_with(digits)
@@ -66,11 +66,12 @@ impl<'de> Deserialize<'de> for Hash {
     }
 }
 
-/// Hashes fields one after the other, each preceded by its length, under the name of the hashed type.
+/// Hashes fields one after the other, each preceded by its length. The first field is the name of the hashed type.
 pub struct Fields(blake3::Hasher);
 
 impl Fields {
-    /// Starts a hash of a type called `what` ("node", "plan", …); two types never share a hash.
+    /// Starts the hash of a value of the type called `what` ("node", "plan", …). Values of two types never share a
+    /// hash.
     #[must_use]
     pub fn new(what: &str) -> Self {
         Self(blake3::Hasher::new()).bytes(what.as_bytes())
@@ -117,7 +118,7 @@ impl Fields {
         self.bytes(&serde_json::to_vec(value).unwrap_or_default())
     }
 
-    /// The hash of everything added.
+    /// Returns the hash of all added fields.
     #[must_use]
     pub fn finish(self) -> Hash {
         Hash(*self.0.finalize().as_bytes())

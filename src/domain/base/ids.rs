@@ -1,5 +1,6 @@
-//! Public ids: a `UUIDv7` in one type per noun, so that a branch cannot be mistaken for a session.
-//! Not for: making ids (the engine, which has the clock) or content identity (`Hash`).
+//! Public ids: `UUIDv7` values in one type per kind of object, so that a branch's id cannot be mistaken for a
+//! session's.
+//! Not for: making ids (the engine, which has the clock) or identity by content (`Hash`).
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -14,7 +15,7 @@ macro_rules! id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// Whether its text starts with `text` (lower case).
+            /// Returns whether the id as text starts with `text` (in lower case).
             #[must_use]
             pub fn begins(&self, text: &str) -> bool {
                 self.0.hyphenated().encode_lower(&mut Uuid::encode_buffer()).starts_with(text)
@@ -38,26 +39,26 @@ macro_rules! id {
 }
 
 id!(
-    /// A session: one tree of messages with its branches.
+    /// The id of a session: one tree of messages with its branches.
     SessionId
 );
 id!(
-    /// A branch: a named pointer into a session's tree, with its marks.
+    /// The id of a branch: a named pointer into a session's tree, with its marks.
     BranchId
 );
 id!(
-    /// A node: one message at one place in a tree.
+    /// The id of a node: one message at one place in a tree.
     NodeId
 );
 id!(
-    /// A memory: something that stays known beyond the message that said it.
+    /// The id of a memory: something that stays known beyond its message.
     MemoryId
 );
 id!(
-    /// A race: one prompt on several branches at once.
+    /// The id of a race: one prompt on several branches at once.
     RaceId
 );
 id!(
-    /// A run: one call to a model server, whatever its outcome.
+    /// The id of a run: one call to a model server, whatever its outcome.
     RunId
 );

@@ -1,4 +1,4 @@
-//! Basics of the domain: ids, hashes, failures, safe text, times, bars.
+//! Basics of the domain: ids, hashes, failures, sanitized text, times, bar charts, reports of the doctor.
 //! Not for: anything about conversations or calls.
 
 pub mod chart;

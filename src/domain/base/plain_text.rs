@@ -4,16 +4,17 @@
 use crate::domain::conversation::message::{NodeHead, Role};
 use std::borrow::Cow;
 
-/// The beginning of a message: without Markdown for a model's message, verbatim for others.
+/// Returns the beginning of a message: without Markdown marks for a message by a model, verbatim for others.
 #[must_use]
 pub fn beginning(head: &NodeHead) -> Cow<'_, str> {
     if head.role == Role::Assistant { line(&head.preview) } else { Cow::Borrowed(&head.preview) }
 }
 
-/// A line without the marks of headings, lists, quotes, emphasis, code and links; their contents stay.
+/// Returns a line without the Markdown marks of headings, lists, quotes, emphasis, code and links, but with their
+/// contents.
 #[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
-    let bare = opened(text);
+    let bare = without_block_marks(text);
     if bare.len() == text.len() && !text.contains(['*', '`', '[', '_']) {
         return Cow::Borrowed(text);
     }
@@ -21,14 +22,15 @@ pub fn line(text: &str) -> Cow<'_, str> {
     let mut rest = bare;
     while let Some(at) = rest.find(['*', '`', '[', '_']) {
         out.push_str(&rest[..at]);
-        rest = marked(&mut out, &rest[at..]);
+        rest = read_mark(&mut out, &rest[at..]);
     }
     out.push_str(rest);
     Cow::Owned(out)
 }
 
-/// Without block marks: `#`, `>`, `-`, `*` or `+` before a space, and code fences with their language.
-fn opened(text: &str) -> &str {
+/// Returns a line without the block marks at its beginning: `#`, `>`, `-`, `*` or `+` before a space, and a code fence
+/// with its language.
+fn without_block_marks(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {
         let marks = rest.trim_start_matches(['#', '>', '-', '*', '+']);
@@ -42,8 +44,9 @@ fn opened(text: &str) -> &str {
     code.split_once(' ').map_or("", |(_, code)| code)
 }
 
-/// Removes a mark at the beginning of `rest`, if there is one, and returns what is left to read.
-fn marked<'a>(out: &mut String, rest: &'a str) -> &'a str {
+/// Reads the mark, if it is one, at the beginning of `rest`, appends its contents to `out`, and returns the unread
+/// rest.
+fn read_mark<'a>(out: &mut String, rest: &'a str) -> &'a str {
     if let Some((words, after)) = link(rest) {
         out.push_str(&line(words));
         return after;
@@ -62,7 +65,7 @@ fn marked<'a>(out: &mut String, rest: &'a str) -> &'a str {
     after
 }
 
-/// For `[words](address)`: the words, and the rest of the text.
+/// Returns the words of a link `[words](address)` and the text after it; `None` if the text does not start with a link.
 fn link(rest: &str) -> Option<(&str, &str)> {
     let (words, after) = rest.strip_prefix('[')?.split_once("](")?;
     if words.contains('[') {
@@ -71,7 +74,7 @@ fn link(rest: &str) -> Option<(&str, &str)> {
     Some((words, after.split_once(')')?.1))
 }
 
-/// A sentence up to its first punctuation: `Fork here; an unsent message goes along.` gives `Fork here`.
+/// Returns a sentence up to its first punctuation: `Fork here; an unsent message goes along.` gives `Fork here`.
 #[must_use]
 pub fn first_clause(sentence: &str) -> &str {
     let stop = |(at, c): (usize, char)| {
@@ -88,7 +91,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn marks_go_and_words_stay() {
+    fn marks_are_removed_and_words_kept() {
         for (text, plain) in [
             ("## Plan **A** and `b`", "Plan A and b"),
             ("- see [the book](https://example.org/a) now", "see the book now"),
@@ -108,7 +111,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_added(text in "[a-z*_`#>\\[\\]() .-]{0,60}") {
+        fn no_characters_are_added(text in "[a-z*_`#>\\[\\]() .-]{0,60}") {
             let plain = line(&text);
             let letters = |text: &str| text.chars().filter(char::is_ascii_lowercase).count();
             prop_assert!(plain.len() <= text.len());

@@ -1,6 +1,7 @@
-//! Text that may reach the terminal. All other text (from models, tools, files, imports, servers) is data: control
-//! characters, escape sequences and invisible characters are made visible, never executed or hidden.
-//! Not for: wrapping or measuring text, which is the screen's work.
+//! Sanitized text, the only text that may reach the terminal. All other text (from models, tools, files, imports,
+//! servers) is data: its control characters, escape sequences and invisible characters are made visible, neither
+//! executed nor hidden.
+//! Not for: wrapping or measuring text (the screen).
 
 use std::fmt;
 
@@ -9,21 +10,20 @@ use std::fmt;
 pub struct Safe(String);
 
 impl Safe {
-    /// Text of several lines (idempotent): `\
-    /// ` stays, CR LF becomes `\
-    /// `, tabs become four-column stops, other control characters are made visible.
+    /// Sanitizes text of several lines. Line feeds stay, CR LF becomes a line feed, tabs become spaces up to the next
+    /// of the four-column stops, and other control characters are made visible. Idempotent.
     #[must_use]
     pub fn text(raw: &str) -> Self {
         Self(clean(raw, Tabs::Expand, true))
     }
 
-    /// Text of one line: line breaks become spaces.
+    /// Sanitizes text for one line: line breaks become spaces.
     #[must_use]
     pub fn line(raw: &str) -> Self {
         Self(clean(raw, Tabs::Expand, false))
     }
 
-    /// Text shown so exactly that [`Safe::reveal`] returns the original characters: tabs and CR are marked too.
+    /// Sanitizes text so that [`Safe::reveal`] can restore it exactly: tabs and CR are made visible too.
     #[must_use]
     pub fn exact(raw: &str) -> Self {
         Self(clean(raw, Tabs::Mark, true))
@@ -34,15 +34,15 @@ impl Safe {
     pub fn reveal(shown: &str) -> String {
         let mut out = String::with_capacity(shown.len());
         let mut rest = shown;
-        while let Some(start) = rest.find(OPEN) {
+        while let Some(start) = rest.find(MARK_START) {
             out.push_str(&rest[..start]);
-            let tail = &rest[start + OPEN.len()..];
+            let tail = &rest[start + MARK_START.len()..];
             let code = |end: usize| u32::from_str_radix(&tail[..end], 16).ok();
             if let Some((end, code)) = tail.find('⟩').and_then(|end| code(end).map(|code| (end, code))) {
                 out.extend(char::from_u32(code));
                 rest = &tail[end + '⟩'.len_utf8()..];
             } else {
-                out.push_str(OPEN);
+                out.push_str(MARK_START);
                 rest = tail;
             }
         }
@@ -50,41 +50,42 @@ impl Safe {
         out
     }
 
-    /// Text for a pipe: marks invisible characters and all control characters except tabs and line breaks.
+    /// Returns text for a pipe, with marks in place of invisible characters and of control characters except tabs and
+    /// line breaks.
     #[must_use]
     pub fn marked(raw: &str) -> String {
         let mut out = String::with_capacity(raw.len());
-        walk(raw, |c, hidden| if hidden { mark(&mut out, c) } else { out.push(c) });
+        for_each_char(raw, |c, hidden| if hidden { push_mark(&mut out, c) } else { out.push(c) });
         out
     }
 
-    /// Text for the clipboard, and the number of characters left out: escape sequences, invisible characters, and
-    /// control characters except tabs and line breaks.
+    /// Returns text for the clipboard, and the number of characters left out: escape sequences, invisible characters,
+    /// and control characters except tabs and line breaks.
     #[must_use]
     pub fn copied(raw: &str) -> (String, usize) {
         let mut out = String::with_capacity(raw.len());
         let mut left = 0;
         let mut rest = raw;
         while let Some(at) = rest.find(['\u{1b}', '\u{9b}', '\u{9d}', '\u{90}']) {
-            left += keep_seen(&mut out, &rest[..at]);
-            let length = sequence(&rest[at..]);
+            left += append_visible(&mut out, &rest[..at]);
+            let length = escape_len(&rest[at..]);
             left += rest[at..at + length].chars().count();
             rest = &rest[at + length..];
         }
-        left += keep_seen(&mut out, rest);
+        left += append_visible(&mut out, rest);
         (out, left)
     }
 
-    /// The sanitized text.
+    /// Returns the sanitized text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Number of characters of `raw` that are invisible without marks.
+    /// Returns the number of invisible characters in `raw`.
     #[must_use]
     pub fn hidden(raw: &str) -> usize {
-        raw.chars().filter(|c| invisible(*c)).count()
+        raw.chars().filter(|c| is_invisible(*c)).count()
     }
 }
 
@@ -106,8 +107,10 @@ impl AsRef<str> for Safe {
     }
 }
 
-const OPEN: &str = "⟨U+";
+/// The start of a mark, as in `⟨U+200B⟩`.
+const MARK_START: &str = "⟨U+";
 
+/// How tabs are shown: as spaces, or as marks.
 #[derive(Clone, Copy, PartialEq)]
 enum Tabs {
     Expand,
@@ -126,9 +129,9 @@ fn clean(raw: &str, tabs: Tabs, lines: bool) -> String {
             '\n' => out.push(' '),
             '\r' if tabs == Tabs::Expand && next == Some('\n') => {}
             '\t' if tabs == Tabs::Expand => out.push_str(&"    "[column % 4..]),
-            '⟨' if tabs == Tabs::Mark && raw_mark_follows(next) => mark(&mut out, c),
-            '\u{200d}' if pictograph(before) && next.is_some_and(pictograph) => out.push(c),
-            c if forbidden(c) => mark(&mut out, c),
+            '⟨' if tabs == Tabs::Mark && raw_mark_follows(next) => push_mark(&mut out, c),
+            '\u{200d}' if is_pictograph(before) && next.is_some_and(is_pictograph) => out.push(c),
+            c if is_forbidden(c) => push_mark(&mut out, c),
             c => out.push(c),
         }
         column = match c {
@@ -141,33 +144,35 @@ fn clean(raw: &str, tabs: Tabs, lines: bool) -> String {
     out
 }
 
-/// A literal `⟨U` could be read as a mark, so it is marked itself, which keeps [`Safe::exact`] reversible.
+/// Returns whether a literal `⟨` could be read as the start of a mark. It is then marked itself, so that
+/// [`Safe::exact`] stays reversible.
 fn raw_mark_follows(next: Option<char>) -> bool {
     next == Some('U')
 }
 
-fn mark(out: &mut String, c: char) {
+fn push_mark(out: &mut String, c: char) {
     use fmt::Write as _;
-    let _ = write!(out, "{OPEN}{:04X}⟩", u32::from(c));
+    let _ = write!(out, "{MARK_START}{:04X}⟩", u32::from(c));
 }
 
-fn forbidden(c: char) -> bool {
-    c.is_control() || invisible(c)
+fn is_forbidden(c: char) -> bool {
+    c.is_control() || is_invisible(c)
 }
 
-fn invisible(c: char) -> bool {
+fn is_invisible(c: char) -> bool {
     matches!(u32::from(c),
         0xAD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F
         | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0D | 0xFEFF | 0xFFA0
         | 0xFFF0..=0xFFFB | 0x1_3430..=0x1_343F | 0x1_BCA0..=0x1_BCA3 | 0x1_D173..=0x1_D17A | 0xE_0000..=0xE_0FFF)
 }
 
-fn pictograph(c: char) -> bool {
+fn is_pictograph(c: char) -> bool {
     matches!(u32::from(c), 0x2600..=0x27BF | 0xFE0F | 0x1_F000..=0x1_FAFF)
 }
 
-/// Calls `each` for every character, with whether it must be hidden: it is invisible, or a terminal interprets it.
-fn walk(raw: &str, mut each: impl FnMut(char, bool)) {
+/// Calls `each` for every character, with whether it must not be output, because it is invisible or a terminal
+/// interprets it.
+fn for_each_char(raw: &str, mut each: impl FnMut(char, bool)) {
     let mut chars = raw.chars().peekable();
     let mut before = ' ';
     while let Some(c) = chars.next() {
@@ -175,32 +180,33 @@ fn walk(raw: &str, mut each: impl FnMut(char, bool)) {
         let stays = match c {
             '\n' | '\t' => true,
             '\r' => next == Some('\n'),
-            '\u{200d}' if pictograph(before) && next.is_some_and(pictograph) => true,
-            // Scripts in which letters are joined by them.
-            '\u{200c}' | '\u{200d}' => joins(before) && next.is_some_and(joins),
-            c => !forbidden(c),
+            '\u{200d}' if is_pictograph(before) && next.is_some_and(is_pictograph) => true,
+            // In some scripts, these join letters.
+            '\u{200c}' | '\u{200d}' => is_joined_script(before) && next.is_some_and(is_joined_script),
+            c => !is_forbidden(c),
         };
         each(c, !stays);
         before = c;
     }
 }
 
-fn joins(c: char) -> bool {
-    matches!(u32::from(c), 0x0600..=0x0DFF) && !forbidden(c)
+fn is_joined_script(c: char) -> bool {
+    matches!(u32::from(c), 0x0600..=0x0DFF) && !is_forbidden(c)
 }
 
-/// Appends the visible characters and counts the others.
-fn keep_seen(out: &mut String, raw: &str) -> usize {
+/// Appends the visible characters of `raw` to `out`, and returns the number of the others.
+fn append_visible(out: &mut String, raw: &str) -> usize {
     let mut left = 0;
-    walk(raw, |c, hidden| if hidden { left += 1 } else { out.push(c) });
+    for_each_char(raw, |c, hidden| if hidden { left += 1 } else { out.push(c) });
     left
 }
 
 /// Maximum bytes of an escape sequence.
-const LONGEST: usize = 8 << 10;
+const MAX_SEQUENCE: usize = 8 << 10;
 
-/// Bytes of the escape sequence at the beginning of a text; for one that never ends, only its first character.
-fn sequence(text: &str) -> usize {
+/// Returns the number of bytes of the escape sequence at the beginning of a text. For a sequence that does not end,
+/// only its first character counts.
+fn escape_len(text: &str) -> usize {
     let mut chars = text.char_indices();
     let first = chars.next().map_or(0, |(_, c)| c.len_utf8());
     let (kind, body) = match text.chars().next() {
@@ -212,7 +218,7 @@ fn sequence(text: &str) -> usize {
             _ => return first,
         },
     };
-    let mut end = text.len().min(body + LONGEST);
+    let mut end = text.len().min(body + MAX_SEQUENCE);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -238,15 +244,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn escapes_are_shown() {
+    fn escapes_are_made_visible() {
         assert_eq!(Safe::line("a\x1b]52;c;eA==\x07b").as_str(), "a⟨U+001B⟩]52;c;eA==⟨U+0007⟩b");
         assert_eq!(Safe::text("x\u{9b}31m\r\ny\u{202e}").as_str(), "x⟨U+009B⟩31m\ny⟨U+202E⟩");
         assert_eq!(Safe::text("a\tb\n\tc").as_str(), "a   b\n    c");
         assert_eq!(Safe::line("one\ntwo").as_str(), "one two");
     }
 
-    /// Compared with Unicode's own tables, character by character. Joiners and color modifiers of pictographs are
-    /// excepted.
+    /// Compares every character with Unicode's tables, except variation selectors of pictographs.
     #[test]
     fn no_invisible_character_passes() {
         let pattern =
@@ -287,7 +292,7 @@ mod tests {
         assert_eq!(Safe::hidden("hi\u{e0041}\u{200b}"), 2);
     }
 
-    /// By Unicode's own properties, independently of our list.
+    /// Compares every character with Unicode's properties, independently of the program's list.
     #[test]
     fn every_invisible_character_is_marked() {
         let unseen = regex::Regex::new(r"^[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]$").unwrap();
@@ -308,7 +313,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_control_survives(raw in any::<String>()) {
+        fn no_control_character_is_output(raw in any::<String>()) {
             let shown = Safe::text(&raw);
             prop_assert!(!shown.as_str().chars().any(|c| c != '\n' && c.is_control()));
         }
@@ -334,7 +339,7 @@ mod tests {
         }
     }
 
-    /// Bytes of the sequences at the beginning of texts; 1 (for a C1 control 2) if there is none.
+    /// Each case: a text, and the bytes of the sequence at its beginning; 1 (2 for a C1 control) if there is none.
     #[test]
     fn sequences_end_where_a_terminal_ends_them() {
         for (text, bytes) in [
@@ -368,10 +373,10 @@ mod tests {
             ("\u{9d}t\x07x", 4),
             ("\u{90}q\x1b\\x", 5),
         ] {
-            assert_eq!(sequence(text), bytes, "{text:?}");
+            assert_eq!(escape_len(text), bytes, "{text:?}");
         }
-        let title = |length: usize| sequence(&format!("\x1b]{}\x07x", "é".repeat(length / 2)));
-        assert_eq!((title(LONGEST - 2), title(LONGEST)), (LONGEST + 1, 1), "as far as it is looked for");
+        let title = |length: usize| escape_len(&format!("\x1b]{}\x07x", "é".repeat(length / 2)));
+        assert_eq!((title(MAX_SEQUENCE - 2), title(MAX_SEQUENCE)), (MAX_SEQUENCE + 1, 1), "as far as it is looked for");
         assert_eq!(Safe::reveal("⟨U+zz⟩⟨U+41⟩⟨U+110000⟩⟨U+"), "⟨U+zz⟩A⟨U+");
         let tabs =
             ["\t", "a\t", "abc\t", "abcd\t", "ab\ncd\t", "a\t\tb"].map(|raw| Safe::text(raw).as_str().chars().count());

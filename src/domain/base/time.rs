@@ -1,7 +1,8 @@
-//! Times for display, in a local offset.
+//! Times for display, in the local time zone.
 //! Not for: reading dates (`conversation::search`, `import`), or the current time.
 
-/// The time of day of a time in milliseconds since 1970, `offset` seconds east of UTC.
+/// Returns the time of day, such as `09:30`, of a time in milliseconds since 1970, in a zone `offset` seconds east of
+/// UTC.
 #[must_use]
 pub fn clock(ms: i64, offset: i32) -> String {
     let seconds = ms.div_euclid(1000) + i64::from(offset);
@@ -9,7 +10,8 @@ pub fn clock(ms: i64, offset: i32) -> String {
     format!("{:02}:{:02}", of_day / 3600, of_day / 60 % 60)
 }
 
-/// The date of a time in milliseconds since 1970, such as `2026-11-22`, `offset` seconds east of UTC.
+/// Returns the date, such as `2026-11-22`, of a time in milliseconds since 1970, in a zone `offset` seconds east of
+/// UTC.
 #[must_use]
 pub fn date(ms: i64, offset: i32) -> String {
     let days = (ms.div_euclid(1000) + i64::from(offset)).div_euclid(86_400);

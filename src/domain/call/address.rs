@@ -1,38 +1,38 @@
-//! Server addresses for display, without possible secrets.
+//! Addresses of servers for display, without possible secrets.
 //! Not for: parsing or calling them (`llm`, `mcp`).
 
-/// Replaces hidden text.
+/// The text shown in place of hidden text.
 const HIDDEN: &str = "•••";
 
-/// An address without user name, password, query values and fragment.
+/// Returns an address without user name and password, and with query values and fragment hidden.
 #[must_use]
 pub fn without_secrets(address: &str) -> String {
     let (whole, fragment) = address.split_once('#').map_or((address, false), |(whole, _)| (whole, true));
     let (whole, query) = whole.split_once('?').map_or((whole, None), |(whole, query)| (whole, Some(query)));
-    let after = |text: &str| text.rsplit('@').next().unwrap_or_default().to_owned();
-    let mut said = match whole.split_once("://") {
+    let after_user = |text: &str| text.rsplit('@').next().unwrap_or_default().to_owned();
+    let mut shown = match whole.split_once("://") {
         Some((scheme, rest)) => {
             let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
-            format!("{scheme}://{}{path}", after(authority))
+            format!("{scheme}://{}{path}", after_user(authority))
         }
         // Without a scheme, a user name and password may precede any `@`.
-        None => after(whole),
+        None => after_user(whole),
     };
     if let Some(query) = query {
         let pairs = query.split(['&', ';']).map(|pair| match pair.split_once('=') {
             Some((name, _)) => format!("{name}={HIDDEN}"),
-            // A key may be there without a name.
+            // A key may be given without a name.
             None if pair.is_empty() => String::new(),
             None => HIDDEN.to_owned(),
         });
-        said.push('?');
-        said.push_str(&pairs.collect::<Vec<_>>().join("&"));
+        shown.push('?');
+        shown.push_str(&pairs.collect::<Vec<_>>().join("&"));
     }
     if fragment {
-        said.push('#');
-        said.push_str(HIDDEN);
+        shown.push('#');
+        shown.push_str(HIDDEN);
     }
-    said
+    shown
 }
 
 #[cfg(test)]

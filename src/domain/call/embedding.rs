@@ -3,27 +3,27 @@
 
 use super::provider::ProviderError;
 
-/// What a text is embedded for; some models distinguish these.
+/// The purpose for which a text is embedded; some models distinguish these.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Purpose {
-    /// A question that passages are compared with.
+    /// A question that is compared with passages.
     Query,
-    /// A text to be found.
+    /// A passage that questions are compared with.
     Passage,
 }
 
-/// Why texts could not be embedded. Texts are unsanitized.
+/// The reason why texts could not be embedded. All texts are unsanitized.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum EmbedError {
-    /// The caller stopped it.
+    /// The caller stopped the embedding.
     #[error("embedding was stopped")]
     Stopped,
-    /// The model's files are missing, damaged or of a kind that cannot be read.
+    /// The model's files are missing, damaged, or of an unsupported kind.
     #[error("the embedding model in {place} can't be used: {why}")]
     Model {
         /// The directory.
         place: String,
-        /// What is wrong with it.
+        /// What is wrong with the model.
         why: String,
     },
     /// The settings specify no valid embedder.
@@ -37,25 +37,26 @@ pub enum EmbedError {
     Answer(String),
 }
 
-/// Makes vectors of texts.
+/// Computes vectors of texts.
 pub trait Embed: Send + Sync {
-    /// Identifies the origin of the vectors across starts: only vectors with the same id can be compared. Never
-    /// contains a secret.
+    /// Returns an id of the vectors' origin, the same across starts. Only vectors with the same id can be compared.
+    /// Never contains a secret.
     fn id(&self) -> String;
 
-    /// Dimensions of the vectors; 0 if only the first answer can tell.
+    /// Returns the number of dimensions of the vectors; 0 if it is known only after the first answer.
     fn dims(&self) -> usize;
 
-    /// Whether texts leave this machine.
+    /// Returns whether texts are sent to another machine.
     fn remote(&self) -> bool;
 
-    /// One vector per text, in order: of length 1, or zeros if there is nothing to embed (an empty text). Always
-    /// finite. A text longer than the model's limit is split, and its vector is the mean of its parts, weighted by
-    /// length. Blocks; meant for a thread of its own. Calls `go_on` often and stops when it returns false.
+    /// Returns one vector per text, in order. A vector has length 1, or is all zeros if there is nothing to embed (an
+    /// empty text); it is always finite. A text longer than the model's limit is split, and its vector is the mean of
+    /// its parts' vectors, weighted by length. Blocks, so it must run on its own thread. Calls `go_on` often and stops
+    /// when that returns false.
     fn embed(&self, texts: &[&str], purpose: Purpose, go_on: &dyn Fn() -> bool) -> Result<Vec<Vec<f32>>, EmbedError>;
 }
 
-/// Scales a vector to length 1. Vectors that are zero or not finite become zeros.
+/// Scales a vector to length 1. A vector that is zero or not finite becomes all zeros.
 pub fn normalize(vector: &mut [f32]) {
     let square: f64 = vector.iter().map(|value| f64::from(*value) * f64::from(*value)).sum();
     let scale = square.sqrt().recip();
@@ -70,8 +71,8 @@ pub fn normalize(vector: &mut [f32]) {
     }
 }
 
-/// The weighted mean of the vectors of a text's parts, scaled to length 1. The lengths of the parts' vectors do not
-/// matter.
+/// Returns the weighted mean of the vectors of a text's parts (weight and vector), scaled to length 1. Each part's
+/// vector is scaled to length 1 first.
 #[must_use]
 pub fn pooled(parts: Vec<(f32, Vec<f32>)>) -> Vec<f32> {
     let mut sum: Vec<f32> = Vec::new();
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_count_by_their_weight() {
+    fn parts_are_weighted() {
         let (x, y) = (vec![5.0, 0.0], vec![0.0, 0.1]);
         assert_eq!(pooled(vec![(1.0, x.clone())]), [1.0, 0.0]);
         let mixed = pooled(vec![(3.0, x.clone()), (4.0, y)]);

@@ -1,8 +1,9 @@
-//! Which items of a call its answer used, by what evidence, and sums of that.
-//! Not for: finding the evidence (`context::item_use`) or what a call cost (`ledger`).
+//! The items of a call that its answer used, the evidence for it, and totals.
+//! Not for: finding the evidence (`context::item_use`) or the cost of a call (`ledger`).
 //!
 //! Evidence is lexical or structural; no model is asked. An item without evidence may still have helped, and a
-//! quotation may be chance, so kinds of evidence are stored rather than a verdict. No word of an item is stored.
+//! quotation may be a coincidence, so the kinds of evidence are stored rather than a verdict. No word of an item is
+//! stored.
 
 use super::run::RunCard;
 use crate::domain::base::hash::Hash;
@@ -12,29 +13,30 @@ use crate::domain::planning::policy::Section;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Version of the rule for finding evidence; raised whenever the rule finds other evidence.
+/// Version of the rule for finding evidence. It is raised whenever the rule finds other evidence.
 pub const RULE: u32 = 1;
-/// Turns in which an item was sent without being used before it is reported.
-pub const AGAIN: u32 = 5;
+/// Minimum number of turns in which an item was sent and not used before it is reported.
+pub const MIN_UNUSED_TURNS: u32 = 5;
 
 /// How an answer used an item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UseKind {
-    /// A sequence of its words occurs in the answer or in the arguments of a tool call.
+    /// A sequence of the item's words occurs in the answer or in the arguments of a tool call.
     Quoted,
-    /// The answer contains a path, identifier, number or turn of it that few other items and not the question contain.
+    /// The answer contains a path, identifier, number or turn of the item that few other items contain and the question
+    /// does not.
     Named,
-    /// A tool changed its lines, or its file if the lines are unknown.
+    /// A tool changed the item's lines, or its file if the lines are unknown.
     Edited,
-    /// The answer names or calls its symbol.
+    /// The answer names or calls the item's symbol.
     Symbol,
-    /// The model used a tool to see more of it.
+    /// The model used a tool to see more of the item.
     Expanded,
 }
 
 impl UseKind {
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,14 +49,14 @@ impl UseKind {
     }
 }
 
-/// One item of a call.
+/// One item of a call, with the evidence for its use.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ItemUse {
-    /// The key of its row's atom.
+    /// The key of the row's atom.
     pub item: Hash,
-    /// Its section.
+    /// The section.
     pub section: Section,
-    /// Its estimated tokens.
+    /// The estimated tokens.
     pub tokens: u32,
     /// The evidence; empty if there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -62,7 +64,7 @@ pub struct ItemUse {
 }
 
 impl ItemUse {
-    /// `used: quoted, named` or `not used`.
+    /// Returns the evidence as text, such as `used: quoted, named` or `not used`.
     #[must_use]
     pub fn to_text(&self) -> String {
         let kinds: Vec<&str> = self.by.iter().map(|kind| kind.name()).collect();
@@ -80,13 +82,13 @@ pub struct CallUses {
 }
 
 impl CallUses {
-    /// Number of items, and of used ones.
+    /// Returns the numbers of all items and of used ones.
     #[must_use]
     pub fn count(&self) -> UseCount {
         self.items.iter().fold(UseCount::default(), UseCount::and)
     }
 
-    /// The use of each included row, in the order of the call's plan; `None` for rows that do not count.
+    /// Returns the use of each included row, in the order of the call's plan; `None` for rows that do not count.
     #[must_use]
     pub fn by_row(&self, plan: &ContextPlan) -> Vec<Option<&ItemUse>> {
         let mut items = self.items.iter();
@@ -94,12 +96,12 @@ impl CallUses {
     }
 }
 
-/// Whether an answer can show that it used a row. Instructions, rules and skills shape an answer without leaving words
-/// in it, and the question is no item.
+/// Returns whether an answer can show that it used a row. It cannot for instructions, rules and skills, which shape an
+/// answer without leaving words in it, nor for the question.
 #[must_use]
 pub fn counts(row: &Row) -> bool {
     use RowKind as K;
-    let own = match row.kind {
+    let leaves_words = match row.kind {
         K::Text | K::Rules | K::Skills | K::Search | K::Request | K::Part | K::Range => false,
         K::State
         | K::Note
@@ -113,23 +115,24 @@ pub fn counts(row: &Row) -> bool {
         | K::Module
         | K::Code => true,
     };
-    own && row.section().is_some_and(|section| section != Section::UserMessage)
+    leaves_words && row.section().is_some_and(|section| section != Section::UserMessage)
 }
 
-/// Number of items that were sent and used, with their tokens.
+/// Numbers of items that were sent and that were used, with their tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct UseCount {
-    /// Items that were sent.
+    /// Number of items that were sent.
     pub shown: u32,
-    /// Items that were used.
+    /// Number of items that were used.
     pub used: u32,
-    /// Tokens of all of them.
+    /// Tokens of the items that were sent.
     pub shown_tokens: u64,
-    /// Tokens of the used ones.
+    /// Tokens of the items that were used.
     pub used_tokens: u64,
 }
 
 impl UseCount {
+    /// Returns the numbers with one more item.
     fn and(self, item: &ItemUse) -> Self {
         let (used, tokens) = (!item.by.is_empty(), u64::from(item.tokens));
         Self {
@@ -140,7 +143,7 @@ impl UseCount {
         }
     }
 
-    /// `12 shown, 3 used`
+    /// Returns the numbers as text, such as `12 shown, 3 used`.
     #[must_use]
     pub fn to_text(&self) -> String {
         format!("{} shown, {} used", self.shown, self.used)
@@ -152,20 +155,20 @@ impl UseCount {
 pub struct UnusedItem {
     /// The item.
     pub atom: Atom,
-    /// Its kind.
+    /// The kind.
     pub kind: RowKind,
-    /// First words, unsanitized.
+    /// The first words, unsanitized.
     pub title: String,
-    /// Whether it is pinned, not only leased.
+    /// Whether it is pinned permanently, not only leased.
     pub pinned: bool,
     /// Number of turns in which it was sent since it was last used.
     pub turns: u32,
-    /// Estimated tokens that each call saves without it.
+    /// Estimated tokens that each call would save without it.
     pub tokens: u32,
 }
 
 impl UnusedItem {
-    /// `sent in 7 turns, used in none; leaving it out saves about 310 tokens a call`
+    /// Returns the report as text: `sent in 7 turns, used in none; leaving it out saves about 310 tokens a call`.
     #[must_use]
     pub fn to_text(&self) -> String {
         let tokens = crate::domain::call::tokens::grouped(u64::from(self.tokens));
@@ -210,21 +213,21 @@ impl UseTotals {
     }
 }
 
-/// In how many turns each item was sent since an answer last used it. `calls` are newest first. The calls of a turn
-/// count once: an item used by one of them was used in the turn.
+/// Returns, for each item by its key, the number of turns in which it was sent since an answer last used it. `calls`
+/// are newest first. The calls of a turn count as one: an item that one of them used was used in the turn.
 #[must_use]
 pub fn unused_turns<'a>(calls: impl Iterator<Item = (&'a RunCard, &'a CallUses)>) -> BTreeMap<Hash, u32> {
     let calls: Vec<_> = calls.collect();
     let (mut turns, mut used): (BTreeMap<Hash, u32>, BTreeMap<Hash, bool>) = (BTreeMap::new(), BTreeMap::new());
     for turn in calls.chunk_by(|(a, _), (b, _)| a.user.is_some() && a.user == b.user) {
-        let mut here: BTreeMap<Hash, bool> = BTreeMap::new();
+        let mut used_in_turn: BTreeMap<Hash, bool> = BTreeMap::new();
         for item in turn.iter().flat_map(|(_, uses)| &uses.items) {
-            *here.entry(item.item).or_default() |= !item.by.is_empty();
+            *used_in_turn.entry(item.item).or_default() |= !item.by.is_empty();
         }
-        for (item, hit) in here {
-            let over = used.entry(item).or_default();
-            *over |= hit;
-            if !*over {
+        for (item, is_used) in used_in_turn {
+            let used_later = used.entry(item).or_default();
+            *used_later |= is_used;
+            if !*used_later {
                 *turns.entry(item).or_default() += 1;
             }
         }
@@ -232,18 +235,18 @@ pub fn unused_turns<'a>(calls: impl Iterator<Item = (&'a RunCard, &'a CallUses)>
     turns
 }
 
-/// The rows of the next request that were sent repeatedly and never used. Only attached items are reported, since the
-/// policy chooses the turns of the window.
+/// Returns the rows of the next request that were sent repeatedly and never used. Only attached items are reported,
+/// since the policy chooses the turns of the window.
 #[must_use]
 pub fn unused<'a>(rows: impl Iterator<Item = &'a Row>, turns: &BTreeMap<Hash, u32>) -> Vec<UnusedItem> {
     let attached = |row: &&Row| counts(row) && row.section().is_some_and(Section::is_attached);
     // Accepted summaries and quoted messages cannot be left out by marks.
-    let can = |row: &&Row| !matches!(row.kind, RowKind::Summary | RowKind::Quote);
+    let can_be_left_out = |row: &&Row| !matches!(row.kind, RowKind::Summary | RowKind::Quote);
     let mut found: Vec<UnusedItem> = rows
         .filter(attached)
-        .filter(can)
+        .filter(can_be_left_out)
         .filter_map(|row| {
-            let turns = turns.get(&row.atom.key()).copied().filter(|turns| *turns >= AGAIN)?;
+            let turns = turns.get(&row.atom.key()).copied().filter(|turns| *turns >= MIN_UNUSED_TURNS)?;
             Some(UnusedItem {
                 atom: row.atom,
                 kind: row.kind,

@@ -1,4 +1,4 @@
-//! Sums of item use, and which items are reported.
+//! Tests of totals of item use, and of the items that are reported.
 //! Not for: evidence (`context::item_use`).
 
 use super::*;
@@ -71,8 +71,13 @@ fn items_unused_in_five_turns_are_reported() {
     };
     let five = turns(&[(9, &idle), (8, &idle), (7, &idle), (7, &idle), (6, &idle), (5, &idle), (4, &hit), (3, &idle)]);
     let found = unused(rows.iter(), &five);
-    let told: Vec<(&str, u32, u32)> = found.iter().map(|item| (item.title.as_str(), item.turns, item.tokens)).collect();
-    assert_eq!(told, [("item 2", 5, 300), ("item 1", 7, 100)], "rounds count once, a use ends the count, turns stay");
+    let reported: Vec<(&str, u32, u32)> =
+        found.iter().map(|item| (item.title.as_str(), item.turns, item.tokens)).collect();
+    assert_eq!(
+        reported,
+        [("item 2", 5, 300), ("item 1", 7, 100)],
+        "rounds count once, a use ends the count, turns stay"
+    );
     assert_eq!(found[0].to_text(), "sent in 5 turns, used in none; leaving it out saves about 300 tokens a call");
     let one_round = turns(&[(9, &idle), (8, &hit), (8, &idle), (7, &idle), (6, &idle), (5, &idle), (4, &idle)]);
     let titles: Vec<String> = unused(rows.iter(), &one_round).into_iter().map(|item| item.title).collect();
@@ -80,7 +85,7 @@ fn items_unused_in_five_turns_are_reported() {
 }
 
 #[test]
-fn instructions_and_the_question_are_no_items() {
+fn instructions_and_the_question_are_not_items() {
     use RowKind as K;
     let of = |kind, section| counts(&row(1, kind, section, 1));
     assert!(of(K::Note, Section::StickyPins) && of(K::Turn, Section::Recent) && of(K::State, Section::State));

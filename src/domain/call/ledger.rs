@@ -1,6 +1,6 @@
-//! The figures of successive calls: tokens in and out, cost, cached share, estimation error; totals and means. Figures
-//! that a server did not report are unknown and never count as 0.
-//! Not for: collecting the calls (`engine`) or drawing (`chart`).
+//! The figures of successive calls: tokens in and out, cost, cached share, estimation error; totals and means. A figure
+//! that a server did not report is unknown and never counts as 0.
+//! Not for: collecting the calls (`engine`) or drawing (`base::chart`).
 
 use super::item_use::{UseCount, UseTotals};
 use super::run::{RunCard, RunStatus};
@@ -12,21 +12,21 @@ use serde::Serialize;
 pub struct CallCost {
     /// The call.
     pub run: RunId,
-    /// Its branch.
+    /// The branch.
     pub branch: BranchId,
-    /// Its turn on its path, from 1; `None` if its message is no node.
+    /// The number of the turn on its path, from 1; `None` if its message is not a node.
     pub turn: Option<u32>,
     /// The tool round within the turn, from 1.
     pub round: u32,
     /// Milliseconds since 1970.
     pub at: i64,
-    /// Its status.
+    /// The status.
     pub status: RunStatus,
     /// The model.
     pub model: String,
-    /// First words of the question, unsanitized.
+    /// The first words of the question, unsanitized.
     pub title: String,
-    /// What the plan estimated for the prompt.
+    /// Tokens of the prompt as estimated by the plan.
     pub est: u32,
     /// Tokens of the prompt, as the server reported them.
     pub input: Option<u32>,
@@ -38,18 +38,18 @@ pub struct CallCost {
     pub cost_micro: Option<u64>,
     /// (actual − estimate) / estimate in thousandths.
     pub error_milli: Option<i64>,
-    /// How many of its items its answer used; `None` if unknown.
+    /// How many of the call's items the answer used; `None` if unknown.
     pub uses: Option<UseCount>,
 }
 
 impl CallCost {
-    /// The figures of a call.
+    /// Returns the figures of a call. `turn` is the number of its turn, `title` the first words of the question.
     #[must_use]
     pub fn of(card: &RunCard, turn: Option<u32>, title: String) -> Self {
         let read = card.usage.prompt_read(card.est_total);
-        let off = |actual: u32| {
-            let apart = i64::from(actual) - i64::from(card.est_total);
-            rounded(apart * 1_000, i64::from(card.est_total.max(1)))
+        let error_milli_of = |actual: u32| {
+            let difference = i64::from(actual) - i64::from(card.est_total);
+            rounded(difference * 1_000, i64::from(card.est_total.max(1)))
         };
         Self {
             run: card.id,
@@ -65,12 +65,12 @@ impl CallCost {
             output: card.usage.completion,
             cached: card.usage.cached_read,
             cost_micro: card.cost_micro,
-            error_milli: read.map(off),
+            error_milli: read.map(error_milli_of),
             uses: card.uses,
         }
     }
 
-    /// The cached share of the prompt in thousandths.
+    /// Returns the cached share of the prompt in thousandths; `None` if it is unknown.
     #[must_use]
     pub fn cached_milli(&self) -> Option<u64> {
         let (part, of) = (self.cached?, self.input.filter(|input| *input > 0)?);
@@ -78,7 +78,7 @@ impl CallCost {
     }
 }
 
-/// A quotient rounded to nearest, halves away from zero.
+/// Returns `part / of` rounded to nearest, halves away from zero. `of` must be positive.
 fn rounded(part: i64, of: i64) -> i64 {
     let half = if part < 0 { -of / 2 } else { of / 2 };
     (part + half) / of
@@ -103,14 +103,14 @@ impl Sum {
         self.most = self.most.max(value);
     }
 
-    /// The rounded mean; `None` if nothing is known.
+    /// Returns the rounded mean; `None` if nothing is known.
     #[must_use]
     pub fn mean(&self) -> Option<u64> {
         let known = u64::from(self.known);
         (known > 0).then(|| self.total.saturating_add(known / 2) / known)
     }
 
-    /// The sum; `None` if nothing is known.
+    /// Returns the sum; `None` if nothing is known.
     #[must_use]
     pub fn known(&self) -> Option<u64> {
         (self.known > 0).then_some(self.total)
@@ -130,13 +130,13 @@ pub struct Totals {
     pub cost: Sum,
     /// Cached tokens, over the calls that report them.
     pub cached: Sum,
-    /// Prompt tokens of those calls.
+    /// Prompt tokens of the calls that report cached tokens.
     pub cached_of: u64,
     /// Absolute estimation errors, in thousandths.
     pub error: Sum,
     /// The sum of signed estimation errors, in thousandths.
     pub lean_milli: i64,
-    /// Estimates of all prompts.
+    /// Estimated prompt tokens.
     pub est: Sum,
 }
 
@@ -156,20 +156,21 @@ impl Totals {
         self.lean_milli = self.lean_milli.saturating_add(call.error_milli.unwrap_or(0));
     }
 
-    /// The cached share in thousandths of all prompts that report it.
+    /// Returns the cached share of all prompts whose calls report it, in thousandths; `None` if none does.
     #[must_use]
     pub fn cached_milli(&self) -> Option<u64> {
         (self.cached_of > 0).then(|| self.cached.total.min(self.cached_of) * 1_000 / self.cached_of)
     }
 
-    /// The mean signed error in thousandths; positive if servers counted more than estimated.
+    /// Returns the mean signed error in thousandths, positive if servers counted more than estimated; `None` if nothing
+    /// is known.
     #[must_use]
-    pub fn mean_lean(&self) -> Option<i64> {
+    pub fn mean_signed_error(&self) -> Option<i64> {
         (self.error.known > 0).then(|| rounded(self.lean_milli, i64::from(self.error.known)))
     }
 }
 
-/// Calls of a branch or of a whole session.
+/// The calls of a branch or of a whole session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ledger {
     /// The branch.
@@ -186,13 +187,13 @@ pub struct Ledger {
     pub uses: UseTotals,
 }
 
-/// Thousandths as percent: `2.3 %`.
+/// Returns thousandths as percent, such as `2.3 %`.
 #[must_use]
 pub fn percent(milli: u64) -> String {
     if milli >= 1_000 { format!("{} %", milli / 10) } else { format!("{}.{} %", milli / 10, milli % 10) }
 }
 
-/// Thousandths as percent with a sign: `+2.3 %`.
+/// Returns thousandths as percent with a sign, such as `+2.3 %`.
 #[must_use]
 pub fn signed_percent(milli: i64) -> String {
     let sign = match milli {
@@ -231,7 +232,7 @@ mod tests {
     #[test]
     fn unknown_figures_do_not_count() {
         let mut sums = Totals::default();
-        assert_eq!((sums.input.mean(), sums.cached_milli(), sums.mean_lean()), (None, None, None), "no calls");
+        assert_eq!((sums.input.mean(), sums.cached_milli(), sums.mean_signed_error()), (None, None, None), "no calls");
         sums.add(&call(100, None, None, None));
         assert_eq!((sums.calls, sums.input.known(), sums.cost.mean(), sums.cached_milli()), (1, None, None, None));
         sums.add(&call(100, Some(110), Some(55), Some(7)));
@@ -239,8 +240,8 @@ mod tests {
         assert_eq!((sums.input.total, sums.input.known, sums.input.mean()), (207, 2, Some(104)));
         assert_eq!((sums.cost.total, sums.cost.mean(), sums.cost.most), (15, Some(8), 8));
         assert_eq!(sums.cached_milli(), Some(500), "only of the call that tells it");
-        assert_eq!((sums.error.mean(), sums.mean_lean()), (Some(65), Some(35)));
-        assert_eq!(Totals { lean_milli: -7, ..sums }.mean_lean(), Some(-4));
+        assert_eq!((sums.error.mean(), sums.mean_signed_error()), (Some(65), Some(35)));
+        assert_eq!(Totals { lean_milli: -7, ..sums }.mean_signed_error(), Some(-4));
         sums.add(&call(100, Some(u32::MAX), Some(0), Some(u64::MAX)));
         assert_eq!(sums.cost.total, u64::MAX, "it stops at the top");
     }

@@ -1,128 +1,138 @@
-//! How reliable our token counts are: the factor learned from server reports, the sign of a silently truncated prompt,
-//! and the cost of a call before it is sent. For display and alarms only.
+//! The reliability of the program's token counts: the calibration learned from server reports, the detection of a
+//! silently truncated prompt, and the cost of a call before it is sent. For display and alarms only.
 //! Not for: admission, which uses raw counts (`context`), or storing reports (`store`).
 
 use super::model::Price;
 use super::tokens::{Certainty, grouped};
 use serde::{Deserialize, Serialize};
 
-/// Number of the newest reports of a model that count.
+/// Number of the newest reports of a model that are used.
 pub const NEWEST: usize = 20;
-/// Minimum number of reports for an error of the factor.
-const FEWEST: usize = 3;
-/// Minimum number of reports for an offset independent of the prompt's size (tool schemas that a server does not count,
-/// a template of its own).
-const LINE: usize = 5;
-/// Plausible slopes for a tokenizer.
+/// Minimum number of reports from which an error is computed.
+const MIN_FOR_ERROR: usize = 3;
+/// Minimum number of reports from which an offset is computed. An offset is independent of the prompt's size, such as
+/// tool schemas that the server does not count, or a template of its own.
+const MIN_FOR_LINE: usize = 5;
+/// Plausible slopes of a line through the reports.
 const SLOPES: std::ops::RangeInclusive<f64> = 0.25..=4.0;
-/// A server that read this share less than expected has truncated the prompt, if our counts are steady.
-const SHORT: f64 = 0.20;
-/// If our counts scatter, up to this share less is plausible.
-const SHORTEST: f64 = 0.50;
-/// One standard deviation is 1.4826 median absolute deviations of a normal distribution; four of them are no accident.
+/// Share of the expected tokens that is missing from a truncated prompt at least, if the counts are steady.
+const MIN_MISSING_SHARE: f64 = 0.20;
+/// The largest such share, if the counts scatter.
+const MAX_MISSING_SHARE: f64 = 0.50;
+/// Four standard deviations in units of the median absolute deviation. One standard deviation of a normal distribution
+/// is 1.4826 median absolute deviations.
 const DEVIATIONS: f64 = 4.0 * 1.4826;
 /// Minimum number of missing tokens for an alarm, since framing and templates alone make small prompts differ.
-const SHORT_TOKENS: u32 = 256;
+const MIN_MISSING_TOKENS: u32 = 256;
 
-/// One call: the estimate for its prompt, and the server's count.
+/// The estimate of a call's prompt, and the server's count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sample {
-    /// Our estimate in tokens.
+    /// The estimate in tokens.
     pub est: u32,
-    /// The server's number.
+    /// The server's count in tokens.
     pub actual: u32,
 }
 
-/// What was learned about a model server's counts, relative to our counts in one encoding.
+/// The relation of a server's counts for a model to estimates in one encoding, learned from reports.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Median of actual / estimate; with an offset, the slope.
+    /// The median of actual / estimate; with an offset, the slope of the line.
     pub factor: f64,
-    /// Tokens added independently of the prompt's size; 0 unless that halves the error.
+    /// Tokens added independently of the prompt's size; 0 unless an offset halves the error.
     pub offset: i32,
-    /// Error in percent, the larger of two medians: how far the reports are from this calibration, and by how much each
-    /// report missed the calibration of the ones before it. `None` for fewer than three calls.
+    /// Error in percent: the larger of two medians, of the distances of the reports from this calibration, and of the
+    /// distance of each report from the calibration learned from the reports before it. `None` for fewer than three
+    /// calls.
     pub error_pct: Option<f64>,
-    /// Number of calls.
+    /// Number of calls that it was learned from.
     pub samples: u32,
 }
 
 impl Calibration {
-    /// Learns from the [`NEWEST`] of the samples, newest first. `None` without reports.
+    /// Learns a calibration from the first [`NEWEST`] of the samples, which are sorted newest first. `None` if there
+    /// are none.
     #[must_use]
     pub fn learn(samples: &[Sample]) -> Option<Self> {
-        let told = samples.iter().filter(|sample| sample.est > 0 && sample.actual > 0).take(NEWEST);
-        let told: Vec<(f64, f64)> = told.map(|sample| (f64::from(sample.est), f64::from(sample.actual))).collect();
-        let (factor, offset, within) = fit(&told)?;
-        let ahead = (1..told.len()).filter_map(|at| Some(missed(told[at - 1], fit(&told[at..])?))).collect();
-        let error = median(ahead).unwrap_or(0.0).max(within);
-        let samples = u32::try_from(told.len()).unwrap_or(u32::MAX);
-        let error_pct = (told.len() >= FEWEST).then_some(error * 100.0);
+        let reports = samples.iter().filter(|sample| sample.est > 0 && sample.actual > 0).take(NEWEST);
+        let reports: Vec<(f64, f64)> =
+            reports.map(|sample| (f64::from(sample.est), f64::from(sample.actual))).collect();
+        let (factor, offset, deviation_within) = best_fit(&reports)?;
+        let ahead = (1..reports.len())
+            .filter_map(|at| Some(relative_error(reports[at - 1], best_fit(&reports[at..])?)))
+            .collect();
+        let error = median(ahead).unwrap_or(0.0).max(deviation_within);
+        let samples = u32::try_from(reports.len()).unwrap_or(u32::MAX);
+        let error_pct = (reports.len() >= MIN_FOR_ERROR).then_some(error * 100.0);
         #[allow(clippy::cast_possible_truncation, reason = "a cast of a float stops at the bounds")]
         Some(Self { factor, offset: offset.round() as i32, error_pct, samples })
     }
 
-    /// An estimate as the server would count it, in tokens.
+    /// Returns the tokens that the server would count for an estimate.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast of a float stops at the bounds")]
     pub fn apply(&self, est: u32) -> u32 {
         (f64::from(est) * self.factor + f64::from(self.offset)).round() as u32
     }
 
-    /// An estimate with its label and error: `5,480 cal ±2 %`.
+    /// Returns the calibrated estimate with its label and error, such as `5,480 cal ±2 %`.
     #[must_use]
     pub fn to_text(&self, est: u32) -> String {
         let error = self.error_pct.map_or_else(String::new, |error| format!(" ±{}", percent(error)));
         format!("{} {}{error}", grouped(self.apply(est).into()), Certainty::Calibrated.label())
     }
 
-    /// The factor as text: `× 1.051 ±2 % from 20 calls`.
+    /// Returns the calibration as text, such as `× 1.051 ±2 % from 20 calls`.
     #[must_use]
     pub fn sentence(&self) -> String {
         let error = self.error_pct.map_or_else(String::new, |error| format!(" ±{}", percent(error)));
         let calls = if self.samples == 1 { "call" } else { "calls" };
         let offset = match self.offset {
             0 => String::new(),
-            more @ 1.. => format!(" + {more}"),
+            offset @ 1.. => format!(" + {offset}"),
             less => format!(" − {}", less.unsigned_abs()),
         };
         format!("× {:.3}{offset}{error} from {} {calls}", self.factor, self.samples)
     }
 }
 
-/// `2 %`, `0.4 %`; never less than `0.1 %`, since a median of 0 is no promise.
+/// Returns a percentage as text, such as `2 %` or `0.4 %`. It is at least `0.1 %`, since a median of 0 does not mean
+/// that there is no error.
 fn percent(error: f64) -> String {
     if error >= 0.95 { format!("{error:.0} %") } else { format!("{:.1} %", error.max(0.1)) }
 }
 
-/// Slope, offset and median deviation of the best fit: the median quotient, or a line if that halves the error.
-fn fit(told: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
-    let deviation = |slope, more| median(told.iter().map(|one| missed(*one, (slope, more, 0.0))).collect());
-    let factor = median(told.iter().map(|(est, actual)| actual / est).collect())?;
+/// Returns slope, offset and median deviation of the best fit: the median quotient, or a line if that halves the
+/// deviation. Reports are pairs of estimate and actual count.
+fn best_fit(reports: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
+    let deviation =
+        |slope, offset| median(reports.iter().map(|one| relative_error(*one, (slope, offset, 0.0))).collect());
+    let factor = median(reports.iter().map(|(est, actual)| actual / est).collect())?;
     let plain = (factor, 0.0, deviation(factor, 0.0)?);
-    let line = line(told).and_then(|(slope, more)| Some((slope, more, deviation(slope, more)?)));
+    let line = line(reports).and_then(|(slope, offset)| Some((slope, offset, deviation(slope, offset)?)));
     Some(line.filter(|line| line.2 * 2.0 < plain.2).unwrap_or(plain))
 }
 
-/// The relative error of the prediction for a report.
-fn missed((est, actual): (f64, f64), (slope, more, _): (f64, f64, f64)) -> f64 {
-    (actual / (est * slope + more).max(1.0) - 1.0).abs()
+/// Returns the relative error of a fit's prediction for a report.
+fn relative_error((est, actual): (f64, f64), (slope, offset, _): (f64, f64, f64)) -> f64 {
+    (actual / (est * slope + offset).max(1.0) - 1.0).abs()
 }
 
-/// The Theil–Sen line through the reports: the median of all pairwise slopes and of the remaining offsets, which a few
-/// outliers do not change. `None` if the prompts are too few or too similar.
-fn line(told: &[(f64, f64)]) -> Option<(f64, f64)> {
-    if told.len() < LINE {
+/// Returns the Theil–Sen line through the reports: the median of all pairwise slopes and of the remaining offsets,
+/// which a few outliers do not change. `None` if the prompts are too few or too similar.
+fn line(reports: &[(f64, f64)]) -> Option<(f64, f64)> {
+    if reports.len() < MIN_FOR_LINE {
         return None;
     }
-    let pairs = told.iter().enumerate().flat_map(|(at, one)| told[at + 1..].iter().map(move |other| (one, other)));
+    let pairs =
+        reports.iter().enumerate().flat_map(|(at, one)| reports[at + 1..].iter().map(move |other| (one, other)));
     let slopes: Vec<f64> = pairs
         .filter(|(one, other)| (one.0 - other.0).abs() >= 1.0)
         .map(|(one, other)| (one.1 - other.1) / (one.0 - other.0))
         .collect();
     let slope = median(slopes).filter(|slope| SLOPES.contains(slope))?;
-    let more = median(told.iter().map(|(est, actual)| actual - slope * est).collect())?;
-    Some((slope, more))
+    let offset = median(reports.iter().map(|(est, actual)| actual - slope * est).collect())?;
+    Some((slope, offset))
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {
@@ -139,17 +149,17 @@ pub struct CalibrationEntry {
     pub profile: String,
     /// The model.
     pub model: String,
-    /// The encoding of our counts.
+    /// The encoding of the estimates.
     pub encoding: String,
-    /// What was learned.
+    /// The calibration.
     #[serde(flatten)]
     pub calibration: Calibration,
 }
 
-/// A server read far less than was sent.
+/// The sign of a truncated prompt: a server read far less than was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ShortRead {
-    /// Tokens that it reports.
+    /// Tokens that the server reports.
     pub read: u32,
     /// Expected tokens, calibrated if possible.
     pub expected: u32,
@@ -157,21 +167,21 @@ pub struct ShortRead {
 
 impl ShortRead {
     /// Detects a truncated prompt. `read` must be below the expectation by a fifth, or by four standard deviations of
-    /// the calibration if that is more (at most half), and by 256 tokens; and also below the raw count of the texts
-    /// alone, so that neither a factor learned from another language nor a server that does not count tool schemas and
-    /// framing (`fixed` tokens of the estimate) raises an alarm.
+    /// the calibration if that is more (but at most by half), and by at least 256 tokens. It must also be below the raw
+    /// count of the texts alone (without the `fixed` tokens of tool schemas and framing). So neither a factor learned
+    /// from another language nor a server that does not count schemas and framing raises an alarm.
     #[must_use]
     pub fn find(est: u32, fixed: u32, calibration: Option<&Calibration>, read: u32) -> Option<Self> {
         let expected = calibration.map_or(est, |calibration| calibration.apply(est));
         let scatter = calibration.and_then(|known| known.error_pct).unwrap_or(0.0) / 100.0 * DEVIATIONS;
-        let least = f64::from(expected) * (1.0 - scatter.clamp(SHORT, SHORTEST));
+        let least = f64::from(expected) * (1.0 - scatter.clamp(MIN_MISSING_SHARE, MAX_MISSING_SHARE));
         let short = f64::from(read) < least
             && read < est.saturating_sub(fixed)
-            && expected.saturating_sub(read) >= SHORT_TOKENS;
+            && expected.saturating_sub(read) >= MIN_MISSING_TOKENS;
         (short && read > 0).then_some(Self { read, expected })
     }
 
-    /// What happened.
+    /// Returns what happened, as a sentence.
     #[must_use]
     pub fn sentence(self) -> String {
         format!(
@@ -182,7 +192,7 @@ impl ShortRead {
         )
     }
 
-    /// What to do.
+    /// Returns what to do, as a sentence.
     #[must_use]
     pub fn todo(self) -> &'static str {
         "Set the real window as context_window in the profile, or give the model a larger window on the server."
@@ -192,20 +202,21 @@ impl ShortRead {
 /// The cost of a call's prompt before it is sent, in millionths of a dollar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PromptCost {
-    /// With cached tokens at their own price, if the table has one.
+    /// Cost with cached tokens at their own price, if the table has one.
     pub micro: u64,
-    /// With nothing cached.
+    /// Cost if nothing is cached.
     pub uncached_micro: u64,
     /// Tokens assumed to be cached.
     pub cached: u32,
-    /// The answer, if it uses all tokens reserved for it.
+    /// Cost of the answer if it uses all tokens reserved for it.
     pub answer_most_micro: u64,
     /// The certainty of the token count.
     pub certainty: Certainty,
 }
 
 impl PromptCost {
-    /// The cost of a prompt of `est` estimated tokens, of which `same_prefix` are the same as in the previous request.
+    /// Computes the cost of a prompt of `est` estimated tokens, of which `same_prefix` are the same as in the previous
+    /// request. `answer` is the number of tokens reserved for the answer.
     #[must_use]
     pub fn new(price: &Price, est: u32, same_prefix: u32, answer: u32, calibration: Option<&Calibration>) -> Self {
         let prompt = calibration.map_or(est, |calibration| calibration.apply(est));
@@ -249,20 +260,20 @@ mod tests {
 
     #[test]
     fn a_constant_offset_is_found() {
-        let told: Vec<Sample> =
+        let reports: Vec<Sample> =
             [700, 1_400, 900, 3_000, 2_200, 1_000, 800, 2_500, 4_000, 1_700, 1_100, 3_300, 600, 2_800]
                 .map(|est| Sample { est, actual: est * 11 / 10 - 300 })
                 .to_vec();
-        let learned = Calibration::learn(&told).unwrap();
+        let learned = Calibration::learn(&reports).unwrap();
         assert!((learned.factor - 1.1).abs() < 0.002 && (learned.offset + 300).abs() <= 2, "{learned:?}");
         assert!(learned.error_pct.unwrap() < 0.5 && learned.apply(5_000).abs_diff(5_200) < 8);
         assert!(learned.sentence().starts_with("× 1.100 − "), "{}", learned.sentence());
         assert_eq!(learned.apply(0), 0, "never below nothing");
-        assert_eq!(Calibration::learn(&told[..4]).unwrap().offset, 0, "too few to tell");
+        assert_eq!(Calibration::learn(&reports[..4]).unwrap().offset, 0, "too few to tell");
     }
 
     #[test]
-    fn calibrated_numbers_say_so() {
+    fn calibrated_numbers_are_labeled() {
         let known = Calibration { factor: 1.0512, offset: 0, error_pct: Some(2.04), samples: 20 };
         assert_eq!(known.to_text(5_213), "5,480 cal ±2 %");
         assert_eq!(known.sentence(), "× 1.051 ±2 % from 20 calls");
@@ -289,8 +300,8 @@ mod tests {
         assert_eq!(ShortRead::find(10_000, 0, Some(&factor(2.5, Some(1.0))), 11_000), None, "other words than before");
         assert_eq!(ShortRead::find(691, 326, None, 395), None, "it does not count tool schemas");
         assert!(ShortRead::find(9_691, 326, None, 4_096).is_some());
-        let said = find(10_000, 4_096).unwrap().sentence();
-        assert!(said.starts_with("The server counted 4,096 of about 10,000 tokens"), "{said}");
+        let text = find(10_000, 4_096).unwrap().sentence();
+        assert!(text.starts_with("The server counted 4,096 of about 10,000 tokens"), "{text}");
     }
 
     #[test]
@@ -313,8 +324,8 @@ mod tests {
         fn a_steady_factor_is_found(factor in 0.3_f64..4.0, ests in prop::collection::vec(200_u32..50_000, 1..30)) {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and small")]
             let actual = |est: u32| (f64::from(est) * factor).round() as u32;
-            let told: Vec<Sample> = ests.iter().map(|est| Sample { est: *est, actual: actual(*est) }).collect();
-            let learned = Calibration::learn(&told).unwrap();
+            let reports: Vec<Sample> = ests.iter().map(|est| Sample { est: *est, actual: actual(*est) }).collect();
+            let learned = Calibration::learn(&reports).unwrap();
             prop_assert!((learned.factor / factor - 1.0).abs() < 0.01);
             prop_assert!(learned.error_pct.is_none_or(|error| error < 2.0));
             for est in ests {
@@ -325,77 +336,77 @@ mod tests {
         /// One outlier among many reports does not change the factor much.
         #[test]
         fn an_outlier_does_not_move_it(wild in 1_u32..1_000_000, at in 0_usize..9) {
-            let mut told = samples(&[(1_000, 1_050), (1_000, 1_060), (1_000, 1_040), (1_000, 1_050), (1_000, 1_055),
+            let mut reports = samples(&[(1_000, 1_050), (1_000, 1_060), (1_000, 1_040), (1_000, 1_050), (1_000, 1_055),
                 (1_000, 1_045), (1_000, 1_050), (1_000, 1_060), (1_000, 1_040)]);
-            told[at].actual = wild;
-            let learned = Calibration::learn(&told).unwrap();
+            reports[at].actual = wild;
+            let learned = Calibration::learn(&reports).unwrap();
             prop_assert!((1.04..=1.06).contains(&learned.factor), "{}", learned.factor);
         }
     }
 
-    /// A direct implementation of the definition of [`Calibration::learn`].
-    fn by_definition(told: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
+    /// Computes slope, offset and deviation directly from the definition of [`Calibration::learn`].
+    fn by_definition(reports: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
         let middle = |mut values: Vec<f64>| {
             values.sort_by(f64::total_cmp);
             let (low, high) = (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
             Some((low + high) / 2.0)
         };
-        let away = |slope: f64, more: f64| {
-            middle(told.iter().map(|(est, actual)| (actual / (est * slope + more).max(1.0) - 1.0).abs()).collect())
+        let away = |slope: f64, offset: f64| {
+            middle(reports.iter().map(|(est, actual)| (actual / (est * slope + offset).max(1.0) - 1.0).abs()).collect())
         };
-        let factor = middle(told.iter().map(|(est, actual)| actual / est).collect())?;
+        let factor = middle(reports.iter().map(|(est, actual)| actual / est).collect())?;
         let plain = (factor, 0.0, away(factor, 0.0)?);
         let mut slopes = Vec::new();
-        for (at, (x, y)) in told.iter().enumerate() {
-            for (other, value) in told.iter().skip(at + 1) {
+        for (at, (x, y)) in reports.iter().enumerate() {
+            for (other, value) in reports.iter().skip(at + 1) {
                 if (x - other).abs() > 0.5 {
                     slopes.push((value - y) / (other - x));
                 }
             }
         }
-        let slope = middle(slopes).filter(|slope| told.len() >= 5 && (0.25..=4.0).contains(slope));
+        let slope = middle(slopes).filter(|slope| reports.len() >= 5 && (0.25..=4.0).contains(slope));
         let line = slope.and_then(|slope| {
-            let more = middle(told.iter().map(|(est, actual)| actual - slope * est).collect())?;
-            Some((slope, more, away(slope, more)?))
+            let offset = middle(reports.iter().map(|(est, actual)| actual - slope * est).collect())?;
+            Some((slope, offset, away(slope, offset)?))
         });
         Some(line.filter(|line| line.2 < plain.2 / 2.0).unwrap_or(plain))
     }
 
     proptest! {
-        /// With few different estimates, so that many reports share one; with an offset, so that a line fits better
+        /// The estimates have few different values, so that many reports share one; an offset makes a line fit better
         /// than a factor.
         #[test]
         fn the_fit_is_the_line_or_factor_of_the_medians(
-            told in prop::collection::vec((1_u32..7, 0_u32..60), 1..12), slope in 0.3_f64..3.0, more in 0_u32..2_000,
+            reports in prop::collection::vec((1_u32..7, 0_u32..60), 1..12), slope in 0.3_f64..3.0, offset in 0_u32..2_000,
         ) {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and small")]
-            let reports: Vec<Sample> = told.iter().map(|(size, noise)| {
-                Sample { est: size * 400, actual: (f64::from(size * 400) * slope) as u32 + more + noise }
+            let reports: Vec<Sample> = reports.iter().map(|(size, noise)| {
+                Sample { est: size * 400, actual: (f64::from(size * 400) * slope) as u32 + offset + noise }
             }).collect();
             let pairs: Vec<(f64, f64)> = reports.iter().map(|one| (one.est.into(), one.actual.into())).collect();
-            let (factor, offset, within) = by_definition(&pairs).unwrap();
+            let (factor, offset, deviation_within) = by_definition(&pairs).unwrap();
             let learned = Calibration::learn(&reports).unwrap();
             prop_assert!((learned.factor - factor).abs() < 1e-9, "{} is not {factor}", learned.factor);
             prop_assert!((f64::from(learned.offset) - offset).abs() <= 0.5 + 1e-6, "{} is not {offset}", learned.offset);
             prop_assert_eq!(learned.samples as usize, reports.len());
             let before = |at: usize| {
-                let (slope, more, _) = by_definition(&pairs[at + 1..]).unwrap();
-                (pairs[at].1 / (pairs[at].0 * slope + more).max(1.0) - 1.0).abs()
+                let (slope, offset, _) = by_definition(&pairs[at + 1..]).unwrap();
+                (pairs[at].1 / (pairs[at].0 * slope + offset).max(1.0) - 1.0).abs()
             };
             let mut ahead: Vec<f64> = (0..pairs.len() - 1).map(before).collect();
             ahead.sort_by(f64::total_cmp);
             let ahead = if ahead.is_empty() { 0.0 } else { f64::midpoint(ahead[(ahead.len() - 1) / 2], ahead[ahead.len() / 2]) };
             match learned.error_pct {
-                Some(error) => prop_assert!(reports.len() > 2 && (error - 100.0 * ahead.max(within)).abs() < 1e-6),
+                Some(error) => prop_assert!(reports.len() > 2 && (error - 100.0 * ahead.max(deviation_within)).abs() < 1e-6),
                 None => prop_assert!(reports.len() < 3),
             }
         }
     }
 
     #[test]
-    fn a_line_takes_five_reports() {
-        let told: Vec<Sample> = (1..=5).map(|n| Sample { est: n * 500, actual: n * 500 + 700 }).collect();
-        let of = |many: usize| Calibration::learn(&told[..many]).map(|known| known.offset);
+    fn a_line_needs_five_reports() {
+        let reports: Vec<Sample> = (1..=5).map(|n| Sample { est: n * 500, actual: n * 500 + 700 }).collect();
+        let of = |many: usize| Calibration::learn(&reports[..many]).map(|known| known.offset);
         assert_eq!((of(5), of(4)), (Some(700), Some(0)));
     }
 
@@ -403,10 +414,10 @@ mod tests {
     fn errors_and_offsets_as_text() {
         let words = [0.0, 0.04, 0.1, 0.5, 0.94, 0.95, 1.4, 1.6, 12.0].map(percent);
         assert_eq!(words, ["0.1 %", "0.1 %", "0.1 %", "0.5 %", "0.9 %", "1 %", "1 %", "2 %", "12 %"]);
-        let said = |offset, samples| Calibration { factor: 0.5, offset, error_pct: None, samples }.sentence();
-        assert_eq!(said(0, 2), "× 0.500 from 2 calls");
-        assert_eq!(said(1, 1), "× 0.500 + 1 from 1 call");
-        assert_eq!(said(-40, 5), "× 0.500 − 40 from 5 calls");
+        let text = |offset, samples| Calibration { factor: 0.5, offset, error_pct: None, samples }.sentence();
+        assert_eq!(text(0, 2), "× 0.500 from 2 calls");
+        assert_eq!(text(1, 1), "× 0.500 + 1 from 1 call");
+        assert_eq!(text(-40, 5), "× 0.500 − 40 from 5 calls");
         let known = Calibration { factor: 2.0, offset: -30, error_pct: Some(5.0), samples: 5 };
         assert_eq!(([0, 10, 15, 16, 100].map(|est| known.apply(est))), [0, 0, 0, 2, 170]);
         assert_eq!(known.to_text(1_000), "1,970 cal ±5 %");

@@ -1,4 +1,4 @@
-//! Calls to models: servers and profiles, runs, usage, prices, token counts, requests, races, retrieval sets.
+//! Calls to models: servers and profiles, runs, usage, prices, token counts, request bodies, races, retrieval sets.
 //! Not for: talking to a server (`llm`).
 
 pub mod address;

@@ -1,4 +1,4 @@
-//! Model servers as data: profiles, dialects, the source of a key, and what is known about a model.
+//! Model servers as data: profiles, dialects, quirks, prices, and what is known about a model.
 //! Not for: talking to them (`llm`) or reading configuration files (`config`).
 
 use super::tokens::Encoding;
@@ -13,15 +13,15 @@ use serde_json::Value;
 pub struct Dialect {
     /// The role that carries instructions: `system`, `developer` or `user`.
     pub instruction_role: String,
-    /// Adjacent messages of one role must be joined.
+    /// Whether adjacent messages of the same role must be joined.
     pub strict_alternation: bool,
-    /// The field that limits the answer: `max_tokens`, `max_completion_tokens`, or empty for none.
+    /// The field that limits the answer: `max_tokens`, `max_completion_tokens`, or empty for no field.
     pub limit_field: String,
-    /// Ask for usage in the stream.
+    /// Whether to ask for usage in the stream.
     pub stream_options: bool,
-    /// Send tool schemas.
+    /// Whether to send tool schemas.
     pub tools: bool,
-    /// Send a temperature when one is set.
+    /// Whether to send a temperature if one is set.
     pub temperature: bool,
 }
 
@@ -42,26 +42,26 @@ impl Default for Dialect {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quirk {
-    /// Wants `max_completion_tokens`.
+    /// The server requires `max_completion_tokens`.
     MaxCompletionTokens,
-    /// Wants `max_tokens`.
+    /// The server requires `max_tokens`.
     MaxTokens,
-    /// Knows no `stream_options`.
+    /// The server rejects `stream_options`.
     NoStreamOptions,
-    /// Knows no tools.
+    /// The server rejects tools.
     NoTools,
-    /// Knows no temperature.
+    /// The server rejects a temperature.
     NoTemperature,
-    /// Knows no `system` role: instructions go into the first user message.
+    /// The server rejects the role `system`; instructions are sent in the first user message.
     NoSystemRole,
-    /// Wants `developer` in place of `system`.
+    /// The server requires `developer` in place of `system`.
     DeveloperRole,
-    /// Wants roles to alternate.
+    /// The server requires roles to alternate.
     StrictAlternation,
 }
 
 impl Quirk {
-    /// The sentence of the notice.
+    /// Returns the change as the end of a sentence that begins with the server.
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
@@ -76,7 +76,7 @@ impl Quirk {
         }
     }
 
-    /// Applies the change.
+    /// Applies the change to a dialect.
     pub fn apply(self, dialect: &mut Dialect) {
         match self {
             Self::MaxCompletionTokens => dialect.limit_field = "max_completion_tokens".into(),
@@ -92,7 +92,7 @@ impl Quirk {
 }
 
 impl Quirk {
-    /// Every quirk.
+    /// All quirks.
     pub const ALL: [Self; 8] = [
         Self::MaxCompletionTokens,
         Self::MaxTokens,
@@ -104,7 +104,7 @@ impl Quirk {
         Self::StrictAlternation,
     ];
 
-    /// Its name, as lists show it and a person types it.
+    /// Returns the name, as shown in lists and typed by a person.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -119,15 +119,16 @@ impl Quirk {
         }
     }
 
-    /// Reads the name.
+    /// Parses a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|quirk| quirk.name() == name)
     }
 
-    /// Whether a request contains what this quirk would change. A refusal of any other request teaches nothing.
+    /// Returns whether the request contains what this quirk would change. The refusal of any other request is no
+    /// evidence for the quirk.
     #[must_use]
-    pub fn held_in(self, request: &Value) -> bool {
+    pub fn applies_to(self, request: &Value) -> bool {
         let has = |field: &str| request.get(field).is_some();
         let messages = request.get("messages").and_then(Value::as_array);
         let roles = || messages.into_iter().flatten().filter_map(|message| message.get("role").and_then(Value::as_str));
@@ -140,17 +141,18 @@ impl Quirk {
             Self::NoSystemRole => roles().any(|role| matches!(role, "system" | "developer")),
             Self::DeveloperRole => roles().any(|role| role == "system"),
             Self::StrictAlternation => {
-                let talk: Vec<&str> = roles().skip_while(|role| matches!(*role, "system" | "developer")).collect();
+                let conversation: Vec<&str> =
+                    roles().skip_while(|role| matches!(*role, "system" | "developer")).collect();
                 let neighbors = |two: &[&str]| two[0] == two[1] && two[0] != "tool";
-                talk.first() == Some(&"assistant")
-                    || talk.windows(2).any(neighbors)
-                    || talk.iter().any(|role| matches!(*role, "system" | "developer"))
+                conversation.first() == Some(&"assistant")
+                    || conversation.windows(2).any(neighbors)
+                    || conversation.iter().any(|role| matches!(*role, "system" | "developer"))
             }
         }
     }
 }
 
-/// What answers: a server, or a built-in model.
+/// What answers requests: a server, or a built-in model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
@@ -167,22 +169,22 @@ pub enum Backend {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
-    /// Its name (the key of its table).
+    /// The name (the key of its table).
     #[serde(skip_deserializing)]
     pub name: String,
-    /// What answers.
+    /// What answers requests.
     pub backend: Backend,
-    /// Base address, as `https://host/v1`.
+    /// Base address, such as `https://host/v1`.
     pub base_url: String,
-    /// Environment variable that holds the key.
+    /// Environment variable that contains the key.
     pub api_key_env: String,
     /// Command whose first output line is the key.
     pub api_key_cmd: String,
-    /// A key is needed; without one the profile is not offered.
+    /// Whether a key is required; without one the profile is not offered.
     pub needs_key: bool,
-    /// The model asked by default.
+    /// The default model.
     pub model: String,
-    /// Context window in tokens if the server does not report it; 0 is unknown.
+    /// Context window in tokens, used if the server does not report it; 0 means unknown.
     pub context_window: u32,
     /// Maximum tokens of the answer; 0 lets the program choose.
     pub max_output: u32,
@@ -196,9 +198,9 @@ pub struct Profile {
     pub idle_timeout: u32,
     /// Timeout for connecting, in seconds.
     pub connect_timeout: u32,
-    /// Maximum attempts before the first event; 1 for no retry.
+    /// Maximum attempts before the first event; 1 means no retry.
     pub attempts: u32,
-    /// The recording of a scripted profile.
+    /// The recording that a scripted profile replays.
     pub recording: String,
     /// The `tokenizer.json` of its models; empty if there is none.
     pub tokenizer: String,
@@ -232,20 +234,20 @@ impl Default for Profile {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 pub struct Price {
-    /// Prompt.
+    /// Price of the prompt.
     pub input: f64,
-    /// Answer.
+    /// Price of the answer.
     pub output: f64,
-    /// Prompt tokens read from the cache; default: `input`.
+    /// Price of prompt tokens read from the cache; default: `input`.
     pub cached: Option<f64>,
-    /// Prompt tokens written to the cache; default: `input`.
+    /// Price of prompt tokens written to the cache; default: `input`.
     pub cache_write: Option<f64>,
-    /// Reasoning tokens; default: `output`.
+    /// Price of reasoning tokens; default: `output`.
     pub reasoning: Option<f64>,
 }
 
 impl Price {
-    /// The cost in millionths of a dollar.
+    /// Returns the cost of a call in millionths of a dollar. `cached` tokens are part of `prompt`.
     #[must_use]
     #[allow(
         clippy::cast_possible_truncation,
@@ -258,13 +260,15 @@ impl Price {
         (fresh + reused + f64::from(completion) * self.output).round().max(0.0) as u64
     }
 
-    /// The cost of a call so far in millionths of a dollar: its prompt and this many tokens of its answer.
+    /// Returns the cost so far of a call in progress, in millionths of a dollar: the cost of its prompt plus
+    /// `completion` tokens of its answer.
     #[must_use]
     pub fn so_far(&self, prompt_micro: u64, completion: u32) -> u64 {
         prompt_micro + self.micro(0, 0, completion)
     }
 
-    /// The cost of a call by the server's own numbers, in millionths of a dollar. `None` if it reported too little.
+    /// Returns the cost of a call by the server's own numbers, in millionths of a dollar; `None` if the server reported
+    /// no prompt or no answer tokens.
     #[must_use]
     #[allow(
         clippy::cast_possible_truncation,
@@ -275,15 +279,15 @@ impl Price {
         let (prompt, completion) = (usage.whole_prompt()?, usage.completion?);
         let (read, written) = (usage.cached_read.unwrap_or(0), usage.cache_write.unwrap_or(0));
         let fresh = prompt.saturating_sub(read.saturating_add(written));
-        let thought = usage.reasoning.unwrap_or(0);
-        // If there are more reasoning than answer tokens, the answer's number excludes them.
-        let said = if thought > completion { completion } else { completion - thought };
+        let reasoning_tokens = usage.reasoning.unwrap_or(0);
+        // If there are more reasoning tokens than answer tokens, the number of answer tokens excludes them.
+        let answer_tokens = if reasoning_tokens > completion { completion } else { completion - reasoning_tokens };
         let parts = [
             (fresh, self.input),
             (read, self.cached.unwrap_or(self.input)),
             (written, self.cache_write.unwrap_or(self.input)),
-            (said, self.output),
-            (thought, self.reasoning.unwrap_or(self.output)),
+            (answer_tokens, self.output),
+            (reasoning_tokens, self.reasoning.unwrap_or(self.output)),
         ];
         let sum: f64 = parts.iter().map(|(tokens, price)| f64::from(*tokens) * price).sum();
         Some(sum.round().max(0.0) as u64)
@@ -293,17 +297,17 @@ impl Price {
 /// What is known about a model.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ModelInfo {
-    /// Its name as the server knows it.
+    /// The name by which the server knows the model.
     pub name: String,
     /// Context window in tokens.
     pub context_window: u32,
-    /// Limit of the prompt alone, if there is one.
+    /// Limit of the prompt alone in tokens, if there is one.
     pub input_limit: Option<u32>,
-    /// Limit of the answer, if known.
+    /// Limit of the answer in tokens, if known.
     pub max_output: Option<u32>,
     /// The encoding of its tokens.
     pub encoding: Encoding,
-    /// Whether the encoding is the model's own (otherwise counts are rougher estimates).
+    /// Whether the encoding is the model's own; otherwise counts are rougher estimates.
     pub exact_encoding: bool,
     /// Prices, if known.
     pub price: Option<Price>,
@@ -327,8 +331,8 @@ mod tests {
         assert_eq!(price.bill(&beside), price.bill(&cached), "cached tokens told beside the prompt");
         let written = Usage { cached_read: Some(600), cache_write: Some(100), ..plain };
         assert_eq!(price.bill(&written), Some(300 * 2 + 300 + 250 + 800));
-        let thought = Usage { reasoning: Some(40), ..plain };
-        assert_eq!(price.bill(&thought), Some(2_000 + 60 * 8 + 40 * 10));
+        let reasoning_tokens = Usage { reasoning: Some(40), ..plain };
+        assert_eq!(price.bill(&reasoning_tokens), Some(2_000 + 60 * 8 + 40 * 10));
         let apart = Usage { reasoning: Some(140), ..plain };
         assert_eq!(price.bill(&apart), Some(2_000 + 100 * 8 + 140 * 10), "thoughts told beside the answer");
         let bare = Price { cached: None, cache_write: None, reasoning: None, ..price };
@@ -344,8 +348,8 @@ mod tests {
         };
         let all =
             [DeveloperRole, MaxCompletionTokens, MaxTokens, NoStreamOptions, NoSystemRole, NoTemperature, NoTools];
-        let told: std::collections::BTreeSet<&str> =
+        let sentences: std::collections::BTreeSet<&str> =
             all.into_iter().chain([Quirk::StrictAlternation]).map(Quirk::sentence).collect();
-        assert!(told.len() == 8 && told.iter().all(|sentence| !sentence.is_empty()));
+        assert!(sentences.len() == 8 && sentences.iter().all(|sentence| !sentence.is_empty()));
     }
 }

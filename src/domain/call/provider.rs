@@ -1,4 +1,4 @@
-//! The port to a model: bytes in, deltas out, one of four ends.
+//! The port to a model: posts bytes, delivers deltas, and ends in one of four ways.
 //! Not for: any protocol (`llm`) or the contents of the bytes (`context::render`).
 
 use super::model::Quirk;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 pub struct Wire {
     /// The body.
     pub bytes: Arc<[u8]>,
-    /// BLAKE3 of the body: the request digest.
+    /// BLAKE3 hash of the body: the request digest.
     pub digest: Hash,
 }
 
 impl Wire {
-    /// Hashes a body.
+    /// Creates a rendered request from a body, which is hashed.
     #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {
         let digest = Hash::of(&bytes);
@@ -29,7 +29,7 @@ impl Wire {
 /// An event during a call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Delta {
-    /// Nothing new; lets the receiver stop the call. Sent at least every 50 ms.
+    /// Nothing new arrived. Sent at least every 50 ms, so that the receiver can stop the call.
     Tick,
     /// The server accepted the request; no part of the answer has arrived.
     Accepted,
@@ -37,11 +37,11 @@ pub enum Delta {
     Text(String),
     /// Reasoning text.
     Reasoning(String),
-    /// A piece of a tool call. Pieces with one `index` belong together.
+    /// A piece of a tool call. Pieces with the same `index` belong together.
     Call {
         /// Index of the call in the answer.
         index: u32,
-        /// Its id, at least in the first piece.
+        /// The call's id; present at least in the first piece.
         id: Option<String>,
         /// The tool's name or a piece of it.
         name: Option<String>,
@@ -50,15 +50,15 @@ pub enum Delta {
     },
     /// The usage that the server reports.
     Usage(Usage),
-    /// Received data that could not be used as it was.
+    /// Received data that could not be used as received.
     Diagnostic(Diagnostic),
-    /// Before the first event only: the attempt failed, and another follows.
+    /// The attempt failed before its first event, and another attempt follows.
     Retry {
         /// Number of the next attempt, from 2.
         attempt: u32,
-        /// Milliseconds until then.
+        /// Milliseconds until that attempt.
         wait_ms: u64,
-        /// Why, in a sentence.
+        /// Why the attempt failed, as a sentence.
         why: String,
     },
 }
@@ -67,9 +67,9 @@ pub enum Delta {
 /// silently.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Diagnostic {
-    /// What happened, in a sentence for people.
+    /// What happened, as a sentence for people.
     pub what: String,
-    /// The beginning of the bytes in question, without keys, unsanitized. Bytes that are no text are written as
+    /// The beginning of the bytes in question, without keys, unsanitized. Bytes that are not text are written as
     /// `\\xNN`. May be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub raw: String,
@@ -80,30 +80,30 @@ pub struct Diagnostic {
 pub enum CallEnd {
     /// A finish reason or `[DONE]` was received.
     Complete,
-    /// The stream stopped without either, or at the output limit.
+    /// The stream stopped without either of these, or at the output limit.
     Truncated,
-    /// It failed.
+    /// The call failed.
     Errored,
-    /// The receiver stopped it.
+    /// The receiver stopped the call.
     Cancelled,
 }
 
 /// Why a call failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProviderErrorKind {
-    /// No connection: refused, DNS, TLS, timeout.
+    /// No connection could be made: refused, DNS, TLS, timeout.
     Connect,
     /// The key is missing or wrong.
     Auth,
     /// The server does not know the model.
     Model,
-    /// Too many requests.
+    /// The server received too many requests.
     RateLimit,
-    /// No money or quota left; retrying is useless.
+    /// The account has no money or quota left; a retry would fail too.
     Quota,
     /// The prompt exceeds the model's window.
     TooLong,
-    /// The server expects another body.
+    /// The server expects the request to be written differently.
     Body(Quirk),
     /// The request was refused for another reason.
     Refused,
@@ -115,7 +115,7 @@ pub enum ProviderErrorKind {
     Idle,
 }
 
-/// A failed call as two sentences: what happened and what to do. Contains no keys.
+/// A failed call: what happened and what to do, a sentence each. Contains no keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProviderError {
     /// The kind.
@@ -124,16 +124,16 @@ pub struct ProviderError {
     pub what: String,
     /// What to do.
     pub hint: String,
-    /// The HTTP status, if there was one.
+    /// The HTTP status; `None` if there was no response.
     pub status: Option<u16>,
 }
 
-/// The outcome of a call. Its text went to the sink.
+/// The outcome of a call. The text of the answer went to the sink.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     /// How it ended.
     pub end: CallEnd,
-    /// Whether any part of an answer was received.
+    /// Whether any part of an answer arrived.
     pub any: bool,
     /// The finish reason, verbatim.
     pub finish_reason: Option<String>,
@@ -141,17 +141,17 @@ pub struct Outcome {
     pub usage: Usage,
     /// The failure, if it failed.
     pub error: Option<ProviderError>,
-    /// POSTs made.
+    /// Number of POSTs made.
     pub attempts: u32,
-    /// Milliseconds to the first event.
+    /// Milliseconds to the first event; `None` if there was none.
     pub ttft_ms: Option<u64>,
-    /// Milliseconds in all.
+    /// Milliseconds in total.
     pub total_ms: u64,
 }
 
 /// A model that can be called.
 pub trait Provider: Send + Sync {
-    /// Posts the bytes unchanged and passes events to `sink` until the end. Blocks; meant for a thread of its own.
+    /// Posts the bytes unchanged and passes events to `sink` until the end. Blocks, so it must run on its own thread.
     /// Stops within 100 ms after `sink` returns false. Retries only before the first event, and reports each retry to
     /// the sink.
     fn post(&self, run: RunId, wire: &Wire, sink: &mut dyn FnMut(Delta) -> bool) -> Outcome;

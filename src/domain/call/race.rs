@@ -1,5 +1,5 @@
-//! What is stored about each branch of a race: its settings, limits and usage.
-//! Not for: the settings themselves (`planning::variant`) or the calls (`run`).
+//! The record of each branch of a race: its settings, limits and usage.
+//! Not for: parsing the settings (`planning::variant`) or the calls (`run`).
 
 use super::run::RunStatus;
 use crate::domain::base::ids::{BranchId, RaceId, RunId};
@@ -7,22 +7,23 @@ use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::mode::Mode;
 use serde::{Deserialize, Serialize};
 
-/// The limits of one branch of a race. `None` and 0 mean no limit, so that a limit from the settings can be lifted.
+/// The limits of one branch of a race. `None` means not set; 0 means no limit, so that a limit from the settings can be
+/// lifted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Tokens of its answer over all tool rounds, estimated while it is received.
+    /// Maximum tokens of the answer over all tool rounds, estimated while it arrives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u32>,
-    /// Millionths of a dollar over all its calls, if prices are known.
+    /// Maximum cost of all calls in millionths of a dollar. Has no effect if prices are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_micro: Option<u64>,
-    /// Seconds from the first call.
+    /// Maximum seconds since the first call began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u32>,
 }
 
-/// Which limit was reached.
+/// The limit that was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {
@@ -37,16 +38,16 @@ pub enum Limit {
 /// The usage of a branch of a race.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RaceUsage {
-    /// Tokens of the answer: as reported by the server, estimated before that.
+    /// Tokens of the answer: estimated at first, then as reported by the server.
     pub tokens: u32,
     /// Millionths of a dollar, if prices are known.
     pub cost_micro: Option<u64>,
-    /// Milliseconds.
+    /// Milliseconds since the first call began.
     pub ms: u64,
 }
 
 impl Limits {
-    /// These limits, with `other` for those that are not set.
+    /// Returns these limits, with those of `other` in place of limits that are not set.
     #[must_use]
     pub fn over(self, other: Self) -> Self {
         Self {
@@ -56,9 +57,9 @@ impl Limits {
         }
     }
 
-    /// Without limits that are 0.
+    /// Returns the limits without those that are 0.
     #[must_use]
-    pub fn set(self) -> Self {
+    pub fn without_zeros(self) -> Self {
         Self {
             tokens: self.tokens.filter(|most| *most > 0),
             cost_micro: self.cost_micro.filter(|most| *most > 0),
@@ -66,16 +67,16 @@ impl Limits {
         }
     }
 
-    /// Whether no limit is set.
+    /// Returns whether no limit is set.
     #[must_use]
     pub fn is_empty(self) -> bool {
-        self.set() == Self::default()
+        self.without_zeros() == Self::default()
     }
 
-    /// The first limit that was reached.
+    /// Returns the limit that was reached, tokens before cost before time; `None` if none was.
     #[must_use]
     pub fn reached(self, spent: RaceUsage) -> Option<Limit> {
-        let limits = self.set();
+        let limits = self.without_zeros();
         if limits.tokens.is_some_and(|most| spent.tokens >= most) {
             return Some(Limit::Tokens);
         }
@@ -85,10 +86,10 @@ impl Limits {
         limits.seconds.filter(|most| spent.ms >= u64::from(*most) * 1_000).map(|_| Limit::Time)
     }
 
-    /// The limits as text, such as `400 tok, $0.01, 30 s`; empty if there are none.
+    /// Returns the limits as text, such as `400 tok, $0.01, 30 s`; empty if there are none.
     #[must_use]
     pub fn to_text(self) -> String {
-        let limits = self.set();
+        let limits = self.without_zeros();
         let mut words = Vec::new();
         words.extend(limits.tokens.map(|most| format!("{most} tok")));
         words.extend(limits.cost_micro.map(dollars));
@@ -96,25 +97,25 @@ impl Limits {
         words.join(", ")
     }
 
-    /// Reads one word such as `tokens:400`, `cost:0.01` (dollars) or `time:30` (seconds) into the limits. Returns false
-    /// for any other word.
+    /// Sets a limit from a word such as `tokens:400`, `cost:0.01` (dollars) or `time:30` (seconds). Returns false for a
+    /// word that names no limit.
     ///
     /// # Errors
     /// If the limit cannot have this value.
-    pub fn take(&mut self, word: &str) -> Result<bool, String> {
+    pub fn parse_limit(&mut self, word: &str) -> Result<bool, String> {
         let Some((name, value)) = word.split_once([':', '=']) else { return Ok(false) };
-        let bad = |wants: &str| format!("{name} can't be {value:?}; it takes {wants}");
+        let invalid = |wants: &str| format!("{name} can't be {value:?}; it takes {wants}");
         match name {
-            "tokens" => self.tokens = Some(value.parse().map_err(|_| bad("a number of tokens"))?),
-            "time" => self.seconds = Some(value.parse().map_err(|_| bad("a number of seconds"))?),
-            "cost" => self.cost_micro = Some(micro(value).ok_or_else(|| bad("dollars, such as 0.01"))?),
+            "tokens" => self.tokens = Some(value.parse().map_err(|_| invalid("a number of tokens"))?),
+            "time" => self.seconds = Some(value.parse().map_err(|_| invalid("a number of seconds"))?),
+            "cost" => self.cost_micro = Some(micro(value).ok_or_else(|| invalid("dollars, such as 0.01"))?),
             _ => return Ok(false),
         }
         Ok(true)
     }
 }
 
-/// Parses dollars with at most six decimals as millionths of a dollar.
+/// Parses an amount in dollars with at most six decimals. Returns millionths of a dollar; `None` for anything else.
 #[must_use]
 pub fn micro(text: &str) -> Option<u64> {
     let text = text.trim().trim_start_matches('$');
@@ -135,7 +136,7 @@ fn dollars(micro: u64) -> String {
 }
 
 impl Limit {
-    /// Why a call was stopped, as a sentence.
+    /// Returns the reason why a call was stopped, as a sentence.
     #[must_use]
     pub fn sentence(self, limits: Limits) -> String {
         let most = |only: Limits| only.to_text();
@@ -153,7 +154,7 @@ impl Limit {
         }
     }
 
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -164,7 +165,7 @@ impl Limit {
     }
 }
 
-/// The settings with which a branch was called, as they were at that moment, defaults included.
+/// The settings with which a branch was called, with defaults, as they were at that time.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Config {
     /// Profile.
@@ -185,7 +186,7 @@ pub struct Config {
     pub overrides: Overrides,
 }
 
-/// What is stored about one branch of a race.
+/// The record of one branch of a race.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct BranchRun {
     /// The race.
@@ -194,20 +195,20 @@ pub struct BranchRun {
     pub branch: BranchId,
     /// The branch it was forked from.
     pub from: BranchId,
-    /// Its index in the race, from 0.
+    /// The branch's index in the race, from 0.
     pub place: u32,
-    /// Its settings.
+    /// The settings.
     pub config: Config,
-    /// Its limits.
+    /// The limits.
     pub limits: Limits,
-    /// Its calls in order: one, and one more for each tool round.
+    /// The calls in order; one per tool round.
     pub runs: Vec<RunId>,
-    /// Its usage so far.
+    /// The usage so far.
     pub spent: RaceUsage,
-    /// The limit that stopped it.
+    /// The limit that stopped the branch; `None` if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Limit>,
-    /// How its turn ended; `None` before that.
+    /// How the turn ended; `None` while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<RunStatus>,
     /// Milliseconds since 1970.
@@ -221,11 +222,11 @@ mod tests {
     #[test]
     fn limits_parse_and_display() {
         let mut limits = Limits::default();
-        assert_eq!(limits.take("tokens:400"), Ok(true));
-        assert_eq!(limits.take("cost=0.01"), Ok(true));
-        assert_eq!(limits.take("time:30"), Ok(true));
-        assert_eq!(limits.take("mode:off"), Ok(false));
-        assert!(limits.take("cost:much").unwrap_err().contains("dollars"));
+        assert_eq!(limits.parse_limit("tokens:400"), Ok(true));
+        assert_eq!(limits.parse_limit("cost=0.01"), Ok(true));
+        assert_eq!(limits.parse_limit("time:30"), Ok(true));
+        assert_eq!(limits.parse_limit("mode:off"), Ok(false));
+        assert!(limits.parse_limit("cost:much").unwrap_err().contains("dollars"));
         assert_eq!(limits.to_text(), "400 tok, $0.01, 30 s");
         assert_eq!(micro("$1.5"), Some(1_500_000));
         assert_eq!((micro("."), micro("1.0000001"), micro("-1")), (None, None, None));
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_limit_that_is_reached_counts() {
+    fn limits_are_checked_in_order() {
         let limits = Limits { tokens: Some(10), cost_micro: Some(5), seconds: Some(2) };
         let spent = |tokens, cost_micro, ms| limits.reached(RaceUsage { tokens, cost_micro, ms });
         assert_eq!(spent(9, Some(4), 1_999), None);

@@ -1,5 +1,5 @@
-//! A chat request's body as text: its parts, its faults, and its messages as an editable text and back.
-//! Not for: making one from a plan (`context::render`) or counting it (`context::render::checks`).
+//! The body of a chat request as text: its parts, its faults, and its messages as one editable text and back.
+//! Not for: making a body from a plan (`context::render`) or counting its tokens (`context::render::checks`).
 
 use serde_json::Value;
 use std::fmt::{self, Write as _};
@@ -12,9 +12,9 @@ pub enum BlockKind {
     Head,
     /// A message of the list.
     Message {
-        /// Its index, from 0.
+        /// The index, from 0.
         index: usize,
-        /// Its role, unsanitized.
+        /// The role, unsanitized.
         role: String,
     },
     /// The offered tools.
@@ -23,21 +23,21 @@ pub enum BlockKind {
     Tail,
 }
 
-/// A part of a body. All parts together are the body, byte for byte.
+/// A part of a body. The parts in order make up the body, byte for byte.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// Its kind.
+    /// The kind.
     pub kind: BlockKind,
-    /// Its bytes.
+    /// The range of bytes in the body.
     pub range: Range<usize>,
 }
 
-/// What is wrong with a text, and where; line and column from 1.
+/// What is wrong with a text, and where. Lines and columns count from 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BodyFault {
     /// The line.
     pub line: usize,
-    /// The column, in characters; 1 if the whole line is meant.
+    /// The column in characters; 1 if the whole line is at fault.
     pub column: usize,
     /// What is wrong, as a sentence without a period.
     pub what: String,
@@ -49,26 +49,26 @@ impl fmt::Display for BodyFault {
     }
 }
 
-/// Positions of the values in a body.
+/// Byte ranges of the messages and of the tools in a body.
 #[derive(Default)]
-struct Places {
+struct Ranges {
     messages: Vec<Range<usize>>,
     tools: Option<Range<usize>>,
 }
 
-/// Scans a body once. Recognizes only strings, brackets and the keys of the outermost object; invalid JSON gives no
-/// positions.
-fn places(body: &str) -> Places {
+/// Scans a body for the ranges of its messages and tools. Recognizes only strings, brackets and the keys of the
+/// outermost object; invalid JSON may give no ranges.
+fn ranges(body: &str) -> Ranges {
     let bytes = body.as_bytes();
-    let (mut found, mut stack) = (Places::default(), Vec::new());
-    let (mut key, mut member) = (String::new(), None);
+    let (mut found, mut stack) = (Ranges::default(), Vec::new());
+    let (mut key, mut start_of_value) = (String::new(), None);
     let mut at = 0;
     while at < bytes.len() {
         match bytes[at] {
             b'"' => {
                 let end = string_end(bytes, at);
-                let keyed = bytes[end.min(bytes.len())..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
-                if stack.len() == 1 && keyed {
+                let is_key = bytes[end.min(bytes.len())..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
+                if stack.len() == 1 && is_key {
                     body.get(at + 1..end - 1).unwrap_or_default().clone_into(&mut key);
                 }
                 at = end;
@@ -76,22 +76,22 @@ fn places(body: &str) -> Places {
             }
             open @ (b'{' | b'[') => {
                 if stack.len() == 1 && key == "tools" && open == b'[' {
-                    member = Some(at);
+                    start_of_value = Some(at);
                 }
                 if stack == [b'{', b'['] && key == "messages" && open == b'{' {
-                    member = Some(at);
+                    start_of_value = Some(at);
                 }
                 stack.push(open);
             }
             b'}' | b']' => {
                 stack.pop();
-                if let Some(start) = member {
+                if let Some(start) = start_of_value {
                     if stack == [b'{', b'['] && key == "messages" {
                         found.messages.push(start..at + 1);
-                        member = None;
+                        start_of_value = None;
                     } else if stack.len() == 1 && key == "tools" {
                         found.tools = Some(start..at + 1);
-                        member = None;
+                        start_of_value = None;
                     }
                 }
             }
@@ -102,7 +102,7 @@ fn places(body: &str) -> Places {
     found
 }
 
-/// The position after the string that begins at `at`.
+/// Returns the position after the string that begins at `at`.
 fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     while end < bytes.len() {
@@ -115,10 +115,10 @@ fn string_end(bytes: &[u8], at: usize) -> usize {
     bytes.len()
 }
 
-/// The parts of a body, in order. Anything that is not a request is one part.
+/// Returns the parts of a body, in order. A text that is not a request is one part.
 #[must_use]
 pub fn blocks(body: &str) -> Vec<Block> {
-    let found = places(body);
+    let found = ranges(body);
     let Some(first) = found.messages.first() else {
         return vec![Block { kind: BlockKind::Head, range: 0..body.len() }];
     };
@@ -139,7 +139,7 @@ pub fn blocks(body: &str) -> Vec<Block> {
     all
 }
 
-/// The position after the opening quote of a message's content, if that is a string.
+/// Returns the position after the opening quote of a message's content; `None` if the content is not a string.
 #[must_use]
 pub fn content_at(body: &str, block: &Block) -> Option<usize> {
     let bytes = &body.as_bytes()[block.range.clone()];
@@ -166,13 +166,13 @@ pub fn content_at(body: &str, block: &Block) -> Option<usize> {
     None
 }
 
-/// Bytes of a text inside a JSON string.
+/// Returns the number of bytes that a text takes inside a JSON string.
 #[must_use]
 pub fn escaped_len(text: &str) -> usize {
     serde_json::to_string(text).map_or(0, |json| json.len().saturating_sub(2))
 }
 
-/// Checks that a text is a chat request that can be sent: an object with a model's name and a list of messages with
+/// Checks that a text is a chat request that can be sent: an object with a model name and a list of messages with
 /// roles.
 ///
 /// # Errors
@@ -193,25 +193,26 @@ pub fn check(body: &str) -> Result<(), BodyFault> {
     let messages = messages.ok_or_else(|| wrong("the request has no messages"))?;
     let broken = messages.iter().position(|message| message.get("role").and_then(Value::as_str).is_none());
     let Some(at) = broken else { return Ok(()) };
-    let start = places(body).messages.get(at).map_or(0, |range| range.start);
+    let start = ranges(body).messages.get(at).map_or(0, |range| range.start);
     let (line, column) = position(body, start);
     Err(BodyFault { line, column, what: format!("message {} has no role", at + 1) })
 }
 
-/// Converts a column in bytes to one in characters.
+/// Converts a column in bytes to a column in characters.
 fn column(body: &str, line: usize, bytes: usize) -> usize {
     let text = body.split('\n').nth(line - 1).unwrap_or_default();
     let chars = text.char_indices().take_while(|(at, _)| *at < bytes).count();
     chars.max(1)
 }
 
+/// Returns line and column of a position.
 fn position(body: &str, at: usize) -> (usize, usize) {
     let before = body.get(..at).unwrap_or(body);
     let start = before.rfind('\n').map_or(0, |end| end + 1);
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
 }
 
-/// The plain text of the last user message; `None` if there is none.
+/// Returns the plain text of the last user message; `None` if there is none.
 #[must_use]
 pub fn last_question(body: &str) -> Option<String> {
     let value: Value = serde_json::from_str(body).ok()?;
@@ -220,7 +221,7 @@ pub fn last_question(body: &str) -> Option<String> {
     Some(message_text(last))
 }
 
-/// The text of a message, from its text parts if there are several.
+/// Returns the text of a message; the texts of several parts are joined by line breaks.
 #[must_use]
 pub fn message_text(message: &Value) -> String {
     match message.get("content") {
@@ -233,8 +234,8 @@ pub fn message_text(message: &Value) -> String {
     }
 }
 
-/// The person's own words in an edited request: without the blocks that precede them in the same message, as in the
-/// request before the edit.
+/// Returns the person's own words in the edited last message of a request: without the blocks that preceded the draft
+/// in the message `before` the edit, if these are unchanged.
 #[must_use]
 pub fn own_words(before: Option<&str>, draft: &str, edited: &str) -> String {
     let blocks = before.and_then(|before| before.strip_suffix(draft));
@@ -242,17 +243,17 @@ pub fn own_words(before: Option<&str>, draft: &str, edited: &str) -> String {
     own.unwrap_or(edited).to_owned()
 }
 
-/// The model of a body.
+/// Returns the model name of a body; `None` if there is none.
 #[must_use]
 pub fn model(body: &str) -> Option<String> {
     serde_json::from_str::<Value>(body).ok()?.get("model")?.as_str().map(str::to_owned)
 }
 
-/// The messages of a body as one editable text: each below a line such as `=== 2 user`. The run of `=` is longer than
-/// any that begins a line of the messages.
+/// Returns the messages of a body as one editable text, each below a line such as `=== 2 user`. The run of `=` is
+/// longer than any at the beginning of a line of the messages.
 #[must_use]
 pub fn texts(body: &str) -> String {
-    let messages = parsed(body);
+    let messages = parsed_messages(body);
     let run = |line: &str| line.bytes().take_while(|b| *b == b'=').count();
     let longest =
         messages.iter().flat_map(|m| message_text(m).split('\n').map(run).collect::<Vec<_>>()).max().unwrap_or(0);
@@ -274,12 +275,13 @@ pub fn texts(body: &str) -> String {
     out
 }
 
-fn parsed(body: &str) -> Vec<Value> {
+/// Returns the messages of a body; empty if it is not a request.
+fn parsed_messages(body: &str) -> Vec<Value> {
     let value: Option<Value> = serde_json::from_str(body).ok();
     value.and_then(|mut value| Some(value.get_mut("messages")?.as_array_mut()?.split_off(0))).unwrap_or_default()
 }
 
-/// A message of an edited text.
+/// A message of an edited text: the line where it starts, its number (`None` for a new message), role and text.
 struct EditedMessage {
     line: usize,
     number: Option<usize>,
@@ -287,14 +289,14 @@ struct EditedMessage {
     text: String,
 }
 
-/// Puts edited texts back into a body. Unchanged messages and everything beside the messages keep their exact bytes; a
-/// message without a number is new, a missing one is removed.
+/// Returns a body with its messages replaced by the edited texts. Unchanged messages and everything other than messages
+/// keep their exact bytes. A message without a number is new; a message that is missing from the texts is removed.
 ///
 /// # Errors
-/// A line that heads no message, a number that is unknown or repeated, or no message at all.
-pub fn written(body: &str, texts: &str) -> Result<String, BodyFault> {
+/// If a line does not start a message, a number is unknown or repeated, or there is no message.
+pub fn with_texts(body: &str, texts: &str) -> Result<String, BodyFault> {
     let messages = read(texts)?;
-    let found = places(body);
+    let found = ranges(body);
     let (Some(first), Some(last)) = (found.messages.first(), found.messages.last()) else {
         return Err(BodyFault { line: 1, column: 1, what: "there is no request to edit".into() });
     };
@@ -312,7 +314,7 @@ pub fn written(body: &str, texts: &str) -> Result<String, BodyFault> {
         used.push(number);
         let range = number.checked_sub(1).and_then(|at| found.messages.get(at)).cloned();
         let range = range.ok_or_else(|| wrong(format!("there is no message {number}; a new message has no number")))?;
-        parts.push(changed(&body[range], message));
+        parts.push(with_text(&body[range], message));
     }
     let mut out = body[..first.start].to_owned();
     out.push_str(&parts.join(","));
@@ -320,8 +322,8 @@ pub fn written(body: &str, texts: &str) -> Result<String, BodyFault> {
     Ok(out)
 }
 
-/// A message with new text, or its exact bytes if the text is unchanged.
-fn changed(json: &str, to: &EditedMessage) -> String {
+/// Returns a message with its new role and text; its exact bytes if both are unchanged.
+fn with_text(json: &str, to: &EditedMessage) -> String {
     let Ok(mut message) = serde_json::from_str::<Value>(json) else { return json.to_owned() };
     let same =
         message_text(&message) == to.text && message.get("role").and_then(Value::as_str) == Some(to.role.as_str());
@@ -333,6 +335,10 @@ fn changed(json: &str, to: &EditedMessage) -> String {
     message.to_string()
 }
 
+/// Parses an edited text.
+///
+/// # Errors
+/// If a line does not start a message as it should, or there is no message.
 fn read(texts: &str) -> Result<Vec<EditedMessage>, BodyFault> {
     let run = texts.bytes().take_while(|b| *b == b'=').count();
     if run < 3 {
@@ -358,6 +364,7 @@ fn read(texts: &str) -> Result<Vec<EditedMessage>, BodyFault> {
     Ok(all)
 }
 
+/// Parses the line that starts a message, without its `=`.
 fn heading(head: &str, line: usize) -> Result<EditedMessage, BodyFault> {
     let mut words = head.split_whitespace();
     let first = words.next().unwrap_or_default();
@@ -386,7 +393,7 @@ mod tests {
     const BODY: &str = r#"{"model":"m","messages":[{"role":"system","content":"You \"help\".\n=== 2 user"},{"role":"user","content":"What is {it}?"},{"content":null,"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","content":"[1]","tool_call_id":"a"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],"stream":true}"#;
 
     #[test]
-    fn parts_are_the_body() {
+    fn parts_make_up_the_body() {
         let all = blocks(BODY);
         let whole: String = all.iter().map(|block| &BODY[block.range.clone()]).collect();
         assert_eq!(whole, BODY);
@@ -411,8 +418,8 @@ mod tests {
     fn unchanged_texts_give_the_same_bytes() {
         let text = texts(BODY);
         assert!(text.starts_with("==== 1 system\nYou \"help\".\n=== 2 user\n==== 2 user\nWhat is {it}?\n"), "{text}");
-        assert_eq!(written(BODY, &text).unwrap(), BODY);
-        let edited = written(BODY, &text.replace("What is {it}?", "Who?\n")).unwrap();
+        assert_eq!(with_texts(BODY, &text).unwrap(), BODY);
+        let edited = with_texts(BODY, &text.replace("What is {it}?", "Who?\n")).unwrap();
         assert_eq!(
             edited,
             BODY.replace("What is {it}?", "Who?\\n").replace(
@@ -421,9 +428,11 @@ mod tests {
             )
         );
         let less = text.replace("==== 2 user\nWhat is {it}?\n", "==== user\nNew\n");
-        assert_eq!(last_question(&written(BODY, &less).unwrap()).as_deref(), Some("New"));
-        for (bad, line) in [("words", 1), ("=== 9 user\nx", 1), ("=== 1 system\n=== 1 system\n", 2), ("=== 1 who", 1)] {
-            assert_eq!(written(BODY, bad).unwrap_err().line, line, "{bad}");
+        assert_eq!(last_question(&with_texts(BODY, &less).unwrap()).as_deref(), Some("New"));
+        for (invalid, line) in
+            [("words", 1), ("=== 9 user\nx", 1), ("=== 1 system\n=== 1 system\n", 2), ("=== 1 who", 1)]
+        {
+            assert_eq!(with_texts(BODY, invalid).unwrap_err().line, line, "{invalid}");
         }
     }
 
@@ -434,8 +443,8 @@ mod tests {
         assert_eq!((broken.line, broken.column), (3, 8), "{broken}");
         let fault = check("{\"model\":\"m\",\n\"messages\":[{\"role\":\"user\"}, {\"content\":\"x\"}]}").unwrap_err();
         assert_eq!((fault.line, fault.column), (2, 30), "{fault}");
-        for bad in ["[]", "{\"messages\":[]}", "{\"model\":\"m\",\"messages\":[]}"] {
-            assert!(check(bad).is_err(), "{bad}");
+        for invalid in ["[]", "{\"messages\":[]}", "{\"model\":\"m\",\"messages\":[]}"] {
+            assert!(check(invalid).is_err(), "{invalid}");
         }
     }
 
@@ -449,14 +458,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_survives_editing(said in proptest::collection::vec("(\\PC|\n|=|\"|\\\\|\t){0,20}", 1..5)) {
+        fn any_text_survives_editing(texts_of_messages in proptest::collection::vec("(\\PC|\n|=|\"|\\\\|\t){0,20}", 1..5)) {
             let messages: Vec<Value> =
-                said.iter().map(|text| serde_json::json!({"role": "user", "content": text})).collect();
+                texts_of_messages.iter().map(|text| serde_json::json!({"role": "user", "content": text})).collect();
             let body = serde_json::json!({"model": "m", "messages": messages}).to_string();
-            prop_assert_eq!(written(&body, &texts(&body)).unwrap(), body.clone());
+            prop_assert_eq!(with_texts(&body, &texts(&body)).unwrap(), body.clone());
             let whole: String = blocks(&body).iter().map(|block| &body[block.range.clone()]).collect();
             prop_assert_eq!(&whole, &body);
-            for (block, text) in blocks(&body).iter().filter(|b| matches!(b.kind, BlockKind::Message { .. })).zip(&said) {
+            for (block, text) in blocks(&body).iter().filter(|b| matches!(b.kind, BlockKind::Message { .. })).zip(&texts_of_messages) {
                 let at = content_at(&body, block).unwrap();
                 let end = at + escaped_len(text);
                 prop_assert_eq!(serde_json::from_str::<String>(&body[at - 1..=end]).unwrap(), text.clone());
@@ -464,10 +473,10 @@ mod tests {
         }
 
         #[test]
-        fn nothing_panics(raw in "(\\PC|\\{|\\[|\"|\\\\|\\]|\\}|\"messages\":|\"content\":\"){0,40}") {
+        fn no_text_panics(raw in "(\\PC|\\{|\\[|\"|\\\\|\\]|\\}|\"messages\":|\"content\":\"){0,40}") {
             let whole: String = blocks(&raw).iter().map(|block| &raw[block.range.clone()]).collect();
             prop_assert_eq!(&whole, &raw);
-            let _ = (check(&raw), texts(&raw), written(&raw, &raw), last_question(&raw));
+            let _ = (check(&raw), texts(&raw), with_texts(&raw, &raw), last_question(&raw));
             prop_assert!(blocks(&raw).iter().all(|block| content_at(&raw, block).is_none_or(|at| at <= raw.len())));
         }
     }

@@ -5,11 +5,11 @@
 use crate::domain::base::hash::{Fields, Hash};
 use serde::{Deserialize, Serialize};
 
-/// Why nothing was retrieved.
+/// The reason why nothing was retrieved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
-    /// A person turned it off for this call.
+    /// A person turned retrieval off for this call.
     NotWanted,
     /// The messages are still being indexed.
     Indexing,
@@ -17,16 +17,16 @@ pub enum SkipReason {
     NothingToFind,
     /// The message has no content words.
     NoContent,
-    /// Its words do not occur in older messages.
+    /// The message's words do not occur in older messages.
     Unknown,
-    /// Its words are too common here.
+    /// The message's words are too common on this path.
     Common,
-    /// It shares too little with older messages.
+    /// The message shares too little with older messages.
     Faint,
 }
 
 impl SkipReason {
-    /// The sentence with the gate's decision.
+    /// Returns the reason as a clause that follows the gate's decision.
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
@@ -41,19 +41,19 @@ impl SkipReason {
     }
 }
 
-/// Why something was retrieved.
+/// The reason why older messages were searched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PassReason {
-    /// A person asked for it.
+    /// A person asked for a search.
     Forced,
-    /// It points to the past.
+    /// The message refers to the past.
     Cue,
-    /// Older messages contain its rare words.
+    /// Older messages contain rare words of the message.
     Rare,
-    /// Older messages contain several of its words.
+    /// Older messages contain several words of the message.
     Several,
-    /// An older message is far nearer to it in meaning than the others.
+    /// One older message is far closer in meaning than the others.
     Meaning,
 }
 
@@ -61,23 +61,23 @@ pub enum PassReason {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(tag = "gate", content = "why", rename_all = "snake_case")]
 pub enum Gate {
-    /// Searched.
+    /// The messages were searched.
     Pass(PassReason),
-    /// Not searched; the previous results were kept. Only in sets stored by earlier versions.
+    /// Nothing was searched; the previous results were kept. Only in sets stored by earlier versions.
     Inherited(SkipReason),
-    /// Not searched.
+    /// Nothing was searched.
     Skipped(SkipReason),
 }
 
 impl Gate {
-    /// Whether a search was made.
+    /// Returns whether a search was made.
     #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pass(_))
     }
 }
 
-/// A query cluster of a path: the number of the turn whose question begins it.
+/// A cluster of similar questions on a path, named by the number of the turn whose question begins it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(transparent)]
 pub struct ClusterId(pub u32);
@@ -85,24 +85,24 @@ pub struct ClusterId(pub u32);
 /// The parts of a score, which sum to it.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ScoreParts {
-    /// The query's own words.
+    /// Score of the query's own words (BM25).
     pub bm25: f32,
-    /// Words learned from the best passages.
+    /// Score of words learned from the best passages.
     pub feedback: f32,
-    /// Its neighbors on the path.
+    /// Score of the neighbors on the path.
     pub smooth: f32,
-    /// The best of its sitting.
+    /// Score of the best passage of the same sitting.
     pub sitting: f32,
-    /// Its speaker is named.
+    /// Score for a query that names the speaker.
     pub speaker: f32,
-    /// Its role and other priors.
+    /// Score for the role, and other priors.
     pub prior: f32,
-    /// Cosine with the query.
+    /// Score of the cosine similarity to the query.
     pub cos: f32,
 }
 
 impl ScoreParts {
-    /// The score.
+    /// Returns the score.
     #[must_use]
     pub fn sum(&self) -> f32 {
         self.bm25 + self.feedback + self.smooth + self.sitting + self.speaker + self.prior + self.cos
@@ -116,23 +116,23 @@ pub struct Evidence {
     pub key: Hash,
     /// Hash of its content.
     pub content: Hash,
-    /// Byte range of its text that is sent; from the first to the last of several passages.
+    /// Byte range of the message's text that is sent: from the first to the last of its passages.
     pub span: (u32, u32),
-    /// Its score.
+    /// The score.
     pub score: f32,
     /// The parts of the score.
     pub score_parts: ScoreParts,
-    /// Its rank, from 1.
+    /// The rank, from 1.
     pub rank: u32,
-    /// Tokens of its lines as sent.
+    /// Tokens of the item's lines as sent.
     pub tokens: u32,
 }
 
-/// Why an item was a near miss.
+/// The reason why an item was a near miss.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum MissReason {
-    /// It did not fit.
+    /// The item did not fit.
     NoRoom {
         /// Missing tokens.
         missing: u32,
@@ -141,18 +141,18 @@ pub enum MissReason {
     Duplicate,
     /// Better items filled the room.
     Below,
-    /// It is not about the question.
+    /// The item is not about the question.
     Unrelated,
 }
 
-/// A near miss.
+/// A near miss: an item that was almost sent.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NearMiss {
     /// The message's key.
     pub key: Hash,
     /// Byte range of its text.
     pub span: (u32, u32),
-    /// Its score.
+    /// The score.
     pub score: f32,
     /// The parts of the score.
     pub score_parts: ScoreParts,
@@ -168,7 +168,7 @@ pub struct RetrievalSet {
     pub id: Hash,
     /// The query.
     pub query: String,
-    /// Digest of what limited it (lane, window, time, exclusions).
+    /// Digest of what limited the search (lane, window, time, exclusions).
     pub filters: Hash,
     /// The gate's decision.
     pub gate: Gate,
@@ -178,7 +178,7 @@ pub struct RetrievalSet {
     pub items: Vec<Evidence>,
     /// Near misses, best first.
     pub near: Vec<NearMiss>,
-    /// Id of the embedder whose vectors were compared; `None` for words alone.
+    /// Id of the embedder whose vectors were compared; `None` if only words were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedder: Option<String>,
     /// Duration in microseconds, measured by the engine.
@@ -186,15 +186,15 @@ pub struct RetrievalSet {
 }
 
 impl RetrievalSet {
-    /// H(query, filters, ordered (key, content hash)). Scores and times are not part of it, since one message elsewhere
-    /// changes every BM25 score.
+    /// Returns the id of a set: the hash of the query, the filters, and the key and content hash of each item in order.
+    /// Scores and times are not part of it, since one message elsewhere changes every BM25 score.
     #[must_use]
     pub fn id_of(query: &str, filters: Hash, items: &[Evidence]) -> Hash {
         let start = Fields::new("retrieval set").text(query).hash(filters).number(items.len() as u64);
         items.iter().fold(start, |fields, item| fields.hash(item.key).hash(item.content)).finish()
     }
 
-    /// A set with its id.
+    /// Creates a set with its id.
     #[must_use]
     pub fn new(query: String, filters: Hash, gate: Gate, items: Vec<Evidence>, near: Vec<NearMiss>) -> Self {
         let id = Self::id_of(&query, filters, &items);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn it_survives_json() {
+    fn a_set_round_trips_through_json() {
         let near = NearMiss {
             key: Hash::of(b"n"),
             span: (1, 2),

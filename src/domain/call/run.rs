@@ -1,4 +1,4 @@
-//! Runs: one row for every call to a model, written before the call.
+//! Runs: the record of a call to a model, written before the call is made.
 //! Not for: making calls (`engine`, `llm`).
 
 use super::item_use::UseCount;
@@ -11,10 +11,10 @@ use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::ContextPlan;
 use serde::{Deserialize, Serialize};
 
-/// The caution for any comparison of a call with its repetition.
+/// The notice shown with any comparison of a call with its repetition.
 pub const CAUTION: &str = "The same request can give different answers: a difference may be chance.";
 
-/// Maximum diagnostics stored with a run.
+/// Maximum number of diagnostics stored with a run.
 pub const DIAGNOSTICS: usize = 16;
 
 /// The status of a run.
@@ -36,7 +36,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -61,47 +61,47 @@ impl RunStatus {
 /// A call, as shown in lists and under a message.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunCard {
-    /// Its id.
+    /// The id.
     pub id: RunId,
-    /// Its session.
+    /// The session.
     pub session: SessionId,
-    /// Its branch.
+    /// The branch.
     pub branch: BranchId,
-    /// The user message it answers, once that is a node.
+    /// The user message that it answers; `None` until that is a node.
     pub user: Option<NodeId>,
-    /// The answer, once it is a node.
+    /// The answer; `None` until that is a node.
     pub answer: Option<NodeId>,
     /// The tool round within its turn, from 1.
     pub round: u32,
-    /// Its plan.
+    /// The plan.
     pub plan: Hash,
-    /// BLAKE3 of the body posted.
+    /// BLAKE3 hash of the body that was posted.
     pub request_digest: Hash,
-    /// Profile.
+    /// Profile name.
     pub profile: String,
-    /// Model.
+    /// Model name.
     pub model: String,
-    /// Policy.
+    /// Policy name.
     pub policy: String,
     /// Context mode.
     pub mode: Mode,
-    /// Its status.
+    /// The status.
     pub status: RunStatus,
     /// Estimated tokens of the whole prompt.
     pub est_total: u32,
-    /// Number of items beyond the turns of the window.
+    /// Number of items attached to the message (see [`ContextPlan::attached`]).
     pub items: u32,
-    /// Their tokens.
+    /// Tokens of those items.
     pub attached: u32,
     /// The usage that the server reported.
     pub usage: Usage,
-    /// The server read far less than was sent.
+    /// Set if the server read far less than was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short_read: Option<ShortRead>,
-    /// A person edited its body before it was sent.
+    /// Whether a person edited the body before it was sent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub edited: bool,
-    /// Cost in millionths of a dollar, if known.
+    /// Cost in millionths of a dollar; `None` if unknown.
     pub cost_micro: Option<u64>,
     /// The finish reason, verbatim.
     pub finish_reason: Option<String>,
@@ -113,13 +113,13 @@ pub struct RunCard {
     pub attempts: u32,
     /// Why it failed, for display.
     pub error: Option<String>,
-    /// Parts of its answer that could not be used as received; at most [`DIAGNOSTICS`].
+    /// Parts of the answer that could not be used as received; at most [`DIAGNOSTICS`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<Diagnostic>,
-    /// A side question: no part of it is a message.
+    /// Whether it is a side question, no part of which becomes a message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aside: bool,
-    /// How many of its items its answer used; `None` if not examined.
+    /// How many of the call's items the answer used; `None` if that was not examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses: Option<UseCount>,
     /// Milliseconds since 1970.
@@ -127,7 +127,7 @@ pub struct RunCard {
 }
 
 impl RunCard {
-    /// A call about to be made from a plan; `at` is in milliseconds since 1970.
+    /// Creates the record of a call that is about to be made from a plan. `at` is in milliseconds since 1970.
     #[must_use]
     pub fn open(
         id: RunId,
@@ -154,7 +154,7 @@ impl RunCard {
         }
     }
 
-    /// An open call without a plan.
+    /// Creates the record of an open call without a plan.
     pub(crate) fn blank(id: RunId, session: SessionId, branch: BranchId) -> Self {
         Self {
             id,
@@ -189,14 +189,14 @@ impl RunCard {
         }
     }
 
-    /// Stores a diagnostic, up to the maximum.
+    /// Adds a diagnostic, unless the maximum is reached.
     pub fn diagnose(&mut self, diagnostic: Diagnostic) {
         if self.diagnostics.len() < DIAGNOSTICS {
             self.diagnostics.push(diagnostic);
         }
     }
 
-    /// Records how the call ended, except for its status.
+    /// Records how the call ended. The caller sets the status.
     pub fn ended(&mut self, outcome: &Outcome, cost_micro: Option<u64>) {
         self.usage = outcome.usage;
         self.finish_reason.clone_from(&outcome.finish_reason);

@@ -1,4 +1,4 @@
-//! Counting tokens: the port, the encodings, and the certainty of a number.
+//! Counting tokens: the port, the encodings, and the certainty of a count.
 //! Not for: the tokenizers (`llm::counting::tokens`).
 
 use crate::domain::base::hash::Hash;
@@ -12,7 +12,7 @@ pub enum Encoding {
     O200kBase,
     /// GPT-4, GPT-3.5 and the older embeddings.
     Cl100kBase,
-    /// No known vocabulary: a quarter of the characters, rounded up.
+    /// No known vocabulary: a quarter of the number of characters, rounded up.
     Approximate,
     /// A model's own `tokenizer.json`, identified by the hash of that file.
     File(Hash),
@@ -27,7 +27,7 @@ const BUILT_IN: [(Encoding, &str); 3] = [
 ];
 
 impl Encoding {
-    /// Its name; for a file with the whole hash, so that counts of two files are never mixed.
+    /// Returns the name. For a file it contains the whole hash, so that counts of two files are never mixed.
     #[must_use]
     pub fn name(self) -> Cow<'static, str> {
         match self {
@@ -38,7 +38,7 @@ impl Encoding {
         }
     }
 
-    /// Its name for display; for a file with the first eight digits of its hash.
+    /// Returns the name for display. For a file it contains the first eight digits of its hash.
     #[must_use]
     pub fn title(self) -> Cow<'static, str> {
         match self {
@@ -82,7 +82,7 @@ pub enum Certainty {
 }
 
 impl Certainty {
-    /// The short label of a number.
+    /// Returns the short label shown with a number.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ impl Certainty {
     }
 }
 
-/// A number with thousands separators: `1,204`.
+/// Returns a number with thousands separators: `1,204`.
 #[must_use]
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -107,26 +107,26 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
-/// `1 message`, `2 messages`.
+/// Returns a number with its noun, such as `1 message` or `2 messages`. `one` is the singular.
 #[must_use]
 pub fn counted(n: u64, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{} {one}s", grouped(n)) }
 }
 
-/// Counts tokens. Never panics, and takes any text; slow on first use (loads a vocabulary), so never on the screen's
+/// Counts tokens of any text. Never panics. The first use loads a vocabulary, which is too slow for the screen's
 /// thread.
 pub trait CountTokens: Send + Sync {
-    /// Tokens of `text` in `encoding`.
+    /// Returns the number of tokens of `text` in `encoding`.
     fn count(&self, encoding: Encoding, text: &str) -> u32;
 
-    /// Loads what an encoding needs. If that fails: the substitute encoding, and why.
+    /// Loads what an encoding needs. Returns the encoding to use, and if that is a substitute, why.
     fn settle(&self, encoding: Encoding) -> (Encoding, Option<String>) {
         (encoding, None)
     }
 }
 
-/// A quarter of the characters, rounded up for each run between safe cuts: the labeled fallback without a vocabulary.
-/// Rounding each run keeps it additive over [`safe_cut`]s, like the vocabularies.
+/// Returns a quarter of the number of characters, rounded up for each run between safe cuts. It is the labeled fallback
+/// without a vocabulary. Rounding each run makes it additive over [`safe_cut`]s, like the vocabularies.
 #[must_use]
 pub fn approximate(text: &str) -> u32 {
     let mut total = 0_usize;
@@ -142,20 +142,21 @@ pub fn approximate(text: &str) -> u32 {
     u32::try_from(total + run.div_ceil(4)).unwrap_or(u32::MAX)
 }
 
-/// Whether a text that begins with `c` may follow a line break without changing the token count of either side: no
-/// white space (it would join the line break) and no slash (o200k attaches line breaks and slashes to punctuation).
+/// Returns whether a text that begins with `c` can follow a line break without changing the token count of either side.
+/// It cannot if `c` is white space (which would join the line break) or a slash (o200k attaches line breaks and slashes
+/// to punctuation).
 #[must_use]
 pub fn opens_safely(c: char) -> bool {
     !c.is_whitespace() && c != '/'
 }
 
-/// Whether two texts can be joined so that their token counts add up.
+/// Returns whether two texts can be joined so that their token counts add up.
 #[must_use]
 pub fn safe_cut(left: &str, right: &str) -> bool {
     left.is_empty() || right.is_empty() || (left.ends_with('\n') && right.starts_with(opens_safely))
 }
 
-/// A number of tokens in at most five columns: `340`, `5.2k`, `28k`, `1.05M`.
+/// Returns a number of tokens in at most five columns, such as `340`, `5.2k`, `28k`, `1.05M`.
 #[must_use]
 pub fn short(n: u64) -> String {
     let (hundreds, thousands, hundredths) = ((n + 50) / 100, (n + 500) / 1_000, (n + 5_000) / 10_000);

@@ -1,5 +1,5 @@
-//! The usage of a call: the server's own numbers, our estimates, and cost in millionths of a dollar.
-//! Not for: estimating (`tokens`, `plan`).
+//! The usage of a call: the server's own numbers, the program's estimates, and the cost in millionths of a dollar.
+//! Not for: estimating (`tokens`, `planning::plan`).
 
 use super::meter::Sample;
 use super::provider::Outcome;
@@ -10,7 +10,7 @@ use crate::domain::base::ids::RunId;
 use crate::domain::planning::plan::ContextPlan;
 use serde::{Deserialize, Serialize};
 
-/// Tokens as reported by a server; what it does not report stays `None`.
+/// Token counts as reported by a server; `None` for those it does not report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens of the prompt, cached ones included.
@@ -26,36 +26,38 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Tokens of the whole prompt. Cached tokens are part of `prompt`, unless there are more of them: then they are
-    /// separate.
+    /// Returns the number of tokens of the whole prompt; `None` if the server did not report it. Cached tokens are part
+    /// of `prompt`, unless there are more of them than `prompt`: then they are added.
     #[must_use]
     pub fn whole_prompt(&self) -> Option<u32> {
-        let (prompt, apart) = (self.prompt?, self.apart());
-        Some(if apart > prompt { prompt.saturating_add(apart) } else { prompt })
+        let (prompt, cached_total) = (self.prompt?, self.cached_total());
+        Some(if cached_total > prompt { prompt.saturating_add(cached_total) } else { prompt })
     }
 
-    fn apart(&self) -> u32 {
+    /// Returns the tokens read from and written to the server's cache.
+    fn cached_total(&self) -> u32 {
         self.cached_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0))
     }
 
-    /// Tokens that the server read of a prompt of about `expected` tokens. If `prompt` alone is more than a fifth below
-    /// that, and about equal with cached tokens added, the server reports only the uncached part. 0 is no count.
+    /// Returns the number of tokens that the server read of a prompt of about `expected` tokens. If `prompt` alone is
+    /// more than a fifth below `expected`, and about equal to it with cached tokens added, the server reports only the
+    /// uncached part. `None` if it reports nothing or 0.
     #[must_use]
     pub fn prompt_read(&self, expected: u32) -> Option<u32> {
         let whole = self.whole_prompt().filter(|tokens| *tokens > 0)?;
-        let with = u64::from(whole) + u64::from(self.apart());
+        let with = u64::from(whole) + u64::from(self.cached_total());
         let (least, most) = (u64::from(expected) * 4 / 5, u64::from(expected) * 5 / 4);
         let beside = self.prompt == Some(whole) && u64::from(whole) < least && (least..=most).contains(&with);
         Some(if beside { u32::try_from(with).unwrap_or(u32::MAX) } else { whole })
     }
 
-    /// With cached tokens limited to the prompt, unless they are plausibly separate in a prompt of about `expected`
-    /// tokens.
+    /// Returns the usage with cached tokens limited to the prompt, unless they are plausibly counted separately in a
+    /// prompt of about `expected` tokens.
     #[must_use]
     pub fn bounded(self, expected: u32) -> Self {
         let Some(prompt) = self.prompt else { return self };
-        let with = u64::from(prompt) + u64::from(self.apart());
-        if self.apart() <= prompt || with <= u64::from(expected) * 4 {
+        let with = u64::from(prompt) + u64::from(self.cached_total());
+        if self.cached_total() <= prompt || with <= u64::from(expected) * 4 {
             return self;
         }
         let read = self.cached_read.map(|read| read.min(prompt));
@@ -63,17 +65,17 @@ impl Usage {
         Self { cached_read: read, cache_write: self.cache_write.map(|written| written.min(room)), ..self }
     }
 
-    /// Prompt and answer as text, each number with its label: `441 in (300 cached) · 18 out actual`, or `450 in est`
-    /// without a report. `dot` separates the parts.
+    /// Returns prompt and answer as text, each number with its label: `441 in (300 cached) · 18 out actual`, or `450 in
+    /// est` if nothing was reported. `est` is the estimate of the prompt; `dot` separates the parts.
     #[must_use]
     pub fn to_text(&self, est: u32, dot: &str) -> String {
         let (estimated, actual) = (Certainty::Estimated.label(), Certainty::Actual.label());
         let parts = |known: &[(Option<u32>, &str)]| -> String {
-            let told = known
+            let reported = known
                 .iter()
                 .filter_map(|(n, word)| n.filter(|n| *n > 0).map(|n| format!("{} {word}", grouped(n.into()))));
-            let told: Vec<String> = told.collect();
-            if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+            let reported: Vec<String> = reported.collect();
+            if reported.is_empty() { String::new() } else { format!(" ({})", reported.join(", ")) }
         };
         let prompt = self.prompt.map(|tokens| {
             let more = parts(&[(self.cached_read, "cached"), (self.cache_write, "to cache")]);
@@ -91,7 +93,7 @@ impl Usage {
         }
     }
 
-    /// Whether the server reported nothing.
+    /// Returns whether the server reported nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -103,22 +105,22 @@ impl Usage {
 pub struct UsageReport {
     /// The call.
     pub run: RunId,
-    /// Its plan.
+    /// The plan.
     pub plan: Hash,
     /// The profile.
     pub provider: String,
     /// The model.
     pub model: String,
-    /// The encoding of our counts; empty in reports of older versions.
+    /// The encoding of the estimates; empty in reports of older versions.
     #[serde(default)]
     pub encoding: String,
-    /// The estimate for the prompt.
+    /// The estimated tokens of the prompt.
     pub est_prompt: u32,
-    /// The estimate by section.
+    /// The estimated tokens by section.
     pub est_by_section: Vec<(String, u32)>,
     /// The server's report.
     pub usage: Usage,
-    /// The server read far less than was sent, so nothing is learned from it.
+    /// Whether the server read far less than was sent. Nothing is learned from such a report.
     #[serde(default)]
     pub short: bool,
     /// (actual − estimate) / estimate in percent, if the server reported usage.
@@ -138,10 +140,10 @@ pub struct UsageReport {
 }
 
 impl UsageReport {
-    /// The accounting of an ended call, from its card, its plan and its outcome.
+    /// Returns the accounting of an ended call, from its card, its plan and its outcome.
     #[must_use]
     pub fn of(card: &RunCard, plan: &ContextPlan, outcome: &Outcome) -> Self {
-        let off =
+        let error_pct =
             |actual: u32| (f64::from(actual) - f64::from(plan.est_total)) / f64::from(plan.est_total.max(1)) * 100.0;
         Self {
             run: card.id,
@@ -153,7 +155,7 @@ impl UsageReport {
             est_by_section: plan.sections().into_iter().map(|(s, tokens)| (s.name().to_owned(), tokens)).collect(),
             usage: outcome.usage,
             short: card.short_read.is_some(),
-            est_error_pct: outcome.usage.prompt_read(plan.est_total).map(off),
+            est_error_pct: outcome.usage.prompt_read(plan.est_total).map(error_pct),
             finish_reason: outcome.finish_reason.clone(),
             ttft_ms: outcome.ttft_ms,
             total_ms: outcome.total_ms,
@@ -163,7 +165,8 @@ impl UsageReport {
         }
     }
 
-    /// What the call teaches about the model's tokens, if the server reported its prompt.
+    /// Returns the sample from which the meter learns; `None` if the server did not report the prompt, or read far less
+    /// than was sent.
     #[must_use]
     pub fn sample(&self) -> Option<Sample> {
         let actual = self.usage.prompt_read(self.est_prompt).filter(|_| !self.short)?;
@@ -208,9 +211,9 @@ mod tests {
 
     #[test]
     fn every_number_has_its_label() {
-        let told = Usage { completion: Some(1_018), ..usage(441, None, None) };
-        assert_eq!(told.to_text(450, " · "), "441 in · 1,018 out actual");
-        let more = Usage { reasoning: Some(12), cached_read: Some(300), cache_write: Some(0), ..told };
+        let reported = Usage { completion: Some(1_018), ..usage(441, None, None) };
+        assert_eq!(reported.to_text(450, " · "), "441 in · 1,018 out actual");
+        let more = Usage { reasoning: Some(12), cached_read: Some(300), cache_write: Some(0), ..reported };
         assert_eq!(more.to_text(450, " · "), "441 in (300 cached) · 1,018 out (12 reasoning) actual");
         assert_eq!(usage(441, None, None).to_text(450, " · "), "441 in actual");
         assert_eq!(Usage::default().to_text(1_450, " · "), "1,450 in est");

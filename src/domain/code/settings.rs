@@ -1,18 +1,18 @@
-//! The settings for code in calls.
+//! The settings for code that is sent with calls.
 //! Not for: finding code (`code`) or adding it to a plan (`engine::plans::sources::code`).
 
 use crate::domain::planning::mode::Mode;
 use serde::{Deserialize, Serialize};
 
-/// The settings for code. All of them require a trusted folder.
+/// The settings for code. They apply only in a trusted folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CodeSettings {
     /// Whether code is indexed, offered after `@`, and added to calls.
     pub enabled: bool,
-    /// Tokens of the map; 0 for no map.
+    /// Maximum tokens of the map; 0 means no map.
     pub map_tokens: u32,
-    /// Central symbols listed with the map in Heavy.
+    /// Number of central symbols listed with the map in Heavy; 0 lists none.
     pub anchors: u32,
     /// Maximum share of the retrieval allowance for code, in percent.
     pub share: u32,
@@ -29,20 +29,20 @@ impl Default for CodeSettings {
 /// The limits for code in a mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodeLimits {
-    /// Tokens of the map.
+    /// Maximum tokens of the map.
     pub map: u32,
-    /// Central symbols listed with it.
+    /// Number of central symbols listed with the map.
     pub anchors: usize,
-    /// Maximum touchpoints.
+    /// Maximum number of touchpoints.
     pub items: usize,
-    /// Maximum lines of each.
+    /// Maximum lines of each touchpoint.
     pub lines: usize,
-    /// Maximum tokens of each.
+    /// Maximum tokens of each touchpoint.
     pub tokens: u32,
 }
 
 impl CodeSettings {
-    /// The limits in a mode: nothing in Off; the map, and short cards for a focus, in Light; more of each in Heavy.
+    /// Returns the limits in a mode: nothing in Off, the map and short touchpoints in Light, more of each in Heavy.
     #[must_use]
     pub fn limits(&self, mode: Mode) -> CodeLimits {
         let items = mode.limits(u32::MAX).cards as usize;
@@ -60,15 +60,16 @@ impl CodeSettings {
     }
 }
 
-/// Maximum names of a focus.
-const NAMES: usize = 32;
+/// Maximum number of names in a focus.
+const MAX_NAMES: usize = 32;
 
-/// Parses a focus as typed: names separated by spaces or commas, with or without `@`, without duplicates.
+/// Parses a focus as typed: names separated by white space or commas, each with or without `@`. Drops duplicates, and
+/// names beyond the maximum.
 #[must_use]
 pub fn focus(words: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for word in words.split([' ', ',', '\t', '\n']).map(|word| word.trim_start_matches('@')) {
-        if !word.is_empty() && names.len() < NAMES && names.iter().all(|name| name != word) {
+        if !word.is_empty() && names.len() < MAX_NAMES && names.iter().all(|name| name != word) {
             names.push(word.to_owned());
         }
     }

@@ -39,7 +39,7 @@ pub enum Kind {
     Macro,
 }
 
-/// In the order of their stored numbers.
+/// All kinds with their names, in the order of their stored numbers.
 const KINDS: [(Kind, &str); 14] = [
     (Kind::File, "file"),
     (Kind::Module, "module"),
@@ -58,32 +58,32 @@ const KINDS: [(Kind, &str); 14] = [
 ];
 
 impl Kind {
-    /// Its name in output.
+    /// Returns the name used in output.
     #[must_use]
     pub fn name(self) -> &'static str {
         KINDS[self as usize].1
     }
 
-    /// The kind of a stored number.
+    /// Returns the kind with a stored number; `None` if there is none.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         KINDS.get(usize::from(number)).map(|(kind, _)| *kind)
     }
 
-    /// Whether functions inside it are its methods.
+    /// Returns whether functions inside a symbol of this kind are methods.
     #[must_use]
     pub fn has_methods(self) -> bool {
         matches!(self, Self::Class | Self::Struct | Self::Enum | Self::Union | Self::Interface | Self::Impl)
     }
 
-    /// Whether it can be called.
+    /// Returns whether a symbol of this kind can be called.
     #[must_use]
     pub fn is_callable(self) -> bool {
         matches!(self, Self::Function | Self::Method | Self::Prototype | Self::Macro)
     }
 }
 
-/// A language whose symbols are read.
+/// A language whose symbols are indexed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {
@@ -107,7 +107,7 @@ pub enum Language {
     Java,
 }
 
-/// Every language, in the order of their stored numbers.
+/// All languages, in the order of their stored numbers.
 pub const LANGUAGES: [Language; 9] = [
     Language::Rust,
     Language::Python,
@@ -121,7 +121,7 @@ pub const LANGUAGES: [Language; 9] = [
 ];
 
 impl Language {
-    /// Its display name.
+    /// Returns the display name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -137,7 +137,7 @@ impl Language {
         }
     }
 
-    /// The separator in a qualified name.
+    /// Returns the separator of a qualified name.
     #[must_use]
     pub fn separator(self) -> &'static str {
         match self {
@@ -147,26 +147,26 @@ impl Language {
     }
 }
 
-/// The outcome of reading a file.
+/// The outcome of reading a file for the index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParseOutcome {
-    /// Its symbols are known.
+    /// The file was parsed; its symbols are known.
     Parsed,
-    /// No grammar for it.
+    /// The file is in no supported language.
     NoLanguage,
-    /// Larger than the limit.
+    /// The file is larger than the limit.
     TooLarge,
-    /// Not a text.
+    /// The file is not text.
     Binary,
-    /// Generated code, recognized by its name, its first lines or its long lines.
+    /// The file is generated, as recognized by its name, its first lines or its long lines.
     Generated,
-    /// It could not be read.
+    /// The file could not be read.
     Unreadable,
 }
 
-/// Every outcome, in the order of their stored numbers.
-pub const FATES: [ParseOutcome; 6] = [
+/// All outcomes, in the order of their stored numbers.
+pub const PARSE_OUTCOMES: [ParseOutcome; 6] = [
     ParseOutcome::Parsed,
     ParseOutcome::NoLanguage,
     ParseOutcome::TooLarge,
@@ -178,34 +178,34 @@ pub const FATES: [ParseOutcome; 6] = [
 /// The parts of a score, which sum to it.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Parts {
-    /// The symbol's own words.
+    /// Score of the symbol's own words.
     pub words: f32,
-    /// Its file's words.
+    /// Score of the words of its file.
     pub file: f32,
-    /// Words of its path.
+    /// Score of the words of its path.
     pub path: f32,
-    /// Symbols it uses and symbols that use it.
+    /// Score of the symbols that it uses and that use it.
     pub graph: f32,
-    /// Its surroundings.
+    /// Score of its surroundings.
     pub near: f32,
-    /// An exact name in the query.
+    /// Score for its exact name in the query.
     pub exact: f32,
-    /// Its size and kind.
+    /// Score of its size and kind.
     pub prior: f32,
-    /// The focus.
+    /// Score for being in the focus.
     #[serde(default)]
     pub focus: f32,
 }
 
 impl Parts {
-    /// The sum.
+    /// Returns the score: the sum of all parts.
     #[must_use]
     pub fn sum(&self) -> f32 {
         self.words + self.file + self.path + self.graph + self.near + self.exact + self.prior + self.focus
     }
 }
 
-/// A symbol and the text sent for it.
+/// A symbol, with the text that is sent for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Touchpoint {
     /// The file relative to the root, with `/`.
@@ -214,21 +214,21 @@ pub struct Touchpoint {
     pub span: (u32, u32),
     /// The symbol's name.
     pub symbol: String,
-    /// Its name with modules and types.
+    /// The name with modules and types.
     pub qualified: String,
-    /// Its kind.
+    /// The kind.
     pub kind: Kind,
     /// First and last line of the whole symbol.
     pub whole: (u32, u32),
-    /// Its signature, on one line.
+    /// The signature, on one line.
     pub signature: String,
     /// The sent text.
     pub text: String,
-    /// Its tokens, with the path's line for the first of each file.
+    /// Tokens of the sent text. The first touchpoint of a file includes the line with the path.
     pub tokens: u32,
-    /// Its rank, from 1.
+    /// The rank, from 1.
     pub rank: u32,
-    /// Higher is better; only comparable within one query.
+    /// The score. Higher is better; comparable only within one query.
     pub score: f32,
     /// The parts of the score.
     pub score_parts: Parts,
@@ -238,14 +238,14 @@ pub struct Touchpoint {
     pub file_hash: Hash,
 }
 
-/// The symbol of a row or mark, with its file as it was then.
+/// The symbol of a row or mark, with its file as it was when the row or mark was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeRef {
     /// The file relative to the workspace, with `/`.
     pub path: String,
     /// The symbol's qualified name.
     pub qualified: String,
-    /// Its kind.
+    /// The kind.
     pub kind: Kind,
     /// First and last line, from 1.
     pub lines: (u32, u32),
@@ -262,20 +262,20 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl CodeRef {
-    /// One hash for the symbol, whatever the file's contents: by its file, qualified name, kind, and index among
-    /// symbols that share all of these.
+    /// Returns a hash that identifies the symbol whatever the file contains: of its file, qualified name, kind, and
+    /// index among symbols that share all of these.
     #[must_use]
     pub fn key(&self) -> Hash {
         let named = Fields::new("symbol").text(&self.path).text(&self.qualified).text(self.kind.name());
         named.number(u64::from(self.nth)).finish()
     }
 
-    /// `retry_request  src/net/retry.rs:1-4`
+    /// Returns the symbol's name and place, such as `retry_request  src/net/retry.rs:1-4`.
     #[must_use]
     pub fn title(&self) -> String {
         let (first, last) = self.lines;
-        let own = self.qualified.rsplit([':', '.']).next().unwrap_or(&self.qualified);
-        let name = if self.kind == Kind::File { "file" } else { own };
+        let short = self.qualified.rsplit([':', '.']).next().unwrap_or(&self.qualified);
+        let name = if self.kind == Kind::File { "file" } else { short };
         format!("{name}  {}:{first}-{last}", self.path)
     }
 }
@@ -285,18 +285,19 @@ impl CodeRef {
 pub struct NamedSymbol {
     /// The file relative to the root, with `/`.
     pub path: String,
-    /// Its shortest unambiguous name in this workspace: its name, with its type, or with its file.
+    /// The shortest name that is unambiguous in the workspace: the symbol's name alone, with its type, or with its
+    /// file.
     pub short: String,
-    /// Its name with modules and types.
+    /// The name with modules and types.
     pub qualified: String,
-    /// Its kind.
+    /// The kind.
     pub kind: Kind,
     /// First and last line, from 1.
     pub lines: (u32, u32),
 }
 
 impl NamedSymbol {
-    /// Where a text comes from, for a heading: `src/a.rs, lines 3 to 9 (Parser::parse)`.
+    /// Returns the place of the symbol for a heading, such as `src/a.rs, lines 3 to 9 (Parser::parse)`.
     #[must_use]
     pub fn place(&self) -> String {
         let (first, last) = self.lines;
@@ -309,45 +310,45 @@ impl NamedSymbol {
 pub struct SymbolSource {
     /// The symbol.
     pub named: NamedSymbol,
-    /// Its lines, with possible secrets masked.
+    /// The lines, with possible secrets masked.
     pub text: String,
     /// Number of masked secrets.
     pub masked: usize,
 }
 
-/// A symbol that was not sent.
+/// A symbol that was found but not sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NearSymbol {
     /// The file.
     pub path: String,
     /// The symbol.
     pub symbol: String,
-    /// Its qualified name.
+    /// The qualified name.
     pub qualified: String,
-    /// Its kind.
+    /// The kind.
     pub kind: Kind,
     /// First and last line, from 1.
     pub lines: (u32, u32),
-    /// Its score.
+    /// The score.
     pub score: f32,
     /// Why it was not sent.
     pub why: NearSymbolReason,
 }
 
-/// Why a symbol was not sent.
+/// The reason why a symbol was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NearSymbolReason {
-    /// No room.
+    /// There was no room for the symbol.
     NoRoom {
-        /// Tokens it would have taken.
+        /// Tokens that it would have taken.
         needed: u32,
     },
-    /// It is inside another symbol that is sent.
+    /// The symbol is inside another one that is sent.
     Inside,
-    /// It is already in the request.
+    /// The symbol is already in the request.
     Sent,
-    /// Its file has changed since it was indexed.
+    /// The symbol's file has changed since it was indexed.
     Changed,
 }
 
@@ -356,22 +357,22 @@ pub enum NearSymbolReason {
 pub struct MapAnchor {
     /// The file relative to the root.
     pub path: String,
-    /// Its line, from 1.
+    /// The line, from 1.
     pub line: u32,
-    /// Its qualified name.
+    /// The qualified name.
     pub symbol: String,
-    /// Its kind.
+    /// The kind.
     pub kind: Kind,
     /// The first sentence of its documentation.
     pub doc: String,
 }
 
-/// The map.
+/// The map of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeMap {
     /// One line per folder, indented; a folder's contents follow its name.
     pub text: String,
-    /// Its tokens.
+    /// Tokens of the text.
     pub tokens: u32,
     /// The most central symbols, most central first.
     pub anchors: Vec<MapAnchor>,
@@ -384,21 +385,21 @@ pub struct IndexStatus {
     pub root: String,
     /// Number of files listed.
     pub files: usize,
-    /// Files read in the last round; the others were unchanged.
+    /// Number of files read in the last round of indexing; the others were unchanged.
     pub read: usize,
-    /// Lines of files that were parsed.
+    /// Number of lines in parsed files.
     pub lines: u64,
-    /// Symbols, not counting files.
+    /// Number of symbols, not counting files.
     pub symbols: usize,
-    /// Uses of one symbol by another.
+    /// Number of uses of one symbol by another.
     pub uses: usize,
-    /// Files and symbols by language.
+    /// Numbers of files and symbols by language.
     pub languages: BTreeMap<String, (usize, usize)>,
-    /// Files by outcome.
+    /// Number of files by outcome.
     pub fates: BTreeMap<ParseOutcome, usize>,
     /// Number of files with syntax errors.
     pub errors: usize,
-    /// Whether there is more than the limits allow.
+    /// Whether the workspace has more files than the limits allow.
     pub more: bool,
     /// Duration of the last round in microseconds.
     pub elapsed_us: u64,
@@ -413,7 +414,7 @@ pub struct IndexStatus {
 pub struct CodeSearchResult {
     /// The workspace's folder.
     pub root: String,
-    /// What is sent: best file first, then by line.
+    /// The symbols that are sent, best file first, then by line.
     pub items: Vec<Touchpoint>,
     /// The best symbols that are not sent.
     pub near: Vec<NearSymbol>,

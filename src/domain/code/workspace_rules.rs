@@ -1,5 +1,5 @@
-//! A project's own texts beside its code: rule files (AGENTS.md) and skills, and their state in the next call.
-//! Not for: reading them (`tools::folder`), adding them to a plan (`engine`) or module summaries (`module`).
+//! A project's texts for models: rule files (AGENTS.md) and skills, and their state in the next call.
+//! Not for: reading them (`tools::folder`), adding them to a plan (`engine`) or module summaries (`summary::module`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::conversation::mark::Atom;
@@ -19,7 +19,7 @@ pub enum ProjectKind {
 }
 
 impl ProjectKind {
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -30,7 +30,8 @@ impl ProjectKind {
     }
 }
 
-/// How marks name an item: by the project (the name of its topmost folder) and the path in it, whatever the text.
+/// Returns the atom by which marks identify an item: by its kind, the project (the name of its topmost folder) and the
+/// path in it, whatever the text.
 #[must_use]
 pub fn atom(kind: ProjectKind, project: &str, path: &str) -> Atom {
     Atom::Section { text: Fields::new("project item").text(kind.name()).text(project).text(path).finish() }
@@ -40,30 +41,31 @@ pub fn atom(kind: ProjectKind, project: &str, path: &str) -> Atom {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "stands", rename_all = "snake_case")]
 pub enum RuleState {
-    /// It is included.
+    /// The item is included.
     Goes,
-    /// It is included once a message names or a tool touches a file near it; a skill once it is loaded.
+    /// The item will be included once a message names, or a tool touches, a file near it. A skill waits until the model
+    /// loads it.
     Waits,
     /// A person excluded it.
     Excluded {
-        /// For this call only.
+        /// Whether it is excluded from this call only.
         once: bool,
     },
-    /// Switched off in the settings.
+    /// The item is switched off in the settings.
     Off,
-    /// There is no room for it.
+    /// The budget has no room for the item.
     NoRoom,
     /// The folder is not trusted.
     Untrusted,
-    /// It cannot be read.
+    /// The file cannot be read.
     Unread {
-        /// Why, as the end of a sentence that begins with its path.
+        /// Why, as the end of a sentence that begins with the file.
         why: String,
     },
 }
 
 impl RuleState {
-    /// The state in a word or two.
+    /// Returns the state in a word or two.
     #[must_use]
     pub fn short(&self) -> &'static str {
         match self {
@@ -77,7 +79,7 @@ impl RuleState {
         }
     }
 
-    /// The state with its reason.
+    /// Returns the state with its reason, as text.
     #[must_use]
     pub fn to_text(&self) -> String {
         let why = match self {
@@ -93,7 +95,7 @@ impl RuleState {
         format!("{} {why}", self.short())
     }
 
-    /// Whether it is included.
+    /// Returns whether it is included.
     #[must_use]
     pub fn is_sent(&self) -> bool {
         *self == Self::Goes
@@ -103,21 +105,22 @@ impl RuleState {
 /// An item of the project.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ProjectItem {
-    /// What it is.
+    /// The kind of the item.
     pub kind: ProjectKind,
-    /// How marks name it. For a skill: the list of all skills.
+    /// The atom by which marks identify it; for a skill, that of the list of all skills.
     #[serde(skip)]
     pub atom: Option<Atom>,
-    /// Its path for display: relative to the workspace, with `../` above it, absolute for the person's own.
+    /// The path for display: relative to the workspace (with `../` for folders above it), absolute for the person's own
+    /// files.
     pub path: String,
     /// A skill's name, otherwise its path.
     pub title: String,
-    /// For rules the folder they apply to, for a skill its purpose.
+    /// For rules: the folder to which they apply. For a skill: its purpose.
     pub about: String,
-    /// Its state.
+    /// The state.
     #[serde(flatten)]
     pub stands: RuleState,
-    /// Tokens that it takes or would take.
+    /// Tokens that it takes, or would take if it were included.
     pub tokens: u32,
     /// Bytes of the file.
     pub bytes: u64,
@@ -125,7 +128,7 @@ pub struct ProjectItem {
     pub left: u64,
     /// Further notices: links to other files, invisible characters, masked secrets.
     pub notes: Vec<String>,
-    /// Its text, as far as it is read.
+    /// The text, up to the maximum that is read.
     #[serde(skip)]
     pub text: Arc<str>,
     /// Whether a person can edit it in the program.
@@ -143,12 +146,12 @@ pub struct ProjectList {
     pub root: String,
     /// Whether the workspace is trusted.
     pub trusted: bool,
-    /// Rules (the person's own first, then from the topmost folder down), then skills by name.
+    /// Rules (the person's own first, then those of the project from the topmost folder down), then skills by name.
     pub items: Vec<ProjectItem>,
 }
 
-/// Name and purpose of a skill, from the lines between `---` at the start of its file; both empty if there are none.
-/// Supports plain and quoted values, and values continued in indented lines.
+/// Returns the name and the purpose of a skill from the frontmatter: the lines between `---` at the start of its file.
+/// A missing value is empty. Supports plain and quoted values, and values continued on indented lines.
 #[must_use]
 pub fn frontmatter(text: &str) -> (String, String) {
     let mut lines = text.trim_start_matches('\u{feff}').lines();
@@ -172,8 +175,8 @@ pub fn frontmatter(text: &str) -> (String, String) {
         current = ["name", "description"].iter().position(|known| *known == key.trim());
         if let Some(at) = current {
             let value = value.trim();
-            let folded = matches!(value, ">" | "|" | ">-" | "|-" | ">+" | "|+");
-            found[at] = if folded { String::new() } else { value.to_owned() };
+            let is_block_value = matches!(value, ">" | "|" | ">-" | "|-" | ">+" | "|+");
+            found[at] = if is_block_value { String::new() } else { value.to_owned() };
         }
     }
     let [name, about] = found.map(|value| unquoted(value.trim()).to_owned());
@@ -185,7 +188,8 @@ fn unquoted(value: &str) -> &str {
     inner('"').or_else(|| inner('\'')).unwrap_or(value)
 }
 
-/// A name or path for a label: on one line, without control characters, limited in length.
+/// Returns a name or path for use in a label: on one line, with `?` in place of control characters, limited to 300
+/// characters.
 #[must_use]
 pub fn plain(name: &str) -> String {
     let clean = |c: char| if c.is_control() || c == '\u{2028}' || c == '\u{2029}' { '?' } else { c };
@@ -237,7 +241,7 @@ mod tests {
         );
     }
 
-    /// The head of a skill, line by line.
+    /// Each case: the frontmatter of a skill, its name and its purpose.
     #[test]
     fn skill_headers_in_all_forms() {
         let cases: &[(&str, &str, &str)] = &[

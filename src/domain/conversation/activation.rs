@@ -1,5 +1,5 @@
-//! The activation of an item: what touched it, turn by turn, and the numbers by which the program leases and releases
-//! items.
+//! The activation of items: which turns touched an item and how, and the numbers by which the program leases and
+//! releases items.
 //! Not for: the decision (`context::activation`), recording touches (`engine`) or pins (`mark`).
 
 use crate::domain::base::hash::Hash;
@@ -14,22 +14,22 @@ use serde::{Deserialize, Serialize};
 pub struct Touch {
     /// The older turn: the key of its user message.
     pub item: Hash,
-    /// The person's message referred to it.
+    /// Whether the person's message referred to it.
     #[serde(skip_serializing_if = "no")]
     pub user: bool,
-    /// The answer referred to it.
+    /// Whether the answer referred to it.
     #[serde(skip_serializing_if = "no")]
     pub model: bool,
-    /// It was sent with the call, outside the window.
+    /// Whether it was sent with the call, outside the window.
     #[serde(skip_serializing_if = "no")]
     pub plan: bool,
-    /// It was retrieved for the message.
+    /// Whether it was retrieved for the message.
     #[serde(skip_serializing_if = "no")]
     pub found: bool,
-    /// The turn referred to code that uses its code, or that its code uses.
+    /// Whether the turn referred to code that uses the older turn's code, or that the older turn's code uses.
     #[serde(skip_serializing_if = "no")]
     pub hop: bool,
-    /// A failed tool call named something of it.
+    /// Whether a failed tool call named something of it.
     #[serde(skip_serializing_if = "no")]
     pub against: bool,
 }
@@ -40,31 +40,32 @@ fn no(flag: &bool) -> bool {
 }
 
 impl Touch {
-    /// Whether the person or the answer referred to it.
+    /// Returns whether the person or the answer referred to it.
     #[must_use]
     pub fn refers(self) -> bool {
         self.user || self.model
     }
 }
 
-/// What one completed turn touched. Stored under the key of its last node, so that it counts on paths that contain it.
+/// The items that one completed turn touched. Stored under the key of the turn's last node, so that they count on paths
+/// that contain the turn.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Touches {
-    /// The subject of its question.
+    /// The cluster of the turn's question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterId>,
-    /// The older turns that it touched, in the order of the path.
+    /// The older turns that the turn touched, in the order of the path.
     pub touched: Vec<Touch>,
 }
 
-/// The numbers of activation, promotion and suggestion.
+/// The numbers that decide about activation, leases and suggested pins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Activation {
     /// Whether the program pins anything by itself.
     pub on: bool,
-    /// Whether questions are clustered: then retrieval counts only in its own cluster, and leases end when two
+    /// Whether questions are clustered. If so, retrieval counts only within its own cluster, and leases end when two
     /// questions in a row belong to other clusters.
     pub clusters: bool,
     /// The share of an item's activation that remains after a turn.
@@ -77,23 +78,23 @@ pub struct Activation {
     pub plan: Milli,
     /// Added when it was retrieved for a question of the present cluster.
     pub found: Milli,
-    /// Added when a turn referred to code one use away from its code.
+    /// Added when a turn referred to code that uses the item's code, or that the item's code uses.
     pub hop: Milli,
     /// Subtracted when a failed tool call named something of it.
     pub negative: Milli,
-    /// Minimum activation for a lease.
+    /// Minimum activation at which an item is leased.
     pub promote: Milli,
-    /// An item is also leased after this many references in the last `within` turns.
+    /// Number of references in the last `within` turns after which an item is also leased.
     pub turns: u32,
     /// See `turns`.
     pub within: u32,
-    /// The program's leases below this activation end when the cap is full.
+    /// Activation below which the program's leases end when their cap is full.
     pub demote: Milli,
-    /// Maximum leases that the program holds at once.
+    /// Maximum number of leases by the program at the same time.
     pub leases: u32,
-    /// Maximum items that it keeps for one call.
+    /// Maximum number of items that the program keeps for one call.
     pub ephemeral: u32,
-    /// Number of renewals after which it suggests to pin the item.
+    /// Number of renewals after which the program suggests pinning the item.
     pub suggest_after: u32,
 }
 

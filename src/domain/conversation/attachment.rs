@@ -1,21 +1,21 @@
-//! Texts of files and symbols attached after a message: their headings, and the attachments of a message.
+//! Texts of files and symbols that are appended to a message: writing their headings, and finding them in a message.
 //! Not for: reading files, or attaching them (`tui::chat::model::composer`).
 
 const FILE: &str = "File ";
 
-/// The line above a text: `File src/a.rs:` or `File src/a.rs, lines 3 to 9 (parse):`.
+/// Returns the heading line of an attached text: `File src/a.rs:` or `File src/a.rs, lines 3 to 9 (parse):`.
 #[must_use]
 pub fn heading(place: &str) -> String {
     format!("{FILE}{place}:")
 }
 
-/// The path of a place.
+/// Returns the path in a place such as `src/a.rs, lines 3 to 9 (parse)`.
 #[must_use]
 pub fn path(place: &str) -> &str {
     lines(place).map_or(place, |(path, _)| path)
 }
 
-/// Path and lines of a place that has lines.
+/// Returns the path and the first and last line of a place; `None` if it has no lines.
 fn lines(place: &str) -> Option<(&str, (u32, u32))> {
     let (path, rest) = place.rsplit_once(", lines ")?;
     let (first, rest) = rest.split_once(" to ")?;
@@ -28,13 +28,13 @@ fn lines(place: &str) -> Option<(&str, (u32, u32))> {
 pub struct AttachedText<'a> {
     /// The file.
     pub path: &'a str,
-    /// Its first and last line, from 1; `None` for the whole file.
+    /// The first and last line, from 1; `None` for the whole file.
     pub lines: Option<(u32, u32)>,
     /// The text.
     pub text: &'a str,
 }
 
-/// The texts attached to a message, in order.
+/// Returns the texts attached to a message, in order.
 #[must_use]
 pub fn attached_texts(message: &str) -> Vec<AttachedText<'_>> {
     let mut found = Vec::new();
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attachments_are_found_again() {
+    fn attached_texts_are_found() {
         let message = "why?\n\nFile src/a.rs:\n````rs\nfn x() {} // ```\n````\n\nFile b/c d.py, lines 3 to 9 (A.go):\n```py\ndef go():\n  pass\n```";
         let found = attached_texts(message);
         assert_eq!(found.len(), 2);

@@ -1,6 +1,7 @@
-//! Branches and sessions: names, heads, and a branch's overrides.
+//! Branches and sessions: names, heads, and the settings that a branch overrides.
 //! Not for: marks (`mark`) or messages (`tree`).
 
+use super::lane::Lane;
 use super::mark::{Atom, Mark};
 use super::state_suggestions::SuggestedPin;
 use super::task::TaskSpan;
@@ -12,12 +13,12 @@ use crate::domain::planning::plan::Anchor;
 use crate::domain::summary::draft::AutoSummaryOverride;
 use serde::{Deserialize, Serialize};
 
-/// A session as a list shows it.
+/// A session as lists show it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SessionCard {
-    /// Its id.
+    /// The id.
     pub id: SessionId,
-    /// Its title, unsanitized.
+    /// The title, unsanitized.
     pub title: String,
     /// Milliseconds since 1970.
     pub created_at: i64,
@@ -29,7 +30,7 @@ pub struct SessionCard {
     pub branches: u32,
 }
 
-/// What a branch overrides; `None` falls back to the configuration.
+/// The settings that a branch overrides; `None` falls back to the configuration.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Overrides {
     /// Context mode.
@@ -44,7 +45,7 @@ pub struct Overrides {
     /// Cap on the whole prompt, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
-    /// Window in turns for policies that count turns; 0 is all.
+    /// Maximum turns in the window, for policies that count turns; 0 means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
     /// Profile name.
@@ -69,25 +70,28 @@ pub struct Overrides {
     /// Suggested pins that were dismissed and are not suggested again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dismissed: Vec<Atom>,
-    /// Items without which a repeated call gave a different answer, as a person judged; they are suggested as pins.
+    /// Items without which a repeated call gave a different answer, in a person's judgment. They are suggested as pins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mattered: Vec<Atom>,
-    /// Tools that are switched off, named as by [`crate::domain::tool::mcp::switch`]; the program's own by name.
+    /// Tools that are switched off: those of servers as named by [`crate::domain::tool::mcp::switch`], the program's
+    /// own by their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools_off: Vec<String>,
-    /// Its tasks, oldest first; only the last one can be running.
+    /// The branch's tasks, oldest first; only the last one can be running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskSpan>,
 }
 
 impl Overrides {
-    /// The change to `after` as an act on a branch of this name; `None` if there is no change, several, or none that a
-    /// person would call a setting.
+    /// Returns the change to `after` as an act on the branch named `branch`, such as `set the mode of main to Heavy`.
+    /// `None` if nothing changed, several settings changed, or the change is not one that a person would call a
+    /// setting.
     #[must_use]
     pub fn act(&self, after: &Self, branch: &str) -> Option<String> {
         let number = |value: Option<u32>| value.map(|n| n.to_string());
         let words = (!after.focus.is_empty()).then(|| after.focus.join(", "));
-        let settings: [(&str, bool, Option<String>); 10] = [
+        let lane = |text: &String| Lane::read(text).word();
+        let settings: [(&str, bool, Option<String>); 11] = [
             ("mode", self.mode != after.mode, after.mode.map(|mode| mode.title().into())),
             ("policy", self.policy != after.policy, after.policy.clone()),
             ("order of sections", self.layout != after.layout, after.layout.clone()),
@@ -96,8 +100,9 @@ impl Overrides {
             ("server", self.profile != after.profile, after.profile.clone()),
             ("model", self.model != after.model, after.model.clone()),
             ("compaction", self.compaction != after.compaction, after.compaction.map(|own| own.name().into())),
-            // Its text is separate.
+            // The text of a personality is too long to be named.
             ("personality", self.personality != after.personality, after.personality.as_ref().map(|_| String::new())),
+            ("lane", self.lane != after.lane, after.lane.as_ref().map(lane)),
             ("focus", self.focus != after.focus, words),
         ];
         let mut changed = settings.into_iter().filter(|(_, differs, _)| *differs);
@@ -110,22 +115,22 @@ impl Overrides {
     }
 }
 
-/// A named pointer into the session's tree, with its overlay.
+/// A named pointer to a node of the session's tree, with marks and settings of its own.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Branch {
-    /// Its id.
+    /// The id.
     pub id: BranchId,
-    /// Its session.
+    /// The session.
     pub session: SessionId,
-    /// Its name, unsanitized.
+    /// The name, unsanitized.
     pub name: String,
     /// The last node of its path; `None` while it is empty.
     pub head: Option<NodeId>,
-    /// The branch it was forked from.
+    /// The branch that it was forked from.
     pub parent: Option<BranchId>,
     /// The node at which it was forked.
     pub fork: Option<NodeId>,
-    /// Hidden from lists; nothing is deleted.
+    /// Whether it is hidden from lists; nothing is deleted.
     pub archived: bool,
     /// Milliseconds since 1970.
     pub created_at: i64,
@@ -151,7 +156,7 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// A branch without overrides, marks, or a state of its own.
+    /// Creates a branch without overrides, marks, or a state.
     #[must_use]
     pub fn new(id: BranchId, session: SessionId, name: &str, head: Option<NodeId>, created_at: i64) -> Self {
         Self {
@@ -175,14 +180,15 @@ impl Branch {
     }
 }
 
-/// A branch whose path contains a node: the current one, else the first that is not archived, else any.
+/// Returns a branch whose path contains a node: the current branch if possible, otherwise preferably one that is not
+/// archived.
 #[must_use]
 pub fn holding(branches: &[Branch], current: BranchId, tree: &Tree, wanted: Slot) -> Option<BranchId> {
     let mut sorted: Vec<&Branch> = branches.iter().collect();
     sorted.sort_by_key(|branch| (branch.id != current, branch.archived));
     let tip = |branch: &Branch| branch.head.and_then(|id| tree.slot(id));
-    let holds = |branch: &&&Branch| tip(branch).is_some_and(|tip| tree.contains(wanted, tip));
-    sorted.iter().find(holds).map(|branch| branch.id)
+    let on_path = |branch: &&&Branch| tip(branch).is_some_and(|tip| tree.contains(wanted, tip));
+    sorted.iter().find(on_path).map(|branch| branch.id)
 }
 
 /// One version of the state block.
@@ -199,13 +205,13 @@ pub struct StateVersion {
     /// For a version written by a person: the only branch on which it applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<BranchId>,
-    /// Reverted by undo.
+    /// Whether undo has reverted it.
     #[serde(default)]
     pub withdrawn: bool,
-    /// It was imported: it applies nowhere until a person accepts it, and then as their version.
+    /// Whether it was imported. It applies nowhere until a person accepts it, and then as that person's version.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offered: bool,
-    /// Increments within the session.
+    /// The version number, which increases within the session.
     pub version: u32,
     /// Milliseconds since 1970.
     pub at: i64,
@@ -224,6 +230,9 @@ mod tests {
         let focus = Overrides { focus: vec!["src/net".into(), "Parser".into()], ..none.clone() };
         assert_eq!(none.act(&focus, "main").as_deref(), Some("set the focus of main to src/net, Parser"));
         assert_eq!(focus.act(&none, "main").as_deref(), Some("removed the focus of main"));
+        let root = Overrides { lane: Some(String::new()), ..none.clone() };
+        assert_eq!(none.act(&root, "main").as_deref(), Some("set the lane of main to root"));
+        assert_eq!(root.act(&none, "main").as_deref(), Some("removed the lane of main"));
         let both = Overrides { mode: Some(Mode::Heavy), ..focus.clone() };
         assert_eq!(focus.act(&both, "b").as_deref(), Some("set the mode of b to Heavy"));
         assert_eq!(none.act(&both, "b"), None, "two at once");

@@ -1,5 +1,6 @@
-//! Two branches side by side: the message after which they diverge, and what each says, used and cost after it.
-//! Not for: computing it (`engine`) or the differences of two plans (`diff`).
+//! Two branches side by side: the message after which they diverge, and the messages, tools, tokens and cost of each
+//! after it.
+//! Not for: computing it (`engine`) or the differences between two plans (`planning::diff`).
 
 use super::mark::Atom;
 use super::message::Role;
@@ -12,20 +13,20 @@ use serde::Serialize;
 pub struct ComparedMessage {
     /// The message.
     pub node: NodeId,
-    /// Its role.
+    /// The role.
     pub role: Role,
-    /// Its text, unsanitized; long texts are cut.
+    /// The text, unsanitized; long texts are cut.
     pub text: String,
 }
 
 /// A turn of one side.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Turn {
-    /// Its number on the side's path, from 1; 0 for the preamble.
+    /// The number on the side's path, from 1; 0 for the preamble.
     pub number: u32,
-    /// How plans and marks name it.
+    /// The atom by which plans and marks identify the turn.
     pub atom: Atom,
-    /// Its messages after the common ancestor.
+    /// The messages after the common ancestor.
     pub messages: Vec<ComparedMessage>,
     /// For a text that is pinned on this side only, in place of a turn: the text, unsanitized.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,21 +38,21 @@ pub struct Turn {
 pub struct Side {
     /// The branch.
     pub branch: BranchId,
-    /// Its name, unsanitized.
+    /// The name, unsanitized.
     pub name: String,
-    /// Its turns, oldest first; then the texts that are pinned on this side only.
+    /// The turns, oldest first; then the texts that are pinned on this side only.
     pub turns: Vec<Turn>,
-    /// Number of further turns, beyond the maximum.
+    /// Number of further turns that are not listed.
     pub more: u32,
-    /// Number of calls made for them.
+    /// Number of calls made for the turns.
     pub calls: u32,
-    /// Prompt tokens as reported by servers, otherwise estimated.
+    /// Prompt tokens as reported by servers, estimated where they are not reported.
     pub prompt: u64,
     /// Answer tokens as reported by servers.
     pub answer: u64,
     /// Millionths of a dollar; `None` if no price is known.
     pub cost_micro: Option<u64>,
-    /// Called tools by name, with the number of calls.
+    /// The tools that were called, by name, with the number of calls.
     pub tools: Vec<(String, u32)>,
     /// Models that were called.
     pub models: Vec<String>,
@@ -60,7 +61,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// Number of its own turns, including further ones.
+    /// Returns the number of the branch's own turns, including those that are not listed.
     #[must_use]
     pub fn count(&self) -> usize {
         self.turns.iter().filter(|turn| turn.pin.is_none()).count() + self.more as usize
@@ -72,9 +73,9 @@ impl Side {
 pub struct Ancestor {
     /// The message.
     pub node: NodeId,
-    /// Its turn.
+    /// The number of its turn, from 1.
     pub turn: u32,
-    /// First words of its question, unsanitized.
+    /// The first words of that turn's user message, unsanitized.
     pub title: String,
     /// Milliseconds since 1970.
     pub at: i64,

@@ -1,4 +1,4 @@
-//! Marks: decisions of a person or the engine about an item: pins, leases, exclusions, include once.
+//! Marks: decisions of a person or the program about an item on a branch: pins, leases, exclusions, include once.
 //! Not for: the effect of a mark on a plan (`context`) or undo (`operation`).
 
 use crate::domain::base::hash::{Fields, Hash};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// The smallest thing that a plan includes or leaves out, named by keys (never by row ids).
+/// The smallest thing that a plan includes or leaves out, identified by keys (never by row ids).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(tag = "atom", rename_all = "lowercase")]
 pub enum Atom {
@@ -17,7 +17,7 @@ pub enum Atom {
         /// First node.
         first: Hash,
     },
-    /// From a user message to just before the next one; two answers to one question are two turns.
+    /// A user message and everything before the next one. Two answers to one question are two turns.
     Turn {
         /// The user message.
         user: Hash,
@@ -36,12 +36,12 @@ pub enum Atom {
         /// The node.
         node: Hash,
     },
-    /// A section's text: system, state, a note, and so on.
+    /// A text that belongs to no message: instructions, state, a note, and so on.
     Section {
         /// Hash of the text.
         text: Hash,
     },
-    /// Adjacent turns with one verdict.
+    /// Adjacent turns that share one verdict.
     Range {
         /// Key of the first turn's first node.
         first: Hash,
@@ -51,19 +51,19 @@ pub enum Atom {
 }
 
 impl Atom {
-    /// The map of the workspace's code.
+    /// Returns the atom of the map of the workspace's code.
     #[must_use]
     pub fn code_map() -> Self {
         Self::Section { text: Hash::of(b"map of the code") }
     }
 
-    /// One hash for the atom.
+    /// Returns a hash that identifies the atom.
     #[must_use]
     pub fn key(&self) -> Hash {
         Fields::new("atom").json(self).finish()
     }
 
-    /// The keys of its first and last message; `None` for texts.
+    /// Returns the keys of the atom's first and last message; `None` for texts.
     #[must_use]
     pub fn ends(&self) -> Option<(Hash, Hash)> {
         match *self {
@@ -88,13 +88,13 @@ pub enum Actor {
     Model,
 }
 
-/// How many turns a lease lasts. Stored as a number; 0 is a lease that has ended.
+/// The turns that a lease has left. Stored as a number; 0 is a lease that has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(from = "u32", into = "u32")]
 pub enum LeaseTurns {
     /// This many turns.
     Left(NonZeroU32),
-    /// None: it has no effect any more.
+    /// The lease has ended and has no effect.
     Ended,
 }
 
@@ -123,7 +123,7 @@ impl fmt::Display for LeaseTurns {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum MarkKind {
-    /// A permanent pin: stays until removed, and is never dropped silently.
+    /// A permanent pin: stays until a person removes it, and is never dropped silently.
     Sticky,
     /// A lease: stays for a number of turns.
     Leased {
@@ -136,33 +136,33 @@ pub enum MarkKind {
     ExcludeOnce,
     /// Includes the item in the next completed turn's calls only.
     IncludeOnce,
-    /// The program's own: includes the item in the next completed turn's calls only, within the cap of leases and the
+    /// Made by the program: includes the item in the next completed turn's calls only, within the cap of leases and the
     /// budget.
     Ephemeral,
 }
 
 impl MarkKind {
-    /// A lease of `turns` turns.
+    /// Returns a lease of `turns` turns.
     #[must_use]
     pub fn leased(turns: u32) -> Self {
         Self::Leased { turns: turns.into() }
     }
 
-    /// Whether it pins.
+    /// Returns whether the mark is a pin of any kind, even an ended lease.
     #[must_use]
     pub fn pins(self) -> bool {
         matches!(self, Self::Sticky | Self::Leased { .. } | Self::Ephemeral)
     }
 
-    /// Whether it excludes.
+    /// Returns whether the mark excludes its item.
     #[must_use]
     pub fn excludes(self) -> bool {
         matches!(self, Self::Exclude | Self::ExcludeOnce)
     }
 
-    /// Whether it includes an item that would not be sent by itself. An ended lease does not.
+    /// Returns whether the mark includes an item that would not be sent otherwise. An ended lease does not.
     #[must_use]
-    pub fn wants(self) -> bool {
+    pub fn includes(self) -> bool {
         match self {
             Self::Sticky | Self::IncludeOnce | Self::Ephemeral => true,
             Self::Leased { turns } => turns != LeaseTurns::Ended,
@@ -170,13 +170,13 @@ impl MarkKind {
         }
     }
 
-    /// Whether it is used up when a turn completes.
+    /// Returns whether the mark is removed when a turn completes.
     #[must_use]
     pub fn once(self) -> bool {
         matches!(self, Self::ExcludeOnce | Self::IncludeOnce | Self::Ephemeral)
     }
 
-    /// Its name.
+    /// Returns the display name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -193,9 +193,9 @@ impl MarkKind {
 /// A decision about one atom on one branch. An atom has at most one mark on a branch.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Mark {
-    /// Its atom.
+    /// The atom.
     pub target: Atom,
-    /// Its kind.
+    /// The kind.
     pub kind: MarkKind,
     /// Who made it.
     pub by: Actor,
@@ -210,10 +210,10 @@ pub struct Mark {
     /// The key of the last user message for which a lease was counted down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Hash>,
-    /// How often the program renewed its lease.
+    /// Number of times that the program renewed the lease.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub renewals: u32,
-    /// The origin of a text picked or brought back from another branch.
+    /// The origin of a text that was picked or brought back from another branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Box<Origin>>,
     /// The symbol, for a mark on the workspace's code.
@@ -226,7 +226,7 @@ pub struct Mark {
 pub struct Origin {
     /// The branch.
     pub branch: BranchId,
-    /// Its name at that time.
+    /// The branch's name at that time.
     pub name: String,
     /// The first turn on that branch's path, from 1.
     pub turn: Option<u32>,
@@ -234,22 +234,23 @@ pub struct Origin {
     pub turns: u32,
     /// The first message.
     pub node: NodeId,
-    /// Keys of all its messages, in order.
+    /// Keys of all messages of the text, in order.
     pub sources: Vec<Hash>,
     /// Key of the branch's head at that time.
     pub head: Hash,
-    /// Whether it is the branch's result rather than a picked part; a result is stale once the branch grows.
+    /// Whether the text is the branch's result rather than a picked part. A result is stale once the branch grows.
     pub result: bool,
 }
 
 impl Origin {
-    /// Whether the branch has grown since its result was brought back; `head` is the key of its present head.
+    /// Returns whether the branch has grown since its result was brought back. `head` is the key of the branch's
+    /// present head.
     #[must_use]
     pub fn stale(&self, head: Option<Hash>) -> bool {
         self.result && head != Some(self.head)
     }
 
-    /// `Turns 3 to 5 of branch "alt"`
+    /// Returns the origin as text, such as `Turns 3 to 5 of branch "alt"`.
     #[must_use]
     pub fn to_text(&self) -> String {
         let what = match (self.turn, self.turns) {
@@ -271,15 +272,17 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Mark {
-    /// Whether it includes this message, which would not be sent by itself.
+    /// Returns whether the mark includes the message with this key, which would not be sent otherwise.
     #[must_use]
     pub fn includes_message(&self, key: Hash) -> bool {
-        let here = matches!(self.target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == key);
-        here && self.kind.wants()
+        let targets_it =
+            matches!(self.target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == key);
+        targets_it && self.kind.includes()
     }
 
-    /// The mark after the end of a turn; `None` if unchanged, `Some(None)` if removed. A mark for one call is used up,
-    /// an ended lease of the program is removed, and a lease that was `sent` loses one turn per user message.
+    /// Returns the mark after the end of a turn: `None` if it is unchanged, `Some(None)` if it is removed. A mark for
+    /// one call and an ended lease of the program are removed; a lease that was `sent` loses one turn per user message
+    /// (`user` is the key of the turn's user message).
     #[must_use]
     pub fn after_turn(&self, user: Option<Hash>, sent: bool) -> Option<Option<Self>> {
         match self.kind {
@@ -294,7 +297,7 @@ impl Mark {
     }
 }
 
-/// The digest of a branch's marks, independent of their order.
+/// Returns the digest of a branch's marks, independent of their order.
 #[must_use]
 pub fn marks_digest(marks: &[Mark]) -> Hash {
     let mut keys: Vec<Hash> =
@@ -354,9 +357,9 @@ mod tests {
             (IncludeOnce, [false, false, true, true]),
             (Ephemeral, [true, false, true, true]),
         ];
-        for (kind, [pins, excludes, wants, once]) in table {
-            let said = [kind.pins(), kind.excludes(), kind.wants(), kind.once()];
-            assert_eq!(said, [pins, excludes, wants, once], "{kind:?}");
+        for (kind, [pins, excludes, includes, once]) in table {
+            let found = [kind.pins(), kind.excludes(), kind.includes(), kind.once()];
+            assert_eq!(found, [pins, excludes, includes, once], "{kind:?}");
             assert_eq!(mark(kind, Actor::User).after_turn(None, false), once.then_some(None), "{kind:?}");
         }
     }

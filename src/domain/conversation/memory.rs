@@ -1,12 +1,11 @@
-//! Memories: facts, preferences, outcomes and events that stay known beyond the message that said them, with their
+//! Memories: facts, preferences, outcomes and events that stay known beyond the message that mentioned them, with their
 //! origin and scope.
 //! Not for: reading suggestions from answers (`state_suggestions`), choosing which are sent (`engine`) or storing them
 //! (`store`).
 //!
-//! A memory is suggested by a model or written by a person; only a confirmed one is ever sent. A memory of a session,
-//! or of all sessions, reaches every branch there: like the configuration it is shared, and so excepted from the
-//! isolation of branches. Decisions about it stay with the branch: a pin or an exclusion of a memory is a mark like any
-//! other.
+//! A model suggests a memory or a person writes it; only confirmed memories are sent. A memory of a session, or of all
+//! sessions, applies to every branch there: like the configuration it is shared, an exception to the isolation of
+//! branches. Decisions about a memory stay with the branch: a pin or an exclusion of a memory is a mark like any other.
 
 use super::mark::{Actor, Atom};
 use crate::domain::base::hash::{Fields, Hash};
@@ -34,7 +33,7 @@ impl MemoryKind {
     /// All kinds.
     pub const ALL: [Self; 4] = [Self::Fact, Self::Preference, Self::Outcome, Self::Event];
 
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,16 +65,16 @@ pub enum Scope {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryStatus {
-    /// It waits for a person's decision.
+    /// The memory waits for a person's decision.
     Suggested,
-    /// A person confirmed it.
+    /// A person confirmed the memory.
     Confirmed,
-    /// A person dismissed it; it is stored so that it is not suggested again.
+    /// A person dismissed the memory. It stays stored so that it is not suggested again.
     Dismissed,
 }
 
 impl MemoryStatus {
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -89,7 +88,7 @@ impl MemoryStatus {
 /// Where a memory comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
-    /// The session in which it was made; `None` after that is deleted.
+    /// The session in which it was made; `None` once that session is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
     /// The key of the message it was made from.
@@ -102,20 +101,20 @@ pub struct Origin {
 /// A memory.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Memory {
-    /// Its id.
+    /// The id.
     pub id: MemoryId,
-    /// Its kind.
+    /// The kind.
     pub kind: MemoryKind,
-    /// Its text: one line, at most [`LONGEST`] characters.
+    /// The text: one line, at most [`LONGEST`] characters.
     pub text: String,
     /// Where it applies.
     pub scope: Scope,
     /// The lane in which it was made; empty for the root lane.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lane: String,
-    /// Where it comes from.
+    /// Where the memory comes from.
     pub source: Origin,
-    /// Its status.
+    /// The status.
     pub status: MemoryStatus,
     /// Incremented with every change, so that two windows do not overwrite each other.
     pub version: u32,
@@ -126,13 +125,13 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// How plans and marks name it: unchanged by edits.
+    /// Returns the atom by which plans and marks identify the memory. Edits do not change it.
     #[must_use]
     pub fn atom(&self) -> Atom {
         atom(self.id)
     }
 
-    /// Whether everything but the version is equal.
+    /// Returns whether everything except the version and the time of the last change is equal.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         let plain = |memory: &Self| Self { version: 0, updated_at: 0, ..memory.clone() };
@@ -140,19 +139,19 @@ impl Memory {
     }
 }
 
-/// How plans and marks name a memory.
+/// Returns the atom by which plans and marks identify a memory.
 #[must_use]
 pub fn atom(id: MemoryId) -> Atom {
     Atom::Section { text: Fields::new("memory").text(&id.to_string()).finish() }
 }
 
-/// The text of a memory: one line, single spaces.
+/// Returns a text in the form in which memories store it: one line, with single spaces.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text for comparisons: its words in lower case, without punctuation.
+/// Returns a text for comparisons: its words in lower case, separated by spaces, without punctuation.
 #[must_use]
 pub fn normalized(text: &str) -> String {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

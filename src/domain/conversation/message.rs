@@ -1,5 +1,5 @@
 //! Messages: roles, the parts of a message, how a message ended, and the head of a node without its content.
-//! Not for: the place of a node in its session (`tree`) or what is sent (`plan`).
+//! Not for: the place of a node in its session (`tree`) or what is sent (`planning::plan`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::NodeId;
@@ -21,7 +21,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The role's name on the wire and in files.
+    /// Returns the role's name in requests and files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -32,7 +32,8 @@ impl Role {
         }
     }
 
-    /// Parses a role's name; `developer` means instructions and `function` a tool's result.
+    /// Parses a role's name, including names of other formats: `developer` is System, `human` is User, `model` is
+    /// Assistant, and `function` is Tool.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -51,26 +52,26 @@ impl fmt::Display for Role {
     }
 }
 
-/// How a message ended. Only `Complete` is a whole message.
+/// How a message ended. Only a [`End::Complete`] message is whole.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
-    /// Finished by a finish reason, `[DONE]`, or a person.
+    /// The server finished it (finish reason or `[DONE]`), or a person wrote it.
     Complete,
     /// The server stopped without a finish reason, or at its output limit.
     Truncated,
-    /// A person stopped it.
+    /// A person stopped the answer.
     Cancelled,
-    /// The program crashed while it was received.
+    /// The program crashed while the answer arrived.
     Interrupted,
-    /// The server failed while it was received.
+    /// The server failed while the answer arrived.
     Errored,
-    /// Deleted by a person; only its place remains.
+    /// A person deleted it; only its place in the tree remains.
     Removed,
 }
 
 impl End {
-    /// Its name in files and on the command line.
+    /// Returns the name used in files and on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -101,7 +102,7 @@ pub enum Part {
         /// The text, as received.
         text: String,
     },
-    /// A model's reasoning; stored and displayed, never sent again.
+    /// A model's reasoning; stored and displayed, but never sent.
     Reasoning {
         /// The text.
         text: String,
@@ -112,7 +113,7 @@ pub enum Part {
         id: String,
         /// The tool.
         name: String,
-        /// The arguments, verbatim JSON text.
+        /// The arguments, as the model wrote them (JSON text).
         args: String,
     },
     /// A tool's result.
@@ -121,16 +122,16 @@ pub enum Part {
         call: String,
         /// The tool, if known.
         name: String,
-        /// Its text.
+        /// The text.
         body: String,
     },
     /// A part that is not text (an image, a file), stored by hash.
     Opaque {
-        /// Its media type.
+        /// The media type.
         mime: String,
         /// The hash of its raw bytes.
         raw: Hash,
-        /// Its size in bytes.
+        /// The size in bytes.
         bytes: u64,
     },
 }
@@ -145,26 +146,26 @@ pub struct Content {
     pub extra: Option<serde_json::Value>,
 }
 
-/// The field of [`Content::extra`] with a message's own priority, from 0 to 100.
+/// The field of [`Content::extra`] that contains a message's own priority, from 0 to 100.
 pub const PRIORITY: &str = "priority";
 
-/// Characters of a preview.
+/// Maximum characters of a preview.
 const PREVIEW_CHARS: usize = 100;
 
 impl Content {
-    /// A message of plain text.
+    /// Returns a message of plain text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { parts: vec![Part::Text { text: text.into() }], extra: None }
     }
 
-    /// The hash of the parts (`extra` is not content).
+    /// Returns the hash of the parts, without `extra`.
     #[must_use]
     pub fn hash(&self) -> Hash {
         Fields::new("content").json(&self.parts).finish()
     }
 
-    /// All text of the message (text parts and tool results), joined by line breaks.
+    /// Returns all text of the message (text parts and tool results), joined by line breaks.
     #[must_use]
     pub fn plain_text(&self) -> String {
         let texts: Vec<&str> = self
@@ -179,7 +180,7 @@ impl Content {
         texts.join("\n")
     }
 
-    /// Its tool calls: id, name, arguments.
+    /// Returns the tool calls: id, name, arguments.
     pub fn calls(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.parts.iter().filter_map(|part| match part {
             Part::Call { id, name, args } => Some((id.as_str(), name.as_str(), args.as_str())),
@@ -187,7 +188,7 @@ impl Content {
         })
     }
 
-    /// The size of all texts in bytes.
+    /// Returns the size of all texts in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.parts
@@ -196,23 +197,23 @@ impl Content {
                 Part::Text { text } | Part::Reasoning { text } => text.len() as u64,
                 Part::Call { name, args, .. } => (name.len() + args.len()) as u64,
                 Part::Reply { body, .. } => body.len() as u64,
-                // A file may claim any size.
+                // An imported file may claim any size.
                 Part::Opaque { bytes, .. } => *bytes,
             })
             .fold(0, u64::saturating_add)
     }
 }
 
-/// A node without its content, which a session's tree holds in memory for every message.
+/// A node without its content. A session's tree keeps the heads of all its messages in memory.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NodeHead {
     /// Public id.
     pub id: NodeId,
     /// Content-addressed identity, the same on every machine (see [`node_key`]).
     pub key: Hash,
-    /// The node it answers or follows.
+    /// The node that it answers or follows; `None` for a root.
     pub parent: Option<NodeId>,
-    /// Its index among its siblings, from 0.
+    /// The index among its siblings, from 0.
     pub ord: u32,
     /// Who wrote it.
     pub role: Role,
@@ -224,9 +225,9 @@ pub struct NodeHead {
     pub bytes: u64,
     /// Number of its tool calls.
     pub calls: u16,
-    /// Imported as invisible: listed, never sent.
+    /// Whether it was imported as hidden: listed, but never sent.
     pub hidden: bool,
-    /// Imported (imported instructions are off by default).
+    /// Whether it was imported. Imported instructions are left out unless a person includes them.
     pub imported: bool,
     /// The hash of its content; `None` if it never had any.
     pub content: Option<Hash>,
@@ -236,22 +237,22 @@ pub struct NodeHead {
     pub model: Option<String>,
     /// The speaker's name, if imported.
     pub name: Option<String>,
-    /// The lane it belongs to; empty is the root lane.
+    /// The lane that it belongs to, as stored; empty for the root lane.
     #[serde(default)]
     pub lane: String,
-    /// Its id at its origin.
+    /// The id in the source it was imported from.
     #[serde(default)]
     pub external_id: Option<String>,
 }
 
 impl NodeHead {
-    /// Whether the preview holds all words of the message, as far as its length tells.
+    /// Returns whether the preview contains all words of the message, judged by the preview's length.
     #[must_use]
     pub fn preview_is_whole(&self) -> bool {
         self.preview.chars().count() < PREVIEW_CHARS
     }
 
-    /// The first words of `text` in one line of at most 100 characters.
+    /// Returns the first words of `text` on one line of at most 100 characters.
     #[must_use]
     pub fn preview_of(text: &str) -> String {
         let mut line = String::new();
@@ -268,11 +269,11 @@ impl NodeHead {
     }
 }
 
-/// Where an imported node came from: its source and its id there.
+/// The origin of an imported node: its source, and its id there.
 pub type Origin<'a> = (&'a str, &'a str);
 
-/// A node's key: H(parent's key, role, content, twin ordinal), with the origin of an imported node. `twin` counts
-/// earlier siblings with the same role and content.
+/// Returns a node's key: the hash of parent's key, role, content and `twin`, and of the origin of an imported node.
+/// `twin` is the number of earlier siblings with the same role and content.
 #[must_use]
 pub fn node_key(
     parent: Option<Hash>,
@@ -293,6 +294,6 @@ pub fn node_key(
 pub struct Node {
     /// The head.
     pub head: NodeHead,
-    /// Its content.
+    /// The content.
     pub content: Content,
 }

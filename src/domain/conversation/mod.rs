@@ -1,5 +1,5 @@
-//! The elements of a conversation: messages, their tree, branches, marks, lanes, tags, tasks, state blocks, and the
-//! operations that change them.
+//! The elements of a conversation: messages, their tree, branches, marks, lanes, tags, tasks, state blocks, memories,
+//! and the operations that change them.
 //! Not for: what a call sends (`planning`).
 
 pub mod activation;
@@ -7,6 +7,7 @@ pub mod attachment;
 pub mod branch;
 pub mod compare;
 pub mod lane;
+pub mod lane_use;
 pub mod mark;
 pub mod memory;
 pub mod message;

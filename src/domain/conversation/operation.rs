@@ -1,4 +1,4 @@
-//! The operation log: recorded changes, for undo and redo.
+//! The operation log: changes recorded for undo and redo.
 //! Not for: messages (which are never undone) or carrying out operations (`engine`).
 
 use super::branch::Overrides;
@@ -9,22 +9,22 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use serde::{Deserialize, Serialize};
 
-/// One reversible change. Undo restores `before`, but only if the present value still equals `after`.
+/// A reversible change. Undo restores `before`, but only if the present value still equals `after`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
     /// A mark was added, removed or changed.
     Mark {
-        /// Its branch.
+        /// The branch.
         branch: BranchId,
-        /// Its atom.
+        /// The atom.
         target: Atom,
         /// The value before.
         before: Option<Box<Mark>>,
         /// The value after.
         after: Option<Box<Mark>>,
     },
-    /// A branch's head was moved by an act (regenerate, edit, sibling).
+    /// An act moved a branch's head (regenerate, edit, sibling).
     Head {
         /// The branch.
         branch: BranchId,
@@ -56,7 +56,7 @@ pub enum Change {
         /// The branch.
         branch: BranchId,
     },
-    /// A branch's settings: mode, policy, budget, model, and so on.
+    /// A branch's own settings changed: mode, policy, budget, model, and so on.
     Overrides {
         /// The branch.
         branch: BranchId,
@@ -65,7 +65,7 @@ pub enum Change {
         /// The value after.
         after: Box<Overrides>,
     },
-    /// The session's title.
+    /// The session's title changed.
     Title {
         /// The value before.
         before: String,
@@ -82,7 +82,7 @@ pub enum Change {
         /// The value after.
         after: Vec<Hash>,
     },
-    /// A manually edited state version was added or removed (`None` falls back to the path's own).
+    /// The state version that a person wrote for a branch changed. `None` means that the version on the path applies.
     State {
         /// The branch.
         branch: BranchId,
@@ -93,7 +93,7 @@ pub enum Change {
     },
     /// A message's name or star changed.
     Tag {
-        /// Its session.
+        /// The session.
         session: SessionId,
         /// The message's key.
         node: Hash,
@@ -104,11 +104,11 @@ pub enum Change {
     },
     /// A tool changed a file of the workspace. The texts are stored under their hashes.
     File {
-        /// Its path relative to the workspace.
+        /// The path relative to the workspace.
         path: String,
-        /// Its text before; `None` if it did not exist.
+        /// The text before; `None` if it did not exist.
         before: Option<Hash>,
-        /// Its text after; `None` if it was deleted.
+        /// The text after; `None` if it was deleted.
         after: Option<Hash>,
     },
     /// A memory was added, removed or changed.
@@ -120,14 +120,14 @@ pub enum Change {
     },
 }
 
-/// The changes of one act.
+/// The changes of one act, which undo and redo treat as one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Operation {
-    /// Increments within the store.
+    /// The sequence number, which increases within the store.
     pub seq: u64,
-    /// Its session.
+    /// The session.
     pub session: SessionId,
-    /// The act, for display: "pinned turn 3".
+    /// The act for display, such as "pinned turn 3".
     pub what: String,
     /// The changes, in order.
     pub changes: Vec<Change>,

@@ -1,6 +1,7 @@
-//! Neutral records: every import format is read into them, and every export format is written from them.
+//! Neutral records: readers of import formats produce them, and writers of export formats consume them.
 //! Not for: the formats (`import`, `export`).
 
+use super::lane::Lane;
 use super::message::{Content, End, Role};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::NodeId;
@@ -9,19 +10,19 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-/// Bytes of content after which a portion of records ends.
+/// Number of content bytes after which a portion of records ends.
 pub const PORTION: u64 = 2 << 20;
 
 /// Number of records after which a portion ends.
 pub const PORTION_RECORDS: usize = 1_000;
 
-/// The key in a message's `extra` under which files store its tag: `{"label": …, "favourite": true}`.
+/// The key in a message's `extra` under which files store the message's tag: `{"label": …, "favourite": true}`.
 pub const TAG: &str = "pleach";
 
 /// One imported or exported message.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
-    /// Its id in the file; derived from its position if the file has none.
+    /// The id in the file; derived from the record's position if the file has none.
     pub id: String,
     /// The id of its parent in the file.
     pub parent: Option<String>,
@@ -29,28 +30,40 @@ pub struct Record {
     pub role: Role,
     /// The speaker's name.
     pub name: Option<String>,
-    /// Its content.
+    /// The content.
     pub content: Content,
     /// How it ended.
     pub end: End,
     /// Milliseconds since 1970; `None` if the file does not say.
     pub at: Option<i64>,
-    /// The lane.
+    /// The lane. A chain of replies may name the message at its root by that message's id in the file.
     pub lane: String,
-    /// Listed but never sent.
+    /// Whether it is listed but never sent.
     pub hidden: bool,
     /// The model that wrote it.
     pub model: Option<String>,
-    /// Its name given by a person; empty for none.
+    /// The name that a person gave the message; empty for none.
     pub label: String,
-    /// A person starred it.
+    /// Whether a person starred it.
     pub favourite: bool,
+}
+
+impl Record {
+    /// Returns the name that the lane gives to the message at the root of its chain of replies; `None` if it is no
+    /// reply lane.
+    #[must_use]
+    pub fn reply_root(&self) -> Option<String> {
+        match Lane::read(&self.lane) {
+            Lane::Reply(root) => Some(root),
+            Lane::Root | Lane::Topic(_) => None,
+        }
+    }
 }
 
 /// One imported or exported session, with parents before children.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Transcript {
-    /// Identifies the source session by format and id, so that a second import finds the first.
+    /// The format and id of the source session, by which a second import finds the first.
     pub source: String,
     /// Title.
     pub title: String,
@@ -58,14 +71,14 @@ pub struct Transcript {
     pub records: Vec<Record>,
     /// The id of the message at the head of the conversation.
     pub current: Option<String>,
-    /// Its branches in the order of their creation; empty if the file names none.
+    /// The branches in the order of their creation; empty if the file contains none.
     pub branches: Vec<BranchPointer>,
 }
 
 /// An imported or exported branch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BranchPointer {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The id of the message at its head.
     pub head: Option<String>,
@@ -75,28 +88,30 @@ pub struct BranchPointer {
     pub current: bool,
 }
 
-/// A record, with the number of its parent among the earlier records of its session.
+/// A record with the numbers of the records that it refers to among the earlier records of the session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PlacedRecord {
     /// The record.
     pub record: Record,
-    /// Its parent's number, from 0.
+    /// The parent's number, from 0; `None` for a root.
     pub parent: Option<u32>,
+    /// The number of the record at the root of its chain of replies, if its lane names one of this session.
+    pub reply_root: Option<u32>,
 }
 
-/// A portion of a file, small enough for memory. Sessions are numbered from 0; their portions may alternate.
+/// A portion of a file, small enough to keep in memory. Sessions are numbered from 0; their portions may alternate.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Piece {
     /// A session begins.
     Begin {
-        /// Its number.
+        /// The session's number.
         session: usize,
         /// See [`Transcript::source`].
         source: String,
         /// Title.
         title: String,
     },
-    /// Its next records, parents first.
+    /// The next records of a session, parents first.
     Records {
         /// Number of the session.
         session: usize,
@@ -107,40 +122,40 @@ pub enum Piece {
     End {
         /// Number of the session.
         session: usize,
-        /// The number of the record at its head.
+        /// The number of the record at the head of the conversation.
         current: Option<u32>,
-        /// Its branches, and the numbers of the records at their heads.
+        /// The branches with the numbers of the records at their heads.
         branches: Vec<(BranchPointer, Option<u32>)>,
     },
 }
 
-/// The report on a file, after all of it was read.
+/// The report on a file that was read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// The detected format.
     pub format: String,
-    /// What was skipped.
+    /// The records that were skipped.
     pub skipped: Vec<Skipped>,
 }
 
 /// A file that is read in portions.
 pub trait PieceReader: Send {
-    /// The next portion; `None` at the end.
+    /// Returns the next portion; `None` at the end.
     ///
     /// # Errors
-    /// Why the rest cannot be read.
+    /// If the rest cannot be read.
     fn next(&mut self) -> Result<Option<Piece>, Failure>;
 
-    /// The report so far.
+    /// Returns the report so far.
     fn report(&mut self) -> Report;
 }
 
-/// The portions of a file, passed along with a request.
+/// A reader of portions that can be passed in a request.
 #[derive(Clone)]
 pub struct IncomingPieces(pub Arc<Mutex<dyn PieceReader>>);
 
 impl IncomingPieces {
-    /// For these portions.
+    /// Wraps a reader.
     pub fn new(pieces: impl PieceReader + 'static) -> Self {
         Self(Arc::new(Mutex::new(pieces)))
     }
@@ -159,19 +174,23 @@ impl PartialEq for IncomingPieces {
 }
 
 impl Transcript {
-    /// The portions of this session.
+    /// Splits the session into portions, numbered as `session`.
     #[must_use]
     pub fn pieces(self, session: usize) -> Vec<Piece> {
         let ids: HashMap<&str, u32> = (0..).zip(&self.records).map(|(at, record)| (record.id.as_str(), at)).collect();
         let number = |id: Option<&String>| id.and_then(|id| ids.get(id.as_str())).copied();
         let parents: Vec<Option<u32>> = self.records.iter().map(|record| number(record.parent.as_ref())).collect();
+        let roots: Vec<Option<u32>> = (0..)
+            .zip(&self.records)
+            .map(|(at, record)| number(record.reply_root().as_ref()).filter(|root| *root < at))
+            .collect();
         let current = number(self.current.as_ref());
         let heads: Vec<Option<u32>> = self.branches.iter().map(|branch| number(branch.head.as_ref())).collect();
         let mut pieces = vec![Piece::Begin { session, source: self.source, title: self.title }];
         let (mut records, mut bytes) = (Vec::new(), 0);
-        for (record, parent) in self.records.into_iter().zip(parents) {
+        for ((record, parent), reply_root) in self.records.into_iter().zip(parents).zip(roots) {
             bytes = record.content.bytes().saturating_add(bytes);
-            records.push(PlacedRecord { record, parent });
+            records.push(PlacedRecord { record, parent, reply_root });
             if bytes >= PORTION || records.len() >= PORTION_RECORDS {
                 pieces.push(Piece::Records { session, records: std::mem::take(&mut records) });
                 bytes = 0;
@@ -186,9 +205,9 @@ impl Transcript {
 /// A record that could not be read.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Skipped {
-    /// Its position: line number, or index in the array.
+    /// The record's position: line number, or index in the array.
     pub place: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -197,17 +216,17 @@ pub struct Skipped {
 pub struct ImportedFile {
     /// The detected format.
     pub format: String,
-    /// Its sessions.
+    /// The sessions.
     pub transcripts: Vec<Transcript>,
-    /// What was skipped.
+    /// The records that were skipped.
     pub skipped: Vec<Skipped>,
 }
 
 impl ImportedFile {
-    /// Collects all portions.
+    /// Collects all portions of a file.
     ///
     /// # Errors
-    /// Those of reading a portion.
+    /// If a portion cannot be read.
     pub fn collect(from: &mut dyn PieceReader) -> Result<Self, Failure> {
         let mut transcripts: Vec<Transcript> = Vec::new();
         while let Some(piece) = from.next()? {
@@ -233,7 +252,7 @@ impl ImportedFile {
         Ok(Self { format, transcripts, skipped })
     }
 
-    /// As portions.
+    /// Returns the contents as a reader of portions.
     #[must_use]
     pub fn incoming(self) -> IncomingPieces {
         let report = Report { format: self.format, skipped: self.skipped };
@@ -243,7 +262,7 @@ impl ImportedFile {
     }
 }
 
-/// A file that is already in memory.
+/// The portions of a file that is already in memory.
 struct LoadedFile {
     pieces: std::vec::IntoIter<Piece>,
     report: Report,
@@ -262,12 +281,12 @@ impl PieceReader for LoadedFile {
 /// The result of importing one session.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ImportResult {
-    /// Imported states that wait for approval.
+    /// Number of imported states that wait for approval.
     #[serde(default)]
     pub states: u64,
     /// The session.
     pub session: crate::domain::base::ids::SessionId,
-    /// Its title.
+    /// The title.
     pub title: String,
     /// Number of new messages.
     pub added: u64,

@@ -1,20 +1,20 @@
 //! Finds the message that a person names: by id, a prefix of its id, the id it was imported with, or the number of its
 //! turn. Every command that takes a message or an item uses this.
-//! Not for: sessions, branches, and items that are no messages (`engine::sessions::lookup`).
+//! Not for: sessions, branches, and items that are not messages (`engine::sessions::lookup`).
 
 use super::message::Role;
 use super::tree::{Slot, Tree};
 use crate::domain::base::failure::Failure;
 
-/// A shorter number is always the number of a turn, never a prefix of an id.
+/// Minimum digits of a number that may be a prefix of an id; a shorter number is always the number of a turn.
 const SHORTEST_ID: usize = 4;
 
-/// The name of the last message of the branch.
+/// The word that names the branch's last message.
 pub const LAST: &str = "last";
 
-/// The message named by `text`, on the branch's `path` first and then anywhere in the session: a whole id, key or
-/// external id; `last`; the number of a turn of the path, from 1, which names its question; or an unambiguous prefix of
-/// an id or key.
+/// Returns the message named by `text`, which is searched on the branch's `path` first and then in the whole session.
+/// `text` is a whole id, key or external id; `last`; the number of a turn of the path, from 1, which names the turn's
+/// user message; or an unambiguous prefix of an id or key.
 ///
 /// # Errors
 /// If no message or several messages match.
@@ -31,7 +31,7 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
     };
     let all: Vec<Slot> = (0..u32::try_from(tree.len()).unwrap_or(u32::MAX)).collect();
     for slots in [path, &all] {
-        if let Some(slot) = only(slots.iter().copied().filter(&exact), text)? {
+        if let Some(slot) = at_most_one(slots.iter().copied().filter(&exact), text)? {
             return Ok(slot);
         }
     }
@@ -39,7 +39,7 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
         return Ok(*slot);
     }
     let number = wanted.parse::<usize>().ok().filter(|_| wanted.bytes().all(|byte| byte.is_ascii_digit()));
-    if let Some(slot) = number.and_then(|number| asked(tree, path, number)) {
+    if let Some(slot) = number.and_then(|number| question(tree, path, number)) {
         return Ok(slot);
     }
     if let Some(number) = number.filter(|_| wanted.len() < SHORTEST_ID) {
@@ -48,7 +48,8 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
             .todo("`pleach message list` shows the turns and ids."));
     }
     for slots in [path, &all] {
-        if let Some(slot) = only(slots.iter().copied().filter(|slot| !wanted.is_empty() && begins(slot)), text)? {
+        if let Some(slot) = at_most_one(slots.iter().copied().filter(|slot| !wanted.is_empty() && begins(slot)), text)?
+        {
             return Ok(slot);
         }
     }
@@ -56,26 +57,31 @@ pub fn message(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> 
         .todo("`pleach message list` shows the turns and ids."))
 }
 
-/// As [`message`], but the number of a turn names the last message of that turn, where a branch starts after the turn.
+/// Like [`message`], but the number of a turn names the last message of that turn, where a branch starts after the
+/// turn.
 ///
 /// # Errors
-/// As [`message`].
+/// See [`message`].
 pub fn end(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> {
     let found = message(tree, path, text)?;
-    let number = text.trim().parse().ok().filter(|number| asked(tree, path, *number) == Some(found));
+    let number = text.trim().parse().ok().filter(|number| question(tree, path, *number) == Some(found));
     let Some(at) = number.and_then(|_| path.iter().position(|slot| *slot == found)) else { return Ok(found) };
     let rest = path[at + 1..].iter().take_while(|slot| tree.head(**slot).role != Role::User);
     Ok(rest.last().copied().unwrap_or(found))
 }
 
-/// The question of a turn, by its number from 1.
+/// Returns the user message of turn `number`, from 1; `None` if the path has no such turn.
 #[must_use]
-pub fn asked(tree: &Tree, path: &[Slot], number: usize) -> Option<Slot> {
+pub fn question(tree: &Tree, path: &[Slot], number: usize) -> Option<Slot> {
     let mut questions = path.iter().copied().filter(|slot| tree.head(*slot).role == Role::User);
     questions.nth(number.checked_sub(1)?)
 }
 
-fn only(mut found: impl Iterator<Item = Slot>, text: &str) -> Result<Option<Slot>, Failure> {
+/// Returns the only message found; `None` if there is none.
+///
+/// # Errors
+/// If there are several.
+fn at_most_one(mut found: impl Iterator<Item = Slot>, text: &str) -> Result<Option<Slot>, Failure> {
     let first = found.next();
     match found.count() {
         0 => Ok(first),
@@ -89,8 +95,8 @@ mod tests {
     use crate::domain::conversation::message::NodeHead;
     use crate::domain::conversation::tree::tests::head;
 
-    /// Three turns of a question and an answer; the second question was imported as `12`.
-    fn talk() -> (Tree, Vec<Slot>) {
+    /// Three turns of a question and an answer. The second question was imported with the id `12`.
+    fn three_turns() -> (Tree, Vec<Slot>) {
         let role = |n: u128| if n % 2 == 1 { Role::User } else { Role::Assistant };
         let mut heads: Vec<NodeHead> = (1..=6).map(|n| head(n, (n > 1).then(|| n - 1), role(n))).collect();
         heads[2].external_id = Some("12".to_owned());
@@ -101,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_message_is_named_by_turn_id_and_external_id() {
-        let (tree, path) = talk();
+        let (tree, path) = three_turns();
         let found = |text: &str| message(&tree, &path, text).unwrap();
         let id = tree.head(3).id.to_string();
         assert_eq!((found("1"), found("2"), found("3"), found(" 3 ")), (0, 2, 4, 4), "the question of the turn");
@@ -118,7 +124,7 @@ mod tests {
 
     #[test]
     fn unknown_names_are_refused() {
-        let (tree, path) = talk();
+        let (tree, path) = three_turns();
         let refused = |text: &str| message(&tree, &path, text).unwrap_err().what;
         assert_eq!(refused("4"), "There is no turn 4 on this branch; the last one is 3.");
         assert_eq!(refused("0"), "There is no turn 0 on this branch; the last one is 3.");

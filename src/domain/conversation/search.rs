@@ -1,19 +1,18 @@
-//! A search over messages as a person types it: words and filters in one line.
+//! A search for messages as a person types it: words and filters in one line, such as `dance "round robin" role:user
+//! branch:main model:gpt tool:grep session:bees after:2026-01-01 before:2026-02-01`.
 //! Not for: running it (`store`), or what is added to a prompt (`retrieval`).
-//!
-//! `dance "round robin" role:user branch:main model:gpt tool:grep session:bees after:2026-01-01 before:2026-02-01`
 
 use super::message::Role;
 use crate::domain::base::ids::{NodeId, SessionId};
 
 /// Maximum number of words in a search.
-const WORDS: usize = 32;
-/// Minimum letters of a last word that may be a prefix.
-const OPEN: usize = 3;
+const MAX_WORDS: usize = 32;
+/// Minimum characters of a last word that may be a prefix.
+const MIN_PREFIX_CHARS: usize = 3;
 /// Milliseconds per day.
-const DAY: i64 = 86_400_000;
+const DAY_MS: i64 = 86_400_000;
 
-/// The filters, with what follows the colon.
+/// The filters, each with its name and what follows the colon.
 pub const FILTERS: &[(&str, &str)] = &[
     ("role", "user|assistant|tool|system"),
     ("session", "TITLE"),
@@ -34,34 +33,34 @@ pub struct SearchFilter {
     pub open: bool,
     /// Roles; empty for any.
     pub roles: Vec<Role>,
-    /// In sessions whose title contains this, or whose id starts with it.
+    /// Text that the session's title contains or its id starts with, in lower case.
     pub session: Option<String>,
-    /// On branches whose name contains this.
+    /// Text that a branch's name contains.
     pub branch: Option<String>,
-    /// By models whose name contains this.
+    /// Text that the model's name contains.
     pub model: Option<String>,
-    /// Calls and results of tools whose name contains this.
+    /// Text that a tool's name contains; only calls and results of such tools match.
     pub tool: Option<String>,
-    /// Messages whose given name contains this.
+    /// Text that the message's tag contains.
     pub label: Option<String>,
-    /// At this time or later, in milliseconds since 1970.
+    /// Earliest time, in milliseconds since 1970.
     pub after: Option<i64>,
-    /// Before this time, in milliseconds since 1970.
+    /// Time before which the message was written, in milliseconds since 1970.
     pub before: Option<i64>,
-    /// What could not be parsed, in sentences.
+    /// What could not be parsed, one sentence each.
     pub problems: Vec<String>,
 }
 
-/// A message found. All texts are unsanitized.
+/// A message that was found. All texts are unsanitized.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoundMessage {
-    /// Its session.
+    /// The session.
     pub session: SessionId,
     /// The session's title.
     pub title: String,
     /// The node.
     pub node: NodeId,
-    /// Its id at its origin.
+    /// The id in the source it was imported from.
     pub external_id: Option<String>,
     /// Who wrote it.
     pub role: Role,
@@ -69,8 +68,8 @@ pub struct FoundMessage {
     pub at: i64,
     /// The model that wrote it, if known.
     pub model: Option<String>,
-    /// The match in its context, in pieces: whether a piece is the match, and its text. For a search without words, the
-    /// message's first words.
+    /// The match in its context, as pieces: whether the piece is the match, and its text. For a search without words,
+    /// the message's first words.
     pub pieces: Vec<(bool, String)>,
 }
 
@@ -81,39 +80,39 @@ pub struct FoundMessages {
     pub messages: Vec<FoundMessage>,
     /// Whether there may be more.
     pub more: bool,
-    /// What could not be parsed, in sentences.
+    /// What could not be parsed, one sentence each.
     pub problems: Vec<String>,
 }
 
 impl SearchFilter {
-    /// Parses a search. Days begin `offset` seconds east of UTC. A filter without a value is still being typed and is
-    /// ignored; an invalid one is reported in [`SearchFilter::problems`] and ignored.
+    /// Parses a search. Days are those of a time zone `offset` seconds east of UTC. A filter without a value is still
+    /// being typed and is ignored; an invalid one is ignored and reported in [`SearchFilter::problems`].
     #[must_use]
     pub fn read(line: &str, offset: i32) -> Self {
-        let mut find = Self::default();
+        let mut parsed = Self::default();
         let tokens = tokens(line);
         for token in &tokens {
             let filter = token.name().filter(|(name, _)| FILTERS.iter().any(|(known, _)| known == name));
             match filter {
-                Some((name, value)) => find.filter(&name, value, offset),
-                None if find.phrases.len() < WORDS && token.text.chars().any(char::is_alphanumeric) => {
-                    find.phrases.push(token.text.clone());
-                    find.open = !token.quoted && token.text.chars().count() >= OPEN;
+                Some((name, value)) => parsed.add_filter(&name, value, offset),
+                None if parsed.phrases.len() < MAX_WORDS && token.text.chars().any(char::is_alphanumeric) => {
+                    parsed.phrases.push(token.text.clone());
+                    parsed.open = !token.quoted && token.text.chars().count() >= MIN_PREFIX_CHARS;
                 }
                 None => {}
             }
         }
-        find.open &= !line.ends_with(char::is_whitespace);
-        find
+        parsed.open &= !line.ends_with(char::is_whitespace);
+        parsed
     }
 
-    /// Whether it has no conditions.
+    /// Returns whether the search has no conditions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.phrases.is_empty() && !self.filtered()
     }
 
-    /// Whether it has a filter.
+    /// Returns whether the search has any filter, words aside.
     #[must_use]
     pub fn filtered(&self) -> bool {
         let texts = [&self.session, &self.branch, &self.model, &self.tool, &self.label];
@@ -123,7 +122,8 @@ impl SearchFilter {
             || self.before.is_some()
     }
 
-    fn filter(&mut self, name: &str, value: &str, offset: i32) {
+    /// Adds a filter. Ignores an empty value; reports an invalid one.
+    fn add_filter(&mut self, name: &str, value: &str, offset: i32) {
         if value.is_empty() {
             return;
         }
@@ -143,7 +143,7 @@ impl SearchFilter {
             "label" => self.label = text(),
             _ => match day(value) {
                 Some(day) => {
-                    let at = Some(day * DAY - i64::from(offset) * 1_000);
+                    let at = Some(day * DAY_MS - i64::from(offset) * 1_000);
                     if name == "after" { self.after = at } else { self.before = at }
                 }
                 None => self.problems.push(format!("{name}: needs a day, as in {name}:2026-01-31.")),
@@ -152,7 +152,7 @@ impl SearchFilter {
     }
 }
 
-/// The roles whose name starts with `value`.
+/// Returns the roles whose name starts with `value`.
 fn roles(value: &str) -> Vec<Role> {
     let value = value.to_lowercase();
     let all = [Role::User, Role::Assistant, Role::Tool, Role::System];
@@ -160,7 +160,7 @@ fn roles(value: &str) -> Vec<Role> {
         .map_or_else(|| all.into_iter().filter(|role| role.name().starts_with(&value)).collect(), |role| vec![role])
 }
 
-/// Days since 1970 of `2026`, `2026-02` or `2026-02-17`; `None` for an invalid date. Uses Howard Hinnant's
+/// Returns the days from 1970 to `2026`, `2026-02` or `2026-02-17`; `None` for an invalid date. Uses Howard Hinnant's
 /// `days_from_civil`.
 fn day(text: &str) -> Option<i64> {
     let mut parts = text.split('-');
@@ -199,36 +199,37 @@ struct Token {
 }
 
 impl Token {
+    /// Returns the parts before and after the colon; `None` without a colon.
     fn name(&self) -> Option<(String, &str)> {
         let at = self.colon?;
         Some((self.text[..at].to_lowercase(), &self.text[at + 1..]))
     }
 }
 
-/// The tokens of a line; quotes hold words together and are removed.
+/// Splits a line into tokens. Quotes keep words together and are removed.
 fn tokens(line: &str) -> Vec<Token> {
     let mut all = Vec::new();
-    let mut now = Token { text: String::new(), colon: None, quoted: false };
-    let mut inside = false;
+    let mut current = Token { text: String::new(), colon: None, quoted: false };
+    let mut in_quotes = false;
     for c in line.chars() {
         match c {
             '"' => {
-                inside = !inside;
-                now.quoted = true;
+                in_quotes = !in_quotes;
+                current.quoted = true;
             }
-            c if c.is_whitespace() && !inside => {
-                all.push(std::mem::replace(&mut now, Token { text: String::new(), colon: None, quoted: false }));
+            c if c.is_whitespace() && !in_quotes => {
+                all.push(std::mem::replace(&mut current, Token { text: String::new(), colon: None, quoted: false }));
             }
             '\0' => {}
             c => {
-                if c == ':' && !inside && now.colon.is_none() && !now.text.is_empty() {
-                    now.colon = Some(now.text.len());
+                if c == ':' && !in_quotes && current.colon.is_none() && !current.text.is_empty() {
+                    current.colon = Some(current.text.len());
                 }
-                now.text.push(c);
+                current.text.push(c);
             }
         }
     }
-    all.push(now);
+    all.push(current);
     all.retain(|token| !token.text.is_empty());
     all
 }
@@ -240,11 +241,11 @@ mod tests {
 
     #[test]
     fn words_and_filters_in_one_line() {
-        let find = SearchFilter::read("dance \"round robin\" role:user branch:\"my try\" after:2026-01-01 bee", 0);
-        assert_eq!(find.phrases, ["dance", "round robin", "bee"]);
-        assert!(find.open && find.filtered());
-        assert_eq!((find.roles.as_slice(), find.branch.as_deref()), (&[Role::User][..], Some("my try")));
-        assert_eq!(find.after, Some(1_767_225_600_000));
+        let parsed = SearchFilter::read("dance \"round robin\" role:user branch:\"my try\" after:2026-01-01 bee", 0);
+        assert_eq!(parsed.phrases, ["dance", "round robin", "bee"]);
+        assert!(parsed.open && parsed.filtered());
+        assert_eq!((parsed.roles.as_slice(), parsed.branch.as_deref()), (&[Role::User][..], Some("my try")));
+        assert_eq!(parsed.after, Some(1_767_225_600_000));
         assert_eq!(SearchFilter::read("after:2026-01-01", 3_600).after, Some(1_767_225_600_000 - 3_600_000));
         assert!(
             !SearchFilter::read("dance ", 0).open
@@ -275,10 +276,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn anything_can_be_typed(line in "\\PC{0,80}") {
-            let find = SearchFilter::read(&line, 0);
-            prop_assert!(find.phrases.len() <= WORDS);
-            prop_assert!(find.phrases.iter().all(|phrase| phrase.chars().any(char::is_alphanumeric)));
+        fn any_line_can_be_parsed(line in "\\PC{0,80}") {
+            let parsed = SearchFilter::read(&line, 0);
+            prop_assert!(parsed.phrases.len() <= MAX_WORDS);
+            prop_assert!(parsed.phrases.iter().all(|phrase| phrase.chars().any(char::is_alphanumeric)));
         }
 
         #[test]
@@ -302,31 +303,32 @@ mod tests {
             ("\"\" a", &["a"]),
         ];
         for (line, phrases) in cases {
-            let find = SearchFilter::read(line, 0);
-            assert_eq!(find.phrases, *phrases, "{line:?}");
-            assert!(!find.filtered(), "{line:?}");
+            let parsed = SearchFilter::read(line, 0);
+            assert_eq!(parsed.phrases, *phrases, "{line:?}");
+            assert!(!parsed.filtered(), "{line:?}");
         }
-        let find = SearchFilter::read(
+        let parsed = SearchFilter::read(
             "ROLE:Tool Session:A:B branch:B model:\"M n\" tool:T label:L before:1970-01-02 role:s",
             -60,
         );
-        assert_eq!(find.roles, [Role::Tool, Role::System]);
-        let texts = [&find.session, &find.branch, &find.model, &find.tool, &find.label].map(|text| text.as_deref());
+        assert_eq!(parsed.roles, [Role::Tool, Role::System]);
+        let texts =
+            [&parsed.session, &parsed.branch, &parsed.model, &parsed.tool, &parsed.label].map(|text| text.as_deref());
         assert_eq!(texts, ["a:b", "b", "m n", "t", "l"].map(Some));
-        assert_eq!((find.after, find.before, find.is_empty()), (None, Some(86_400_000 + 60_000), false));
+        assert_eq!((parsed.after, parsed.before, parsed.is_empty()), (None, Some(86_400_000 + 60_000), false));
         for line in ["role:user", "session:a", "branch:a", "model:a", "tool:a", "label:a", "after:2026", "before:2026"]
         {
-            let find = SearchFilter::read(line, 0);
-            assert!(find.filtered() && !find.is_empty() && find.phrases.is_empty() && !find.open, "{line}");
+            let parsed = SearchFilter::read(line, 0);
+            assert!(parsed.filtered() && !parsed.is_empty() && parsed.phrases.is_empty() && !parsed.open, "{line}");
         }
         let open = ["abc", "ab", "a b abc", "abc \"abc\"", "abc a", "abc role:user", "abc\t"]
             .map(|line| SearchFilter::read(line, 0).open);
         assert_eq!(open, [true, false, true, false, false, true, false]);
-        assert_eq!(SearchFilter::read(&"abc ".repeat(40), 0).phrases.len(), WORDS);
-        assert_eq!(SearchFilter::read(&"abc ".repeat(32), 0).phrases.len(), WORDS);
+        assert_eq!(SearchFilter::read(&"abc ".repeat(40), 0).phrases.len(), MAX_WORDS);
+        assert_eq!(SearchFilter::read(&"abc ".repeat(32), 0).phrases.len(), MAX_WORDS);
     }
 
-    /// Compared with counting day by day.
+    /// Compares the result with counting day by day.
     #[test]
     fn days_agree_with_counting() {
         let mut number = 0;

@@ -1,31 +1,31 @@
 //! The state block that a model writes at the end of its answers: finding it and removing it.
 //! Not for: storing versions (`store`) or sending the block (`context`).
 //!
-//! The rules: the last complete block at the start of a line and outside code fences counts; `---STATE---` up to
-//! `---END STATE---` (or the end of the text, if the answer was finished), or a `### STATE` header up to the next
-//! header of level 3 or above. A mention inside a line is no block, and neither is an empty one.
+//! The last complete block counts that begins at the start of a line, outside code fences. A block extends from
+//! `---STATE---` to `---END STATE---` (or to the end of the text, if the answer is finished), or from a `### STATE`
+//! header to the next header of level 3 or above. A mention inside a line is not a block, and neither is an empty one.
 
 use std::ops::Range;
 
-/// Maximum bytes of a block; its tokens are limited elsewhere.
+/// Maximum bytes of a block. Other modules limit its tokens.
 pub const MAX_BYTES: usize = 32 * 1024;
 
 /// A block found in an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StateBlock {
-    /// Its trimmed text between the delimiters.
+    /// The trimmed text between the delimiters.
     pub text: String,
-    /// Its byte range in the answer, with delimiters.
+    /// The byte range in the answer, with delimiters.
     pub span: Range<usize>,
     /// Whether it has an end marker.
     pub terminated: bool,
 }
 
-/// The block of an answer. Only in a `finished` answer is a block without an end marker accepted.
+/// Returns the state block of an answer. A block without an end marker counts only if the answer is `finished`.
 #[must_use]
 pub fn find(answer: &str, finished: bool) -> Option<StateBlock> {
     let mut found = None;
-    let mut open: Option<Open> = None;
+    let mut open: Option<OpenBlock> = None;
     let mut fence: Option<(char, usize)> = None;
     for line in lines(answer) {
         let text = answer[line.clone()].trim_end();
@@ -39,7 +39,7 @@ pub fn find(answer: &str, finished: bool) -> Option<StateBlock> {
             if let Some(header) = open.take().filter(|o| o.header) {
                 found = close(answer, &header, line.start, line.start, true).or(found);
             }
-            open = Some(Open { start: line.start, body: line.end, header: is_header_start(text) });
+            open = Some(OpenBlock { start: line.start, body: line.end, header: is_header_start(text) });
         } else if let Some(current) = &open {
             let ends_header = current.header && header_level(text).is_some_and(|level| level <= 3);
             if is_end(text) {
@@ -57,7 +57,7 @@ pub fn find(answer: &str, finished: bool) -> Option<StateBlock> {
     found
 }
 
-/// The answer without its block and trailing white space; unchanged if it has no block.
+/// Returns the answer without its block and without white space at the end; unchanged if it has no block.
 #[must_use]
 pub fn strip(answer: &str, finished: bool) -> String {
     match find(answer, finished) {
@@ -76,8 +76,8 @@ pub fn strip(answer: &str, finished: bool) -> String {
     }
 }
 
-/// The number of bytes of a growing answer that may be shown before it is known whether a block begins: up to the first
-/// line that starts a block or could become one.
+/// Returns the number of bytes of a growing answer that can be shown already: those before the first line that starts a
+/// block, or that could become such a line.
 #[must_use]
 pub fn shown_while_streaming(answer: &str) -> usize {
     let mut fence = None;
@@ -85,26 +85,31 @@ pub fn shown_while_streaming(answer: &str) -> usize {
         let text = answer[line.clone()].trim_end();
         fence = next_fence(text, fence);
         let last = line.end == answer.len() && !answer.ends_with('\n');
-        let could = last && text.len() >= 3 && "---STATE---".starts_with(text);
-        if fence.is_none() && (is_start(text) || could) {
+        let may_become_start = last && text.len() >= 3 && "---STATE---".starts_with(text);
+        if fence.is_none() && (is_start(text) || may_become_start) {
             return answer[..line.start].trim_end().len();
         }
     }
     answer.len()
 }
 
-struct Open {
+/// A block whose end was not found yet; positions in bytes.
+struct OpenBlock {
     start: usize,
+    /// Start of the text after the start marker.
     body: usize,
+    /// Whether it starts with a header.
     header: bool,
 }
 
-fn close(answer: &str, open: &Open, body_end: usize, span_end: usize, terminated: bool) -> Option<StateBlock> {
+/// Returns the block with its end; `None` if its text is empty or too long.
+fn close(answer: &str, open: &OpenBlock, body_end: usize, span_end: usize, terminated: bool) -> Option<StateBlock> {
     let text = answer[open.body..body_end].trim();
     let fits = !text.is_empty() && text.len() <= MAX_BYTES;
     fits.then(|| StateBlock { text: text.to_owned(), span: open.start..span_end, terminated })
 }
 
+/// Returns the byte ranges of the lines, each with its line break.
 fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     text.split_inclusive('\n').map(move |line| {
@@ -114,7 +119,8 @@ fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// A fence opens with three or more backticks or tildes and closes with at least as many of the same.
+/// Returns the open code fence (its character and length) after a line. A fence opens with three or more backticks or
+/// tildes, and closes with at least as many of the same.
 fn next_fence(line: &str, fence: Option<(char, usize)>) -> Option<(char, usize)> {
     let text = line.trim_start();
     let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'));
@@ -145,11 +151,11 @@ fn header_level(line: &str) -> Option<usize> {
     (level > 0 && line[level..].starts_with(' ')).then_some(level)
 }
 
-/// The known fields, in display order.
+/// The known fields of a block, in display order.
 pub const FIELDS: [&str; 4] = ["Goal", "Context", "Resolved", "Technical Anchors"];
 
-/// Parses the known fields (in any case); unknown lines are added to the field before them, or come first without a
-/// name.
+/// Parses the known fields of a block, in any case, as names and texts. An unknown line belongs to the field before it;
+/// unknown lines at the beginning form a field without a name.
 #[must_use]
 pub fn fields(block: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
@@ -191,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_the_last_block() {
+    fn the_last_block_counts() {
         let answer = "Hi\n---STATE---\nGoal: a\n---END STATE---\nmore\n---STATE---\nGoal: b\n---END STATE---\n";
         assert_eq!(text_of(answer, true).as_deref(), Some("Goal: b"));
         assert!(strip(answer, true).ends_with("more"));
@@ -206,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn mentions_and_fences_are_no_blocks() {
+    fn mentions_and_fences_are_not_blocks() {
         assert_eq!(text_of("write ---STATE--- at the end", true), None);
         assert_eq!(text_of("```\n---STATE---\nGoal: no\n---END STATE---\n```\n", true), None);
         assert_eq!(text_of("---STATE---\n\n---END STATE---", true), None);
@@ -253,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Answers with the block of a finished one, the block of an unfinished one, and the rest.
+    /// Each case: an answer, its block if finished, its block if unfinished, and the rest.
     #[test]
     fn blocks_line_by_line() {
         const B: &str = "---STATE---\nx\n---END STATE---\n";

@@ -1,5 +1,5 @@
-//! Names and stars that a person gives to messages, to find them in a large tree.
-//! Not for: what is sent (`mark`); a name changes no plan.
+//! Names and stars that a person gives to messages in order to find them in a large tree.
+//! Not for: what is sent (`mark`). A tag changes no plan.
 
 use crate::domain::base::hash::Hash;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub const LONGEST: usize = 40;
 pub struct Tag {
     /// The message's key.
     pub node: Hash,
-    /// Its name; may be empty.
+    /// The name; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
     /// Whether it is starred.
@@ -21,20 +21,21 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// An empty tag.
+    /// Creates an empty tag.
     #[must_use]
     pub fn new(node: Hash) -> Self {
         Self { node, label: String::new(), favourite: false }
     }
 
-    /// Whether it has neither name nor star.
+    /// Returns whether the tag has neither name nor star.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.label.is_empty() && !self.favourite
     }
 }
 
-/// A name as stored: one line without control characters, at most [`LONGEST`] characters.
+/// Returns a name in the form in which it is stored: one line without control characters, at most [`LONGEST`]
+/// characters.
 #[must_use]
 pub fn clean(text: &str) -> String {
     let words: Vec<&str> =
@@ -42,7 +43,7 @@ pub fn clean(text: &str) -> String {
     words.join(" ").chars().take(LONGEST).collect::<String>().trim_end().to_owned()
 }
 
-/// A parsed filter of a tree: `label:x`, `fav`, and words.
+/// A parsed filter for messages of a tree: `label:x`, `fav`, and words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TagFilter {
     /// Parts of names, in lower case; an empty one matches any name.
@@ -57,35 +58,35 @@ impl TagFilter {
     /// Parses a filter.
     #[must_use]
     pub fn read(filter: &str) -> Self {
-        let mut wanted = Self::default();
+        let mut parsed = Self::default();
         let mut words: Vec<String> = Vec::new();
         for word in filter.split_whitespace() {
             let lower = word.to_lowercase();
             if let Some(label) = lower.strip_prefix("label:") {
-                wanted.labels.push(label.to_owned());
+                parsed.labels.push(label.to_owned());
             } else if lower == "fav" {
-                wanted.favourite = true;
+                parsed.favourite = true;
             } else {
                 words.push(lower);
             }
         }
-        wanted.words = words.join(" ");
-        wanted
+        parsed.words = words.join(" ");
+        parsed
     }
 
-    /// Whether it has no conditions.
+    /// Returns whether the filter has no conditions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && !self.favourite && self.words.is_empty()
     }
 
-    /// Whether it has conditions on names or stars.
+    /// Returns whether the filter has conditions on names or stars.
     #[must_use]
     pub fn tagged(&self) -> bool {
         self.favourite || !self.labels.is_empty()
     }
 
-    /// Whether everything that matches this also matches `before`.
+    /// Returns whether everything that matches this filter also matches `before`. May be false although that holds.
     #[must_use]
     pub fn narrows(&self, before: &Self) -> bool {
         let labels = self.labels.len() >= before.labels.len()
@@ -93,9 +94,9 @@ impl TagFilter {
         labels && (self.favourite || !before.favourite) && self.words.contains(&before.words)
     }
 
-    /// Whether a tag matches, ignoring words.
+    /// Returns whether a message with this tag matches the conditions on names and stars. Ignores `words`.
     #[must_use]
-    pub fn fits(&self, tag: Option<&Tag>) -> bool {
+    pub fn matches(&self, tag: Option<&Tag>) -> bool {
         let label = tag.map(|tag| tag.label.to_lowercase()).unwrap_or_default();
         let named = |wanted: &String| !label.is_empty() && label.contains(wanted.as_str());
         self.labels.iter().all(named) && (!self.favourite || tag.is_some_and(|tag| tag.favourite))
@@ -126,7 +127,7 @@ mod tests {
         ) {
             let (before, now) = (TagFilter::read(&filter), TagFilter::read(&format!("{filter}{more}")));
             let tag = Tag { node: Hash::default(), label, favourite };
-            let hit = |wanted: &TagFilter| wanted.fits(Some(&tag)) && text.contains(&wanted.words);
+            let hit = |wanted: &TagFilter| wanted.matches(Some(&tag)) && text.contains(&wanted.words);
             for now in [&now, &TagFilter::read(&other)] {
                 prop_assert!(!now.narrows(&before) || !hit(now) || hit(&before));
             }

@@ -1,4 +1,4 @@
-//! Tasks: sections of a branch that a person names, begins and ends.
+//! Tasks: stretches of a branch that a person names, begins and ends.
 //! Not for: the kind of work in a conversation, recognized by its words (`crate::domain::planning::facts::Task`).
 
 use crate::domain::base::hash::Hash;
@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 /// Maximum characters of a task's name.
 pub const LONGEST: usize = 60;
 
-/// A task on a branch. Its turns are those after `from`, up to `to`; it is inactive while these are not on the path.
+/// A task on a branch. Its turns are those after `from`, up to `to`. It is inactive while these nodes are not on the
+/// path.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TaskSpan {
-    /// Its name, unsanitized.
+    /// The name, unsanitized.
     pub name: String,
     /// The key of the path's last node when it began; `None` if the branch was empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -21,12 +22,12 @@ pub struct TaskSpan {
     /// The key of the path's last node when it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Hash>,
-    /// Its outcome, in the person's words.
+    /// The outcome, in the person's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
 }
 
-/// The running task of a branch: the newest that has not ended.
+/// Returns the running task of a branch: the newest one, unless it has ended.
 #[must_use]
 pub fn running(tasks: &[TaskSpan]) -> Option<&TaskSpan> {
     tasks.last().filter(|task| !task.done)

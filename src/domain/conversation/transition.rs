@@ -1,12 +1,12 @@
-//! A transition of an item's state: suggested, pinned, dismissed, leased, confirmed; with actor and reason.
-//! Not for: undoing it (`operation`) or deciding it (`engine`).
+//! Transitions of an item's state (suggested, dismissed, confirmed, leased, pinned), each with its actor and reason.
+//! Not for: undoing them (`operation`) or deciding them (`engine`).
 
 use super::mark::{Actor, Atom, MarkKind};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{BranchId, MemoryId};
 use serde::{Deserialize, Serialize};
 
-/// What changed its state.
+/// The item or memory whose state changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Subject {
@@ -17,7 +17,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// A hash by which its transitions are found.
+    /// Returns the hash under which the transitions of this subject are stored.
     #[must_use]
     pub fn key(&self) -> Hash {
         match self {
@@ -50,7 +50,7 @@ pub enum ItemState {
 }
 
 impl ItemState {
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl ItemState {
         }
     }
 
-    /// The state of an item with this mark.
+    /// Returns the state of an item with this mark.
     #[must_use]
     pub fn of(mark: MarkKind) -> Self {
         match mark {
@@ -86,15 +86,15 @@ pub struct Transition {
     pub from: ItemState,
     /// The state after.
     pub to: ItemState,
-    /// A short reason by the program.
+    /// A short reason, written by the program.
     pub reason: String,
     /// The key of the message at which it happened; `None` if there was no message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Hash>,
-    /// The branch; `None` for what applies to all branches.
+    /// The branch; `None` if the transition applies to all branches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<BranchId>,
-    /// The actor.
+    /// Who caused it.
     pub by: Actor,
     /// Milliseconds since 1970.
     pub at: i64,

@@ -23,7 +23,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Builds a tree from heads in any order; a head whose parent is missing becomes a root.
+    /// Builds a tree from heads in any order. A head whose parent is missing becomes a root.
     #[must_use]
     pub fn build(heads: Vec<NodeHead>) -> Self {
         let mut tree = Self::default();
@@ -43,7 +43,8 @@ impl Tree {
         tree
     }
 
-    /// Adds a node, or replaces the head of a known one. Without a known parent it becomes a root.
+    /// Adds a node, or replaces the head of a known one, and returns its slot. A node without a known parent becomes a
+    /// root.
     pub fn insert(&mut self, head: NodeHead) -> Slot {
         if let Some(slot) = self.by_id.get(&head.id).copied() {
             self.nodes[slot as usize] = head;
@@ -68,66 +69,66 @@ impl Tree {
         slot
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether it is empty.
+    /// Returns whether the tree has no nodes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// The head in a slot.
+    /// Returns the head of the node in a slot.
     #[must_use]
     pub fn head(&self, slot: Slot) -> &NodeHead {
         &self.nodes[slot as usize]
     }
 
-    /// The slot of a node.
+    /// Returns the slot of a node; `None` if the tree does not contain it.
     #[must_use]
     pub fn slot(&self, id: NodeId) -> Option<Slot> {
         self.by_id.get(&id).copied()
     }
 
-    /// The head of a node.
+    /// Returns the head of a node; `None` if the tree does not contain it.
     #[must_use]
     pub fn get(&self, id: NodeId) -> Option<&NodeHead> {
         self.slot(id).map(|slot| self.head(slot))
     }
 
-    /// The slot of the node with this key.
+    /// Returns the slot of the node with this key; `None` if the tree does not contain it.
     #[must_use]
     pub fn by_key(&self, key: Hash) -> Option<Slot> {
         self.by_key.get(&key).copied()
     }
 
-    /// The parent's slot.
+    /// Returns the parent's slot; `None` for a root.
     #[must_use]
     pub fn parent(&self, slot: Slot) -> Option<Slot> {
         self.parents[slot as usize]
     }
 
-    /// The children's slots, in order.
+    /// Returns the slots of a node's children, in order; of the roots for `None`.
     #[must_use]
     pub fn children(&self, slot: Option<Slot>) -> &[Slot] {
         slot.map_or(&self.roots, |slot| &self.children[slot as usize])
     }
 
-    /// Depth below the root (0).
+    /// Returns the depth of a node; a root has depth 0.
     #[must_use]
     pub fn depth(&self, slot: Slot) -> u32 {
         self.depths[slot as usize]
     }
 
-    /// All heads in slot order (parents before children).
+    /// Returns all heads in slot order (parents before children).
     pub fn heads(&self) -> impl Iterator<Item = &NodeHead> {
         self.nodes.iter()
     }
 
-    /// The slots from the root to `tip`, both included.
+    /// Returns the slots from the root to `tip`, both included.
     #[must_use]
     pub fn path(&self, tip: Slot) -> Vec<Slot> {
         let mut path = Vec::with_capacity(self.depth(tip) as usize + 1);
@@ -140,7 +141,7 @@ impl Tree {
         path
     }
 
-    /// Whether `above` is `below` or one of its ancestors.
+    /// Returns whether `above` is `below` or one of its ancestors.
     #[must_use]
     pub fn contains(&self, above: Slot, below: Slot) -> bool {
         let mut at = below;
@@ -153,9 +154,9 @@ impl Tree {
         at == above
     }
 
-    /// The nearest common ancestor of two nodes (which may be one of them).
+    /// Returns the nearest common ancestor of two nodes, which may be one of them; `None` if they share no root.
     #[must_use]
-    pub fn common(&self, mut a: Slot, mut b: Slot) -> Option<Slot> {
+    pub fn common_ancestor(&self, mut a: Slot, mut b: Slot) -> Option<Slot> {
         while a != b {
             if self.depth(a) >= self.depth(b) {
                 a = self.parent(a)?;
@@ -166,7 +167,7 @@ impl Tree {
         Some(a)
     }
 
-    /// The newest leaf below a node, following the last child.
+    /// Returns the leaf that is reached from a node by following the last child at each step.
     #[must_use]
     pub fn leaf(&self, slot: Slot) -> Slot {
         let mut at = slot;
@@ -176,7 +177,7 @@ impl Tree {
         at
     }
 
-    /// A node's index among its siblings, from 0, and their number.
+    /// Returns a node's index among its siblings, from 0, and their number.
     #[must_use]
     pub fn place(&self, slot: Slot) -> (usize, usize) {
         let siblings = self.children(self.parent(slot));
@@ -184,16 +185,16 @@ impl Tree {
     }
 }
 
-/// A turn on a path: a user message and everything before the next one; or the preamble.
+/// A turn on a path: a user message and everything before the next one. Also the preamble.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Turn {
-    /// Its nodes, as positions on the path.
+    /// The nodes, as positions on the path.
     pub nodes: Range<usize>,
-    /// False for the preamble.
+    /// Whether it begins with a user message; false for the preamble.
     pub asked: bool,
 }
 
-/// Splits a path into turns. Every position is in exactly one.
+/// Splits a path into turns. Every position is in exactly one turn.
 #[must_use]
 pub fn turns(tree: &Tree, path: &[Slot]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
@@ -207,7 +208,8 @@ pub fn turns(tree: &Tree, path: &[Slot]) -> Vec<Turn> {
     turns
 }
 
-/// The episodes within a range of a path: each an assistant message with calls, and the results after it.
+/// Returns the episodes within a range of a path, as ranges of positions: each an assistant message with calls and the
+/// results after it.
 #[must_use]
 pub fn episodes(tree: &Tree, path: &[Slot], nodes: Range<usize>) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
@@ -277,7 +279,7 @@ pub(crate) mod tests {
         assert_eq!(tree.path(tip).len(), 3);
         let other = tree.slot(NodeId(Uuid::from_u128(3))).unwrap();
         assert_eq!(tree.place(other), (0, 2));
-        assert_eq!(tree.head(tree.common(tip, other).unwrap()).id, NodeId(Uuid::from_u128(2)));
+        assert_eq!(tree.head(tree.common_ancestor(tip, other).unwrap()).id, NodeId(Uuid::from_u128(2)));
         assert_eq!(turns(&tree, &tree.path(tip)).len(), 2);
     }
 

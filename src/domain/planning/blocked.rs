@@ -1,4 +1,4 @@
-//! Warnings of a plan, and a call that cannot be planned with its remedies.
+//! Warnings of plans; and calls that cannot be planned, with their remedies.
 //! Not for: plans (`plan`).
 
 use super::facts::Task;
@@ -8,7 +8,7 @@ use crate::domain::call::tokens::Encoding;
 use crate::domain::conversation::mark::Atom;
 use serde::{Deserialize, Serialize};
 
-/// A warning of a plan, which prevents nothing.
+/// A warning of a plan. A plan with warnings can be sent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "warning", rename_all = "snake_case")]
 pub enum Warning {
@@ -19,17 +19,17 @@ pub enum Warning {
     },
     /// Tool results were shortened to make room.
     ToolsShortened {
-        /// How many.
+        /// Number of them.
         count: u32,
     },
     /// Marks are inactive because their messages are not on the path.
     MarksAsleep {
-        /// How many.
+        /// Number of them.
         count: u32,
     },
     /// The request contains invisible characters.
     HiddenCharacters {
-        /// How many.
+        /// Number of them.
         count: u32,
     },
     /// The last answer had no state block, so the old state is sent.
@@ -42,27 +42,27 @@ pub enum Warning {
     },
     /// A tool result was missing and is sent as `[cancelled]`.
     ResultsMade {
-        /// How many.
+        /// Number of them.
         count: u32,
     },
-    /// Nothing was retrieved, because the person did not wait for it or turned it off.
+    /// Nothing was retrieved, because the person did not wait for the search or turned it off.
     NotSearched,
     /// The adaptive window changed its size since the previous turn.
     WindowAdjusted {
-        /// Its target for the whole request, in tokens.
+        /// The target for the whole request, in tokens.
         tokens: u32,
         /// The complexity of the last messages, from 0 to 1.
         complexity: Milli,
-        /// What the conversation is about.
+        /// The kind of work that the conversation is about.
         task: Task,
         /// The task's multiplier of the size.
         times: Milli,
-        /// Whether the step limit keeps it from the wanted size.
+        /// Whether the limit on the change per turn keeps the window from its target.
         limited: bool,
     },
     /// A file that was read earlier in this conversation has changed since; the request contains the old text.
     FileChanged {
-        /// Its path.
+        /// The path.
         path: String,
     },
     /// A name in the focus is not a file, folder or symbol of the workspace.
@@ -72,7 +72,7 @@ pub enum Warning {
     },
     /// The model's `tokenizer.json` cannot be used, so another vocabulary replaces it.
     TokenizerUnused {
-        /// Why.
+        /// Why the `tokenizer.json` cannot be used.
         why: String,
         /// The replacement.
         instead: Encoding,
@@ -84,23 +84,23 @@ pub enum Warning {
     },
     /// A rule file cannot be read and is not sent.
     RulesUnread {
-        /// Its path.
+        /// The path.
         path: String,
         /// The rest of a sentence that begins with the path.
         why: String,
     },
-    /// A level exceeds its budget, and no part of it may leave.
+    /// A level exceeds its budget, and nothing in it may be removed.
     LevelOver {
-        /// Its name.
+        /// The name.
         level: String,
-        /// Its tokens.
+        /// The tokens.
         used: u32,
-        /// Its budget.
+        /// The budget.
         budget: u32,
     },
-    /// The levels exceed their trigger, and nothing is old enough to leave.
+    /// The levels exceed their trigger, and nothing in them is old enough to be removed.
     LevelsCannotFit {
-        /// Tokens over the trigger.
+        /// Tokens beyond the trigger.
         over: u32,
         /// The trigger, in percent of all levels.
         percent: u32,
@@ -108,7 +108,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// The warning as a sentence.
+    /// Returns the warning as a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
@@ -202,7 +202,7 @@ pub enum BlockedRemedy {
 }
 
 impl BlockedRemedy {
-    /// The remedy as a sentence.
+    /// Returns the remedy as a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
@@ -221,10 +221,10 @@ impl BlockedRemedy {
     }
 }
 
-/// The required items do not fit. Nothing was cut or sent.
+/// A call whose required items do not fit the budget. Nothing was shortened or sent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Blocked {
-    /// The basis of the plan.
+    /// The basis of the planning.
     pub basis: Basis,
     /// Tokens of the required items.
     pub needed: u32,
@@ -237,7 +237,7 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    /// The problem as a sentence.
+    /// Returns the problem as a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         format!(

@@ -15,7 +15,7 @@ pub enum DecidedBy {
 }
 
 impl Reason {
-    /// Who decided: a person, the program's rules, or a limit.
+    /// Returns who decided: a person, the program's rules, or a limit.
     #[must_use]
     pub fn decided_by(&self) -> DecidedBy {
         match self.name() {

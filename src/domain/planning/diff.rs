@@ -1,5 +1,5 @@
 //! The differences between two plans: rows that entered, left, moved, changed in length, or have another reason.
-//! Not for: finding them (`row_matching`), their causes (`context::explain::cause`) or finding plans (`engine`).
+//! Not for: matching rows (`row_matching`), their causes (`context::explain::cause`) or loading the plans (`engine`).
 
 use super::plan::{Form, Row, RowKind};
 use super::policy::Section;
@@ -11,23 +11,23 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::transition::ItemState;
 use serde::Serialize;
 
-/// How a row differs.
+/// How a row differs between two plans.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffKind {
-    /// It is included now and was not.
+    /// The row is included now and was not before.
     Entered,
-    /// It was included and is not now.
+    /// The row was included before and is not now.
     Left,
-    /// It is in another section, or in another order among the others.
+    /// The row is in another section, or its order among the other rows changed.
     Moved,
-    /// It is sent with fewer tokens.
+    /// The row is sent with fewer tokens.
     Shortened,
-    /// It is sent with more tokens.
+    /// The row is sent with more tokens.
     Lengthened,
-    /// It has another text of the same length.
+    /// The row has another text of the same length.
     Changed,
-    /// It is included or left out for another reason.
+    /// The row is included or left out for another reason.
     Reason,
 }
 
@@ -36,7 +36,7 @@ impl DiffKind {
     pub const ALL: [Self; 7] =
         [Self::Entered, Self::Left, Self::Moved, Self::Shortened, Self::Lengthened, Self::Changed, Self::Reason];
 
-    /// Its title.
+    /// Returns the title.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -56,21 +56,22 @@ impl DiffKind {
 pub struct ItemPlace {
     /// Whether it is included.
     pub goes: bool,
-    /// Its section, if included.
+    /// The section, if included.
     pub section: Option<Section>,
-    /// Its position among the included rows, from 1.
+    /// The position among the included rows, from 1.
     pub at: Option<u32>,
     /// Estimated tokens.
     pub tokens: u32,
-    /// Its form: the most shortened among its messages.
+    /// The form: the most shortened one among the item's messages.
     pub form: Form,
-    /// Its reason.
+    /// The reason.
     pub reason: Reason,
-    /// Whether it shares a row with its neighbors (turns that are left out together).
+    /// Whether it shares a row with other turns that are left out together.
     pub shared: bool,
 }
 
 impl ItemPlace {
+    /// Returns the place of the item `about` in `row`, which is number `at` of the included rows.
     pub(crate) fn of(row: &Row, at: Option<u32>, about: &Atom) -> Self {
         let form = row.items.iter().map(|item| item.form).max().unwrap_or(Form::Full);
         let shared = matches!(row.atom, Atom::Range { .. }) && row.atom != *about;
@@ -85,7 +86,7 @@ impl ItemPlace {
         }
     }
 
-    /// `Recent, 412 tok` or `out`.
+    /// Returns the place as text, such as `recent turns, 412 est. tokens`, `suggested` or `out`.
     #[must_use]
     pub fn to_text(&self) -> String {
         let form = match self.form {
@@ -103,9 +104,9 @@ impl ItemPlace {
         }
     }
 
-    /// Whether two places look the same to a person: section, form and kind of reason.
+    /// Returns whether two places look the same to a person: section, form and kind of reason.
     #[must_use]
-    pub fn like(&self, other: &Self) -> bool {
+    pub fn looks_like(&self, other: &Self) -> bool {
         self.goes == other.goes
             && self.section == other.section
             && self.form == other.form
@@ -144,7 +145,7 @@ pub enum CauseKind {
 }
 
 impl CauseKind {
-    /// Its title.
+    /// Returns the title.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -167,11 +168,11 @@ impl CauseKind {
 /// One cause of a difference.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Cause {
-    /// Its kind.
+    /// The kind.
     pub by: CauseKind,
-    /// A sentence.
+    /// The cause as a sentence.
     pub words: String,
-    /// Time in milliseconds since 1970, if known.
+    /// Milliseconds since 1970, if known.
     pub at: Option<i64>,
 }
 
@@ -180,30 +181,30 @@ pub struct Cause {
 pub struct ItemDiff {
     /// The item, as the later plan names it.
     pub atom: Atom,
-    /// Its kind.
+    /// The kind.
     pub row: RowKind,
-    /// First words, unsanitized.
+    /// The first words, unsanitized.
     pub title: String,
-    /// Its turn, from 1.
+    /// The turn, from 1.
     pub turn: Option<u32>,
     /// How it differs, most important first; never empty.
     pub kinds: Vec<DiffKind>,
-    /// Its place before; `None` if the plan had no such row.
+    /// The place before; `None` if the plan had no such row.
     pub before: Option<ItemPlace>,
-    /// Its place after.
+    /// The place after.
     pub after: Option<ItemPlace>,
     /// The causes; empty if unknown.
     pub causes: Vec<Cause>,
 }
 
 impl ItemDiff {
-    /// The kind under which it is listed.
+    /// Returns the kind under which it is listed.
     #[must_use]
     pub fn kind(&self) -> DiffKind {
         self.kinds.first().copied().unwrap_or(DiffKind::Reason)
     }
 
-    /// Its name in lists: its turn, or the kind of its row.
+    /// Returns the name in lists: its turn, or the kind of its row.
     #[must_use]
     pub fn label(&self) -> String {
         match (self.turn, self.row) {
@@ -213,36 +214,37 @@ impl ItemDiff {
         }
     }
 
-    /// Estimated tokens it adds to the request; negative if it removes some.
+    /// Returns the estimated tokens that the difference adds to the request; negative if it removes some.
     #[must_use]
     pub fn tokens(&self) -> i64 {
-        let of = |place: &Option<ItemPlace>| {
+        let sent = |place: &Option<ItemPlace>| {
             place.as_ref().filter(|place| place.goes).map_or(0, |place| i64::from(place.tokens))
         };
-        of(&self.after) - of(&self.before)
+        sent(&self.after) - sent(&self.before)
     }
 
-    /// The change as text: `recent turns, 412 est. tokens → not there`
+    /// Returns the change as text, such as `recent turns, 412 est. tokens → not there`; `becomes` is the arrow.
     #[must_use]
     pub fn to_text(&self, becomes: &str) -> String {
-        let of = |place: &Option<ItemPlace>| place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::to_text);
-        let (from, to) = (of(&self.before), of(&self.after));
+        let text =
+            |place: &Option<ItemPlace>| place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::to_text);
+        let (from, to) = (text(&self.before), text(&self.after));
         if from == to { to } else { format!("{from} {becomes} {to}") }
     }
 }
 
-/// A call, or the next call.
+/// A call that was made, or the next call.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CallRef {
-    /// The run; `None` if it was not sent.
+    /// The run; `None` if the call was not sent.
     pub run: Option<RunId>,
     /// The plan.
     pub plan: Hash,
     /// The branch.
     pub branch: Option<BranchId>,
-    /// Its name, unsanitized.
+    /// The branch's name, unsanitized.
     pub name: String,
-    /// Milliseconds since 1970; `None` if it was not sent.
+    /// Milliseconds since 1970; `None` if the call was not sent.
     pub at: Option<i64>,
     /// Estimated tokens of the prompt.
     pub tokens: u32,
@@ -257,7 +259,7 @@ pub struct CallRef {
 /// A difference of a setting.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SettingDiff {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// The value before.
     pub before: String,
@@ -278,16 +280,16 @@ pub struct PlanDiff {
     pub deltas: Vec<ItemDiff>,
     /// Number of unchanged included rows.
     pub same: u32,
-    /// Their estimated tokens.
+    /// Estimated tokens of those rows.
     pub same_tokens: u32,
 }
 
 impl PlanDiff {
-    /// The number of items of a kind, and the tokens they add.
+    /// Returns the number of items of a kind, and the tokens they add.
     #[must_use]
     pub fn sum(&self, kind: DiffKind) -> (usize, i64) {
-        let of = self.deltas.iter().filter(|delta| delta.kind() == kind);
-        of.fold((0, 0), |(count, tokens), delta| (count + 1, tokens + delta.tokens()))
+        let items = self.deltas.iter().filter(|delta| delta.kind() == kind);
+        items.fold((0, 0), |(count, tokens), delta| (count + 1, tokens + delta.tokens()))
     }
 }
 
@@ -300,7 +302,7 @@ pub struct ItemInCall {
     pub to: CallRef,
     /// Number of calls.
     pub calls: u32,
-    /// Its place in the last of them; `None` if the plan had no such row.
+    /// The place in the last of them; `None` if the plan had no such row.
     pub place: Option<ItemPlace>,
     /// The causes of that place.
     pub causes: Vec<Cause>,
@@ -311,9 +313,9 @@ pub struct ItemInCall {
 pub struct HistoryStep {
     /// Milliseconds since 1970.
     pub at: i64,
-    /// Its new state.
+    /// The new state.
     pub to: ItemState,
-    /// What happened, by whom and why.
+    /// A text that says what happened, by whom and why.
     pub words: String,
 }
 
@@ -322,15 +324,15 @@ pub struct HistoryStep {
 pub struct ItemHistory {
     /// The item.
     pub atom: Atom,
-    /// First words, unsanitized.
+    /// The first words, unsanitized.
     pub title: String,
-    /// Its turn, from 1.
+    /// The turn, from 1.
     pub turn: Option<u32>,
-    /// Its places, oldest first; consecutive calls with the same place are one entry.
+    /// The places, oldest first; consecutive calls with the same place are one entry.
     pub stays: Vec<ItemInCall>,
     /// Number of older calls that were not examined.
     pub older: u32,
-    /// Its transitions, oldest first.
+    /// The transitions, oldest first.
     pub steps: Vec<HistoryStep>,
 }
 
@@ -338,7 +340,7 @@ pub struct ItemHistory {
 mod tests {
     use super::*;
 
-    /// Section, form and reason as displayed.
+    /// Places as displayed, by section, form and reason.
     #[test]
     fn item_places_as_text() {
         let (recent, mattered) = (Some(Section::Recent), Reason::PinMattered);
@@ -361,14 +363,14 @@ mod tests {
         let section = Some(Section::Recent);
         let place = ItemPlace { goes: true, section, at: Some(1), tokens, form: Form::Full, reason, shared: false };
         let same = ItemPlace { at: Some(7), tokens: 99, shared: true, ..place.clone() };
-        assert!(place.like(&place) && place.like(&same) && same.like(&place));
+        assert!(place.looks_like(&place) && place.looks_like(&same) && same.looks_like(&place));
         for other in [
             ItemPlace { goes: false, ..place.clone() },
             ItemPlace { section: Some(Section::System), ..place.clone() },
             ItemPlace { form: Form::Elided, ..place.clone() },
             ItemPlace { reason: Reason::OutsideWindow, ..place.clone() },
         ] {
-            assert!(!place.like(&other) && !other.like(&place), "{other:?}");
+            assert!(!place.looks_like(&other) && !other.looks_like(&place), "{other:?}");
         }
     }
 }

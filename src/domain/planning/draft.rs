@@ -1,5 +1,5 @@
-//! The message that a person is about to send, and the plan that is solved for it.
-//! Not for: solving the plan (`context`), or text that is kept while it is written (the store).
+//! The message that a person is about to send, and the result of planning its call.
+//! Not for: solving the plan (`context`), or saving unsent text (the store).
 
 use super::plan::{Blocked, ContextPlan};
 use crate::domain::base::hash::Hash;
@@ -8,7 +8,7 @@ use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::planning::mode::SearchWish;
 use std::sync::Arc;
 
-/// What the next call is to answer.
+/// What the next call answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DraftKind {
     /// A new message at the branch's head.
@@ -16,43 +16,44 @@ pub enum DraftKind {
     Message,
     /// Another answer to this user message (a node on the branch's path).
     Regenerate(NodeId),
-    /// Go on where this cut answer stopped (the branch's head).
+    /// The continuation of this truncated answer (the branch's head).
     Continue(NodeId),
     /// A new version of this user message, as its sibling.
     Edit(NodeId),
 }
 
-/// What is about to be asked.
+/// The message that is about to be sent.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Draft {
-    /// The words (empty for regenerate and continue).
+    /// The text; empty for [`DraftKind::Regenerate`] and [`DraftKind::Continue`].
     pub text: Arc<str>,
-    /// What they are for.
+    /// What the call answers.
     pub kind: DraftKind,
-    /// Whether older messages are looked through for it.
+    /// Whether older messages are searched for it.
     pub search: SearchWish,
 }
 
-/// A solved plan, or why there is none.
+/// The result of planning a draft.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Planned {
-    /// It can be sent.
+    /// The plan can be sent.
     Plan {
         /// The plan.
         plan: Arc<ContextPlan>,
-        /// BLAKE3 of the body that would be posted.
+        /// BLAKE3 hash of the body that would be posted.
         request_digest: Hash,
-        /// Bytes of the body.
+        /// Size of the body in bytes.
         bytes: u64,
-        /// How the server counts beside us, once it reported something.
+        /// How the server's token counts relate to the estimates; `None` before the first report.
         calibration: Option<Calibration>,
-        /// What the call costs before it is sent, where prices are known.
+        /// Estimated cost of the prompt; `None` if prices are unknown.
         cost: Option<PromptCost>,
-        /// Tokens of the longest prefix that is the same as in the branch's previous request.
+        /// Tokens of the longest prefix shared with the branch's previous request; `None` if there is none.
         same_prefix: Option<u32>,
-        /// The first part that stands where something else stood in that request: a text's hash or a message's key.
+        /// The first part that differs from the part at the same place of that request: the hash of a text, or the key
+        /// of a message. `None` if one of the two requests only extends the other, or there is no previous request.
         breaks: Option<Hash>,
     },
-    /// It does not fit.
+    /// The required items do not fit the budget.
     Blocked(Arc<Blocked>),
 }

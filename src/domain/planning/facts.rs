@@ -1,4 +1,4 @@
-//! Facts about turns beside their tokens, frozen into a plan's input: lane, age, flags, mentions.
+//! Facts about turns other than their token counts, frozen into a plan's input: lane, age, flags, mentions.
 //! Not for: collecting them (`engine`) or weighting them (`context`).
 
 use super::plan::Scores;
@@ -9,39 +9,39 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum Flag {
-    /// It reports an error.
+    /// The message reports an error.
     Error,
-    /// It contains a code block.
+    /// The message contains a code block.
     Code,
-    /// It asks something.
+    /// The message asks a question.
     Question,
-    /// It says that something was solved.
+    /// The message says that something was solved.
     Solution,
-    /// It is long.
+    /// The message is long.
     Long,
-    /// It uses technical words.
+    /// The message uses technical words.
     Technical,
 }
 
-/// What a conversation is about, as recognized from its user's words.
+/// The kind of work that a conversation is about, recognized from the user's words.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Task {
-    /// Nothing in particular.
+    /// No particular kind.
     #[default]
     General,
     /// Writing code.
     Coding,
-    /// Finding and fixing a fault.
+    /// Finding and fixing a bug.
     Debugging,
-    /// Looking something up or learning it.
+    /// Looking up or learning something.
     Research,
     /// Weighing alternatives.
     ComplexAnalysis,
 }
 
 impl Task {
-    /// Its name, in files and on the screen.
+    /// Returns the name used in files and on the screen.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,12 +58,12 @@ impl Task {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskRelation {
-    /// In no task.
+    /// The turn is in no task.
     #[default]
     None,
-    /// In the running task.
+    /// The turn is in the running task.
     Running,
-    /// In a finished task.
+    /// The turn is in a finished task.
     Done,
 }
 
@@ -72,9 +72,9 @@ pub enum TaskRelation {
 pub struct MessageFacts {
     /// Who wrote it.
     pub role: Role,
-    /// Seconds between it and the path's head.
+    /// Seconds between the message and the path's head.
     pub age: u64,
-    /// Its flags, without duplicates, in the order of [`Flag`].
+    /// The flags, without duplicates, in the order of [`Flag`].
     pub flags: Vec<Flag>,
 }
 
@@ -82,23 +82,23 @@ pub struct MessageFacts {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TurnFacts {
-    /// Its lane as stored ([`crate::domain::conversation::lane::Lane`]); for the open turn, the branch's present lane.
+    /// The lane as stored ([`crate::domain::conversation::lane::Lane`]); for the open turn, the branch's present lane.
     pub lane: String,
-    /// Seconds between its last message and the path's head; never computed from the clock.
+    /// Seconds between the turn's last message and the path's head. Never computed from the clock.
     pub age: u64,
-    /// What the conversation was about after it.
+    /// The kind of work that the conversation was about after the turn.
     pub task: Task,
-    /// Its sent messages, in order; empty under policies that do not need them.
+    /// The sent messages, in order; empty under policies that do not need them.
     pub messages: Vec<MessageFacts>,
-    /// How many later turns mention its names and terms, and how many turns in all.
+    /// The number of later turns that mention the turn's names and terms, and the number of all turns.
     pub mentions: (u32, u32),
-    /// Its similarity to the open turn in thousandths; vectors may make it negative. `None` if not computed.
+    /// The similarity to the open turn in thousandths; vectors may make it negative. `None` if not computed.
     pub similarity: Option<i32>,
-    /// Its own priority, from 0 to 100.
+    /// The turn's own priority, from 0 to 100.
     pub priority: u8,
-    /// Its relation to the branch's tasks.
+    /// The relation to the branch's tasks.
     pub part: TaskRelation,
-    /// Its activation, if the program pinned it.
+    /// The activation, if the program pinned the turn.
     #[serde(skip_serializing_if = "Scores::is_empty")]
     pub alive: Scores,
 }

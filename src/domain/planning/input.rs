@@ -16,20 +16,20 @@ use crate::domain::tool::cards::ToolCost;
 use crate::domain::tool::trace::ToolSpec;
 use serde::{Deserialize, Serialize};
 
-/// Tokens that no text shows, added by a chat template around messages (OpenAI's published rule of thumb: 3 per message
-/// and 3 to start the answer; the ids of a call and its result count as 12).
+/// Tokens that a chat template adds around each message, which no text shows. OpenAI's published rule of thumb: 3 per
+/// message, 3 to start the answer; the ids of a call and of its result count as 12.
 pub const MESSAGE_FRAMING: u32 = 3;
 /// See [`MESSAGE_FRAMING`].
 pub const ANSWER_FRAMING: u32 = 3;
 /// See [`MESSAGE_FRAMING`].
 pub const CALL_FRAMING: u32 = 12;
 
-/// The parts of a request beside its messages.
+/// The parts of a request other than its messages.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RequestShape {
     /// Model name.
     pub model: String,
-    /// How the server expects it to be written.
+    /// How the server expects the request to be written.
     pub dialect: Dialect,
     /// Maximum tokens of the answer, if limited.
     pub max_output: Option<u32>,
@@ -42,29 +42,29 @@ pub struct RequestShape {
 /// A section's text, exactly as it will be sent (with label and separator).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Block {
-    /// Its section.
+    /// The section.
     pub section: Section,
-    /// Its kind.
+    /// The kind.
     pub kind: RowKind,
     /// Hash of the sent text.
     pub text: Hash,
     /// Tokens of the sent text.
     pub tokens: u32,
-    /// One line.
+    /// One-line title, unsanitized.
     pub title: String,
-    /// Why it is sent.
+    /// The reason why it is sent.
     pub reason: Reason,
-    /// For a note: the atom by which marks name it (otherwise made from `text`).
+    /// For a note: the atom by which marks identify it. `None` for other texts, whose atom is made from `text`.
     pub atom: Option<Atom>,
-    /// Its source.
+    /// The source.
     pub source: Source,
-    /// For retrieved items: the score in thousandths, and its parts.
+    /// For retrieved items: the score and its parts.
     #[serde(default, skip_serializing_if = "Scores::is_empty")]
     pub scores: Scores,
 }
 
 impl Block {
-    /// A text that belongs to no message: `text` is the hash of its sent form, with its tokens.
+    /// Creates a block that belongs to no message from the hash and the tokens of its text as sent.
     #[must_use]
     pub fn new(section: Section, kind: RowKind, (text, tokens): (Hash, u32), title: &str, reason: Reason) -> Self {
         Self {
@@ -84,33 +84,33 @@ impl Block {
 /// A retrieved or retrievable item that is left out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OmittedItem {
-    /// How marks name it.
+    /// The atom by which marks identify the item.
     pub atom: Atom,
-    /// Its kind.
+    /// The kind.
     pub kind: RowKind,
-    /// One line.
+    /// One-line title, unsanitized.
     pub title: String,
-    /// Tokens that it would take.
+    /// Tokens that the item would take.
     pub tokens: u32,
-    /// Why it is left out.
+    /// The reason why it is left out.
     pub reason: Reason,
-    /// The action that would include it, and what that does.
+    /// The action that would include the item, and what the action does.
     pub remedy: (String, String),
-    /// Its source.
+    /// The source.
     pub source: Source,
-    /// Its score.
+    /// The score.
     pub scores: Scores,
 }
 
 /// The candidates of one source for this call, in sending order. Admission decides which of them are sent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Offer {
-    /// Precedes the first admitted candidate.
+    /// The block sent before the first admitted candidate, if any candidate is admitted.
     pub heading: Option<Block>,
-    /// See [`Candidate`].
+    /// The candidates, in sending order.
     pub candidates: Vec<Candidate>,
-    /// Maximum tokens of the mode's allowance for all of them, heading included. `None` for candidates that may take
-    /// any free room before anything retrieved (rules of the project, the map of the code).
+    /// Maximum tokens that all candidates with their heading may take of the mode's allowance. `None` for candidates
+    /// that may take any free room before anything retrieved (rules of the project, the map of the code).
     pub most: Option<u32>,
 }
 
@@ -119,20 +119,20 @@ pub struct Offer {
 pub struct Candidate {
     /// The block as sent between two other candidates.
     pub block: Block,
-    /// Its text and tokens in each position: see [`Candidate::text`].
+    /// The text's hash and tokens in each position; see [`Candidate::text`].
     pub texts: [(Hash, u32); 4],
     /// The order in which the candidates of an offer are tried.
     pub order: u32,
     /// Candidates of an offer with the same number are admitted together or not at all.
     pub together: u32,
-    /// The turn with the same text: while it is sent itself, the candidate is left out.
+    /// The turn with the same text. While that turn itself is sent, the candidate is left out.
     pub turn: Option<Atom>,
-    /// The action that would include it, and what that does.
+    /// The action that would include the item, and what the action does.
     pub remedy: (String, String),
 }
 
 impl Candidate {
-    /// A candidate whose text is the same in every position.
+    /// Creates a candidate whose text is the same in every position.
     #[must_use]
     pub fn plain(block: Block, order: u32, remedy: (&str, &str)) -> Self {
         Self {
@@ -145,7 +145,8 @@ impl Candidate {
         }
     }
 
-    /// Its text and tokens if the previous candidate is left out (`alone`), and if no candidate follows (`last`).
+    /// Returns the hash and the tokens of the text for a position: `alone` if the previous candidate is left out,
+    /// `last` if no candidate follows.
     #[must_use]
     pub fn text(&self, alone: bool, last: bool) -> (Hash, u32) {
         self.texts[2 * usize::from(alone) + usize::from(last)]
@@ -156,13 +157,13 @@ impl Candidate {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SendBarrier {
-    /// Hidden in the export it came from.
+    /// The message was hidden in the export that it came from.
     Hidden,
-    /// Imported instructions.
+    /// The message contains imported instructions.
     Foreign,
-    /// It is empty.
+    /// The message is empty.
     Empty,
-    /// It was removed.
+    /// The message was removed.
     Removed,
 }
 
@@ -171,7 +172,7 @@ pub enum SendBarrier {
 pub struct PartInput {
     /// A hash of the part's message, number and bytes.
     pub atom: Hash,
-    /// Its media type and size.
+    /// The media type and size.
     pub title: String,
 }
 
@@ -184,11 +185,11 @@ pub struct MessageInput {
     pub node: Option<NodeId>,
     /// Who wrote it.
     pub role: Role,
-    /// First words, unsanitized.
+    /// The first words, unsanitized.
     pub title: String,
     /// `Full`, or `NoState` if a state block is removed.
     pub whole: Form,
-    /// Tokens in that form, calls included.
+    /// Tokens in the form `whole`, calls included.
     pub tokens: u32,
     /// For long tool results: tokens when cut to a number of characters, as (characters, tokens).
     pub cuts: Vec<(u32, u32)>,
@@ -198,17 +199,17 @@ pub struct MessageInput {
     pub placeholder: u32,
     /// Number of its tool calls.
     pub calls: u16,
-    /// A result without its call, sent as labeled text.
+    /// Whether it is a tool result without its call; such a result is sent as labeled text.
     pub orphan: bool,
-    /// Why it is not sent, if so.
+    /// Why the message cannot be sent; `None` if it can.
     pub bar: Option<SendBarrier>,
-    /// Its parts that no request of this dialect can carry.
+    /// The parts that the dialect cannot carry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartInput>,
 }
 
 impl MessageInput {
-    /// A message that is no node and has only one form: a draft, a made result, a request of the program's own.
+    /// Creates a message without a node and with only one form: a draft, a made result, or a request by the program.
     #[must_use]
     pub fn plain(key: Hash, role: Role, title: String, tokens: u32) -> Self {
         Self {
@@ -234,15 +235,15 @@ impl MessageInput {
 pub struct TurnInput {
     /// The turn.
     pub atom: Atom,
-    /// Its number on the path, from 1; 0 for the preamble.
+    /// The number on the path, from 1; 0 for the preamble.
     pub number: u32,
-    /// One line.
+    /// One-line title, unsanitized.
     pub title: String,
-    /// Its source.
+    /// The source.
     pub source: Source,
-    /// Its messages, in order.
+    /// The messages, in order.
     pub messages: Vec<MessageInput>,
-    /// Hash and tokens of the dated card that would represent it outside the window; only for marked turns.
+    /// Hash and tokens of the dated card that would replace the turn outside the window; only for marked turns.
     pub card: Option<(Hash, u32)>,
     /// Facts for policies.
     #[serde(default)]
@@ -252,16 +253,20 @@ pub struct TurnInput {
 /// Consecutive turns that are only counted.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Gap {
-    /// Index in `turns` before which it lies.
+    /// Index in [`PlanInput::turns`] of the turn that the gap precedes.
     pub before: usize,
-    /// The keys of its first and last node.
+    /// The keys of the gap's first and last node.
     pub range: (Hash, Hash),
     /// Number of turns.
     pub turns: u32,
-    /// Their approximate tokens, for display.
+    /// The approximate tokens, for display.
     pub tokens: u32,
-    /// Number of its first turn.
+    /// The number of the gap's first turn on the path.
     pub from: u32,
+    /// Whether all its turns are in other lanes than the only lane of the window, so that the window may reach beyond
+    /// the gap.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
 }
 
 /// A mark whose message is not on the path.
@@ -269,11 +274,11 @@ pub struct Gap {
 pub struct InactiveMark {
     /// The mark.
     pub mark: Mark,
-    /// Its item, in a line.
+    /// One-line title of the marked item, unsanitized.
     pub title: String,
-    /// Its source.
+    /// The source.
     pub source: Source,
-    /// Approximate tokens that it would take.
+    /// Approximate tokens that the item would take.
     pub tokens: u32,
 }
 
@@ -295,11 +300,11 @@ pub struct SummaryInput {
     pub by: Hash,
     /// Hash of its block's text.
     pub text: Hash,
-    /// The question names its lane or its task, so it is sent whatever it saves.
+    /// Whether the question names the summary's lane or task. The summary is then sent whether or not it saves tokens.
     pub named: bool,
-    /// The question names something that it lacks, so messages it covers may be retrieved.
+    /// Whether the question names something that the summary lacks. Messages that it covers may then be retrieved.
     pub lacks: bool,
-    /// The level below the one that follows: it is sent only if that one is not.
+    /// Whether it is one level below the summary that follows. It is sent only if that one is not.
     #[serde(default)]
     pub older: bool,
 }
@@ -307,11 +312,11 @@ pub struct SummaryInput {
 /// Everything that a plan depends on.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlanInput {
-    /// The digests of everything below, and of its origin.
+    /// The digests of everything that the plan is solved from.
     pub basis: Basis,
     /// The policy.
     pub policy: PolicySpec,
-    /// Last N turns in the window; 0 is all.
+    /// Maximum number of turns in the window; 0 means all.
     pub window_turns: u32,
     /// Context mode.
     pub mode: Mode,
@@ -323,7 +328,7 @@ pub struct PlanInput {
     pub shape: RequestShape,
     /// Tokens of the tool definitions as sent.
     pub tools_tokens: u32,
-    /// The tokens of each tool alone, and of tools that are switched off, in offering order.
+    /// The tokens of each tool counted alone, including tools that are switched off, in offering order.
     pub tool_costs: Vec<ToolCost>,
     /// The encoding of the counts.
     pub encoding: Encoding,
@@ -331,7 +336,7 @@ pub struct PlanInput {
     pub certainty: Certainty,
     /// The budget.
     pub budget: Budget,
-    /// Texts: instructions, state, notes, quoted reply, the request to continue.
+    /// The texts: instructions, state, notes, the quoted reply, the request to continue.
     pub blocks: Vec<Block>,
     /// The request to keep a state block, sent if the plan leaves out turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -340,19 +345,19 @@ pub struct PlanInput {
     pub turns: Vec<TurnInput>,
     /// Turns that are only counted.
     pub gaps: Vec<Gap>,
-    /// The open turn. Its last user message also has a labeled form (see `labelled`).
+    /// The open turn. Its last user message also has a labeled form; see `labelled`.
     pub open: TurnInput,
-    /// Extra tokens of the open turn's user message if blocks precede it in one message, so that it gets a label.
+    /// Extra tokens of the label that the open turn's user message gets if blocks precede it in the same message.
     pub labelled: u32,
     /// Marks on the path and on notes.
     pub marks: Vec<Mark>,
     /// Inactive marks.
     pub inactive_marks: Vec<InactiveMark>,
-    /// Retrieved or retrievable items that are left out; best first.
+    /// Retrieved or retrievable items that are left out, best first.
     pub near: Vec<OmittedItem>,
-    /// The candidates of the sources, in sending order, in which they also take the allowance.
+    /// The offers of the sources, in sending order. They spend the allowance in the same order.
     pub offers: Vec<Offer>,
-    /// Tokens that mode, policy and the person's wish allow for all retrieved items. What is not spent is left to the
+    /// Tokens that the mode, the policy and the person's choice allow for all retrieved items. Unspent tokens go to the
     /// window.
     pub allowance: u32,
     /// The retrieval sets of the cards among `blocks`.
@@ -360,7 +365,7 @@ pub struct PlanInput {
     /// The summaries among `blocks`, in the order of their acceptance.
     #[serde(default)]
     pub summaries: Vec<SummaryInput>,
-    /// Turns they replace: those of `turns`, and the last ones of gaps.
+    /// Turns that the summaries replace: those in `turns`, and the last ones of gaps.
     pub covered: Vec<CoveredTurn>,
     /// The start of the last call's window.
     pub anchor: Option<Anchor>,

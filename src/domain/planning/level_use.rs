@@ -9,25 +9,25 @@ use serde::{Deserialize, Serialize};
 /// The use of one priority level.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LevelUse {
-    /// Its name: permanent, session, working, volatile.
+    /// The level's name: permanent, session, working, or volatile.
     pub name: String,
-    /// Its tokens in the plan.
+    /// Tokens of the level in the plan.
     pub used: u32,
-    /// Its budget, if the policy gives one.
+    /// The level's budget; `None` if the policy gives none.
     pub budget: Option<u32>,
 }
 
 impl LevelUse {
-    /// Whether it exceeds its budget.
+    /// Returns whether the level exceeds its budget.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.budget.is_some_and(|budget| self.used > budget)
     }
 }
 
-/// The tokens of each level in a plan: permanent is instructions, permanent pins and tool definitions; session is
-/// state, summaries, the code map and leases; working is the turns with message overhead; volatile is tool results and
-/// retrieved items. They sum to the plan's total.
+/// Returns the tokens of each level in a plan: permanent is instructions, permanent pins and tool definitions; session
+/// is state, summaries, the code map and leases; working is the turns with message overhead; volatile is tool results
+/// and retrieved items. They sum to the plan's total.
 #[must_use]
 pub fn level_uses(plan: &ContextPlan) -> [LevelUse; 4] {
     let mut used = [plan.tools, 0, plan.framing, 0];
@@ -44,16 +44,16 @@ pub fn level_uses(plan: &ContextPlan) -> [LevelUse; 4] {
             Some(Section::Recent | Section::QuotedReply | Section::UserMessage) | None => 2,
             Some(Section::Retrieved) => 3,
         };
-        let bodies = row.items.iter().filter(|item| item.role == Role::Tool && level == 2);
-        let bodies: u32 = bodies.map(|item| item.tokens).sum();
-        used[3] += bodies;
-        used[level] += row.tokens.saturating_sub(bodies);
+        let tool_results = row.items.iter().filter(|item| item.role == Role::Tool && level == 2);
+        let tool_results: u32 = tool_results.map(|item| item.tokens).sum();
+        used[3] += tool_results;
+        used[level] += row.tokens.saturating_sub(tool_results);
     }
     let names = ["permanent", "session", "working", "volatile"];
-    let one = |at: usize| LevelUse {
+    let level_use = |at: usize| LevelUse {
         name: names[at].into(),
         used: used[at],
         budget: plan.level_budgets.map(|budgets| budgets[at]),
     };
-    [0, 1, 2, 3].map(one)
+    [0, 1, 2, 3].map(level_use)
 }

@@ -1,5 +1,5 @@
-//! The input and the result of planning: the frozen input, rows with reasons, policies, modes, budgets, and the
-//! difference between two plans.
+//! Types for planning a call: the frozen input, the plan with its rows and reasons, policies, modes, budgets, and the
+//! differences between two plans.
 //! Not for: solving a plan (`context`).
 
 pub mod blocked;
@@ -13,6 +13,7 @@ pub mod mode;
 pub mod plan;
 pub mod policy;
 pub mod reason;
+mod remedy;
 pub mod row_matching;
 pub mod settings;
 pub mod tuning;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, Default, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// None: system, state, permanent pins and the window.
+    /// The program adds nothing: instructions, state, permanent pins and the window are sent.
     Off,
     /// Small, cheap additions (the default).
     #[default]
@@ -20,7 +20,7 @@ impl Mode {
     /// All modes, in cycling order.
     pub const ALL: [Self; 3] = [Self::Off, Self::Light, Self::Heavy];
 
-    /// The next mode in the cycle.
+    /// Returns the next mode in the cycle.
     #[must_use]
     pub fn next(self) -> Self {
         match self {
@@ -30,7 +30,7 @@ impl Mode {
         }
     }
 
-    /// Its display name: `Off`, `Light`, `Heavy`.
+    /// Returns the display name: `Off`, `Light`, `Heavy`.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Mode {
         Self::ALL.into_iter().find(|mode| mode.title().eq_ignore_ascii_case(name))
     }
 
-    /// Its limits, for a prompt budget in tokens.
+    /// Returns the mode's limits under a prompt budget in tokens.
     #[must_use]
     pub fn limits(self, prompt_budget: u32) -> ModeLimits {
         match self {
@@ -61,20 +61,20 @@ impl Mode {
     }
 }
 
-/// Whether older messages are searched for a draft.
+/// Whether older messages are searched for a draft, as chosen by a person.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SearchWish {
-    /// As mode, policy and the message decide.
+    /// The mode, the policy and the message decide.
     #[default]
     Auto,
-    /// Always.
+    /// Search in any case.
     Anyway,
-    /// Not for this call.
+    /// Do not search for this call.
     Never,
 }
 
 impl SearchWish {
-    /// The next value in the cycle.
+    /// Returns the next value in the cycle.
     #[must_use]
     pub fn next(self) -> Self {
         match self {
@@ -84,7 +84,7 @@ impl SearchWish {
         }
     }
 
-    /// Its meaning, as a sentence.
+    /// Returns the meaning, as a sentence.
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
@@ -98,7 +98,7 @@ impl SearchWish {
 /// The limits of a mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ModeLimits {
-    /// Tokens for all retrieved items.
+    /// Maximum tokens of all retrieved items together.
     pub retrieval_tokens: u32,
     /// Maximum number of retrieved items.
     pub cards: u32,

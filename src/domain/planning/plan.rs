@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use super::blocked::{Blocked, BlockedRemedy, Warning};
 pub use super::reason::{Reason, Remedy};
 
-/// What a plan was solved from. Equal bases give equal plans.
+/// Digests of everything that a plan was solved from. Equal bases give equal plans.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Basis {
     /// Key of the last node of the answered path (zero for an empty branch).
@@ -59,9 +59,9 @@ pub enum Form {
     NoState,
     /// A tool result cut to this many characters, head and tail.
     Cut(u32),
-    /// A calling message whose calls are named in one line; its results are `Gone`.
+    /// A calling message whose calls are named in one line; its results are [`Form::Gone`].
     Elided,
-    /// Not sent: its line is in the calling message.
+    /// A result that is not sent, because the calling message names its call.
     Gone,
     /// One line in place of a message that a person excluded.
     Placeholder,
@@ -77,17 +77,17 @@ pub enum Form {
 pub enum Verdict {
     /// Included.
     In {
-        /// Its section.
+        /// The section.
         section: Section,
     },
     /// Left out.
     Out {
         /// Tokens it would need beyond the free ones.
         needed: u32,
-        /// What would include it; `None` if nothing can.
+        /// What would include the item; `None` if nothing can.
         remedy: Option<Remedy>,
     },
-    /// Not part of the call; the engine or the model suggests to pin it.
+    /// Not part of the call: the program, the model or a person's remark suggests pinning it.
     Suggested,
 }
 
@@ -95,7 +95,7 @@ pub enum Verdict {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowKind {
-    /// A text of the program or the person: system, personality, guidelines.
+    /// A text by the program or the person: instructions, personality, guidelines.
     Text,
     /// The state block.
     State,
@@ -117,13 +117,13 @@ pub enum RowKind {
     Message,
     /// A part of a message that is not text.
     Part,
-    /// A search of older messages: the query, and whether it was made.
+    /// A search of older messages: the query, and whether the search was made.
     Search,
     /// A memory that a person confirmed.
     Memory,
     /// A message of a request that a person edited.
     Request,
-    /// A rule file of the project, or of the person's own.
+    /// A file with rules of the project, or with the person's own rules.
     Rules,
     /// The list of skills that can be loaded.
     Skills,
@@ -134,7 +134,7 @@ pub enum RowKind {
 }
 
 impl RowKind {
-    /// Its name in JSON.
+    /// Returns the name used in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -175,7 +175,7 @@ pub struct Source {
     /// The first message.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub message: Option<NodeId>,
-    /// Its id at its origin.
+    /// The id at its origin.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub external_id: Option<String>,
     /// Milliseconds since 1970, for display.
@@ -187,7 +187,7 @@ pub struct Source {
     /// Byte range of the message's text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub span: Option<(u32, u32)>,
-    /// For code: the symbol, and its file as it was.
+    /// For code: the symbol, and its file as it was when the symbol was read.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub code: Option<Box<CodeRef>>,
 }
@@ -198,13 +198,13 @@ pub struct Scores {
     /// The score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<i32>,
-    /// Its parts by name.
+    /// The parts by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<(String, i32)>,
 }
 
 impl Scores {
-    /// Whether there is no score.
+    /// Returns whether there is no score.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.score.is_none() && self.parts.is_empty()
@@ -216,20 +216,20 @@ impl Scores {
 pub struct Item {
     /// The node's key.
     pub key: Hash,
-    /// The node; none for the draft.
+    /// The node; `None` for the draft.
     pub node: Option<NodeId>,
     /// Who wrote it.
     pub role: Role,
-    /// Its form.
+    /// The form.
     pub form: Form,
     /// Tokens of its content in that form.
     pub tokens: u32,
-    /// First words, unsanitized.
+    /// The first words, unsanitized.
     pub title: String,
     /// Number of its tool calls.
     #[serde(default)]
     pub calls: u16,
-    /// A result without its call, sent as labeled text.
+    /// Whether it is a tool result without its call; such a result is sent as labeled text.
     #[serde(default)]
     pub orphan: bool,
 }
@@ -239,40 +239,40 @@ pub struct Item {
 pub struct Row {
     /// The item.
     pub atom: Atom,
-    /// Its kind.
+    /// The kind.
     pub kind: RowKind,
     /// Whether it is included.
     pub verdict: Verdict,
-    /// Its reason.
+    /// The reason.
     pub reason: Reason,
-    /// Tokens in the request, with label and separator; for rows left out, the tokens they would take.
+    /// Tokens in the request, with label and separator. For a row that is left out: the tokens that it would take.
     pub tokens: u32,
-    /// One line, unsanitized.
+    /// One-line title, unsanitized.
     pub title: String,
-    /// Its source.
+    /// The source.
     pub source: Source,
-    /// The mark on it.
+    /// The mark on the item.
     pub pin: Option<MarkKind>,
-    /// Its messages, in order.
+    /// The messages, in order.
     pub items: Vec<Item>,
-    /// For a range: number of turns.
+    /// For a range: the number of turns.
     pub turns: u32,
-    /// For texts and cards: hash of the sent text.
+    /// For texts and cards: the hash of the sent text.
     #[serde(default)]
     pub text: Option<Hash>,
-    /// Its scores.
+    /// The scores.
     #[serde(default, skip_serializing_if = "Scores::is_empty")]
     pub scores: Scores,
 }
 
 impl Row {
-    /// Whether it is included.
+    /// Returns whether the item is included.
     #[must_use]
     pub fn included(&self) -> bool {
         matches!(self.verdict, Verdict::In { .. })
     }
 
-    /// Its section, if included.
+    /// Returns the section, if included.
     #[must_use]
     pub fn section(&self) -> Option<Section> {
         match self.verdict {
@@ -287,9 +287,9 @@ impl Row {
 pub struct Budget {
     /// The model's context window.
     pub context_window: u32,
-    /// Reserved for the answer.
+    /// Tokens reserved for the answer.
     pub reserved_output: u32,
-    /// Safety margin for what no count can see.
+    /// Safety margin for tokens that no count can see.
     pub safety: u32,
     /// The prompt budget: min(cap, input limit, window − reserved) − safety.
     pub prompt: u32,
@@ -301,8 +301,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Computes the budget: safety = max(256, 3 % of the window); reserved = the requested limit, else min(4,096, a
-    /// quarter of the window). On windows too small for that, safety is an eighth of the room.
+    /// Computes the budget. `reserved_output` is the requested limit, otherwise min(4,096, a quarter of the window).
+    /// `safety` is max(256, 3 % of the window), but at most an eighth of the room.
     #[must_use]
     pub fn work_out(window: u32, input_limit: Option<u32>, asked_output: Option<u32>, cap: Option<u32>) -> Self {
         let reserved = asked_output.unwrap_or_else(|| (window / 4).min(4_096)).min(window);
@@ -312,14 +312,14 @@ impl Budget {
         Self { context_window: window, reserved_output: reserved, safety, prompt: capped - safety, cap, input_limit }
     }
 
-    /// The largest effective cap; beyond it the model has no room.
+    /// Returns the largest cap that has an effect; the model has no room beyond it.
     #[must_use]
     pub fn most(&self) -> u32 {
         room(self.context_window, self.reserved_output, self.input_limit)
     }
 
-    /// The smallest cap that gives a prompt budget of `needed` tokens (see [`Budget::work_out`]); `None` if the model
-    /// has less room.
+    /// Returns the smallest cap that gives a prompt budget of `needed` tokens (see [`Budget::work_out`]); `None` if the
+    /// model has less room.
     #[must_use]
     pub fn cap_for(&self, needed: u32) -> Option<u32> {
         let margin = (self.context_window / 100 * 3).max(256);
@@ -328,7 +328,7 @@ impl Budget {
         Some(cap).filter(|cap| *cap <= self.most())
     }
 
-    /// The action that makes more room, and what it does: a larger budget if possible, otherwise another model.
+    /// Returns the action that makes more room, and what it does: a larger budget if possible, otherwise another model.
     #[must_use]
     pub fn remedy(&self) -> (&'static str, &'static str) {
         if self.prompt + self.safety < self.most() {
@@ -339,7 +339,7 @@ impl Budget {
     }
 }
 
-/// Tokens of input that the model accepts beside the answer.
+/// Returns the tokens of input that the model accepts in addition to the answer.
 fn room(window: u32, reserved: u32, input_limit: Option<u32>) -> u32 {
     input_limit.unwrap_or(u32::MAX).min(window.saturating_sub(reserved))
 }
@@ -347,11 +347,11 @@ fn room(window: u32, reserved: u32, input_limit: Option<u32>) -> u32 {
 /// A solved plan. Its rows are in the order of the request, then suggestions, then the rows left out (newest first).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ContextPlan {
-    /// H(rows, policy, layout, dialect, model, parameters, tools).
+    /// Hash of rows, policy, layout, dialect, model, parameters and tools.
     pub id: Hash,
     /// What it was solved from.
     pub basis: Basis,
-    /// H(basis).
+    /// Hash of the basis.
     pub input_digest: Hash,
     /// Policy name.
     pub policy: String,
@@ -371,7 +371,7 @@ pub struct ContextPlan {
     pub certainty: Certainty,
     /// The budget.
     pub budget: Budget,
-    /// Rows' tokens + framing + tools.
+    /// Tokens of the whole prompt: included rows, framing and tools.
     pub est_total: u32,
     /// Tokens of message framing.
     pub framing: u32,
@@ -394,7 +394,7 @@ pub struct ContextPlan {
 }
 
 impl ContextPlan {
-    /// Tokens by section, in the layout's order, without empty sections.
+    /// Returns the tokens of each section in the layout's order, without empty sections.
     #[must_use]
     pub fn sections(&self) -> Vec<(Section, u32)> {
         let sum = |section: Section| -> u32 {
@@ -404,23 +404,23 @@ impl ContextPlan {
         self.layout.sections().iter().copied().filter(present).map(|section| (section, sum(section))).collect()
     }
 
-    /// The included rows, in order.
+    /// Returns the included rows, in order.
     pub fn included(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.included())
     }
 
-    /// The rows left out.
+    /// Returns the rows left out.
     pub fn excluded(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Out { .. }))
     }
 
-    /// The suggested rows.
+    /// Returns the suggested rows.
     pub fn suggested(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| matches!(row.verdict, Verdict::Suggested))
     }
 
-    /// Number and tokens of the items attached to the message (see [`Section::is_attached`]), shown in the line under
-    /// it.
+    /// Returns the number and tokens of the items attached to the message (see [`Section::is_attached`]), shown in the
+    /// line under it.
     #[must_use]
     pub fn attached(&self) -> (u32, u32) {
         let attached = self.included().filter(|row| row.section().is_some_and(Section::is_attached));

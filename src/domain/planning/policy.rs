@@ -14,7 +14,7 @@ pub enum Section {
     System,
     /// The personality.
     Personality,
-    /// How to read history and state.
+    /// Guidelines for reading history and state.
     Guidelines,
     /// The state block.
     State,
@@ -39,7 +39,7 @@ pub enum Section {
 }
 
 impl Section {
-    /// Its name in JSON and tables.
+    /// Returns the name used in JSON and tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,8 +59,8 @@ impl Section {
         }
     }
 
-    /// Whether its rows are attached to the question: marked, retrieved or summarized for it. The turns are not, nor
-    /// are texts sent with every call.
+    /// Returns whether the section's rows are attached to the question: marked, retrieved or summarized for it. Turns
+    /// of the window are not, nor are texts sent with every call.
     #[must_use]
     pub fn is_attached(self) -> bool {
         match self {
@@ -77,7 +77,7 @@ impl Section {
         }
     }
 
-    /// Its display title.
+    /// Returns the display title.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -104,14 +104,14 @@ impl Section {
 pub enum Layout {
     /// Instructions, state, pins and summaries first, then the turns.
     Classic,
-    /// What rarely changes first, then the turns, then what changes with each call, so that a server can reuse most of
-    /// its cache.
+    /// Sections that rarely change first, then the turns, then sections that change with each call, so that a server
+    /// can reuse most of its cache.
     #[default]
     CacheFriendly,
 }
 
 impl Layout {
-    /// Its name in configuration.
+    /// Returns the name used in configuration files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -126,7 +126,7 @@ impl Layout {
         [Self::Classic, Self::CacheFriendly].into_iter().find(|layout| layout.name() == name)
     }
 
-    /// The sections in order.
+    /// Returns the sections in order.
     #[must_use]
     pub fn sections(self) -> &'static [Section] {
         use Section as S;
@@ -165,57 +165,77 @@ impl Layout {
     }
 }
 
-/// What a policy may decide. Hard rules (budget, whole atoms, permanent pins, the open turn) are not part of it.
+/// The switches and numbers that a policy may set. Hard rules (the budget, whole atoms, permanent pins, the open turn)
+/// are not among them.
 #[allow(clippy::struct_excessive_bools, reason = "independent switches, named in policy files")]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolicySpec {
-    /// Its name (the file's stem).
+    /// The name (the file's stem).
     #[serde(skip_deserializing)]
     pub name: String,
-    /// One sentence.
+    /// A description in one sentence.
     pub about: String,
-    /// Changes with the meaning of the policy.
+    /// The version, which changes with the meaning of the policy.
     pub version: u32,
-    /// Number of turns in the window; 0 is all.
+    /// Maximum number of turns in the window; 0 means all.
     pub window_turns: u32,
-    /// Keeps the window's start fixed until it overflows, then drops to `refill_percent` at once; reaches back only
-    /// while less than that is used.
+    /// Whether the window's start stays fixed until the window overflows. It then moves forward so that the history
+    /// takes at most `refill_percent` of the room. It moves back only while the history takes less than that.
     pub anchored: bool,
     /// See `anchored`.
     pub refill_percent: u32,
-    /// Searches older messages for what fits the message, within the mode's limits.
+    /// Whether older messages are searched for the message, within the mode's limits.
     pub retrieval: bool,
-    /// Searches only messages of the branch's lane.
+    /// Whether only messages of the branch's lane are searched, unless `lane_window` limits the window to that lane.
     pub one_lane: bool,
-    /// Shortens tool results of closed turns before turns are dropped.
+    /// Whether the window is limited to the lane that a person chose on the branch, if any. Other lanes can still be
+    /// found. Only for `recent`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lane_window: bool,
+    /// Whether tool results of closed turns are shortened before turns are dropped.
     pub shorten_tools: bool,
-    /// Cap on the prompt in tokens; 0 for the model's own limit.
+    /// Cap on the prompt in tokens; 0 means the model's own limit.
     pub user_cap: u32,
     /// The default order of the sections.
     pub layout: Layout,
-    /// Whether to ask for a state block.
+    /// Whether the model is asked for a state block.
     pub state_block: StateBlock,
     /// Tokens that all leases may take together.
     pub leased_cap_tokens: u32,
-    /// Turns of a new lease.
+    /// Number of turns of a new lease.
     pub lease_turns: u32,
-    /// Automatic leases and suggestions.
+    /// Numbers for automatic leases and suggested pins.
     pub activation: Activation,
-    /// Quotes how an error was resolved when a tool fails in the same way again.
+    /// Whether the solution of an earlier error is quoted when a tool fails in the same way again.
     pub error_pairs: bool,
     /// How turns are chosen: `recent`, `lane`, `relevance` or `levels`.
     pub choose: TurnSelection,
-    /// For `lane`.
+    /// Numbers for `lane`.
     pub lanes: Lanes,
     /// Weights for `relevance`.
     pub relevance: Relevance,
     /// The adaptive size for `relevance`.
     pub adaptive: Adaptive,
-    /// For `levels`.
+    /// Numbers for `levels`.
     pub levels: Levels,
     /// Automatic summaries.
     pub compaction: AutoSummarySettings,
+}
+
+impl PolicySpec {
+    /// Returns whether the window contains only turns of one lane. `chosen` is whether a person chose the branch's
+    /// lane.
+    #[must_use]
+    pub fn keeps_to_lane(&self, chosen: bool) -> bool {
+        self.choose == TurnSelection::Lane || (self.lane_window && chosen)
+    }
+
+    /// Returns whether the policy may leave out turns that would fit.
+    #[must_use]
+    pub fn withholds(&self) -> bool {
+        self.choose != TurnSelection::Recent || self.lane_window
+    }
 }
 
 impl Default for PolicySpec {
@@ -229,6 +249,7 @@ impl Default for PolicySpec {
             refill_percent: 70,
             retrieval: true,
             one_lane: true,
+            lane_window: false,
             shorten_tools: true,
             user_cap: 0,
             layout: Layout::default(),

@@ -1,7 +1,8 @@
-//! Why an item is included or left out, in one sentence each, and what would include it.
+//! The reasons why an item is included or left out, one sentence each, and the remedies that would include it.
 //! Not for: determining the reason (`context`).
 
 pub use super::decided_by::DecidedBy;
+pub use super::remedy::Remedy;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::call::tokens::grouped;
@@ -17,9 +18,9 @@ pub enum Reason {
     Configured,
     /// In: guidelines for reading history.
     Guideline,
-    /// In: asks the model to keep a state block.
+    /// In: a request to the model to keep a state block.
     StateRequested {
-        /// Because turns of the conversation are left out.
+        /// Whether it is sent because turns of the conversation are left out or the branch has a state block.
         older: bool,
     },
     /// In: the newest state on this path.
@@ -36,38 +37,38 @@ pub enum Reason {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         engine: bool,
     },
-    /// In: the program keeps it for one call, because it was just referred to.
+    /// In: the program keeps it for one call, because the last answer referred to it.
     Ephemeral,
     /// In: an earlier error like the present one.
     ErrorBefore,
-    /// In: what was said once the same tool worked after that error.
+    /// In: the solution of that error, from the messages after which the same tool succeeded.
     ErrorResolved,
     /// In: within the window.
     Recent,
-    /// In: older, but relevant enough.
+    /// In: older, but relevant enough to stay in the window.
     Relevant,
     /// In: in the working level.
     WorkingLevel,
-    /// In: the message answers a question that waited for it.
+    /// In: a question that the person's message answers.
     Pending,
     /// In: a person included it for this call.
     IncludedOnce,
     /// In: the message replied to.
     Replied,
-    /// In: asks the model to continue a truncated answer.
+    /// In: a request to the model to continue a truncated answer.
     GoOn,
-    /// In: an older message that fits the question.
+    /// In: an older message that matches the question.
     Retrieved {
-        /// Its rank among the results, from 1.
+        /// The rank among the results, from 1.
         rank: u32,
     },
     /// In: the map of a trusted folder's code.
     Oriented,
-    /// In: code of the workspace that fits the question.
+    /// In: code of the workspace that matches the question.
     Touchpoint {
-        /// Its rank among the results, from 1.
+        /// The rank among the results, from 1.
         rank: u32,
-        /// Why, as text.
+        /// Why it was chosen, as text; may be empty.
         because: String,
     },
     /// In: the heading of code that was found.
@@ -77,7 +78,7 @@ pub enum Reason {
     },
     /// Out: the message does not refer to code.
     NoCode {
-        /// Why.
+        /// Why the code was not searched.
         because: SkipReason,
     },
     /// Out: its file changed, and it no longer exists there.
@@ -93,7 +94,7 @@ pub enum Reason {
     Summary,
     /// In: a confirmed memory.
     Memory {
-        /// A short preference that is always sent.
+        /// Whether it is a short preference that is always sent.
         standing: bool,
     },
     /// In: rules of the project.
@@ -121,14 +122,14 @@ pub enum Reason {
     Module {
         /// Who wrote it.
         by: String,
-        /// Its staleness.
+        /// The staleness, as text.
         stands: String,
     },
     /// Out: switched off in the settings.
     SwitchedOff,
     /// Suggested: the model named it.
     PinSuggested,
-    /// Suggested: a person saw that an answer was different without it.
+    /// Suggested: a person noted that an answer was different without it.
     PinMattered,
     /// Suggested: the program renewed its lease repeatedly.
     PinEarned {
@@ -158,7 +159,7 @@ pub enum Reason {
     StaleSummary,
     /// Out: a person excluded it.
     UserExcluded {
-        /// For this call only.
+        /// Whether it is excluded from this call only.
         once: bool,
     },
     /// Out: its lease ended.
@@ -184,20 +185,22 @@ pub enum Reason {
     ModeOff,
     /// Out: nothing was retrieved for this message.
     NotSearched {
-        /// Why not.
+        /// Why nothing was searched.
         because: SkipReason,
     },
-    /// Out: others fit the question better.
+    /// Out: others match the question better.
     BelowThreshold,
-    /// Out: it does not fit the question, whatever room there is.
+    /// Out: it matches too little of the question, whatever room there is.
     Unrelated,
     /// Out: larger than the whole budget.
     TooLarge,
     /// Out: in another lane.
     OtherLane,
+    /// Out: in another lane than the only one in the window, which a person chose.
+    OutsideLane,
     /// Out: beyond the newest messages of its lane.
     LaneCount {
-        /// Number of those messages.
+        /// Number of the newest messages.
         messages: u32,
     },
     /// Out: others are more relevant, up to the window's target.
@@ -220,15 +223,15 @@ pub enum Reason {
         /// The trigger in percent.
         percent: u32,
     },
-    /// In: a message of a request that a person edited.
+    /// In: a message that a person wrote into the exact request.
     ByHand,
-    /// Out: a person removed it from the request.
+    /// Out: a person edited it out of the exact request.
     EditedAway,
 }
 
 #[warn(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its sentence and its name")]
 impl Reason {
-    /// The reason as a sentence.
+    /// Returns the reason as a sentence.
     #[must_use]
     #[allow(clippy::too_many_lines, reason = "one arm for each reason")]
     pub fn sentence(&self) -> String {
@@ -243,7 +246,7 @@ impl Reason {
             Self::CurrentState => "The newest state block on this branch's path.".into(),
             Self::Open => "The open turn; always included.".into(),
             Self::Sticky => "You pinned this; included until you unpin.".into(),
-            Self::Leased { left, engine } => leased(*left, *engine),
+            Self::Leased { left, engine } => leased_sentence(*left, *engine),
             Self::Ephemeral => "Kept for one turn: the answer cites this.".into(),
             Self::ErrorBefore => "An earlier error like the newest one.".into(),
             Self::ErrorResolved => "The solution of an earlier error like the newest one.".into(),
@@ -263,7 +266,7 @@ impl Reason {
             Self::Memory { standing: true } => "A preference that you confirmed; always included.".into(),
             Self::PinSuggested => "The model suggests a pin. Nothing changes until you decide.".into(),
             Self::PinMattered => "You noted that the answer differed without this item.".into(),
-            Self::PinEarned { renewals } => earned(*renewals),
+            Self::PinEarned { renewals } => earned_sentence(*renewals),
             Self::Budget { free } => format!("Does not fit the budget: {free} tokens were free."),
             Self::Allowance { tokens } => {
                 format!("The mode searches up to {tokens} tokens; better matches filled them.")
@@ -288,6 +291,7 @@ impl Reason {
             Self::Unrelated => "Matches too little of your message.".into(),
             Self::TooLarge => "Larger than the whole budget.".into(),
             Self::OtherLane => "Belongs to another lane.".into(),
+            Self::OutsideLane => "In another lane; the window holds only the lane that you chose.".into(),
             Self::LaneCount { messages } => format!("Beyond the newest {messages} messages of this lane."),
             Self::SoftTarget { tokens } => {
                 format!("Newer or more relevant turns fill the window's {tokens} tokens.")
@@ -300,21 +304,21 @@ impl Reason {
             Self::SessionFull { budget } => format!("No room in the session level: {budget} tokens at most."),
             Self::LevelsOver { percent } => format!("Levels over {percent} % full; this scored lowest of older items."),
             Self::Oriented => "A map of this trusted folder's code.".into(),
-            Self::Touchpoint { rank, because } => touchpoint(*rank, because),
+            Self::Touchpoint { rank, because } => touchpoint_sentence(*rank, because),
             Self::CodeSearched { among } => {
                 format!(
                     "Heading of the search results among {} symbols of this trusted folder.",
                     grouped(u64::from(*among))
                 )
             }
-            Self::NoCode { because } => format!("No code search: {}.", of_code(*because)),
+            Self::NoCode { because } => format!("No code search: {}.", code_skip_reason(*because)),
             Self::StaleFile => "The file changed; this name is no longer in it.".into(),
             Self::CodeReading => "The folder's code is still being indexed.".into(),
             Self::ProjectRules { folder, changed, left } => {
-                format!("Rules of the project for work in {folder}.{}", of_file(*changed, *left))
+                format!("Rules of the project for work in {folder}.{}", file_note(*changed, *left))
             }
             Self::OwnRules { changed, left } => {
-                format!("Your own rules for all projects.{}", of_file(*changed, *left))
+                format!("Your own rules for all projects.{}", file_note(*changed, *left))
             }
             Self::Skills { count: 1 } => "The name of a skill; the text is sent when the model loads the skill.".into(),
             Self::Skills { count } => {
@@ -327,7 +331,7 @@ impl Reason {
         }
     }
 
-    /// The reason in two or three words.
+    /// Returns the reason in two or three words.
     #[must_use]
     pub fn label(&self) -> String {
         match self.name() {
@@ -350,6 +354,7 @@ impl Reason {
             "foreign_instructions" => "imported system prompt",
             "model_cannot" => "not accepted by model",
             "below_threshold" => "weaker match",
+            "outside_lane" => "not in chosen lane",
             "soft_target" => "window is full",
             "pin_suggested" | "pin_mattered" | "pin_earned" => "suggested pin",
             name => return name.replace('_', " "),
@@ -357,7 +362,7 @@ impl Reason {
         .to_owned()
     }
 
-    /// Its name in JSON.
+    /// Returns the name in JSON.
     #[must_use]
     #[allow(clippy::too_many_lines, reason = "one line for each reason")]
     pub fn name(&self) -> &'static str {
@@ -419,6 +424,7 @@ impl Reason {
             Self::Unrelated => "unrelated",
             Self::TooLarge => "too_large",
             Self::OtherLane => "other_lane",
+            Self::OutsideLane => "outside_lane",
             Self::LaneCount { .. } => "lane_count",
             Self::SoftTarget { .. } => "soft_target",
             Self::LevelFull { .. } => "level_full",
@@ -430,7 +436,7 @@ impl Reason {
     }
 }
 
-fn of_file(changed: bool, left: u64) -> String {
+fn file_note(changed: bool, left: u64) -> String {
     let changed = if changed { " Changed since the last call." } else { "" };
     match left {
         0 => changed.to_owned(),
@@ -438,14 +444,14 @@ fn of_file(changed: bool, left: u64) -> String {
     }
 }
 
-fn touchpoint(rank: u32, because: &str) -> String {
+fn touchpoint_sentence(rank: u32, because: &str) -> String {
     match because {
         "" => format!("Code that matches this message: number {rank} in the results."),
         because => format!("Code that matches this message: number {rank} ({because})."),
     }
 }
 
-fn of_code(because: SkipReason) -> &'static str {
+fn code_skip_reason(because: SkipReason) -> &'static str {
     match because {
         SkipReason::NotWanted => "this call goes without it, as you chose",
         SkipReason::NoContent => "the message names nothing to search for",
@@ -455,12 +461,12 @@ fn of_code(because: SkipReason) -> &'static str {
     }
 }
 
-fn leased(left: u32, engine: bool) -> String {
+fn leased_sentence(left: u32, engine: bool) -> String {
     let by = if engine { " automatically, because it was mentioned" } else { "" };
     format!("Leased{by}: included for {left} more {}.", turns_word(left))
 }
 
-fn earned(renewals: u32) -> String {
+fn earned_sentence(renewals: u32) -> String {
     format!(
         "Mentioned again and again (its lease was renewed {renewals} times). Nothing happens unless you pin \
         it."
@@ -469,31 +475,4 @@ fn earned(renewals: u32) -> String {
 
 fn turns_word(n: u32) -> &'static str {
     if n == 1 { "turn" } else { "turns" }
-}
-
-/// What would include an item that is left out, and its price.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Remedy {
-    /// The action's name in the key table (`include-once`, `exclude`, `pin`, `budget-up`, …); the screen shows its key.
-    pub action: String,
-    /// What it does, as the end of a sentence: "takes the exclusion back".
-    pub does: String,
-    /// Tokens that would have to leave first.
-    pub pushes_out: u32,
-    /// Number of the oldest turns in the window that this would take.
-    pub pushes_turns: u32,
-}
-
-impl Remedy {
-    /// The remedy as a sentence, with the key given by the caller.
-    #[must_use]
-    pub fn sentence(&self, key: &str) -> String {
-        let price = match (self.pushes_out, self.pushes_turns) {
-            (0, _) => "; removes no turn".to_owned(),
-            (tokens, 0) => format!("; {tokens} tokens over the budget"),
-            (tokens, 1) => format!("; removes the oldest turn ({tokens} tokens)"),
-            (tokens, turns) => format!("; removes the {turns} oldest turns ({tokens} tokens)"),
-        };
-        format!("{key} {}{price}", self.does)
-    }
 }

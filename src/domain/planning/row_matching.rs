@@ -1,4 +1,4 @@
-//! Matches the rows of two plans by their subjects, independently of their places.
+//! Matches the rows of two plans by what they are about, wherever they are placed.
 //! Not for: what a difference is (`diff`) or its cause (`context::explain::cause`).
 
 use super::diff::{DiffKind, ItemDiff, ItemPlace, SettingDiff};
@@ -8,24 +8,24 @@ use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The subject by which rows are matched.
+/// What a row is about; rows with equal subjects match.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Subject {
-    /// A turn by its user message, since it grows while it is answered.
+    /// A turn, by its user message, since a turn grows while it is answered.
     Turn(Hash),
-    /// A calling message with its results.
+    /// An episode, by its calling message.
     Episode(Hash),
     /// One message.
     Message(Hash),
     /// Everything before the first question.
     Preamble,
-    /// A text.
+    /// A text, by its hash.
     Text(Hash),
-    /// Turns that are left out together.
+    /// Turns that are left out together, by the first one.
     Range(Hash),
 }
 
-/// The subject of an atom, independent of later changes.
+/// Returns the subject of an atom. It stays the same when the atom grows.
 #[must_use]
 pub fn subject(atom: &Atom) -> Subject {
     match atom {
@@ -38,28 +38,29 @@ pub fn subject(atom: &Atom) -> Subject {
     }
 }
 
-/// Whether a range's row covers the turn with this user message: `(range, user)`.
+/// Tells whether a range covers the turn with a user message: `(range, user)`.
 pub type Covers<'a> = dyn Fn(&Atom, Hash) -> bool + 'a;
 
-/// The place of an item in a plan: in a row of its own, or in the row of a range.
+/// Returns the place of an item in a plan: in a row of its own, in the row of its turn, or in the row of a range.
+/// `None` if no row contains it.
 #[must_use]
 pub fn place(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<ItemPlace> {
     let about = subject(atom);
     let own = plan.rows.iter().position(|row| subject(&row.atom) == about);
     if let (None, Atom::Message { node }) = (own, atom) {
-        return inside(plan, *node);
+        return place_in_turn(plan, *node);
     }
-    let found = own.or_else(|| plan.rows.iter().position(|row| covered(row, atom, covers)))?;
+    let found = own.or_else(|| plan.rows.iter().position(|row| is_covered(row, atom, covers)))?;
     let at = plan.rows[..found].iter().filter(|row| row.included()).count();
     let row = &plan.rows[found];
     let at = u32::try_from(at + 1).ok().filter(|_| row.included());
     Some(ItemPlace::of(row, at, atom))
 }
 
-/// The place of a message that shares its turn's row.
-fn inside(plan: &ContextPlan, node: Hash) -> Option<ItemPlace> {
-    let hit = |row: &&Row| row.items.iter().any(|item| item.key == node);
-    let row = plan.included().find(hit).or_else(|| plan.rows.iter().find(hit))?;
+/// Returns the place of a message that shares its turn's row.
+fn place_in_turn(plan: &ContextPlan, node: Hash) -> Option<ItemPlace> {
+    let contains = |row: &&Row| row.items.iter().any(|item| item.key == node);
+    let row = plan.included().find(contains).or_else(|| plan.rows.iter().find(contains))?;
     let item = row.items.iter().find(|item| item.key == node)?;
     let mut place = ItemPlace::of(row, None, &row.atom);
     (place.tokens, place.form) = (item.tokens, item.form);
@@ -69,20 +70,21 @@ fn inside(plan: &ContextPlan, node: Hash) -> Option<ItemPlace> {
     Some(place)
 }
 
-fn covered(row: &Row, atom: &Atom, covers: &Covers<'_>) -> bool {
+/// Returns whether a row is a range that covers the turn `atom`.
+fn is_covered(row: &Row, atom: &Atom, covers: &Covers<'_>) -> bool {
     match atom {
         Atom::Turn { user, .. } => row.kind == RowKind::Range && covers(&row.atom, *user),
         _ => false,
     }
 }
 
-/// The differences between two places of an item; empty if there are none.
+/// Returns the differences between two places of an item; empty if there are none.
 #[must_use]
 pub fn kinds(before: Option<&ItemPlace>, after: Option<&ItemPlace>) -> Vec<DiffKind> {
-    let goes = |place: Option<&ItemPlace>| place.is_some_and(|place| place.goes);
+    let sent = |place: Option<&ItemPlace>| place.is_some_and(|place| place.goes);
     match (before, after) {
-        (before, _) if goes(after) && !goes(before) => vec![DiffKind::Entered],
-        (_, after) if goes(before) && !goes(after) => vec![DiffKind::Left],
+        (before, _) if sent(after) && !sent(before) => vec![DiffKind::Entered],
+        (_, after) if sent(before) && !sent(after) => vec![DiffKind::Left],
         (Some(before), Some(after)) => {
             let mut found = Vec::new();
             if before.section != after.section {
@@ -103,8 +105,8 @@ pub fn kinds(before: Option<&ItemPlace>, after: Option<&ItemPlace>) -> Vec<DiffK
     }
 }
 
-/// Whether two reasons are equal except for numbers that change with every call. A lease with more turns left than
-/// before was renewed.
+/// Returns whether two reasons are equal except for numbers that change with every call. A lease with more turns left
+/// than before was renewed.
 #[must_use]
 pub fn same_reason(before: &Reason, after: &Reason) -> bool {
     match (before, after) {
@@ -115,7 +117,7 @@ pub fn same_reason(before: &Reason, after: &Reason) -> bool {
     }
 }
 
-/// The rows of both plans paired by subject: indices into each; `None` for a row without a match.
+/// Returns the rows of both plans paired by subject: indices into each; `None` for a row without a match.
 fn pairs(before: &ContextPlan, after: &ContextPlan) -> Vec<(Option<usize>, Option<usize>)> {
     let mut old: HashMap<Subject, usize> = HashMap::new();
     for (at, row) in before.rows.iter().enumerate() {
@@ -127,10 +129,10 @@ fn pairs(before: &ContextPlan, after: &ContextPlan) -> Vec<(Option<usize>, Optio
         let partner = old.get(&subject(&row.atom)).copied().filter(|old| used.insert(*old));
         found.push((partner, Some(at)));
     }
-    // The hash of a text changes with every word; the program's own blocks are matched by kind.
+    // The hash of a text changes with every word, so the program's own blocks are matched by kind and section.
     let block = |row: &Row| {
-        let one = matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Summary | RowKind::Search);
-        one.then(|| (row.kind.name(), row.section()))
+        let is_block = matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Summary | RowKind::Search);
+        is_block.then(|| (row.kind.name(), row.section()))
     };
     for pair in found.iter_mut().filter(|pair| pair.0.is_none()) {
         let Some(wanted) = pair.1.and_then(|at| block(&after.rows[at])) else { continue };
@@ -143,12 +145,12 @@ fn pairs(before: &ContextPlan, after: &ContextPlan) -> Vec<(Option<usize>, Optio
     found
 }
 
-/// The items that differ between two plans, without causes, and the number and tokens of unchanged rows.
+/// Returns the items that differ between two plans, without causes, and the number and tokens of unchanged rows.
 #[must_use]
 pub fn deltas(before: &ContextPlan, after: &ContextPlan, covers: &Covers<'_>) -> (Vec<ItemDiff>, (u32, u32)) {
-    let (old_at, new_at) = (numbers(before), numbers(after));
+    let (old_at, new_at) = (positions(before), positions(after));
     let pairs = pairs(before, after);
-    let strayed = strayed(before, after, &pairs);
+    let reordered = reordered(before, after, &pairs);
     let (mut found, mut same) = (Vec::new(), (0_u32, 0_u32));
     for (old, new) in pairs {
         let Some(row) = new.map(|at| &after.rows[at]).or(old.map(|at| &before.rows[at])) else { continue };
@@ -158,14 +160,14 @@ pub fn deltas(before: &ContextPlan, after: &ContextPlan, covers: &Covers<'_>) ->
         let atom = row.atom;
         let from = old.map(|at| ItemPlace::of(&before.rows[at], old_at.get(&at).copied(), &atom));
         let to = new.map(|at| ItemPlace::of(&after.rows[at], new_at.get(&at).copied(), &atom));
-        let from = from.or_else(|| ranged(before, &atom, covers));
-        let to = to.or_else(|| ranged(after, &atom, covers));
+        let from = from.or_else(|| place_in_range(before, &atom, covers));
+        let to = to.or_else(|| place_in_range(after, &atom, covers));
         let mut kinds = kinds(from.as_ref(), to.as_ref());
-        let other = |(old, new): (usize, usize)| before.rows[old].text != after.rows[new].text;
-        if kinds.is_empty() && row.included() && old.zip(new).is_some_and(other) {
+        let text_differs = |(old, new): (usize, usize)| before.rows[old].text != after.rows[new].text;
+        if kinds.is_empty() && row.included() && old.zip(new).is_some_and(text_differs) {
             kinds.push(DiffKind::Changed);
         }
-        if new.is_some_and(|at| strayed.contains(&at)) && !kinds.contains(&DiffKind::Moved) {
+        if new.is_some_and(|at| reordered.contains(&at)) && !kinds.contains(&DiffKind::Moved) {
             kinds.insert(0, DiffKind::Moved);
         }
         if kinds.is_empty() {
@@ -189,19 +191,20 @@ pub fn deltas(before: &ContextPlan, after: &ContextPlan, covers: &Covers<'_>) ->
     (found, same)
 }
 
-fn ranged(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<ItemPlace> {
-    plan.rows.iter().find(|row| covered(row, atom, covers)).map(|row| ItemPlace::of(row, None, atom))
+/// Returns the place of a turn in the row of a range that covers it.
+fn place_in_range(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<ItemPlace> {
+    plan.rows.iter().find(|row| is_covered(row, atom, covers)).map(|row| ItemPlace::of(row, None, atom))
 }
 
-/// The positions of the included rows, from 1, by their index.
-fn numbers(plan: &ContextPlan) -> BTreeMap<usize, u32> {
-    let going = plan.rows.iter().enumerate().filter(|(_, row)| row.included()).map(|(at, _)| at);
-    going.zip(1..).collect()
+/// Returns the positions of the included rows, from 1, by their index.
+fn positions(plan: &ContextPlan) -> BTreeMap<usize, u32> {
+    let included = plan.rows.iter().enumerate().filter(|(_, row)| row.included()).map(|(at, _)| at);
+    included.zip(1..).collect()
 }
 
-/// Rows of the later plan that are included in both plans, in the same section, and changed their order: all but a
-/// longest subsequence that kept its order.
-fn strayed(before: &ContextPlan, after: &ContextPlan, pairs: &[(Option<usize>, Option<usize>)]) -> HashSet<usize> {
+/// Returns the indices of the later plan's rows that are in the same section of both plans and changed their order: all
+/// but those of a longest subsequence that kept its order.
+fn reordered(before: &ContextPlan, after: &ContextPlan, pairs: &[(Option<usize>, Option<usize>)]) -> HashSet<usize> {
     let both: Vec<(usize, usize)> = pairs
         .iter()
         .filter_map(|(old, new)| old.zip(*new))
@@ -210,7 +213,7 @@ fn strayed(before: &ContextPlan, after: &ContextPlan, pairs: &[(Option<usize>, O
             old.section().is_some() && old.section() == new.section() && before.layout == after.layout
         })
         .collect();
-    // Patience sorting: ends[n] is the smallest end of an increasing subsequence of n + 1 places; `back` links its
+    // Patience sorting: `ends[n]` is the smallest end of an increasing subsequence of n + 1 places; `back` links its
     // elements.
     let (mut ends, mut back): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
     for (at, (old, _)) in both.iter().enumerate() {
@@ -231,10 +234,10 @@ fn strayed(before: &ContextPlan, after: &ContextPlan, pairs: &[(Option<usize>, O
     (0..both.len()).filter(|at| !kept.contains(at)).map(|at| both[at].1).collect()
 }
 
-/// The settings that differ.
+/// Returns the settings that differ between two plans.
 #[must_use]
 pub fn settings(before: &ContextPlan, after: &ContextPlan) -> Vec<SettingDiff> {
-    let of = |plan: &ContextPlan| -> [(&'static str, String); 7] {
+    let values = |plan: &ContextPlan| -> [(&'static str, String); 7] {
         [
             ("model", plan.model.clone()),
             ("profile", plan.profile.clone()),
@@ -245,7 +248,7 @@ pub fn settings(before: &ContextPlan, after: &ContextPlan) -> Vec<SettingDiff> {
             ("tools", crate::domain::call::tokens::grouped(u64::from(plan.tools))),
         ]
     };
-    let both = of(before).into_iter().zip(of(after));
-    let other = both.filter(|((_, before), (_, after))| before != after);
-    other.map(|((name, before), (_, after))| SettingDiff { name, before, after }).collect()
+    let both = values(before).into_iter().zip(values(after));
+    let different = both.filter(|((_, before), (_, after))| before != after);
+    different.map(|((name, before), (_, after))| SettingDiff { name, before, after }).collect()
 }

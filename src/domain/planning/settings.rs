@@ -5,19 +5,19 @@ use super::mode::Mode;
 use crate::domain::base::failure::Failure;
 use crate::domain::call::model::ModelInfo;
 
-/// Which model a branch asks at present, and by what rules.
+/// The model that a branch calls at present, and the settings by which its calls are planned.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
-    /// Profile.
+    /// Profile name.
     pub profile: String,
     /// Model.
     pub model: ModelInfo,
-    /// Mode.
+    /// Context mode.
     pub mode: Mode,
-    /// Policy.
+    /// Policy name.
     pub policy: String,
-    /// Layout.
+    /// Layout name.
     pub layout: String,
-    /// Whether it can be called now; else why not and what to do.
+    /// Whether the model can be called now; otherwise the reason, and what to do.
     pub ready: Result<(), Failure>,
 }

@@ -1,5 +1,6 @@
-//! The numbers of the policies: weights, thresholds, budgets. The defaults are those of the policies' sources.
-//! Not for: their use (`context`) or reading them (`config`).
+//! The numbers of the policies: weights, thresholds, budgets. The defaults are those of the policies' published
+//! sources.
+//! Not for: applying them (`context`) or reading them (`config`).
 
 use super::facts::Task;
 use serde::de::{self, Visitor};
@@ -11,10 +12,10 @@ use std::fmt;
 pub struct Milli(pub i32);
 
 impl Milli {
-    /// 1.0.
+    /// The number 1.0.
     pub const ONE: Self = Self(1_000);
 
-    /// This share of a number of thousandths, rounded to nearest, halves away from zero.
+    /// Returns this share of `part`, a number of thousandths; rounded to nearest, halves away from zero.
     #[must_use]
     pub fn of(self, part: i32) -> i32 {
         let product = i64::from(self.0) * i64::from(part);
@@ -22,7 +23,7 @@ impl Milli {
         i32::try_from((product + half) / 1_000).unwrap_or(if product < 0 { i32::MIN } else { i32::MAX })
     }
 
-    /// This share of a number of tokens, rounded down; 0 if negative.
+    /// Returns this share of a number of tokens, rounded down; 0 if the share is negative.
     #[must_use]
     pub fn share(self, tokens: u32) -> u32 {
         let thousandths = u64::try_from(self.0).unwrap_or(0);
@@ -47,13 +48,13 @@ impl Serialize for Milli {
 
 impl<'de> Deserialize<'de> for Milli {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Number)
+        deserializer.deserialize_any(MilliVisitor)
     }
 }
 
-struct Number;
+struct MilliVisitor;
 
-impl Visitor<'_> for Number {
+impl Visitor<'_> for MilliVisitor {
     type Value = Milli;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -82,14 +83,14 @@ impl Visitor<'_> for Number {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnSelection {
-    /// The newest that fit.
+    /// The newest turns that fit.
     #[default]
     Recent,
-    /// The newest of the current lane.
+    /// The newest turns of the current lane.
     Lane,
-    /// The newest, then the most relevant of the older ones, up to an adaptive soft target.
+    /// The newest turns, then the most relevant older ones, up to an adaptive soft target.
     Relevance,
-    /// By levels with budgets; the lowest priority leaves first.
+    /// Turns by priority levels with budgets; the lowest score is removed first.
     Levels,
 }
 
@@ -97,11 +98,12 @@ pub enum TurnSelection {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lanes {
-    /// Messages of the lane in the window, at turn borders; more than these without a summary make one due.
+    /// Number of the lane's messages in the window, which begins with a whole turn. When more messages have no summary,
+    /// one is due.
     pub messages: u32,
-    /// Tokens without a summary above which one is due.
+    /// Number of tokens without a summary above which a summary is due.
     pub tokens: u32,
-    /// Hours after the last summary until a new one is due; 0 for never.
+    /// Hours after the last summary until a new one is due; 0 means never.
     pub hours: u32,
     /// Number of the newest messages that are never summarized.
     pub keep: u32,
@@ -119,31 +121,31 @@ impl Default for Lanes {
 pub struct Relevance {
     /// Half-life of recency in hours.
     pub half_life_hours: u32,
-    /// Uses these hours as a time constant instead: recency falls to 1/e in them (`exp(-h/24)`).
+    /// Whether `half_life_hours` is a time constant instead, in which recency falls to 1/e (`exp(-h/24)`).
     pub time_constant: bool,
     /// Weight of recency.
     pub recency: Milli,
     /// Weight of the similarity to the question.
     pub similarity: Milli,
-    /// For a pinned turn (displayed only, since pins never compete).
+    /// Weight of a pinned turn (displayed only, since pins never compete).
     pub starred: Milli,
-    /// For a message that reports an error.
+    /// Weight of a message that reports an error.
     pub error: Milli,
-    /// For a message with code.
+    /// Weight of a message with code.
     pub code: Milli,
-    /// For a question.
+    /// Weight of a question.
     pub question: Milli,
-    /// For a solution.
+    /// Weight of a solution.
     pub solution: Milli,
-    /// For a message of the user.
+    /// Weight of a user message.
     pub from_user: Milli,
-    /// For a message of the model.
+    /// Weight of an assistant message.
     pub from_assistant: Milli,
-    /// For a tool result that reports an error.
+    /// Weight of a tool result that reports an error.
     pub from_error: Milli,
-    /// For any other tool result.
+    /// Weight of any other tool result.
     pub from_file: Milli,
-    /// For instructions.
+    /// Weight of instructions.
     pub from_system: Milli,
 }
 
@@ -184,9 +186,9 @@ pub struct Adaptive {
     pub flat: Milli,
     /// See `flat`.
     pub slope: Milli,
-    /// Number of the last messages over which complexity is measured.
+    /// Number of the newest messages over which complexity is measured.
     pub items: u32,
-    /// Indicators per message that make full complexity.
+    /// Number of indicators per message that counts as full complexity.
     pub full_marks: u32,
     /// Characters above which a message is long.
     pub long_characters: u32,
@@ -228,20 +230,20 @@ impl Default for Adaptive {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tasks {
-    /// Nothing in particular.
+    /// No particular kind of work.
     pub general: Milli,
     /// Writing code.
     pub coding: Milli,
-    /// Fixing faults.
+    /// Fixing bugs.
     pub debugging: Milli,
-    /// Looking something up.
+    /// Looking up something.
     pub research: Milli,
     /// Weighing alternatives.
     pub complex_analysis: Milli,
 }
 
 impl Tasks {
-    /// The multiplier of a task.
+    /// Returns the multiplier of a task.
     #[must_use]
     pub fn of(&self, task: Task) -> Milli {
         match task {
@@ -270,7 +272,7 @@ impl Default for Tasks {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Levels {
-    /// Tokens of all levels together; the volatile level gets what the others leave.
+    /// Tokens of all levels together. The volatile level gets what the other levels leave.
     pub total: u32,
     /// Level 1: instructions and permanent pins.
     pub permanent: u32,
@@ -278,15 +280,15 @@ pub struct Levels {
     pub session: u32,
     /// Level 3: the text of recent turns.
     pub working: u32,
-    /// Share of the working level for the newest turns, which leave last.
+    /// Share of the working level for the newest turns, which are removed last.
     pub recent_share: Milli,
-    /// Percentage of the total above which levels are emptied: tool results first, then working turns.
+    /// Percentage of the total above which items are removed from levels: tool results first, then working turns.
     pub trigger_percent: u32,
-    /// Minimum age in seconds of turns that leave the working level; 0 uses `default_seconds`.
+    /// Minimum age in seconds of turns that are removed from the working level; 0 uses `default_seconds`.
     pub working_seconds: u32,
-    /// The same for summaries, in the session level.
+    /// The same for summaries in the session level.
     pub session_seconds: u32,
-    /// For levels without their own age.
+    /// Minimum age in seconds for levels without their own.
     pub default_seconds: u32,
     /// Whether age alone shortens turns, even below the trigger.
     pub eager: bool,
@@ -300,7 +302,7 @@ pub struct Levels {
     pub explicit: Milli,
     /// Added for a turn of the running task.
     pub running: Milli,
-    /// Added for a turn of a finished task; if negative, it leaves sooner.
+    /// Added for a turn of a finished task; if negative, such a turn is removed sooner.
     pub done: Milli,
 }
 

@@ -6,13 +6,13 @@ use super::policy::Layout;
 use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::branch::Overrides;
 
-/// Why a text is no variant.
+/// The reason why a text is not a valid variant.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum VariantError {
-    /// It has no `=` or `:`.
+    /// A part of the text has no `=` or `:`.
     #[error("{0:?} is not a setting; write it as mode=off or model:NAME")]
     Form(String),
-    /// There is no such setting.
+    /// The setting does not exist, or cannot be changed for one call.
     #[error("{0:?} can't be changed for one call; mode, policy, layout, profile, model, budget and window can")]
     Setting(String),
     /// The setting cannot have this value.
@@ -25,76 +25,77 @@ pub enum VariantError {
         /// The values it accepts.
         wants: &'static str,
     },
-    /// The text is empty.
+    /// The text names no setting.
     #[error("each branch of a race needs a setting, such as mode=off")]
     Empty,
 }
 
-/// Parses `mode=off,model=NAME` (or with a colon in place of the first `=`). Only the named settings are set.
+/// Parses a variant such as `mode=off,model=NAME`; a colon may replace the first `=`. Sets only the named settings.
 ///
 /// # Errors
-/// An unknown setting, or a value it cannot have.
-pub fn read(words: &str) -> Result<Overrides, VariantError> {
-    let mut arm = Overrides::default();
-    for part in words.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+/// If the text names no setting, an unknown setting, or a value that its setting cannot have.
+pub fn read(text: &str) -> Result<Overrides, VariantError> {
+    let mut variant = Overrides::default();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (setting, value) = part.split_once(['=', ':']).ok_or_else(|| VariantError::Form(part.to_owned()))?;
-        set(&mut arm, setting.trim(), value.trim())?;
+        set(&mut variant, setting.trim(), value.trim())?;
     }
-    if arm == Overrides::default() { Err(VariantError::Empty) } else { Ok(arm) }
+    if variant == Overrides::default() { Err(VariantError::Empty) } else { Ok(variant) }
 }
 
-fn set(arm: &mut Overrides, setting: &str, value: &str) -> Result<(), VariantError> {
-    let bad = |wants| VariantError::Value { setting: setting.to_owned(), value: value.to_owned(), wants };
-    let number = || value.replace(['_', ','], "").parse::<u32>().map_err(|_| bad("a number"));
-    let name = || Some(value.to_owned()).filter(|value| !value.is_empty()).ok_or_else(|| bad("a name"));
+fn set(variant: &mut Overrides, setting: &str, value: &str) -> Result<(), VariantError> {
+    let invalid = |wants| VariantError::Value { setting: setting.to_owned(), value: value.to_owned(), wants };
+    let number = || value.replace(['_', ','], "").parse::<u32>().map_err(|_| invalid("a number"));
+    let name = || Some(value.to_owned()).filter(|value| !value.is_empty()).ok_or_else(|| invalid("a name"));
     match setting {
-        "mode" => arm.mode = Some(Mode::from_name(value).ok_or_else(|| bad("off, light or heavy"))?),
-        "policy" => arm.policy = Some(name()?),
+        "mode" => variant.mode = Some(Mode::from_name(value).ok_or_else(|| invalid("off, light or heavy"))?),
+        "policy" => variant.policy = Some(name()?),
         "layout" => {
-            let known = Layout::from_name(value).ok_or_else(|| bad("classic or cache_friendly"))?;
-            arm.layout = Some(known.name().to_owned());
+            let known = Layout::from_name(value).ok_or_else(|| invalid("classic or cache_friendly"))?;
+            variant.layout = Some(known.name().to_owned());
         }
-        "profile" => arm.profile = Some(name()?),
-        "model" => arm.model = Some(name()?),
-        "budget" => arm.budget = Some(number()?),
-        "window" => arm.window = Some(number()?),
+        "profile" => variant.profile = Some(name()?),
+        "model" => variant.model = Some(name()?),
+        "budget" => variant.budget = Some(number()?),
+        "window" => variant.window = Some(number()?),
         other => return Err(VariantError::Setting(other.to_owned())),
     }
     Ok(())
 }
 
-/// A branch's overrides, replaced by the variant's. A model chosen for one profile is dropped with another profile.
+/// Returns a branch's overrides, replaced by those that the variant sets. A model chosen for the branch's profile is
+/// dropped if the variant has another profile.
 #[must_use]
-pub fn merge(base: &Overrides, arm: &Overrides) -> Overrides {
-    let moves = arm.profile.is_some();
+pub fn merge(base: &Overrides, variant: &Overrides) -> Overrides {
+    let changes_profile = variant.profile.is_some();
     Overrides {
-        mode: arm.mode.or(base.mode),
-        policy: arm.policy.clone().or_else(|| base.policy.clone()),
-        layout: arm.layout.clone().or_else(|| base.layout.clone()),
-        budget: arm.budget.or(base.budget),
-        window: arm.window.or(base.window),
-        profile: arm.profile.clone().or_else(|| base.profile.clone()),
-        model: arm.model.clone().or_else(|| base.model.clone().filter(|_| !moves)),
+        mode: variant.mode.or(base.mode),
+        policy: variant.policy.clone().or_else(|| base.policy.clone()),
+        layout: variant.layout.clone().or_else(|| base.layout.clone()),
+        budget: variant.budget.or(base.budget),
+        window: variant.window.or(base.window),
+        profile: variant.profile.clone().or_else(|| base.profile.clone()),
+        model: variant.model.clone().or_else(|| base.model.clone().filter(|_| !changes_profile)),
         ..base.clone()
     }
 }
 
-/// `mode Off, model gpt-4.1`
+/// Returns the variant as text, such as `mode Off, model gpt-4.1`.
 #[must_use]
-pub fn title(arm: &Overrides) -> String {
+pub fn title(variant: &Overrides) -> String {
     let text = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name} {value}"));
     let number = |name: &str, value: Option<u32>| value.map(|value| format!("{name} {}", grouped(value.into())));
-    let window = match arm.window {
+    let window = match variant.window {
         Some(0) => Some("all turns".to_owned()),
         other => number("window", other),
     };
     let parts = [
-        arm.mode.map(|mode| format!("mode {}", mode.title())),
-        text("policy", &arm.policy),
-        text("layout", &arm.layout),
-        text("profile", &arm.profile),
-        text("model", &arm.model),
-        number("budget", arm.budget),
+        variant.mode.map(|mode| format!("mode {}", mode.title())),
+        text("policy", &variant.policy),
+        text("layout", &variant.layout),
+        text("profile", &variant.profile),
+        text("model", &variant.model),
+        number("budget", variant.budget),
         window,
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -106,9 +107,9 @@ mod tests {
 
     #[test]
     fn text_round_trips() {
-        let arm = read("mode=off, model:llama3:8b").unwrap();
-        assert_eq!((arm.mode, arm.model.as_deref()), (Some(Mode::Off), Some("llama3:8b")));
-        assert_eq!(title(&arm), "mode Off, model llama3:8b");
+        let variant = read("mode=off, model:llama3:8b").unwrap();
+        assert_eq!((variant.mode, variant.model.as_deref()), (Some(Mode::Off), Some("llama3:8b")));
+        assert_eq!(title(&variant), "mode Off, model llama3:8b");
         assert_eq!(
             title(&read("budget=12_000,window=0,layout=classic").unwrap()),
             "layout classic, budget 12,000, all turns"
@@ -129,12 +130,12 @@ mod tests {
             personality: Some("kind".into()),
             ..Overrides::default()
         };
-        let made = merge(&base, &read("mode=off").unwrap());
-        assert_eq!(made, Overrides { mode: Some(Mode::Off), ..base.clone() });
-        let elsewhere = merge(&base, &read("profile=local").unwrap());
-        assert_eq!((elsewhere.profile.as_deref(), elsewhere.model), (Some("local"), None));
-        let way = read("mode=off,policy=balanced,layout=classic,budget=9000,window=3,profile=local,model=b").unwrap();
-        assert_eq!(merge(&way, &Overrides::default()), way);
-        assert_eq!(merge(&base, &way), Overrides { personality: base.personality.clone(), ..way });
+        let merged = merge(&base, &read("mode=off").unwrap());
+        assert_eq!(merged, Overrides { mode: Some(Mode::Off), ..base.clone() });
+        let other_profile = merge(&base, &read("profile=local").unwrap());
+        assert_eq!((other_profile.profile.as_deref(), other_profile.model), (Some("local"), None));
+        let full = read("mode=off,policy=balanced,layout=classic,budget=9000,window=3,profile=local,model=b").unwrap();
+        assert_eq!(merge(&full, &Overrides::default()), full);
+        assert_eq!(merge(&base, &full), Overrides { personality: base.personality.clone(), ..full });
     }
 }

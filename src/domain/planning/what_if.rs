@@ -1,4 +1,4 @@
-//! The effect of other settings on the next call: figures side by side, and items gained and lost.
+//! The effect of other settings on the next call: figures side by side, and the items gained and lost.
 //! Not for: solving those plans (`engine`) or naming the settings (`variant`).
 
 use super::plan::{ContextPlan, Form, Row, RowKind};
@@ -10,26 +10,26 @@ use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
 use std::collections::BTreeMap;
 
-/// Maximum items listed on either side; the rest are only counted.
-const NAMED: usize = 200;
+/// Maximum number of items listed on either side; the rest are only counted.
+const MAX_LISTED: usize = 200;
 
-/// The present call, and its variants.
+/// The next call under the present settings, and under each variant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WhatIf {
     /// The branch.
     pub branch: BranchId,
-    /// The present call.
+    /// The figures of the present call, or why it cannot be sent.
     pub present: Result<PlanFigures, String>,
     /// The variants.
     pub ways: Vec<Alternative>,
 }
 
-/// One variant.
+/// The next call under one variant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Alternative {
-    /// Its changes, as text.
+    /// The variant as text.
     pub title: String,
-    /// Its changes.
+    /// The changed settings.
     pub arm: Overrides,
     /// The figures, or why it cannot be sent.
     pub result: Result<PlanFigures, String>,
@@ -42,7 +42,7 @@ pub struct ActPreview {
     pub branch: BranchId,
     /// The present plan.
     pub present: Hash,
-    /// Its tokens.
+    /// The tokens.
     pub est: u32,
     /// The figures after the act, compared with the present plan; or why it cannot be sent.
     pub result: Result<PlanFigures, String>,
@@ -55,7 +55,7 @@ pub struct PlanFigures {
     pub plan: Hash,
     /// Tokens of the whole prompt.
     pub est: u32,
-    /// Their certainty.
+    /// The certainty.
     pub certainty: Certainty,
     /// The prompt budget.
     pub room: u32,
@@ -79,35 +79,35 @@ pub struct PlanFigures {
 /// An item on one side only.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MovedItem {
-    /// Its kind.
+    /// The kind.
     pub kind: RowKind,
-    /// One line, unsanitized.
+    /// One-line title, unsanitized.
     pub title: String,
-    /// Its tokens.
+    /// The tokens.
     pub tokens: u32,
-    /// Its turn on the path, from 1.
+    /// The turn on the path, from 1.
     pub turn: Option<u32>,
 }
 
 impl PlanFigures {
-    /// The figures of a plan, compared with the present plan (or itself).
+    /// Returns the figures of a plan, compared with the present plan (which may be the same plan).
     #[must_use]
     pub fn of(plan: &ContextPlan, present: &ContextPlan, same: Option<u32>, cost: Option<PromptCost>) -> Self {
-        let (here, there) = (rows(plan), rows(present));
-        let only = |of: &ContextPlan, others: &BTreeMap<Atom, &Row>| {
+        let (rows_here, rows_present) = (rows(plan), rows(present));
+        let only_in = |of: &ContextPlan, others: &BTreeMap<Atom, &Row>| {
             let alone = of
                 .included()
-                .filter(|row| counts(row) && !others.contains_key(&row.atom) && !is_also_sent(row, others));
-            let all: Vec<MovedItem> = alone.map(moved).collect();
+                .filter(|row| is_counted(row) && !others.contains_key(&row.atom) && !is_also_sent(row, others));
+            let all: Vec<MovedItem> = alone.map(moved_item).collect();
             let tokens = all.iter().map(|item| item.tokens).sum::<u32>();
             let sum = (u32::try_from(all.len()).unwrap_or(u32::MAX), tokens);
-            (all.into_iter().take(NAMED).collect::<Vec<_>>(), sum)
+            (all.into_iter().take(MAX_LISTED).collect::<Vec<_>>(), sum)
         };
-        let (gained, more) = only(plan, &there);
-        let (lost, less) = only(present, &here);
-        let other = |(atom, row): (&Atom, &&Row)| match there.get(atom) {
+        let (gained, gained_sum) = only_in(plan, &rows_present);
+        let (lost, lost_sum) = only_in(present, &rows_here);
+        let differs = |(atom, row): (&Atom, &&Row)| match rows_present.get(atom) {
             Some(before) => sent_forms(before) != sent_forms(row),
-            None => is_also_sent(row, &there),
+            None => is_also_sent(row, &rows_present),
         };
         Self {
             plan: plan.id,
@@ -116,30 +116,30 @@ impl PlanFigures {
             room: plan.budget.prompt,
             same: same.map(|same| same.min(plan.est_total)),
             cost,
-            items: u32::try_from(here.len()).unwrap_or(u32::MAX),
+            items: u32::try_from(rows_here.len()).unwrap_or(u32::MAX),
             gained,
             lost,
-            sums: [more, less],
-            changed: u32::try_from(here.iter().filter(|entry| other(*entry)).count()).unwrap_or(u32::MAX),
+            sums: [gained_sum, lost_sum],
+            changed: u32::try_from(rows_here.iter().filter(|entry| differs(*entry)).count()).unwrap_or(u32::MAX),
         }
     }
 
-    /// The share of the prompt that may be cached, in percent, if known.
+    /// Returns the share of the prompt that may be cached, in percent; `None` if it is unknown.
     #[must_use]
     pub fn same_pct(&self) -> Option<u32> {
         let percent = u64::from(self.same?) * 100 / u64::from(self.est.max(1));
         Some(u32::try_from(percent).unwrap_or(100))
     }
 
-    /// The share as text: `82 %`, or `?`.
+    /// Returns the share as text: `82 %`, or `?`.
     #[must_use]
-    pub fn same_words(&self) -> String {
+    pub fn same_text(&self) -> String {
         self.same_pct().map_or_else(|| "?".to_owned(), |percent| format!("{percent} %"))
     }
 }
 
-/// Whether the other side sends the same turn, or a card of it, in another row: moved or shortened, neither added nor
-/// removed.
+/// Returns whether the other side sends the same turn, or a card of it, in another row: moved or shortened, neither
+/// added nor removed.
 fn is_also_sent(row: &Row, others: &BTreeMap<Atom, &Row>) -> bool {
     let other = match row.kind {
         RowKind::Turn => RowKind::Card,
@@ -149,19 +149,20 @@ fn is_also_sent(row: &Row, others: &BTreeMap<Atom, &Row>) -> bool {
     row.source.turn.is_some() && others.values().any(|it| it.kind == other && it.source.turn == row.source.turn)
 }
 
-fn counts(row: &Row) -> bool {
+/// Returns whether a row is an item of the figures; a search is not.
+fn is_counted(row: &Row) -> bool {
     row.kind != RowKind::Search
 }
 
 fn rows(plan: &ContextPlan) -> BTreeMap<Atom, &Row> {
-    plan.included().filter(|row| counts(row)).map(|row| (row.atom, row)).collect()
+    plan.included().filter(|row| is_counted(row)).map(|row| (row.atom, row)).collect()
 }
 
-/// How an item is sent: its kind and the form of each message.
+/// Returns how an item is sent: its kind, the form of each message, and its text.
 fn sent_forms(row: &Row) -> (RowKind, Vec<Form>, Option<Hash>) {
     (row.kind, row.items.iter().map(|item| item.form).collect(), row.text)
 }
 
-fn moved(row: &Row) -> MovedItem {
+fn moved_item(row: &Row) -> MovedItem {
     MovedItem { kind: row.kind, title: row.title.clone(), tokens: row.tokens, turn: row.source.turn }
 }

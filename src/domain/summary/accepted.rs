@@ -1,14 +1,14 @@
-//! Summaries of turns, with the sources they were made from, so that their validity can be checked.
+//! Summaries of turns, with the sources that they were made from, so that their validity can be checked.
 //! Not for: making them (`context::summary`), choosing which one is sent (`engine`) or drafts (`draft`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::planning::mode::Mode;
 use serde::{Deserialize, Serialize};
 
-/// A ratio (times 1,000) below which a summary is too detailed.
+/// The compression ratio, times 1,000, below which a summary is too detailed.
 pub const LOW_RATIO: u32 = 2_000;
 
-/// What a summary covers.
+/// The turns that a summary covers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum SummaryKind {
@@ -22,7 +22,7 @@ impl SummaryKind {
     /// All kinds.
     pub const ALL: [Self; 2] = [Self::Lane, Self::Session];
 
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl SummaryKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Its priority level: 2 is session, 3 is working.
+    /// Returns the number of its priority level: 2 is session, 3 is working.
     #[must_use]
     pub fn level(self) -> u8 {
         match self {
@@ -60,7 +60,7 @@ pub enum SummarySource {
 }
 
 impl SummarySource {
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -74,47 +74,49 @@ impl SummarySource {
 /// A turn that a summary was made from.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TurnCover {
-    /// Key of its user message.
+    /// Key of the turn's user message.
     pub user: Hash,
-    /// Key of its last node.
+    /// Key of the turn's last node.
     pub tip: Hash,
-    /// Its messages that were read: key, and hash of the content.
+    /// The messages that were read, each as its key and the hash of its content.
     pub nodes: Vec<(Hash, Hash)>,
 }
 
 /// A file that a summary mentions.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FileCover {
-    /// Its path in the workspace.
+    /// The path in the workspace.
     pub path: String,
-    /// BLAKE3 of its bytes at that time.
+    /// BLAKE3 hash of the file's bytes at that time.
     pub hash: Hash,
 }
 
-/// A sentence kept verbatim in the summary and in those built after it, by a person or on request by the checker.
+/// A sentence that is kept verbatim, in this summary and in later ones that replace it. A person or the program chose
+/// it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct KeptSentence {
     /// The sentence.
     pub text: String,
-    /// Key of its message.
+    /// Key of the message that it is from.
     pub node: Hash,
-    /// Its turn's number on the path, from 1.
+    /// The turn's number on the path, from 1.
     pub turn: u32,
-    /// Its author: the role's name.
+    /// The name of the author's role.
     pub who: String,
-    /// Whether the program chose it to fill the room: each level chooses again. What a person named stays.
+    /// Whether the program chose it, to use free tokens. The program chooses again for each new level; sentences chosen
+    /// by a person stay.
     #[serde(default)]
     pub auto: bool,
 }
 
-/// A summary of turns. Immutable: a change makes another summary.
+/// A summary of turns. Immutable: a change creates another summary.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Summary {
-    /// H(kind, lane, text, source, sources, parent): the same on every machine.
+    /// Hash of kind, lane, text, source, sources and parent; the same on every machine.
     pub id: Hash,
-    /// What it covers.
+    /// The turns that it covers.
     pub kind: SummaryKind,
-    /// The lane; empty is the session's root lane.
+    /// The lane; empty for the root lane.
     pub lane: String,
     /// The text without label; `None` after one of its sources was removed for good.
     pub text: Option<String>,
@@ -124,19 +126,19 @@ pub struct Summary {
     pub model: Option<String>,
     /// Version of the prompt or of the extractive method.
     pub prompt_version: u32,
-    /// Share of the sources' checked facts that it contains, in thousandths.
+    /// Share of the sources' facts that the summary contains, in thousandths.
     pub confidence: u32,
     /// Milliseconds since 1970: the time of the newest source, never the clock, so that plans do not change.
     pub generated_at: i64,
-    /// Its sources, oldest first.
+    /// The sources, oldest first.
     pub covers: Vec<TurnCover>,
     /// Numbers of the first and last covered turn on the path.
     pub turns: (u32, u32),
-    /// Files it mentions.
+    /// Files that it mentions.
     pub files: Vec<FileCover>,
     /// Hash of all sources.
     pub source_hash: Hash,
-    /// The summary it replaces, which was not one of its sources.
+    /// The summary that it replaces, which was not one of its sources.
     pub parent: Option<Hash>,
     /// Tokens of the sources as they would be sent.
     pub original_tokens: u32,
@@ -147,7 +149,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Sets the derived hashes.
+    /// Sets the hashes that derive from the other fields: `source_hash` and `id`.
     #[must_use]
     pub fn sealed(mut self) -> Self {
         self.source_hash = source_hash(&self.covers);
@@ -162,39 +164,39 @@ impl Summary {
         self
     }
 
-    /// Tokens before / tokens after, times 1,000; 0 without tokens.
+    /// Returns the ratio of original to summarized tokens, times 1,000.
     #[must_use]
     pub fn ratio_milli(&self) -> u32 {
         ratio_milli(self.original_tokens, self.tokens)
     }
 
-    /// Whether it saves too little.
+    /// Returns whether the summary saves too little.
     #[must_use]
     pub fn too_detailed(&self) -> bool {
         self.ratio_milli() < LOW_RATIO
     }
 
-    /// Key of the last node that it covers.
+    /// Returns the key of the last node that it covers; `None` if it covers nothing.
     #[must_use]
     pub fn tip(&self) -> Option<Hash> {
         self.covers.last().map(|cover| cover.tip)
     }
 
-    /// Whether a message was one of its sources, or belongs to a covered turn.
+    /// Returns whether a message was one of the sources, or is the first or last message of a covered turn.
     #[must_use]
     pub fn touches(&self, node: Hash) -> bool {
         self.covers.iter().any(|c| c.user == node || c.tip == node || c.nodes.iter().any(|(key, _)| *key == node))
     }
 }
 
-/// The hash of a summary's sources.
+/// Returns the hash of a summary's sources.
 #[must_use]
 pub fn source_hash(covers: &[TurnCover]) -> Hash {
     let start = Fields::new("capsule sources").number(covers.len() as u64);
     covers.iter().fold(start, Fields::json).finish()
 }
 
-/// A ratio times 1,000, rounded down.
+/// Returns `before / after` times 1,000, rounded down; 0 if `after` is 0.
 #[must_use]
 pub fn ratio_milli(before: u32, after: u32) -> u32 {
     let ratio = (u64::from(before) * 1_000).checked_div(u64::from(after)).unwrap_or(0);
@@ -205,33 +207,33 @@ pub fn ratio_milli(before: u32, after: u32) -> u32 {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceFault {
-    /// A person excluded it or one of its messages.
+    /// A person excluded the turn or one of its messages.
     Excluded,
-    /// It was removed for good.
+    /// The turn was removed for good.
     Removed,
-    /// Its text changed or grew.
+    /// The turn's text changed or grew.
     Changed,
 }
 
-/// What followed the last covered turn.
+/// The messages after the last covered turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MessagesSince {
-    /// Messages.
+    /// Number of messages.
     pub messages: u32,
-    /// Their approximate tokens.
+    /// Approximate number of their tokens.
     pub tokens: u32,
     /// Milliseconds between the newest source and the path's last message.
     pub ms: i64,
 }
 
-/// How much may follow a summary before it is stale.
+/// How much may follow a summary before it is stale. Exceeding any limit makes it stale.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StalenessLimits {
-    /// More messages than this.
+    /// Maximum number of messages.
     pub messages: u32,
-    /// More tokens than this.
+    /// Maximum number of tokens.
     pub tokens: u32,
-    /// More milliseconds than this.
+    /// Maximum number of milliseconds.
     pub ms: i64,
 }
 
@@ -241,7 +243,7 @@ impl Default for StalenessLimits {
     }
 }
 
-/// The relation of a summary to a path: everything its state depends on.
+/// The relation of a summary to a path: everything that its state depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SummaryPosition {
     /// Whether all covered turns are on the path.
@@ -250,7 +252,7 @@ pub struct SummaryPosition {
     pub source: Option<SourceFault>,
     /// Whether a mentioned file has changed.
     pub file_changed: bool,
-    /// What followed.
+    /// The messages after the covered turns.
     pub newer: MessagesSince,
 }
 
@@ -258,20 +260,20 @@ pub struct SummaryPosition {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SummaryState {
-    /// It is valid.
+    /// The summary is valid.
     Fresh,
     /// A source changed, was removed or excluded.
     StaleSource,
     /// A mentioned file changed.
     StaleFile,
-    /// Much was said since.
+    /// Many messages followed.
     StaleLag,
-    /// Its turns are not on this path.
+    /// The covered turns are not on this path.
     Orphan,
 }
 
 impl SummaryState {
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -287,16 +289,16 @@ impl SummaryState {
 /// Whether and how a summary may be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SummaryUse {
-    /// Unchanged.
+    /// It is sent without a label.
     Plain,
-    /// With a label that says why it is stale.
+    /// It is sent with a label that says why it is stale.
     Labelled(&'static str),
-    /// Not at all.
+    /// It is not sent.
     Not,
 }
 
 impl SummaryPosition {
-    /// The state: the worst that applies.
+    /// Returns the state: the worst one that applies.
     #[must_use]
     pub fn state(&self, lag: StalenessLimits) -> SummaryState {
         let MessagesSince { messages, tokens, ms } = self.newer;
@@ -313,8 +315,8 @@ impl SummaryPosition {
         }
     }
 
-    /// How a summary in this position may be sent in a mode. A summary of excluded or removed turns is never sent; only
-    /// Heavy sends other stale ones, with a label.
+    /// Returns how a summary in this position may be sent in a mode. A summary of excluded or removed turns is never
+    /// sent; other stale summaries are sent only in Heavy, with a label.
     #[must_use]
     pub fn usage(&self, mode: Mode) -> SummaryUse {
         match (self.state(StalenessLimits::default()), self.source) {
@@ -335,7 +337,7 @@ impl SummaryPosition {
 mod tests {
     use super::*;
 
-    fn sight() -> SummaryPosition {
+    fn on_path() -> SummaryPosition {
         SummaryPosition { on_path: true, ..SummaryPosition::default() }
     }
 
@@ -343,30 +345,30 @@ mod tests {
     fn the_worst_fault_is_the_state() {
         let lag = StalenessLimits::default();
         let newer = |messages, tokens, ms| {
-            SummaryPosition { newer: MessagesSince { messages, tokens, ms }, ..sight() }.state(lag)
+            SummaryPosition { newer: MessagesSince { messages, tokens, ms }, ..on_path() }.state(lag)
         };
-        assert_eq!(sight().state(lag), SummaryState::Fresh);
+        assert_eq!(on_path().state(lag), SummaryState::Fresh);
         assert_eq!(newer(30, 2_500, 86_400_000), SummaryState::Fresh, "the limits themselves are not passed");
         assert_eq!(newer(31, 0, 0), SummaryState::StaleLag);
         assert_eq!(newer(0, 2_501, 0), SummaryState::StaleLag);
         assert_eq!(newer(0, 0, 86_400_001), SummaryState::StaleLag);
-        let changed = SummaryPosition { source: Some(SourceFault::Changed), file_changed: true, ..sight() };
+        let changed = SummaryPosition { source: Some(SourceFault::Changed), file_changed: true, ..on_path() };
         assert_eq!(changed.state(lag), SummaryState::StaleSource);
         assert_eq!(SummaryPosition { on_path: false, ..changed }.state(lag), SummaryState::Orphan);
-        assert_eq!(SummaryPosition { file_changed: true, ..sight() }.state(lag), SummaryState::StaleFile);
+        assert_eq!(SummaryPosition { file_changed: true, ..on_path() }.state(lag), SummaryState::StaleFile);
     }
 
     #[test]
     fn only_heavy_sends_stale_summaries_and_none_sends_excluded_ones() {
-        let changed = SummaryPosition { source: Some(SourceFault::Changed), ..sight() };
+        let changed = SummaryPosition { source: Some(SourceFault::Changed), ..on_path() };
         assert_eq!(changed.usage(Mode::Light), SummaryUse::Not);
         assert!(matches!(changed.usage(Mode::Heavy), SummaryUse::Labelled(_)));
         for fault in [SourceFault::Excluded, SourceFault::Removed] {
             for mode in Mode::ALL {
-                assert_eq!(SummaryPosition { source: Some(fault), ..sight() }.usage(mode), SummaryUse::Not);
+                assert_eq!(SummaryPosition { source: Some(fault), ..on_path() }.usage(mode), SummaryUse::Not);
             }
         }
-        assert_eq!(sight().usage(Mode::Off), SummaryUse::Plain);
+        assert_eq!(on_path().usage(Mode::Off), SummaryUse::Plain);
     }
 
     #[test]

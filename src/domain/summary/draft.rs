@@ -1,4 +1,5 @@
-//! Drafts of summaries, for a person's decision: the sources, the missing facts, the figures.
+//! Drafts of summaries, on which a person decides: the sources, the missing facts, the figures. Also the settings of
+//! automatic summaries.
 //! Not for: accepted summaries (`accepted`) or making drafts (`context::summary`).
 
 use super::accepted::{KeptSentence, Summary, SummaryState};
@@ -20,18 +21,19 @@ pub enum SummaryAuthor {
     Extractive,
 }
 
-/// The measure by which a policy makes automatic summaries.
+/// The condition under which a policy makes automatic summaries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AutoSummaryTrigger {
-    /// None: summaries are made only on request.
+    /// Never: summaries are made only on request.
     #[default]
     Off,
-    /// `[lanes]`: messages, tokens or hours of a lane without a summary.
+    /// By `[lanes]`: enough messages, tokens or hours of a lane without a summary.
     Lane,
-    /// `[levels]`: percent of the total used, and turns that are old enough.
+    /// By `[levels]`: enough of the total is used, and turns are old enough.
     Levels,
-    /// More than `tokens` in turns without a summary that were left out of the last request as older than its window.
+    /// The turns that the last request left out as older than its window, and that have no summary, have more than
+    /// `tokens` tokens.
     Window,
 }
 
@@ -39,37 +41,37 @@ pub enum AutoSummaryTrigger {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AutoSummaryAcceptance {
-    /// It waits for a person's decision.
+    /// The summary waits for a person's decision.
     #[default]
     Ask,
-    /// It is used at once, undoably, unless it is more than half as long as its sources.
+    /// The summary is accepted at once, which can be undone, unless it is more than half as long as its sources.
     #[serde(rename = "self")]
     Own,
 }
 
-/// Automatic summaries of a policy (`[compaction]` in its file).
+/// A policy's settings of automatic summaries (`[compaction]` in its file).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AutoSummarySettings {
-    /// When they are made.
+    /// When summaries are made.
     pub measure: AutoSummaryTrigger,
-    /// Tokens outside the window allowed without a summary (measure `window` only).
+    /// Number of tokens outside the window that may have no summary (only for the measure `window`).
     pub tokens: u32,
-    /// What happens to them.
+    /// What happens to the summaries.
     pub accept: AutoSummaryAcceptance,
-    /// Who writes them.
+    /// Who writes the summaries.
     pub by: SummaryAuthor,
 }
 
-/// An override of the policy by a branch or the configuration.
+/// An override of a policy's automatic summaries, by a branch or the configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AutoSummaryOverride {
     /// No automatic summaries.
     Off,
-    /// By the policy's measure; they wait for a person's decision.
+    /// Automatic summaries by the policy's measure, which wait for a person's decision.
     Ask,
-    /// By the policy's measure; they are used at once.
+    /// Automatic summaries by the policy's measure, which are accepted at once.
     #[serde(rename = "self")]
     Own,
 }
@@ -78,7 +80,7 @@ impl AutoSummaryOverride {
     /// All values.
     pub const ALL: [Self; 3] = [Self::Off, Self::Ask, Self::Own];
 
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -91,7 +93,7 @@ impl AutoSummaryOverride {
     /// Parses a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|wish| wish.name() == name)
+        Self::ALL.into_iter().find(|chosen| chosen.name() == name)
     }
 }
 
@@ -107,10 +109,10 @@ impl Default for AutoSummarySettings {
 }
 
 impl AutoSummarySettings {
-    /// The settings under an override.
+    /// Returns the settings under an override.
     #[must_use]
-    pub fn under(self, wish: Option<AutoSummaryOverride>) -> Self {
-        match wish {
+    pub fn under(self, chosen: Option<AutoSummaryOverride>) -> Self {
+        match chosen {
             None => self,
             Some(AutoSummaryOverride::Off) => Self { measure: AutoSummaryTrigger::Off, ..self },
             Some(AutoSummaryOverride::Ask) => Self { accept: AutoSummaryAcceptance::Ask, ..self },
@@ -119,7 +121,7 @@ impl AutoSummarySettings {
     }
 }
 
-/// The kind of a required fact.
+/// The kind of a fact that a summary should keep.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum AnchorKind {
@@ -135,14 +137,14 @@ pub enum AnchorKind {
     Url,
     /// An error's code or name.
     ErrorCode,
-    /// Quoted words.
+    /// Words in quotation marks.
     Quote,
     /// An unanswered question.
     Question,
 }
 
 impl AnchorKind {
-    /// All kinds, in the order of tables.
+    /// All kinds, in the order of their display.
     pub const ALL: [Self; 8] = [
         Self::Path,
         Self::Command,
@@ -154,7 +156,7 @@ impl AnchorKind {
         Self::Question,
     ];
 
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -173,25 +175,25 @@ impl AnchorKind {
 /// A fact of the sources that a draft lacks.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MissingFact {
-    /// Its kind.
+    /// The kind.
     pub kind: AnchorKind,
-    /// The exact characters.
+    /// The fact, verbatim.
     pub text: String,
-    /// The sentence or line of its last mention, verbatim.
+    /// The sentence or line that mentions the fact last, verbatim.
     pub sentence: String,
-    /// Key of that message.
+    /// Key of the message with that sentence.
     pub node: Hash,
-    /// Its turn's number, from 1.
+    /// The number of that message's turn, from 1.
     pub turn: u32,
-    /// Who wrote it.
+    /// Who wrote the message.
     pub role: Role,
-    /// Number of mentions in the sources.
+    /// Number of times that the sources mention the fact.
     pub times: u32,
-    /// Its importance: higher first. From [`SALIENT`] on it is shown by itself.
+    /// The importance; higher is more important. From [`SALIENT`] on, the fact is listed individually.
     pub weight: u32,
 }
 
-/// The minimum weight of a missing fact that deserves a person's attention.
+/// Minimum weight of a missing fact that is worth a person's attention.
 pub const SALIENT: u32 = 4;
 
 /// A message of a source turn, with secrets masked.
@@ -201,23 +203,23 @@ pub struct SourceMessage {
     pub node: Hash,
     /// Hash of its content as stored.
     pub content: Hash,
-    /// Who wrote it.
+    /// Who wrote the message.
     pub role: Role,
-    /// Its text, without state blocks and calls; of tool results only lines that report an error.
+    /// The text without state blocks and calls. Of a tool result, only lines that report an error.
     pub text: String,
 }
 
-/// Why a turn stays and is never summarized.
+/// The reason why a turn is not summarized.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeepReason {
-    /// It has a pin, a lease or an include.
+    /// The turn is pinned, leased or included once.
     Pinned,
-    /// A person excluded it.
+    /// A person excluded the turn.
     Excluded,
-    /// It belongs to another lane.
+    /// The turn belongs to another lane.
     OtherLane,
-    /// It has nothing to send.
+    /// The turn has nothing to send.
     Empty,
 }
 
@@ -228,48 +230,48 @@ pub struct SourceTurn {
     pub user: Hash,
     /// Key of its last node.
     pub tip: Hash,
-    /// Its number on the path, from 1.
+    /// The number on the path, from 1.
     pub number: u32,
-    /// Its user message.
+    /// The user message.
     pub node: NodeId,
-    /// One line, unsanitized.
+    /// One-line title, unsanitized.
     pub title: String,
     /// Milliseconds since 1970 of its last message.
     pub at: i64,
     /// Number of messages.
     pub count: u32,
-    /// Its tokens when sent in full.
+    /// Tokens of the turn when sent in full.
     pub tokens: u32,
-    /// Why it stays, if so.
+    /// Why it is not summarized; `None` if it is.
     pub stays: Option<KeepReason>,
-    /// Its readable messages; empty until they are fetched.
+    /// The readable messages; empty until they are fetched.
     pub messages: Vec<SourceMessage>,
 }
 
-/// A summary that waits for a person's decision. At most one per branch. It is held only in memory, because it contains
-/// text of its sources, which a removal must be able to delete. It is lost when the program ends, and made again when
-/// due.
+/// A summary that waits for a person's decision; at most one per branch. It is kept only in memory, because it contains
+/// text of its sources, which must disappear when a source is removed. It is lost when the program ends, and made again
+/// when due.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SummaryDraft {
-    /// Increments; acts name it, so that none applies to another draft than was seen.
+    /// The draft's number. Acts name it, so that no act applies to another draft than the one that was shown.
     pub number: u64,
     /// The branch.
     pub branch: BranchId,
-    /// The summary as it would be accepted, with its kept sentences.
+    /// The summary as it would be accepted, kept sentences included.
     pub summary: Summary,
-    /// The text without kept sentences, to which they are appended again.
+    /// The text without the kept sentences, which are appended to it.
     pub body: String,
     /// The missing facts, highest weight first.
     pub dropped: Arc<[MissingFact]>,
     /// Number of facts checked.
     pub looked_for: u32,
-    /// The source turns, displayed beside it.
+    /// The source turns, which are displayed beside the draft.
     pub sources: Arc<[SourceTurn]>,
-    /// Turns in between that stay, by number.
+    /// The turns between the sources that are not summarized, by number, with the reasons.
     pub stays: Vec<(u32, KeepReason)>,
-    /// Number of secrets masked before anything read the sources.
+    /// Number of secrets that were masked before the sources were read.
     pub masked: u32,
-    /// The model's call, if any.
+    /// The model's call; `None` if no model was asked.
     pub run: Option<RunId>,
     /// Why it was made automatically; `None` if a person asked for it.
     pub cause: Option<String>,
@@ -282,38 +284,38 @@ pub struct SummaryDraft {
 pub struct SummaryCard {
     /// The summary.
     pub summary: Arc<Summary>,
-    /// Its state on the branch.
+    /// The summary's state on the branch.
     pub state: SummaryState,
     /// Whether it is the newest level on the branch.
     pub active: bool,
     /// Whether it is sent with the next call.
     pub goes: bool,
-    /// Number of levels below it that can be restored.
+    /// Number of older levels that can be restored.
     pub depth: u32,
 }
 
-/// The figures of `stats`.
+/// The figures that the command `stats` shows.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
-    /// Tokens of the next call's context.
+    /// Tokens of the next call's prompt.
     pub used: u32,
     /// The prompt budget.
     pub budget: u32,
-    /// Messages stored in the session.
+    /// Number of messages stored in the session.
     pub messages: u64,
-    /// Summaries of the session.
+    /// Number of the session's summaries.
     pub summaries: u32,
-    /// Mean ratio of original to summarized tokens, times 1,000; `None` without summaries.
+    /// Mean ratio of original to summarized tokens, times 1,000; `None` if there are no summaries.
     pub ratio_milli: Option<u32>,
-    /// Level by level.
+    /// The use of each priority level.
     pub levels: Vec<LevelUse>,
-    /// Time of the last summary, in milliseconds since 1970.
+    /// Time of the last summary in milliseconds since 1970; `None` if there is none.
     pub last: Option<i64>,
-    /// Ids of items that retrieval would send.
+    /// Ids of the items that retrieval would send.
     pub retrieved: Vec<String>,
 }
 
-/// A kept sentence as a line of text.
+/// Returns a kept sentence as a line of the summary's text.
 #[must_use]
 pub fn kept_line(kept: &KeptSentence) -> String {
     format!("- [turn {}, {}] {}", kept.turn, kept.who, kept.text)
@@ -324,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_override_wins_but_adds_no_measure() {
+    fn an_override_takes_precedence_but_adds_no_measure() {
         let policy: AutoSummarySettings =
             toml::from_str("measure = \"lane\"\naccept = \"self\"\nby = \"model\"\n").unwrap();
         let whole = AutoSummarySettings {
@@ -345,9 +347,9 @@ mod tests {
             (AutoSummaryTrigger::Off, AutoSummaryAcceptance::Own),
             "a policy without a measure makes none"
         );
-        for wish in AutoSummaryOverride::ALL {
-            assert_eq!(AutoSummaryOverride::from_name(wish.name()), Some(wish));
-            assert_eq!(serde_json::to_value(wish).unwrap(), wish.name());
+        for chosen in AutoSummaryOverride::ALL {
+            assert_eq!(AutoSummaryOverride::from_name(chosen.name()), Some(chosen));
+            assert_eq!(serde_json::to_value(chosen).unwrap(), chosen.name());
         }
         assert!(toml::from_str::<AutoSummarySettings>("accept = \"always\"").is_err());
     }

@@ -1,4 +1,4 @@
-//! Summaries of turns and modules, their drafts, and versions of editable texts.
+//! Summaries of turns and of modules, drafts of summaries, and the versions of editable texts.
 //! Not for: writing summaries (`context`, `engine`).
 
 pub mod accepted;

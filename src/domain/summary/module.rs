@@ -1,5 +1,4 @@
-//! Module summaries: the text about a folder or file, its author and time, its source files, and whether these have
-//! changed.
+//! Module summaries: texts about a folder or file, with author, time and source files, and whether these have changed.
 //! Not for: writing them (`code::find::module_summary`, `engine`) or summaries of turns (`accepted`).
 
 use super::accepted::{FileCover, SummarySource};
@@ -10,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct ModuleCard {
     /// The folder or file relative to the workspace, with `/`; `.` is the workspace.
     pub path: String,
-    /// Its text.
+    /// The text.
     pub text: String,
     /// Who wrote it.
     pub source: SummarySource,
@@ -19,20 +18,21 @@ pub struct ModuleCard {
     pub model: Option<String>,
     /// Version of the method or prompt.
     pub version: u32,
-    /// In thousandths. For one made from names and comments: the share of the symbols' centrality in the files it
-    /// names. For a model's or a person's: the share of its names that occur in the files.
+    /// The confidence in thousandths. For a text made from names and comments: the share of the files' symbols,
+    /// weighted by centrality, that the text names. For a text by a model or a person: the share of the names in the
+    /// text that occur in the files.
     pub confidence: u32,
     /// Milliseconds since 1970.
     pub generated_at: i64,
     /// The checked-out commit, if git knows one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The source files, as they were.
+    /// The source files with their hashes at that time.
     pub files: Vec<FileCover>,
 }
 
 impl ModuleCard {
-    /// Its author, as text.
+    /// Returns the author, as text.
     #[must_use]
     pub fn by(&self) -> String {
         match (self.source, &self.model) {
@@ -43,7 +43,7 @@ impl ModuleCard {
         }
     }
 
-    /// The meaning of its confidence, as text.
+    /// Returns the meaning of the confidence, as text.
     #[must_use]
     pub fn trust(&self) -> String {
         let percent = self.confidence / 10;
@@ -54,11 +54,12 @@ impl ModuleCard {
         }
     }
 
-    /// Its folder, relative to the workspace; `None` if it is about one file.
+    /// Returns the folder relative to the workspace, empty for the workspace itself; `None` if the summary is about one
+    /// file.
     #[must_use]
     pub fn folder(&self) -> Option<&str> {
-        let one = self.files.len() == 1 && self.files[0].path == self.path;
-        (!one).then_some(if self.path == "." { "" } else { &self.path })
+        let is_file = self.files.len() == 1 && self.files[0].path == self.path;
+        (!is_file).then_some(if self.path == "." { "" } else { &self.path })
     }
 }
 
@@ -69,41 +70,42 @@ pub struct Staleness {
     pub changed: Vec<String>,
     /// Number of changed or deleted files.
     pub count: u32,
-    /// New files in its folder, at most ten.
+    /// New files in the folder, at most ten.
     pub new: Vec<String>,
     /// Number of new files.
     pub new_count: u32,
 }
 
 impl Staleness {
-    /// Maximum names stored of each kind.
-    const NAMED: usize = 10;
-    /// Maximum names displayed of each kind.
-    const SAID: usize = 3;
+    /// Maximum number of names stored of each kind.
+    const MAX_STORED: usize = 10;
+    /// Maximum number of names displayed of each kind.
+    const MAX_DISPLAYED: usize = 3;
 
-    /// Whether nothing has changed.
+    /// Returns whether no file is changed or new.
     #[must_use]
     pub fn is_fresh(&self) -> bool {
         self.count == 0 && self.new_count == 0
     }
 
     /// Records a changed file.
-    pub fn changes(&mut self, path: &str) {
+    pub fn add_changed(&mut self, path: &str) {
         self.count += 1;
-        if self.changed.len() < Self::NAMED {
+        if self.changed.len() < Self::MAX_STORED {
             self.changed.push(path.to_owned());
         }
     }
 
     /// Records a new file.
-    pub fn comes(&mut self, path: &str) {
+    pub fn add_new(&mut self, path: &str) {
         self.new_count += 1;
-        if self.new.len() < Self::NAMED {
+        if self.new.len() < Self::MAX_STORED {
             self.new.push(path.to_owned());
         }
     }
 
-    /// `fresh`, or `stale: 2 of 61 files changed, 1 new file since`.
+    /// Returns the staleness as text, such as `fresh` or `stale: 2 of 61 files changed, 1 new file since`. `of` is the
+    /// number of source files.
     #[must_use]
     pub fn to_text(&self, of: usize) -> String {
         let files = if of == 1 { "file" } else { "files" };
@@ -117,16 +119,16 @@ impl Staleness {
         }
     }
 
-    /// `changed: a.rs, b.rs and 4 more; new: c.rs`; empty where it is fresh.
+    /// Returns the names as text, such as `changed: a.rs, b.rs and 4 more; new: c.rs`; empty if nothing has changed.
     #[must_use]
     pub fn names(&self) -> String {
-        let told = |what: &str, names: &[String], count: u32| {
-            let said = names.iter().take(Self::SAID).map(String::as_str).collect::<Vec<_>>();
-            let rest = (count as usize).saturating_sub(said.len());
+        let listed = |what: &str, names: &[String], count: u32| {
+            let displayed = names.iter().take(Self::MAX_DISPLAYED).map(String::as_str).collect::<Vec<_>>();
+            let rest = (count as usize).saturating_sub(displayed.len());
             let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-            (count > 0).then(|| format!("{what}: {}{more}", said.join(", ")))
+            (count > 0).then(|| format!("{what}: {}{more}", displayed.join(", ")))
         };
-        let both = [told("changed", &self.changed, self.count), told("new", &self.new, self.new_count)];
+        let both = [listed("changed", &self.changed, self.count), listed("new", &self.new, self.new_count)];
         both.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 }
@@ -139,10 +141,10 @@ pub struct ModuleVersion {
     pub card: ModuleCard,
     /// Whether it is the current version.
     pub current: bool,
-    /// The staleness of the current version.
+    /// The staleness; `None` except for the current version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<Staleness>,
-    /// Its tokens as sent.
+    /// The tokens as sent.
     pub tokens: u32,
 }
 
@@ -154,10 +156,10 @@ mod tests {
     fn stale(changed: &[&str], new: &[&str]) -> Staleness {
         let mut stale = Staleness::default();
         for path in changed {
-            stale.changes(path);
+            stale.add_changed(path);
         }
         for path in new {
-            stale.comes(path);
+            stale.add_new(path);
         }
         stale
     }
@@ -189,7 +191,7 @@ mod tests {
         assert_eq!((many.changed.len(), many.count), (10, 30));
     }
 
-    /// Path, files, source: the folder, and the meaning of a confidence of 87.9 %.
+    /// Each case: path, files and source; the folder, and the meaning of a confidence of 87.9 %.
     #[test]
     fn folder_and_confidence_of_a_summary() {
         let (extractive, llm) = ("covers 87 % of it", "87 % of its names occur in the files");

@@ -14,7 +14,7 @@ pub enum EditableKind {
     Memories,
     /// Policies.
     Policies,
-    /// Rule files of the project, or of the person's own.
+    /// Rule files of the project, and the person's own.
     Rules,
     /// Skills.
     Skills,
@@ -23,11 +23,11 @@ pub enum EditableKind {
 }
 
 impl EditableKind {
-    /// All kinds, in the order of the screen.
+    /// All kinds, in the order of their display.
     pub const ALL: [Self; 7] =
         [Self::State, Self::Summaries, Self::Memories, Self::Policies, Self::Rules, Self::Skills, Self::Modules];
 
-    /// Its title.
+    /// Returns the title.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -45,51 +45,51 @@ impl EditableKind {
 /// Whether a text can be edited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Editability {
-    /// Yes.
+    /// It can be edited.
     Here,
-    /// Only as a copy with another name.
+    /// It can be edited only as a copy with another name.
     Copy,
-    /// No, for this reason.
+    /// It cannot be edited, for this reason.
     Not(&'static str),
 }
 
 /// An editable text with its versions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Editable {
-    /// Its kind.
+    /// The kind.
     pub kind: EditableKind,
-    /// How acts name it: a policy's name, a memory's or summary's id; empty for the state.
+    /// The id by which acts name it: a policy's name, or the id of a memory or summary; empty for the state.
     pub id: String,
-    /// One line, unsanitized.
+    /// One-line title, unsanitized.
     pub title: String,
-    /// Its status.
+    /// The status, as text.
     pub note: String,
     /// Whether it can be edited.
     pub editing: Editability,
-    /// Whether it is in use: for a state, summary or memory, that it is or may be sent; for a policy, that the branch
-    /// uses it.
+    /// Whether it is in use. A state, summary or memory is in use if it is or may be sent; a policy, if the branch uses
+    /// it.
     pub goes: bool,
-    /// Its versions, newest first; empty if nothing was written yet.
+    /// The versions, newest first; empty if nothing was written yet.
     pub versions: Vec<Version>,
 }
 
 /// A version of an editable text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Version {
-    /// A description: "version 3, edited by you".
+    /// A description, such as "version 3, edited by you".
     pub what: String,
     /// Milliseconds since 1970, if known.
     pub at: Option<i64>,
-    /// Its text, unsanitized.
+    /// The text, unsanitized.
     pub text: Arc<str>,
     /// Whether it is the current version.
     pub current: bool,
-    /// Index of the version it was derived from; `None` for the first.
+    /// Index of the version that it was derived from; `None` for the first.
     pub from: Option<usize>,
 }
 
 impl Editable {
-    /// Index of the current version.
+    /// Returns the index of the current version; 0 if there is none.
     #[must_use]
     pub fn current(&self) -> usize {
         self.versions.iter().position(|version| version.current).unwrap_or(0)
@@ -99,8 +99,8 @@ impl Editable {
 /// A fault in a policy's text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PolicyFault {
-    /// Line and column, from 1; `None` if it has no position.
+    /// Line and column, from 1; `None` if the fault has no position.
     pub place: Option<(usize, usize)>,
-    /// What is wrong, and what may be meant.
+    /// What is wrong, and what was probably meant.
     pub words: String,
 }

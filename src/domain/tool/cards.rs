@@ -1,5 +1,5 @@
 //! All tools of a branch, the program's own and those of servers, with their costs and states, for display.
-//! Not for: calling any (`trace`, `mcp`).
+//! Not for: calling them (`trace`, `mcp`).
 
 use super::mcp::{Origin, ServerState, ToolHints};
 use crate::domain::base::hash::Hash;
@@ -8,31 +8,31 @@ use serde::{Deserialize, Serialize};
 /// A tool.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ToolCard {
-    /// Its name when switched off.
+    /// The key by which it is switched off.
     pub key: String,
-    /// Its name for the model.
+    /// The model's name for the tool.
     pub name: String,
-    /// Its name at its server.
+    /// The server's name for the tool.
     pub tool: String,
-    /// Its description.
+    /// The description.
     pub description: String,
     /// JSON schema of its arguments, pretty-printed.
     pub parameters: String,
     /// The server's hints.
     pub hints: ToolHints,
-    /// Tokens of its definition in every call, counted alone.
+    /// Tokens of its definition, counted alone.
     pub tokens: u32,
-    /// Whether it is not switched off.
+    /// Whether it is switched on.
     pub on: bool,
-    /// Whether it differs from what was approved; then it is offered again only after approval.
+    /// Whether it differs from what was approved; it is then offered only after a new approval.
     pub waits: bool,
-    /// Its description when it was approved; `None` for a new tool.
+    /// The description when it was approved; `None` for a new tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
 
 impl ToolCard {
-    /// Whether it is sent with calls, apart from settings of its server.
+    /// Returns whether it is sent with calls, as long as its server is switched on.
     #[must_use]
     pub fn is_sent(&self) -> bool {
         self.on && !self.waits
@@ -42,89 +42,90 @@ impl ToolCard {
 /// A server, or the program's own tools.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ServerCard {
-    /// The name of all its tools together when switched off.
+    /// The key by which all its tools are switched off together.
     pub key: String,
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Who configured it.
     pub origin: Origin,
-    /// Its state.
+    /// The state.
     #[serde(flatten)]
     pub state: ServerState,
     /// The whole command or address, without secrets.
     pub command: String,
     /// Names of its environment variables or headers.
     pub given: Vec<String>,
-    /// Its self-description.
+    /// The server's description of itself.
     pub about: String,
-    /// Its instructions for models, which are sent nowhere.
+    /// The server's instructions for models, which are never sent.
     pub instructions: String,
-    /// The end of its output beside the protocol.
+    /// The end of its output that is not part of the protocol.
     pub tail: String,
-    /// Number of lines that were no messages of the protocol.
+    /// Number of lines that were not messages of the protocol.
     pub strays: u64,
-    /// Tools that are not offered, and why, a sentence each.
+    /// The tools that are not offered and why, one sentence each.
     pub notes: Vec<String>,
-    /// Whether not all of its tools are switched off together.
+    /// Whether the server is switched on; off if all its tools are switched off together.
     pub on: bool,
-    /// Tokens of its sent tools.
+    /// Tokens of its tools that are sent.
     pub tokens: u32,
-    /// Its tools.
+    /// The tools.
     pub tools: Vec<ToolCard>,
 }
 
 impl ServerCard {
-    /// Its sent tools.
-    pub fn going(&self) -> impl Iterator<Item = &ToolCard> {
+    /// Returns the tools that are sent.
+    pub fn sent_tools(&self) -> impl Iterator<Item = &ToolCard> {
         self.tools.iter().filter(|tool| self.on && tool.is_sent())
     }
 }
 
-/// A person's decision about a folder's file of servers.
+/// A person's decision about a folder's file with servers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileDecision {
-    /// None, or about another text of it.
+    /// No decision, or one about another text of the file.
     Waits,
-    /// Its servers are used.
+    /// The file's servers are used.
     Yes,
-    /// Its servers are not used.
+    /// The file's servers are not used.
     No,
 }
 
 /// A server in a folder's file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct FileServer {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The whole command or address.
     pub command: String,
     /// Names of its environment variables or headers.
     pub given: Vec<String>,
-    /// Whether it is skipped, because the person's settings have a server of that name.
+    /// Whether it is skipped because the person's settings have a server of that name.
     pub taken: bool,
 }
 
-/// A folder's own file of servers.
+/// A folder's file with servers.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FileCard {
-    /// Its name.
+    /// The name.
     pub path: String,
-    /// Its digest; the decision applies to this text only.
+    /// The digest of the file. The decision applies only to a file with this digest.
     pub digest: Hash,
     /// The decision.
     pub word: FileDecision,
-    /// Its servers.
+    /// The servers.
     pub servers: Vec<FileServer>,
-    /// What is wrong with it.
+    /// What is wrong with the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
 
 impl FileCard {
-    /// Names of its servers that are skipped, because the settings have them too; `None` if there are none.
+    /// Returns the names of the file's servers that are skipped because the settings have servers of these names;
+    /// `None` if there are none.
     #[must_use]
-    pub fn passed_over(&self) -> Option<String> {
+    pub fn skipped_servers(&self) -> Option<String> {
         let names: Vec<&str> = self.servers.iter().filter(|one| one.taken).map(|one| one.name.as_str()).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
@@ -133,18 +134,18 @@ impl FileCard {
 /// The cost of a tool in a plan, and whether it is sent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ToolCost {
-    /// Its name for the model.
+    /// The model's name for the tool.
     pub name: String,
-    /// Tokens of its schema, counted alone; all together may take slightly more or less.
+    /// Tokens of its definition, counted alone. All tools together may take slightly more or less than the sum.
     pub tokens: u32,
-    /// Whether it is sent; otherwise it is switched off on the branch.
+    /// Whether it is sent; if not, it is switched off on the branch.
     pub on: bool,
 }
 
 /// All tools of a branch.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Toolbox {
-    /// Whether the program was built with the protocol.
+    /// Whether the program was built with support for MCP.
     pub built: bool,
     /// Whether the folder is trusted.
     pub trusted: bool,
@@ -155,6 +156,6 @@ pub struct Toolbox {
     pub file: Option<FileCard>,
     /// The program's own tools first, then servers in configured order.
     pub servers: Vec<ServerCard>,
-    /// Tokens of all tools in every call, exactly as a plan counts them.
+    /// Tokens of all tools that are sent, as a plan counts them.
     pub tokens: u32,
 }

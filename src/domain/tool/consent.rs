@@ -1,4 +1,4 @@
-//! The effect of a tool call, determined before anything is done, and the person's approval.
+//! The effect of a tool call, determined before anything is done; the rules about calls; and the person's approval.
 //! Not for: determining or carrying out the effect (`tools`), or asking (`engine`).
 
 use super::indirect_commands::spells;
@@ -12,28 +12,28 @@ use std::sync::Arc;
 /// The effect of a tool call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ToolEffect {
-    /// It reads something and changes nothing.
+    /// The call reads something and changes nothing.
     Look {
-        /// Its target as rules name it: a path relative to the workspace, or empty.
+        /// The target as rules name it: a path relative to the workspace, or empty.
         what: String,
     },
-    /// It changes files.
+    /// The call changes files.
     Change(Vec<FileChange>),
-    /// It runs a command.
+    /// The call runs a command.
     Run(Command),
-    /// It calls a tool of an external server, whose effect is unknown.
+    /// The call goes to a tool of an external server; its effect is unknown.
     Foreign {
         /// The server's name in the settings.
         server: String,
-        /// Its tool.
+        /// The tool.
         tool: String,
-        /// Whether the server says that it only reads.
+        /// Whether the server says that the tool only reads.
         looks: bool,
     },
 }
 
 impl ToolEffect {
-    /// Its targets as rules name them: paths, a command line, or `server/tool`.
+    /// Returns the targets as rules name them: paths, a command line, or the tool of a server.
     #[must_use]
     pub fn targets(&self) -> Vec<&str> {
         match self {
@@ -44,14 +44,17 @@ impl ToolEffect {
         }
     }
 
-    /// The first changed file that configures the program, with what that file does.
+    /// Returns the first changed file that configures the program, with the effect of such a file; `None` if there is
+    /// none.
     #[must_use]
-    pub fn steers(&self) -> Option<(&str, &'static str)> {
+    pub fn config_change(&self) -> Option<(&str, &'static str)> {
         let Self::Change(changes) = self else { return None };
-        changes.iter().find_map(|change| Some((change.path.as_str(), super::folder_settings::steers(&change.path)?)))
+        changes
+            .iter()
+            .find_map(|change| Some((change.path.as_str(), super::folder_settings::config_effect(&change.path)?)))
     }
 
-    /// Whether it changes nothing outside the conversation, as far as is known.
+    /// Returns whether the call changes nothing outside the conversation, as far as is known.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         match self {
@@ -62,7 +65,7 @@ impl ToolEffect {
     }
 }
 
-/// The index of a call that is in no answer: a person runs it again.
+/// The index of a rerun, which is in no answer.
 pub const BESIDE: usize = usize::MAX;
 
 /// A command to run.
@@ -74,7 +77,7 @@ pub struct Command {
     pub folder: String,
     /// Timeout in seconds.
     pub seconds: u32,
-    /// Its confinement, a few words each, such as `landlock: writes only beneath the workspace`.
+    /// The confinement, a few words each, such as `landlock: writes only beneath the workspace`.
     pub protection: Vec<String>,
 }
 
@@ -83,56 +86,57 @@ pub struct Command {
 pub struct FileChange {
     /// Path relative to the workspace, with `/`.
     pub path: String,
-    /// Its present text; `None` if it does not exist.
+    /// The present text; `None` if the file does not exist.
     pub before: Option<Arc<str>>,
-    /// Its new text; `None` if it is deleted.
+    /// The new text; `None` if the file is deleted.
     pub after: Option<Arc<str>>,
     /// The differences, in order.
     pub hunks: Vec<Hunk>,
 }
 
-/// A section in which a file differs. Lines are numbered from 0.
+/// A range of lines in which a file differs. Lines are numbered from 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hunk {
-    /// Its lines before.
+    /// The range of lines in the present text.
     pub old: Range<usize>,
-    /// Its lines after.
+    /// The range of lines in the new text.
     pub new: Range<usize>,
 }
 
 impl FileChange {
-    /// The hash of the present text.
+    /// Returns the hash of the present text; `None` if the file does not exist.
     #[must_use]
     pub fn hash(&self) -> Option<Hash> {
         self.before.as_ref().map(|text| Hash::of(text.as_bytes()))
     }
 
-    /// The file's text with only the chosen hunks (`true`: chosen). Hunks beyond the list are chosen.
+    /// Returns the file's text with only the chosen hunks applied (`true`: chosen). Hunks beyond the end of the list
+    /// are chosen.
     #[must_use]
     pub fn with(&self, taken: &[bool]) -> String {
         let lines = |text: &Option<Arc<str>>| -> Vec<String> {
             text.as_deref().unwrap_or_default().split_inclusive('\n').map(str::to_owned).collect()
         };
         let (before, after) = (lines(&self.before), lines(&self.after));
-        let mut made = String::new();
+        let mut text = String::new();
         let mut at = 0;
         for (place, hunk) in self.hunks.iter().enumerate() {
-            made.extend(between(&before, at..hunk.old.start));
+            text.extend(between(&before, at..hunk.old.start));
             let take = taken.get(place).copied().unwrap_or(true);
-            made.extend(if take { between(&after, hunk.new.clone()) } else { between(&before, hunk.old.clone()) });
+            text.extend(if take { between(&after, hunk.new.clone()) } else { between(&before, hunk.old.clone()) });
             at = hunk.old.end;
         }
-        made.extend(between(&before, at..before.len()));
-        made
+        text.extend(between(&before, at..before.len()));
+        text
     }
 
-    /// Number of added and removed lines.
+    /// Returns the numbers of added and of removed lines.
     #[must_use]
     pub fn size(&self) -> (usize, usize) {
         self.hunks.iter().fold((0, 0), |(more, less), hunk| (more + hunk.new.len(), less + hunk.old.len()))
     }
 
-    /// As a unified diff with `around` lines of context.
+    /// Returns the change as a unified diff with `around` lines of context.
     #[must_use]
     pub fn unified(&self, around: usize) -> String {
         let lines = |text: &Option<Arc<str>>| -> Vec<String> {
@@ -140,29 +144,30 @@ impl FileChange {
         };
         let (before, after) = (lines(&self.before), lines(&self.after));
         let name = |there: bool| if there { self.path.as_str() } else { "/dev/null" };
-        let mut said = format!("--- {}\n+++ {}\n", name(self.before.is_some()), name(self.after.is_some()));
-        let mut told = 0;
+        let mut diff = format!("--- {}\n+++ {}\n", name(self.before.is_some()), name(self.after.is_some()));
+        let mut shown_to = 0;
         for (place, hunk) in self.hunks.iter().enumerate() {
             let next = self.hunks.get(place + 1).map_or(before.len(), |next| next.old.start);
-            let (from, to) = (hunk.old.start.saturating_sub(around).max(told), (hunk.old.end + around).min(next));
-            told = to;
+            let (from, to) = (hunk.old.start.saturating_sub(around).max(shown_to), (hunk.old.end + around).min(next));
+            shown_to = to;
             let (lead, tail) = (hunk.old.start - from, to.saturating_sub(hunk.old.end));
             let counts = (hunk.old.len() + lead + tail, hunk.new.len() + lead + tail);
-            let _ = writeln!(said, "@@ -{},{} +{},{} @@", from + 1, counts.0, hunk.new.start - lead + 1, counts.1);
-            let mut put = |sign: char, lines: &[String], range: Range<usize>| {
+            let _ = writeln!(diff, "@@ -{},{} +{},{} @@", from + 1, counts.0, hunk.new.start - lead + 1, counts.1);
+            let mut write_lines = |sign: char, lines: &[String], range: Range<usize>| {
                 for line in lines.get(range).unwrap_or_default() {
-                    let _ = writeln!(said, "{sign}{line}");
+                    let _ = writeln!(diff, "{sign}{line}");
                 }
             };
-            put(' ', &before, from..hunk.old.start);
-            put('-', &before, hunk.old.clone());
-            put('+', &after, hunk.new.clone());
-            put(' ', &before, hunk.old.end..to);
+            write_lines(' ', &before, from..hunk.old.start);
+            write_lines('-', &before, hunk.old.clone());
+            write_lines('+', &after, hunk.new.clone());
+            write_lines(' ', &before, hunk.old.end..to);
         }
-        said
+        diff
     }
 }
 
+/// Returns a range of lines; none if it is out of bounds.
 fn between(lines: &[String], range: Range<usize>) -> impl Iterator<Item = &str> {
     lines.get(range).unwrap_or_default().iter().map(String::as_str)
 }
@@ -173,7 +178,7 @@ fn between(lines: &[String], range: Range<usize>) -> impl Iterator<Item = &str> 
 pub enum Verdict {
     /// Allowed without asking.
     Allow,
-    /// A person is asked.
+    /// A person must be asked.
     Ask,
     /// Denied without asking.
     Deny,
@@ -183,11 +188,11 @@ pub enum Verdict {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleScope {
-    /// In one session.
+    /// The rule applies in one session.
     Session,
-    /// In one folder, in every session.
+    /// The rule applies in one folder, in every session.
     Folder,
-    /// Everywhere (from the settings).
+    /// The rule applies everywhere; it is from the settings.
     Config,
 }
 
@@ -197,7 +202,7 @@ pub enum RuleScope {
 pub struct Rule {
     /// The tool's name; `*` matches any run of characters.
     pub tool: String,
-    /// Its target: a path or a command line, `*` matching any run of characters; `None` matches anything.
+    /// The target: a path or a command line, in which `*` matches any run of characters. `None` matches any target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     /// The verdict.
@@ -205,7 +210,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// The rule as text: `deny * ".env*"`.
+    /// Returns the rule as text, such as `deny * ".env*"`.
     #[must_use]
     pub fn to_text(&self) -> String {
         let verdict = match self.verdict {
@@ -217,15 +222,16 @@ impl Rule {
         format!("{verdict} {}{on}", self.tool)
     }
 
-    /// Whether the rule applies to a call with this effect. A rule that allows must match all targets of the call; one
-    /// that asks or denies, any of them, and for files also a folder that contains one (see [`covers`]).
+    /// Returns whether the rule applies to a call with this effect. A rule that allows must match all targets of the
+    /// call. A rule that asks or denies applies if it matches any of them; if they are files, also a folder that
+    /// contains one (see [`covers`]).
     #[must_use]
-    pub fn fits(&self, tool: &str, effect: &ToolEffect) -> bool {
+    pub fn applies_to(&self, tool: &str, effect: &ToolEffect) -> bool {
         let targets = effect.targets();
         let all = self.verdict == Verdict::Allow;
         let files = !all && matches!(effect, ToolEffect::Look { .. } | ToolEffect::Change(_));
-        let speaks = |pattern: &String, target: &str| matches(pattern, target) || (files && covers(pattern, target));
-        let on = |target: &&str| self.on.as_ref().is_none_or(|pattern| speaks(pattern, target));
+        let applies = |pattern: &String, target: &str| matches(pattern, target) || (files && covers(pattern, target));
+        let on = |target: &&str| self.on.as_ref().is_none_or(|pattern| applies(pattern, target));
         matches(&self.tool, tool)
             && if targets.is_empty() {
                 self.on.is_none()
@@ -237,12 +243,12 @@ impl Rule {
     }
 }
 
-/// Decides about a call: any matching rule that denies wins, then any that allows, then any that asks. Without a
-/// matching rule, reading is allowed and anything else must be asked.
+/// Decides about a call, and returns the rule that decided. Any matching rule that denies wins, then any that allows,
+/// then any that asks. Without a matching rule, reading is allowed and anything else must be asked.
 ///
 /// A command line in which a shell could start something else (`;`, `|`, `&`, a new line, `$(`, a backquote, `>` or
-/// `<`) is never allowed by a pattern with a star, because the star would match that too. Nor is one whose program
-/// would run another one (`git -c core.sshCommand=…`), unless the pattern spells that out (see [`spells`]). A change of
+/// `<`) is never allowed by a pattern with a star, because the star would match that too. Nor is a line whose program
+/// would run another one (`git -c core.sshCommand=…`), unless the pattern spells that out (see [`spells`]). A change to
 /// a file that configures the program is never allowed by a rule.
 #[must_use]
 #[allow(clippy::needless_pass_by_value, reason = "what it goes through, once for each verdict")]
@@ -251,15 +257,15 @@ pub fn decide<'a>(
     tool: &str,
     effect: &ToolEffect,
 ) -> (Verdict, Option<&'a Rule>) {
-    let steers = effect.steers().is_some();
+    let changes_config = effect.config_change().is_some();
     let safe = |rule: &&Rule| match effect {
         _ if rule.verdict != Verdict::Allow => true,
         ToolEffect::Run(command) => admits(rule.on.as_deref(), &command.line),
-        _ => !steers,
+        _ => !changes_config,
     };
     for verdict in [Verdict::Deny, Verdict::Allow, Verdict::Ask] {
-        let speaks = |rule: &&Rule| rule.verdict == verdict && rule.fits(tool, effect) && safe(rule);
-        if let Some(rule) = rules.clone().find(speaks) {
+        let applies = |rule: &&Rule| rule.verdict == verdict && rule.applies_to(tool, effect) && safe(rule);
+        if let Some(rule) = rules.clone().find(applies) {
             return (verdict, Some(rule));
         }
     }
@@ -273,7 +279,7 @@ pub fn decide<'a>(
     )
 }
 
-/// Whether a matching pattern may allow a line.
+/// Returns whether a matching pattern of a rule may allow a command line.
 fn admits(pattern: Option<&str>, line: &str) -> bool {
     match pattern {
         Some(pattern) if !pattern.contains('*') => true,
@@ -282,13 +288,13 @@ fn admits(pattern: Option<&str>, line: &str) -> bool {
     }
 }
 
-/// Whether a shell would run more than one program for it, or redirect output.
+/// Returns whether a shell could run more than one program for a line, or redirect input or output.
 #[must_use]
 pub fn chains(line: &str) -> bool {
     line.contains([';', '|', '&', '\n', '\r', '`', '<', '>']) || line.contains("$(")
 }
 
-/// Whether a text matches a pattern, `*` matching any run of characters, even an empty one.
+/// Returns whether a text matches a pattern, in which `*` matches any run of characters, even an empty one.
 #[must_use]
 pub fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
@@ -307,32 +313,32 @@ pub fn matches(pattern: &str, text: &str) -> bool {
 /// A person's answer to a request for approval.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Consent {
-    /// Approved. Of files only the chosen hunks (`true`: chosen); hunks beyond the lists are chosen.
+    /// Approved. For changes of files, only the chosen hunks (`true`: chosen). Hunks beyond the lists are chosen.
     Yes {
-        /// By file, in the order of the effect.
+        /// The choices by file, in the order of the effect.
         hunks: Vec<Vec<bool>>,
     },
-    /// Denied; the model reads why.
+    /// Denied; the model reads the reason.
     No {
         /// A short reason, if given.
         why: Option<String>,
     },
-    /// Nobody could be asked, so it is denied.
+    /// Denied, because nobody could be asked.
     Unasked,
 }
 
-/// A call that waits for approval.
+/// A tool call that waits for approval.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PendingApproval {
     /// Index of the call in the answer.
     pub index: usize,
     /// The tool.
     pub tool: String,
-    /// Its arguments, verbatim.
+    /// The arguments, verbatim.
     pub args: String,
-    /// Its effect.
+    /// The effect.
     pub effect: ToolEffect,
-    /// The rule that asks, if any.
+    /// The rule that asks; `None` if no rule matches.
     pub rule: Option<Rule>,
 }
 
@@ -354,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn deny_beats_allow_and_a_star_lets_no_second_command_through() {
+    fn deny_beats_allow_and_a_star_matches_no_second_command() {
         let rules = [
             rule("run", Some("cargo test*"), Verdict::Allow),
             rule("run", Some("*--release*"), Verdict::Deny),
@@ -412,7 +418,7 @@ mod tests {
         }
     }
 
-    /// A hunk that replaces the whole text.
+    /// Returns a change whose only hunk replaces the whole text.
     fn whole(before: &str, after: &str) -> FileChange {
         let count = |text: &str| text.split_inclusive('\n').count();
         FileChange {
@@ -424,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn hunks_are_taken_one_by_one() {
+    fn hunks_are_chosen_one_by_one() {
         let change = FileChange {
             path: "f".into(),
             before: Some("a\nb\nc\nd\n".into()),
@@ -436,8 +442,8 @@ mod tests {
         assert_eq!(change.with(&[true, false]), "A\nb\nc\nd\n");
         assert_eq!(change.with(&[false, false]), "a\nb\nc\nd\n");
         assert_eq!(change.size(), (3, 2));
-        let said = change.unified(1);
-        assert!(said.contains("@@ -1,2 +1,2 @@\n-a\n+A\n b\n@@ -3,2 +3,3 @@\n c\n-d\n+D\n+e\n"), "{said}");
+        let diff = change.unified(1);
+        assert!(diff.contains("@@ -1,2 +1,2 @@\n-a\n+A\n b\n@@ -3,2 +3,3 @@\n c\n-d\n+D\n+e\n"), "{diff}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A text for approval, displayed so that nothing in it can hide: runs of blank lines become one line that counts them,
+//! Display of a text for approval in which nothing can be hidden: runs of blank lines become one line that counts them,
 //! and invisible characters are written out. Nothing else is left out.
 //! Not for: texts that are only read (`base::safe_text`), or line breaking (the screen).
 
@@ -6,22 +6,22 @@ use crate::domain::base::safe_text::Safe;
 use crate::domain::call::tokens::grouped;
 use std::fmt::Write as _;
 
-/// Number of consecutive blank lines that stay.
-const LINES: usize = 2;
-/// Number of consecutive spaces that stay.
-const SPACES: usize = 24;
+/// Maximum number of consecutive blank lines that are displayed as they are.
+const MAX_BLANK_LINES: usize = 2;
+/// Maximum number of consecutive spaces that are displayed as they are.
+const MAX_SPACES: usize = 24;
 
-/// One line to display, or several blank ones.
+/// A line to display, or a run of blank lines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Row {
-    /// A line, safe for display.
+    /// A sanitized line.
     Text(String),
-    /// A number of blank lines, for a diff with their sign.
+    /// A number of blank lines; in a diff, with their sign.
     Blank(usize, Option<char>),
 }
 
 impl Row {
-    /// The row as displayed.
+    /// Returns the row as displayed.
     #[must_use]
     pub fn to_text(&self) -> String {
         match self {
@@ -33,7 +33,7 @@ impl Row {
         }
     }
 
-    /// The sign of a line of a diff.
+    /// Returns the sign of a row of a diff: the row's first character.
     #[must_use]
     pub fn sign(&self) -> Option<char> {
         match self {
@@ -43,19 +43,19 @@ impl Row {
     }
 }
 
-/// A text as rows.
+/// Returns the rows of a text.
 #[must_use]
 pub fn folded(raw: &str) -> Vec<Row> {
     fold(raw, false)
 }
 
-/// The lines of a diff as rows, each with its sign.
+/// Returns the rows of a diff. Each line begins with its sign.
 #[must_use]
 pub fn folded_difference(raw: &str) -> Vec<Row> {
     fold(raw, true)
 }
 
-/// The length of a text that is not obvious at once: its lines, and how many are blank.
+/// Returns the length of a text in lines, and how many of them are blank; `None` for a single line.
 #[must_use]
 pub fn length(raw: &str) -> Option<String> {
     let lines = raw.split('\n').count();
@@ -75,7 +75,7 @@ fn fold(raw: &str, signs: bool) -> Vec<Row> {
         let rest = &line[sign.map_or(0, char::len_utf8)..];
         let same = blank.first().is_none_or(|(_, before)| *before == sign);
         if !(is_blank(rest) && same) {
-            put_blank(&mut rows, &mut blank);
+            push_blank_lines(&mut rows, &mut blank);
         }
         if is_blank(rest) {
             blank.push((line, sign));
@@ -83,19 +83,20 @@ fn fold(raw: &str, signs: bool) -> Vec<Row> {
             rows.push(Row::Text(line_of(line)));
         }
     }
-    put_blank(&mut rows, &mut blank);
+    push_blank_lines(&mut rows, &mut blank);
     rows
 }
 
-fn put_blank(rows: &mut Vec<Row>, blank: &mut Vec<(&str, Option<char>)>) {
+fn push_blank_lines(rows: &mut Vec<Row>, blank: &mut Vec<(&str, Option<char>)>) {
     match blank.as_slice() {
-        [(_, sign), ..] if blank.len() > LINES => rows.push(Row::Blank(blank.len(), *sign)),
+        [(_, sign), ..] if blank.len() > MAX_BLANK_LINES => rows.push(Row::Blank(blank.len(), *sign)),
         few => rows.extend(few.iter().map(|(line, _)| Row::Text(line_of(line)))),
     }
     blank.clear();
 }
 
-/// Only spaces, tabs and line breaks: any other invisible character is written out and therefore visible.
+/// Returns whether a line contains only spaces, tabs and carriage returns. Any other invisible character is written out
+/// and therefore visible.
 fn is_blank(line: &str) -> bool {
     line.chars().all(|c| matches!(c, ' ' | '\t' | '\r'))
 }
@@ -109,7 +110,7 @@ fn line_of(line: &str) -> String {
             spaces += 1;
             continue;
         }
-        if spaces > SPACES {
+        if spaces > MAX_SPACES {
             let _ = write!(out, "⟨{} spaces⟩", grouped(spaces as u64));
         } else {
             out.extend(std::iter::repeat_n(' ', spaces));
@@ -123,7 +124,7 @@ fn line_of(line: &str) -> String {
     out
 }
 
-/// Characters displayed as a space or as nothing, which a shell does not treat as a space.
+/// Returns whether a character is displayed as a space or as nothing, although a shell does not treat it as a space.
 fn looks_like_a_space(c: char) -> bool {
     c != ' ' && (c.is_whitespace() || matches!(c, '\u{2800}' | '\u{3164}' | '\u{fe0e}' | '\u{fe0f}'))
 }
@@ -134,13 +135,13 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_tail_cannot_hide() {
+    fn runs_of_blanks_cannot_hide_text() {
         let rows = folded(&format!("ls{}touch PWNED", "\n".repeat(200)));
         let words: Vec<String> = rows.iter().map(Row::to_text).collect();
         assert_eq!(words, ["ls", "[199 blank lines]", "touch PWNED"]);
         assert_eq!(folded(&format!("ls{}; rm -rf x", " ".repeat(10_000)))[0].to_text(), "ls⟨10,000 spaces⟩; rm -rf x");
-        let odd = folded("a\u{a0}b\u{200b}c\u{202e}d\u{e0041}e\u{3000}f\t").remove(0).to_text();
-        assert_eq!(odd, "a⟨U+00A0⟩b⟨U+200B⟩c⟨U+202E⟩d⟨U+E0041⟩e⟨U+3000⟩f⟨U+0009⟩");
+        let escaped = folded("a\u{a0}b\u{200b}c\u{202e}d\u{e0041}e\u{3000}f\t").remove(0).to_text();
+        assert_eq!(escaped, "a⟨U+00A0⟩b⟨U+200B⟩c⟨U+202E⟩d⟨U+E0041⟩e⟨U+3000⟩f⟨U+0009⟩");
         let rows = folded_difference("+a\n+\n+ \n+\t\n-\n-b");
         assert_eq!(rows.iter().map(Row::to_text).collect::<Vec<_>>(), ["+a", "+ [3 blank lines]", "-", "-b"]);
         assert_eq!(rows.iter().map(Row::sign).collect::<Vec<_>>(), [Some('+'), Some('+'), Some('-'), Some('-')]);
@@ -148,8 +149,8 @@ mod tests {
         assert_eq!(length("a"), None);
     }
 
-    /// The source of a row: a text without counted spaces, or line breaks.
-    fn back(row: &Row) -> String {
+    /// Restores the source of a row: a line with its spaces, or an empty text for blank lines.
+    fn restored(row: &Row) -> String {
         let Row::Text(text) = row else { return String::new() };
         let mut out = String::new();
         let mut rest = text.as_str();
@@ -179,7 +180,7 @@ mod tests {
             for row in &rows {
                 match row {
                     Row::Text(_) => {
-                        prop_assert_eq!(back(row), lines[at]);
+                        prop_assert_eq!(restored(row), lines[at]);
                         at += 1;
                     }
                     Row::Blank(count, _) => {

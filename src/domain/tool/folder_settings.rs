@@ -1,5 +1,5 @@
-//! A folder's own settings file: its status, and what it would change. Also which files of a workspace configure the
-//! program, so that no rule allows a tool to write them.
+//! The settings file of a folder: its status, and what it would change. Also the files of a workspace that configure
+//! the program, which no rule allows a tool to write.
 //! Not for: reading the file or storing decisions about it (`config`), or MCP servers (`cards`).
 
 use crate::domain::base::hash::Hash;
@@ -13,18 +13,18 @@ pub enum SettingsFileStatus {
     Untrusted,
     /// The file cannot be used.
     Faulty,
-    /// It would change something, and this text of it was not approved yet.
+    /// The file would change something, and its present text has not been approved yet.
     Waits,
-    /// It is in use.
+    /// The file is in use.
     Used,
-    /// A person declined this text.
+    /// A person declined the file's present text.
     Declined,
 }
 
-/// A setting that a file changes, values in TOML.
+/// A setting that a file changes. Values are in TOML.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SettingChange {
-    /// Its dotted name.
+    /// The setting's dotted name.
     pub key: String,
     /// The value without the change; `None` if not set.
     pub before: Option<String>,
@@ -33,7 +33,7 @@ pub struct SettingChange {
 }
 
 impl SettingChange {
-    /// The difference in lines, marked with `-` and `+`.
+    /// Returns the name and the difference, as lines marked with `-` and `+`.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let marked = |sign: char, value: &Option<String>| -> Vec<String> {
@@ -49,20 +49,21 @@ impl SettingChange {
 /// A folder's settings file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct FolderSettings {
-    /// The file.
+    /// The path for display.
     pub path: String,
-    /// Its status.
+    /// The status.
     pub standing: SettingsFileStatus,
-    /// The digest of what must be approved; `None` if nothing.
+    /// The digest of what must be approved; `None` if nothing must.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Hash>,
-    /// The settings it names, including those that need no approval.
+    /// The settings that it sets, including those that need no approval.
     pub keys: Vec<String>,
-    /// Its changes: relative to the previously approved text, otherwise to the settings without it.
+    /// The changes, relative to the previously approved text, or to the settings without the file if there is none.
     pub changes: Vec<SettingChange>,
-    /// Whether another text of it was approved before.
+    /// Whether another text of the file was approved before.
     pub approved_before: bool,
-    /// Whether no decision is recorded: the folder was trusted by a version that used such a file without asking.
+    /// Whether no decision is recorded because the folder was trusted by a version of the program that used such files
+    /// without asking.
     pub trusted_unasked: bool,
     /// Why it cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,13 +71,13 @@ pub struct FolderSettings {
 }
 
 impl FolderSettings {
-    /// The names of the changed settings, shortened.
+    /// Returns the names of the changed settings, separated by commas.
     #[must_use]
     pub fn names(&self) -> String {
         self.changes.iter().map(|change| change.key.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// A notice about it; `None` if there is nothing to report.
+    /// Returns a notice about the file; `None` if there is nothing to report.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
         let path = &self.path;
@@ -106,7 +107,7 @@ impl FolderSettings {
         }
     }
 
-    /// Its status, in a few words.
+    /// Returns the status, in a few words.
     #[must_use]
     pub fn to_text(&self) -> String {
         match self.standing {
@@ -122,10 +123,11 @@ impl FolderSettings {
 /// Folders that contain skills.
 pub const SKILLS: [&str; 3] = [".claude/skills", ".agents/skills", ".pleach/skills"];
 
-/// What a file of a workspace does to the program, if it configures it: a tool writes such a file only after a separate
-/// approval. The names count at any depth, because the program may be started there.
+/// Returns the effect on the program of a file in a workspace, as the end of a sentence; `None` if the file does not
+/// configure the program. A tool writes such a file only after an approval of its own. The names count at any depth,
+/// because the program may be started there.
 #[must_use]
-pub fn steers(path: &str) -> Option<&'static str> {
+pub fn config_effect(path: &str) -> Option<&'static str> {
     let path = path.replace('\\', "/").to_lowercase();
     let name = path.rsplit('/').next().unwrap_or_default();
     match name {
@@ -147,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_steer_the_program_are_known_at_any_depth() {
+    fn files_that_configure_the_program_are_known_at_any_depth() {
         for path in [
             ".pleach.toml",
             "a/b/.pleach.toml",
@@ -158,10 +160,10 @@ mod tests {
             ".claude/skills/x/SKILL.md",
             "a/.pleach/skills/x/run.sh",
         ] {
-            assert!(steers(path).is_some(), "{path}");
+            assert!(config_effect(path).is_some(), "{path}");
         }
         for path in ["pleach.toml", "src/agents.rs", "my.mcp.json", "skills/x.md", "a.claude/skills/x"] {
-            assert_eq!(steers(path), None, "{path}");
+            assert_eq!(config_effect(path), None, "{path}");
         }
     }
 }

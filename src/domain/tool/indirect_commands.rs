@@ -1,16 +1,16 @@
-//! Words of a command line that make a program run another one, or read settings that do: a pattern with a star that
-//! names the program does not cover them.
+//! Words of a command line that make a program run another one, or read settings that do. A pattern with a star that
+//! names only the program does not allow them.
 //! Not for: lines of several commands (`crate::domain::tool::consent::chains`), or whether a command is allowed
 //! (`crate::domain::tool::consent::decide`).
 
-/// A program, and the words that make it run something else.
+/// A program, with the words that make it run something else.
 struct Program {
     names: &'static [&'static str],
-    /// Options before its first plain word.
+    /// Options that count before the first plain word.
     before: &'static [&'static str],
-    /// Options anywhere. A single letter is also found among others behind one dash.
+    /// Options that count anywhere. A single letter is also found among other letters behind one dash.
     options: &'static [&'static str],
-    /// The first plain word.
+    /// First plain words (subcommands) that count.
     words: &'static [&'static str],
 }
 
@@ -23,7 +23,7 @@ const fn program(
     Program { names, before, options, words }
 }
 
-/// Programs that run their arguments.
+/// Programs that run the command in their arguments.
 const RUNNERS: &[&str] = &[
     "env",
     "xargs",
@@ -65,8 +65,8 @@ const RUNNERS: &[&str] = &[
     ".",
 ];
 
-/// Maximum letters behind one dash that are read as options.
-const FLAGS: usize = 6;
+/// Maximum number of letters behind one dash that are read as options.
+const MAX_LETTERS: usize = 6;
 
 const PROGRAMS: &[Program] = &[
     program(
@@ -164,29 +164,32 @@ const PROGRAMS: &[Program] = &[
     program(&["pip"], &[], &["--config-settings", "--build-option", "--global-option"], &[]),
 ];
 
-/// The words of a line that run something other than its first program; `None` if undecidable, because the shell
-/// computes a part of the line.
+/// Returns the words of a line that run something other than its first program. `None` if that cannot be decided,
+/// because the shell computes a part of the line.
 #[must_use]
 pub fn indirect(line: &str) -> Option<Vec<String>> {
     let words = words(line)?;
     let mut found = Vec::new();
     let mut rest = words.as_slice();
     loop {
-        while let Some((word, after)) = rest.split_first().filter(|(word, _)| sets(word)) {
+        while let Some((word, after)) = rest.split_first().filter(|(word, _)| is_assignment(word)) {
             found.push(word.clone());
             rest = after;
         }
         let Some((first, args)) = rest.split_first() else { break };
-        let name = base(first);
+        let name = program_name(first);
         if !RUNNERS.contains(&name) {
             found.extend(args_that_run(name, args));
             break;
         }
-        // The program to run follows options, numbers and variables.
+        // The program to run follows after options, numbers and variables.
         let plain = |word: &String| !word.starts_with(['-', '+']) && !word.starts_with(|c: char| c.is_ascii_digit());
-        let at = args.iter().position(|word| plain(word) && !sets(word));
+        let at = args.iter().position(|word| plain(word) && !is_assignment(word));
         found.extend(
-            args[..at.unwrap_or(args.len())].iter().filter(|word| sets(word) || word.starts_with('-')).cloned(),
+            args[..at.unwrap_or(args.len())]
+                .iter()
+                .filter(|word| is_assignment(word) || word.starts_with('-'))
+                .cloned(),
         );
         let Some(at) = at else { break };
         found.push(args[at].clone());
@@ -195,7 +198,7 @@ pub fn indirect(line: &str) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// Whether a pattern spells out all such words of a line, each as often as the line.
+/// Returns whether a pattern contains all words of a line that [`indirect`] returns, each as often as the line does.
 #[must_use]
 pub fn spells(pattern: &str, line: &str) -> bool {
     let Some(found) = indirect(line) else { return false };
@@ -207,7 +210,7 @@ pub fn spells(pattern: &str, line: &str) -> bool {
     })
 }
 
-/// The arguments that make a program run another one.
+/// Returns the arguments that make a program run another one.
 fn args_that_run(name: &str, args: &[String]) -> Vec<String> {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let known = |program: &&Program| program.names.iter().any(|known| *known == name || *known == bare);
@@ -221,9 +224,9 @@ fn args_that_run(name: &str, args: &[String]) -> Vec<String> {
             || program.options.iter().any(|option| is(&option))
             || (at == first && program.words.contains(&word.as_str()))
             || match name {
-                // Letters without a dash, and variables such as SHELL=.
+                // Also letters without a dash, and variables such as SHELL=.
                 "tar" | "gtar" | "bsdtar" => at == 0 && !word.starts_with('-') && word.contains(['I', 'F']),
-                "make" | "gmake" => sets(word),
+                "make" | "gmake" => is_assignment(word),
                 "git" => match args.get(first).map_or("", String::as_str) {
                     "clone" => matches!(word.as_str(), "-c" | "-u"),
                     "rebase" => word == "-x",
@@ -238,7 +241,7 @@ fn args_that_run(name: &str, args: &[String]) -> Vec<String> {
     args.iter().enumerate().filter(|(at, word)| runs(*at, word)).map(|(_, word)| word.clone()).collect()
 }
 
-/// Whether a word is an option: exactly, with its value, abbreviated, or as a letter among others.
+/// Returns whether a word gives an option: exactly, with a value, abbreviated, or as a letter among others.
 fn names(option: &str, word: &str) -> bool {
     let own = word.split('=').next().unwrap_or_default();
     if let Some(long) = option.strip_prefix("--") {
@@ -248,14 +251,15 @@ fn names(option: &str, word: &str) -> bool {
     own == option || letter.is_some_and(|letter| letters(word).is_some_and(|word| word.contains(letter)))
 }
 
-/// The letters of several short options in one word.
+/// Returns the letters of a word that combines short options; `None` for other words.
 fn letters(word: &str) -> Option<&str> {
     let rest = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
-    let end = rest.char_indices().nth(FLAGS).map_or(rest.len(), |(end, _)| end);
+    let end = rest.char_indices().nth(MAX_LETTERS).map_or(rest.len(), |(end, _)| end);
     Some(&rest[..end])
 }
 
-/// A word as a sed script: the first plain word, or the value of `-e`.
+/// Returns the sed script in the word at `at`; `None` if it is no script. A script is the first plain word (at
+/// `first`), or the value of `-e`.
 fn script(args: &[String], at: usize, first: usize) -> Option<&str> {
     let word = args[at].as_str();
     let flag = |word: &String| word == "--expression" || (letters(word).is_some_and(|word| word.ends_with('e')));
@@ -263,7 +267,7 @@ fn script(args: &[String], at: usize, first: usize) -> Option<&str> {
     named.or_else(|| (at == first || (at > 0 && flag(&args[at - 1]))).then_some(word))
 }
 
-/// Whether a sed script has a command, or a flag of `s`, that runs or writes something.
+/// Returns whether a sed script has a command, or a flag of `s`, that runs a program or writes a file.
 fn sed_runs(script: &str) -> bool {
     script.split([';', '\n', '{', '}']).any(|part| {
         let mut part =
@@ -276,19 +280,19 @@ fn sed_runs(script: &str) -> bool {
     })
 }
 
-/// Whether a word assigns a variable.
-fn sets(word: &str) -> bool {
+/// Returns whether a word assigns a variable.
+fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         let name = name.trim_end_matches([':', '+', '?']);
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     })
 }
 
-fn base(word: &str) -> &str {
+fn program_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or_default()
 }
 
-/// A line's words without quotes; `None` if a quote is open, or the shell substitutes something.
+/// Returns a line's words without quotes. `None` if a quote is not closed, or the shell would substitute something.
 fn words(line: &str) -> Option<Vec<String>> {
     let (mut found, mut word, mut chars): (Vec<String>, Option<String>, _) = (Vec::new(), None, line.chars());
     while let Some(c) = chars.next() {
@@ -305,7 +309,7 @@ fn words(line: &str) -> Option<Vec<String>> {
     if found.iter().any(braces) { None } else { Some(found) }
 }
 
-/// Adds the text up to the closing quote.
+/// Adds the text up to the closing quote to `word`. `None` if there is none, or the shell would substitute something.
 fn quoted(quote: char, chars: &mut std::str::Chars<'_>, word: &mut String) -> Option<()> {
     loop {
         match chars.next()? {
@@ -497,7 +501,7 @@ mod tests {
             ("A?=1", true),
             (":=", false),
         ] {
-            assert_eq!(sets(word), value, "{word}");
+            assert_eq!(is_assignment(word), value, "{word}");
         }
         for (option, word, is) in [
             ("--exec", "--exec=x", true),

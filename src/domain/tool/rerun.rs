@@ -1,4 +1,4 @@
-//! A tool call that a person runs again, beside the conversation.
+//! A rerun: a tool call that a person repeats outside the conversation.
 //! Not for: running it (`engine`).
 
 use super::consent::{FileChange, PendingApproval};
@@ -6,28 +6,28 @@ use super::trace::ToolTrace;
 use crate::domain::base::ids::BranchId;
 use std::sync::Arc;
 
-/// The state of a repeated call.
+/// The state of a rerun.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RerunState {
-    /// It waits for approval.
+    /// The rerun waits for approval.
     Asks(Arc<PendingApproval>),
-    /// It runs.
+    /// The rerun is in progress.
     Runs,
-    /// It ended.
+    /// The rerun has ended.
     Ended,
 }
 
-/// A repeated call.
+/// A rerun.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rerun {
     /// The branch whose rules apply.
     pub branch: BranchId,
     /// The id of the original call.
     pub of: String,
-    /// Its state.
+    /// The state.
     pub state: RerunState,
-    /// Its own trace; complete once it has ended.
+    /// The trace of the rerun; complete once it has ended.
     pub trace: ToolTrace,
-    /// The difference between the original result and the new one, once it has ended.
+    /// The difference between the original result and the new one; `None` until the rerun has ended.
     pub change: Option<FileChange>,
 }

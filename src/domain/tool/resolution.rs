@@ -1,14 +1,14 @@
-//! Relations between tool calls: which failures are alike, what a call acts on, and which later call resolved a
-//! failure.
+//! Relations between tool calls: which failures are of the same kind, what a call acts on, and which later call
+//! resolved a failure.
 //! Not for: running tools, or quoting an earlier error for the model (`engine::plans::sources::error_pairs`).
 
 use super::shell;
 use super::trace::{ToolStatus, ToolTrace};
 use serde_json::{Map, Value};
 
-/// Arguments that name the target of a call, most specific first.
+/// Names of arguments that contain the target of a call, most specific first.
 const SUBJECTS: [&str; 9] = ["line", "command", "cmd", "path", "file", "file_path", "url", "query", "pattern"];
-/// Words in a line that explains a failure.
+/// Words that indicate a line that explains a failure.
 const FAULTS: [&str; 11] = [
     "error",
     "failed",
@@ -22,21 +22,22 @@ const FAULTS: [&str; 11] = [
     "undefined",
     "denied",
 ];
-/// Maximum characters of such a line.
-const LINE: usize = 200;
+/// Maximum characters of a line that explains a failure.
+const MAX_LINE_CHARS: usize = 200;
 
 /// How a successful call relates to an earlier failure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LinkKind {
-    /// The very same call.
+    /// The same call with the same arguments.
     Same,
-    /// The same tool on the same target: the same file, the same command or a wider run of it.
+    /// The same tool on the same target: the same file, or the same command or a wider run of it.
     Subject,
     /// The same tool on another target; for commands, the same program.
     Tool,
 }
 
-/// How a later call relates to an earlier failure; `None` if it failed, or is another tool's.
+/// Returns how a later call relates to an earlier failure. `None` if the later call did not succeed, is of another
+/// tool, or runs another program.
 #[must_use]
 pub fn resolves(failure: &ToolTrace, later: &ToolTrace) -> Option<LinkKind> {
     if !failed(failure) || later.status != Some(ToolStatus::Ok) || later.name != failure.name {
@@ -48,14 +49,14 @@ pub fn resolves(failure: &ToolTrace, later: &ToolTrace) -> Option<LinkKind> {
     let (then, now) = (object(&failure.args), object(&later.args));
     let subject = match (line(&then), line(&now)) {
         (Some(then), Some(now)) if shell::supersedes(now, then) => true,
-        (Some((_, then)), Some((_, now))) if !shell::alike(now, then) => return None,
+        (Some((_, then)), Some((_, now))) if !shell::same_program(now, then) => return None,
         (None, None) => (then.is_object() && then == now) || (path(&then).is_some() && path(&then) == path(&now)),
         _ => false,
     };
     Some(if subject { LinkKind::Subject } else { LinkKind::Tool })
 }
 
-/// Whether the tool itself reported a failure.
+/// Returns whether the tool reported a failure.
 #[must_use]
 pub fn failed(trace: &ToolTrace) -> bool {
     trace.status == Some(ToolStatus::Failed)
@@ -72,17 +73,18 @@ pub struct Link {
     pub between: Vec<String>,
 }
 
-/// Each failure with the first later call that was the same, or succeeded on the same target. `traces` are in the order
-/// of the calls; `after` says whether the second is on a path below the first. A call that a person ran again beside
-/// the conversation resolves nothing in it.
+/// Returns each resolved failure with the first later call that succeeded and was the same call or had the same target.
+/// `traces` are in the order of the calls; `after` returns whether its second argument is on a path below its first.
+/// Reruns resolve nothing and are not resolved, since they are outside the conversation.
 #[must_use]
 pub fn links(traces: &[&ToolTrace], after: impl Fn(&ToolTrace, &ToolTrace) -> bool) -> Vec<Link> {
     let mut found = Vec::new();
-    let own = |trace: &ToolTrace| trace.more.again.is_none();
-    for (at, failure) in traces.iter().enumerate().filter(|(_, trace)| failed(trace) && own(trace)) {
+    let in_conversation = |trace: &ToolTrace| trace.more.again.is_none();
+    for (at, failure) in traces.iter().enumerate().filter(|(_, trace)| failed(trace) && in_conversation(trace)) {
         let later = || traces.iter().enumerate().skip(at + 1);
         let near = |how: Option<LinkKind>| matches!(how, Some(LinkKind::Same | LinkKind::Subject));
-        let fixed = later().find(|(_, trace)| own(trace) && near(resolves(failure, trace)) && after(failure, trace));
+        let fixed = later()
+            .find(|(_, trace)| in_conversation(trace) && near(resolves(failure, trace)) && after(failure, trace));
         let Some((fixed, last)) = fixed else { continue };
         let mut between: Vec<String> = Vec::new();
         for trace in traces[at + 1..fixed].iter().filter(|trace| after(failure, trace) && after(trace, last)) {
@@ -95,7 +97,7 @@ pub fn links(traces: &[&ToolTrace], after: impl Fn(&ToolTrace, &ToolTrace) -> bo
     found
 }
 
-/// Failures that are alike.
+/// Failures of the same tool and kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
     /// The tool.
@@ -106,7 +108,7 @@ pub struct Group {
     pub calls: Vec<usize>,
 }
 
-/// The failures among calls by tool and kind of error, most frequent first, then newest.
+/// Groups the failures among calls by tool and kind of error, most frequent first, then newest.
 #[must_use]
 pub fn groups(traces: &[&ToolTrace]) -> Vec<Group> {
     let mut found: Vec<Group> = Vec::new();
@@ -121,32 +123,32 @@ pub fn groups(traces: &[&ToolTrace]) -> Vec<Group> {
     found
 }
 
-/// The identity of a failure: the tool, and its report without numbers, in lower case.
+/// Returns the identity of a failure: the tool, and the line that explains it in lower case and without numbers.
 #[must_use]
 pub fn signature(trace: &ToolTrace) -> (String, String) {
     (trace.name.clone(), normal(report(trace)))
 }
 
-/// The line that explains a failure: stored with it, otherwise its first line.
+/// Returns the line that explains a failure: the one stored with it, otherwise the first line of its result.
 #[must_use]
 pub fn report(trace: &ToolTrace) -> &str {
     trace.more.error.as_deref().unwrap_or(&trace.preview)
 }
 
-/// The kind of error: as [`signature`], also without paths and quotations.
+/// Returns the kind of error: the line that explains it in lower case, without numbers, paths and quotations.
 #[must_use]
 pub fn kind(trace: &ToolTrace) -> String {
-    let mut bare = String::new();
+    let mut without_quotes = String::new();
     let mut quote = None;
     for c in report(trace).chars() {
         match quote {
             Some(end) if c == end => {
                 quote = None;
-                bare.push('…');
+                without_quotes.push('…');
             }
             Some(_) => {}
             None if matches!(c, '"' | '`') => quote = Some(c),
-            None => bare.push(c),
+            None => without_quotes.push(c),
         }
     }
     let is_path = |word: &str| {
@@ -156,11 +158,12 @@ pub fn kind(trace: &ToolTrace) -> String {
         });
         word.len() > 2 && (word.contains('/') || dotted)
     };
-    let words: Vec<&str> = bare.split_whitespace().map(|word| if is_path(word) { "…" } else { word }).collect();
+    let words: Vec<&str> =
+        without_quotes.split_whitespace().map(|word| if is_path(word) { "…" } else { word }).collect();
     normal(&words.join(" "))
 }
 
-/// In lower case, runs of digits as `#`, one space between words.
+/// Returns a text in lower case, with `#` for runs of digits and single spaces.
 fn normal(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.to_lowercase().chars() {
@@ -181,25 +184,26 @@ fn normal(text: &str) -> String {
     line.trim().to_owned()
 }
 
-/// The line of a result that explains a failure: the first one with a fault word after the line with the status,
-/// otherwise the last one; at most 200 characters.
+/// Returns the line of a result that explains a failure, at most 200 characters: the first line after the status line
+/// that contains a fault word, otherwise the last one. If the result has no status line, its first line. `None` if that
+/// is empty.
 #[must_use]
 pub fn fault(body: &str) -> Option<String> {
     let (first, rest) = body.split_once('\n').unwrap_or((body, ""));
     let ended = first.starts_with('[') && first.trim_end().ends_with(']');
-    let tells = |line: &&str| {
+    let has_fault_word = |line: &&str| {
         let lower = line.to_lowercase();
         FAULTS.iter().any(|word| lower.contains(word)) && !lower.contains("0 failed")
     };
     let lines = || rest.lines().map(str::trim).filter(|line| !line.is_empty());
-    let told = if ended { lines().find(tells).or_else(|| lines().next_back()) } else { None };
-    let line = told.unwrap_or(first).trim();
+    let explaining = if ended { lines().find(has_fault_word).or_else(|| lines().next_back()) } else { None };
+    let line = explaining.unwrap_or(first).trim();
     let line = line.strip_prefix("Failed: ").unwrap_or(line);
-    (!line.is_empty()).then(|| line.chars().take(LINE).collect())
+    (!line.is_empty()).then(|| line.chars().take(MAX_LINE_CHARS).collect())
 }
 
-/// The target of a call, shortened: the argument that names it, otherwise all arguments. Arguments that no tool could
-/// read are shown as they were sent and marked as such.
+/// Returns the target of a call for display: the argument that names it, otherwise all arguments. Arguments that no
+/// tool can parse are returned as they were sent, marked as unreadable.
 #[must_use]
 pub fn argument(args: &str) -> String {
     let map = match read(args) {
@@ -214,14 +218,17 @@ pub fn argument(args: &str) -> String {
     }
 }
 
-/// Arguments that no tool could read, marked as such: a bare `ls` must not look like a command that was understood.
-/// `None` if they can be read.
+/// Returns arguments that no tool can parse, marked as unreadable, so that a bare `ls` does not look like a command
+/// that was understood. `None` if they can be parsed.
 #[must_use]
 pub fn unreadable(args: &str) -> Option<String> {
     read(args).err()
 }
 
-/// The arguments by name; an error if they are no object.
+/// Returns the arguments by name.
+///
+/// # Errors
+/// The marked arguments, if they are not an object.
 fn read(args: &str) -> Result<Map<String, Value>, String> {
     let sent = match serde_json::from_str(args) {
         // Some models send the object as a string, and tools accept that.
@@ -236,7 +243,7 @@ fn read(args: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// The files that a call names or changed, as far as it says so itself.
+/// Returns the files that a call's arguments name, and those that its trace lists as changed.
 #[must_use]
 pub fn files(trace: &ToolTrace) -> Vec<String> {
     let args = object(&trace.args);
@@ -248,20 +255,21 @@ fn object(args: &str) -> Value {
     serde_json::from_str(args).unwrap_or_default()
 }
 
-/// The folder and the command line of a call.
+/// Returns the folder and the command line in a call's arguments; `None` if it runs no command.
 fn line(args: &Value) -> Option<(&str, &str)> {
     let line = ["line", "command", "cmd"].into_iter().find_map(|name| args.get(name)?.as_str())?;
     let folder = ["folder", "cwd"].into_iter().find_map(|name| args.get(name)?.as_str());
     Some((folder.unwrap_or_default(), line))
 }
 
-/// The file of a call; `None` for searches in files.
+/// Returns the file in a call's arguments; `None` if there is none, and for searches in files.
 fn path(args: &Value) -> Option<&str> {
     let path = ["path", "file", "file_path"].into_iter().find_map(|name| args.get(name)?.as_str())?;
     args.get("pattern").is_none().then(|| path.trim_start_matches("./").trim_end_matches('/'))
 }
 
-/// A parsed filter: words in the tool, arguments or first line, and `tool:`, `state:`, `file:`.
+/// A parsed filter of traces: words in the tool, the arguments, the error or the first line of the result; and `tool:`,
+/// `state:`, `file:`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceFilter {
     words: Vec<String>,
@@ -271,23 +279,23 @@ pub struct TraceFilter {
 }
 
 impl TraceFilter {
-    /// Parses a line. Several values of one filter widen the selection; different filters and words narrow it.
+    /// Parses a line. Several values of the same filter widen the selection; words and different filters narrow it.
     #[must_use]
     pub fn read(line: &str) -> Self {
-        let mut sieve = Self::default();
+        let mut filter = Self::default();
         for word in line.split_whitespace() {
             let lower = word.to_lowercase();
             match lower.split_once(':') {
-                Some(("tool", name)) => sieve.tools.push(name.to_owned()),
-                Some(("state", name)) => sieve.states.push(name.to_owned()),
-                Some(("file", name)) => sieve.files.push(name.to_owned()),
-                _ => sieve.words.push(lower),
+                Some(("tool", name)) => filter.tools.push(name.to_owned()),
+                Some(("state", name)) => filter.states.push(name.to_owned()),
+                Some(("file", name)) => filter.files.push(name.to_owned()),
+                _ => filter.words.push(lower),
             }
         }
-        sieve
+        filter
     }
 
-    /// Whether a call matches; `fixed` says that a later call resolved it.
+    /// Returns whether a call matches; `fixed` is whether a later call resolved it.
     #[must_use]
     pub fn matches(&self, trace: &ToolTrace, fixed: bool) -> bool {
         let any =
@@ -299,25 +307,25 @@ impl TraceFilter {
         };
         let file = |word: &str| {
             let args = object(&trace.args);
-            let own = trace.changed.iter().map(String::as_str).chain(path(&args));
-            own.into_iter().any(|path| path.to_lowercase().contains(word))
+            let paths = trace.changed.iter().map(String::as_str).chain(path(&args));
+            paths.into_iter().any(|path| path.to_lowercase().contains(word))
         };
-        let holds = |text: &str, word: &str| text.to_lowercase().contains(word);
+        let contains = |text: &str, word: &str| text.to_lowercase().contains(word);
         any(&self.tools, &|word| {
             [&trace.name, &*trace.title()].iter().any(|name| name.to_lowercase().starts_with(word))
         }) && any(&self.states, &state)
             && any(&self.files, &file)
             && self.words.iter().all(|word| {
-                holds(&trace.name, word)
-                    || holds(&trace.title(), word)
-                    || holds(&trace.args, word)
-                    || holds(report(trace), word)
-                    || holds(&trace.preview, word)
+                contains(&trace.name, word)
+                    || contains(&trace.title(), word)
+                    || contains(&trace.args, word)
+                    || contains(report(trace), word)
+                    || contains(&trace.preview, word)
             })
     }
 }
 
-/// The name of a call's state; `running` while it runs.
+/// Returns the name of a call's state; `running` while it runs.
 #[must_use]
 pub fn state(trace: &ToolTrace) -> &'static str {
     trace.status.map_or("running", ToolStatus::name)
@@ -351,16 +359,17 @@ mod tests {
         let found = links(&every, |_, _| true);
         assert_eq!(found, [Link { failed: 0, fixed: 6, between: vec!["src/a.rs".into()] }]);
         assert!(links(&every, |_, _| false).is_empty(), "what is on no path below resolves nothing");
-        // On a fork from the failure, and on a path that ends before the call that worked, nothing belongs to this repair.
+        // Changes on a fork from the failure, and on a path that ends before the successful call, do not belong to this
+        // resolution.
         let edited = |trace: &ToolTrace| trace.name == "edit_file";
         for away in [&(|_: &ToolTrace, later: &ToolTrace| !edited(later)) as &dyn Fn(&_, &_) -> bool, &|earlier, _| {
             !edited(earlier)
         }] {
             assert_eq!(links(&every, away), [Link { failed: 0, fixed: 6, between: Vec::new() }]);
         }
-        let mut beside = run("cargo test", Ok);
-        beside.more.again = Some("c".into());
-        assert!(links(&[&all[0], &beside], |_, _| true).is_empty(), "nor does what was run again beside it");
+        let mut rerun = run("cargo test", Ok);
+        rerun.more.again = Some("c".into());
+        assert!(links(&[&all[0], &rerun], |_, _| true).is_empty(), "nor does what was run again beside it");
         assert_eq!(resolves(&all[0], &all[1]), None, "another program");
         assert_eq!(resolves(&all[0], &all[4]), Some(LinkKind::Tool));
         assert_eq!(resolves(&all[1], &all[4]), None, "nothing had failed");
@@ -439,10 +448,18 @@ mod tests {
     #[test]
     fn filters() {
         let failed = run("cargo test", ToolStatus::Failed);
-        let lets = |line: &str, fixed| TraceFilter::read(line).matches(&failed, fixed);
-        assert!(lets("", false) && lets("tool:run cargo", false) && lets("state:failed state:ok", true));
-        assert!(lets("state:unfixed", false) && !lets("state:unfixed", true) && lets("state:fixed", true));
-        assert!(!lets("tool:read", false) && !lets("file:src", false) && lets("101", false));
+        let matches_line = |line: &str, fixed| TraceFilter::read(line).matches(&failed, fixed);
+        assert!(
+            matches_line("", false)
+                && matches_line("tool:run cargo", false)
+                && matches_line("state:failed state:ok", true)
+        );
+        assert!(
+            matches_line("state:unfixed", false)
+                && !matches_line("state:unfixed", true)
+                && matches_line("state:fixed", true)
+        );
+        assert!(!matches_line("tool:read", false) && !matches_line("file:src", false) && matches_line("101", false));
     }
 
     proptest! {
@@ -450,7 +467,7 @@ mod tests {
         fn any_text_has_a_kind_and_a_fault(text in "\\PC{0,80}") {
             let one = trace("t", &text, ToolStatus::Failed, &text);
             prop_assert!(!kind(&one).chars().any(|c| c.is_ascii_digit()));
-            prop_assert!(fault(&text).is_none_or(|line| line.chars().count() <= LINE));
+            prop_assert!(fault(&text).is_none_or(|line| line.chars().count() <= MAX_LINE_CHARS));
         }
     }
 

@@ -1,81 +1,85 @@
-//! Shortens JSON schemas of tools' arguments that are too large for every call, and reports that.
+//! Shortens the JSON schemas of tool arguments that are too large to be sent with every call, and reports what is
+//! missing.
 //! Not for: validating arguments.
 
 use serde_json::{Map, Value, json};
 
 /// Maximum bytes of a schema.
-const LONGEST: usize = 24_000;
-/// Maximum characters of a description in a schema that is too long.
-const WORDS: usize = 160;
-/// Optional keywords.
-const EXTRA: [&str; 8] = ["title", "examples", "example", "default", "$comment", "$id", "deprecated", "format"];
-/// Keywords that contain named schemas.
+const MAX_BYTES: usize = 24_000;
+/// Maximum characters of each description in a schema that is shortened.
+const MAX_DESCRIPTION: usize = 160;
+/// Keywords that a shortened schema omits.
+const OPTIONAL: [&str; 8] = ["title", "examples", "example", "default", "$comment", "$id", "deprecated", "format"];
+/// Keywords whose values are schemas by name.
 const NAMED: [&str; 4] = ["properties", "$defs", "definitions", "patternProperties"];
-/// Keywords that contain values.
+/// Keywords whose values are not schemas.
 const VALUES: [&str; 3] = ["enum", "const", "required"];
 
-/// A schema as sent, and if it was shortened, what is missing.
+/// Returns the schema that is sent, and, if it was shortened, a sentence about what is missing.
 #[must_use]
 pub fn bounded(schema: Value) -> (Value, Option<String>) {
     let size = schema.to_string().len();
-    if size <= LONGEST {
+    if size <= MAX_BYTES {
         return (schema, None);
     }
-    let said = |what: &str| {
+    let note = |what: &str| {
         Some(format!("The schema of its arguments has {} KB, too much for every request: {what}", size >> 10))
     };
     let mut short = schema;
-    strip(&mut short);
+    remove_optional(&mut short);
     if fits(&short) {
-        return (short, said("examples, defaults and long descriptions were removed"));
+        return (short, note("examples, defaults and long descriptions were removed"));
     }
-    let short = outermost(&short);
+    let short = top_level(&short);
     if fits(&short) {
-        return (short, said("only the top-level arguments and their types are sent"));
+        return (short, note("only the top-level arguments and their types are sent"));
     }
-    (json!({ "type": "object" }), said("no arguments are sent"))
+    (json!({ "type": "object" }), note("no arguments are sent"))
 }
 
 fn fits(schema: &Value) -> bool {
-    schema.to_string().len() <= LONGEST
+    schema.to_string().len() <= MAX_BYTES
 }
 
-fn strip(schema: &mut Value) {
+fn remove_optional(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            fields.retain(|key, _| !EXTRA.contains(&key.as_str()));
+            fields.retain(|key, _| !OPTIONAL.contains(&key.as_str()));
             if let Some(Value::String(words)) = fields.get_mut("description") {
-                *words = first(words);
+                *words = shortened(words);
             }
             for (key, value) in fields.iter_mut().filter(|(key, _)| !VALUES.contains(&key.as_str())) {
                 match value {
-                    Value::Object(named) if NAMED.contains(&key.as_str()) => named.values_mut().for_each(strip),
-                    other => strip(other),
+                    Value::Object(named) if NAMED.contains(&key.as_str()) => {
+                        named.values_mut().for_each(remove_optional)
+                    }
+                    other => remove_optional(other),
                 }
             }
         }
-        Value::Array(all) => all.iter_mut().for_each(strip),
+        Value::Array(all) => all.iter_mut().for_each(remove_optional),
         _ => {}
     }
 }
 
-fn first(words: &str) -> String {
-    match words.char_indices().nth(WORDS) {
+fn shortened(words: &str) -> String {
+    match words.char_indices().nth(MAX_DESCRIPTION) {
         Some((at, _)) => format!("{}…", &words[..at]),
         None => words.to_owned(),
     }
 }
 
-/// Names, types and descriptions of the top-level arguments, and which are required.
-fn outermost(schema: &Value) -> Value {
-    let of = |schema: &Value| -> Value {
+/// Returns a schema with only the names, types and descriptions of the top-level arguments, and which of them are
+/// required.
+fn top_level(schema: &Value) -> Value {
+    let summarized = |schema: &Value| -> Value {
         let kept =
             ["type", "description"].iter().filter_map(|key| Some(((*key).to_owned(), schema.get(*key)?.clone())));
         Value::Object(kept.collect())
     };
     let properties = schema.get("properties").and_then(Value::as_object);
     let properties: Map<String, Value> =
-        properties.into_iter().flatten().map(|(name, value)| (name.clone(), of(value))).collect();
+        properties.into_iter().flatten().map(|(name, value)| (name.clone(), summarized(value))).collect();
     let required = schema.get("required").cloned().unwrap_or_else(|| json!([]));
     json!({ "type": "object", "properties": properties, "required": required })
 }
@@ -90,26 +94,26 @@ mod tests {
         assert_eq!(bounded(small.clone()), (small, None));
         let full = json!({"type": "object", "required": ["title"], "properties": {
             "title": {"type": "string", "description": "w".repeat(30_000), "default": "x", "enum": ["title"]}}});
-        let (short, said) = bounded(full);
+        let (short, note) = bounded(full);
         assert_eq!(short["properties"]["title"]["enum"], json!(["title"]), "an argument may be called like a keyword");
         assert!(fits(&short) && short["properties"]["title"].get("default").is_none());
-        assert!(said.unwrap().contains("29 KB, too much for every request: examples"));
+        assert!(note.unwrap().contains("29 KB, too much for every request: examples"));
         let choice = json!({"anyOf": [{"type": "string", "examples": ["w".repeat(30_000)]}, {"type": "null"}]});
         let (short, _) = bounded(json!({"type": "object", "properties": {"title": choice}}));
         assert_eq!(short["properties"]["title"], json!({"anyOf": [{"type": "string"}, {"type": "null"}]}));
         let names: Vec<String> = (0..4_000).map(|n| format!("name{n}")).collect();
         let deep = json!({"type": "object", "required": ["a"], "properties": {
             "a": {"type": "object", "description": "It.", "properties": {"b": {"enum": names}}}}});
-        let (short, said) = bounded(deep);
+        let (short, note) = bounded(deep);
         assert_eq!(
             short,
             json!({"type": "object", "properties": {"a": {"type": "object", "description": "It."}}, "required": ["a"]})
         );
-        assert!(said.unwrap().contains("only the top-level"));
+        assert!(note.unwrap().contains("only the top-level"));
         let wide: Map<String, Value> = names.into_iter().map(|name| (name, json!({"type": "string"}))).collect();
-        let (short, said) = bounded(json!({"type": "object", "properties": wide}));
+        let (short, note) = bounded(json!({"type": "object", "properties": wide}));
         assert_eq!(short, json!({"type": "object"}));
-        assert!(said.unwrap().contains("no arguments"));
+        assert!(note.unwrap().contains("no arguments"));
         assert!(bounded(json!("x".repeat(30_000))).0 == json!({"type": "object", "properties": {}, "required": []}));
     }
 }

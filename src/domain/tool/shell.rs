@@ -1,12 +1,12 @@
 //! Compares command lines: whether a successful one shows that an earlier, failed one would succeed now, because it is
-//! the same run or a wider one. Anything uncertain shows nothing.
+//! the same run or a wider one. An uncertain case shows nothing.
 //! Not for: running commands (`tools`), or other tool calls (`resolution`).
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Words before a command that do not change it.
-const LEADS: [&[&str]; 9] = [
+/// Words before a command that do not change what it does.
+const NEUTRAL_PREFIXES: [&[&str]; 9] = [
     &["python", "-m"],
     &["python3", "-m"],
     &["uv", "run"],
@@ -17,17 +17,17 @@ const LEADS: [&[&str]; 9] = [
     &["time"],
     &["nice"],
 ];
-/// Commands without an effect that could fail.
-const IDLE: [&str; 8] = ["echo", "printf", "true", ":", "export", "set", "source", "."];
-/// Commands after a pipe that only display.
-const SHOWING: [&str; 6] = ["tail", "head", "cat", "tee", "less", "more"];
-/// Keywords of a shell's language, which are not analyzed further.
-const LANGUAGE: [&str; 9] = ["if", "for", "while", "until", "case", "function", "!", "[[", "coproc"];
-/// Programs, or their first words, that run everything unless something is named.
-const RUNS: [&str; 13] =
+/// Commands that have no effect which could fail.
+const NO_EFFECT: [&str; 8] = ["echo", "printf", "true", ":", "export", "set", "source", "."];
+/// Commands after a pipe that only display the output.
+const DISPLAY_ONLY: [&str; 6] = ["tail", "head", "cat", "tee", "less", "more"];
+/// Keywords of the shell's language. Lines with them are not analyzed.
+const KEYWORDS: [&str; 9] = ["if", "for", "while", "until", "case", "function", "!", "[[", "coproc"];
+/// Parts of the names of programs, or of their first words, that run everything unless something is named.
+const RUNNERS: [&str; 13] =
     ["test", "check", "build", "lint", "clippy", "vet", "jest", "tsc", "mypy", "compile", "bench", "spec", "doc"];
-/// Options of such programs that affect only output or speed, with whether a value follows.
-const SHOWS: [(&str, bool); 20] = [
+/// Options of such programs that affect only output or speed, and whether a value follows them.
+const OUTPUT_OPTIONS: [(&str, bool); 20] = [
     ("-v", false),
     ("-vv", false),
     ("-q", false),
@@ -49,8 +49,8 @@ const SHOWS: [(&str, bool); 20] = [
     ("--keep-going", false),
     ("--tb", true),
 ];
-/// Options that ask for more: the later run must have them too, and may have them anyway.
-const MORE: [(&str, bool); 13] = [
+/// Options that make such a run wider or stricter. If the failed run had one, the later run must have it too.
+const WIDER_OPTIONS: [(&str, bool); 13] = [
     ("--all", false),
     ("--workspace", false),
     ("--all-targets", false),
@@ -65,8 +65,8 @@ const MORE: [(&str, bool); 13] = [
     ("-F", true),
     ("-W", false),
 ];
-/// Options that narrow such a run by the value that follows.
-const NARROWS: [&str; 13] = [
+/// Options that narrow such a run by the value that follows them.
+const NARROWING_OPTIONS: [&str; 13] = [
     "-p",
     "--package",
     "--test",
@@ -81,10 +81,12 @@ const NARROWS: [&str; 13] = [
     "-run",
     "-C",
 ];
-/// Options with which any program does less than usual.
-const LESS: [&str; 8] = ["-h", "--help", "--version", "--dry-run", "--no-run", "--list", "--abort", "--collect-only"];
+/// Options with which a program does less than usual.
+const PARTIAL_OPTIONS: [&str; 8] =
+    ["-h", "--help", "--version", "--dry-run", "--no-run", "--list", "--abort", "--collect-only"];
 
-/// Whether a successful line shows that a failed one would succeed now. Each comes with its working folder.
+/// Returns whether the successful line `later` shows that the line `failed` would succeed now. Each is a working folder
+/// and a line.
 #[must_use]
 pub fn supersedes(later: (&str, &str), failed: (&str, &str)) -> bool {
     let plain = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -95,14 +97,14 @@ pub fn supersedes(later: (&str, &str), failed: (&str, &str)) -> bool {
     !failed.is_empty() && failed.iter().all(|failed| later.iter().any(|later| later.supersedes(failed)))
 }
 
-/// Whether both lines begin with the same program.
+/// Returns whether both lines run the same program first.
 #[must_use]
-pub fn alike(one: &str, other: &str) -> bool {
+pub fn same_program(one: &str, other: &str) -> bool {
     let program = |line: &str| steps("", line)?.into_iter().next()?.commands.into_iter().next()?.into_iter().next();
     program(one).is_some_and(|name| program(other) == Some(name))
 }
 
-/// A pipeline that determines a line's exit code.
+/// A pipeline that contributes to a line's exit code.
 #[derive(Debug)]
 struct Step {
     folder: String,
@@ -110,18 +112,19 @@ struct Step {
 }
 
 impl Step {
+    /// Returns whether the success of this step shows that a failed one would succeed now.
     fn supersedes(&self, failed: &Self) -> bool {
         let (Some((own, behind)), Some((first, after))) = (self.commands.split_first(), failed.commands.split_first())
         else {
             return false;
         };
-        let shown = |command: &Vec<String>| command.first().is_some_and(|name| SHOWING.contains(&name.as_str()));
+        let shown = |command: &Vec<String>| command.first().is_some_and(|name| DISPLAY_ONLY.contains(&name.as_str()));
         let piped = behind == after || (behind.is_empty() && after.iter().all(shown));
         self.folder == failed.folder && piped && Command::of(own).supersedes(&Command::of(first))
     }
 }
 
-/// A word of a line, or an operator between two commands.
+/// A word of a line, or an operator between two commands: `&&`, `;`, or `|`.
 #[derive(PartialEq, Eq, Debug)]
 enum Piece {
     Word(String),
@@ -130,8 +133,8 @@ enum Piece {
     Pipe,
 }
 
-/// The steps that determine the exit code: those joined by `&&` after the last `;`, or all after `set -e`. `None` if
-/// the line is more complex.
+/// Returns the steps that determine the exit code: those joined by `&&` after the last `;`, or all steps if `set -e` is
+/// in effect. `None` if the line is too complex.
 fn steps(folder: &str, line: &str) -> Option<Vec<Step>> {
     let pieces = pieces(line)?;
     let mut folder = folder.trim_start_matches("./").trim_end_matches('/').to_owned();
@@ -143,11 +146,11 @@ fn steps(folder: &str, line: &str) -> Option<Vec<Step>> {
             let words = command
                 .iter()
                 .filter_map(|piece| if let Piece::Word(word) = piece { Some(word.clone()) } else { None });
-            commands.extend(Some(bare(words.collect())).filter(|words| !words.is_empty()));
+            commands.extend(Some(without_prefixes(words.collect())).filter(|words| !words.is_empty()));
         }
         let Some(first) = commands.first() else { continue };
         let name = first[0].as_str();
-        if LANGUAGE.contains(&name) {
+        if KEYWORDS.contains(&name) {
             return None;
         }
         match (name, first.get(1)) {
@@ -156,11 +159,11 @@ fn steps(folder: &str, line: &str) -> Option<Vec<Step>> {
                 strict |= first.iter().any(|word| word.starts_with('-') && word.contains('e'));
                 pipefail |= first.iter().any(|word| word == "pipefail");
             }
-            _ if IDLE.contains(&name) => {}
+            _ if NO_EFFECT.contains(&name) => {}
             _ => {
                 while pipefail
                     && commands.len() > 1
-                    && commands.last().is_some_and(|c| SHOWING.contains(&c[0].as_str()))
+                    && commands.last().is_some_and(|c| DISPLAY_ONLY.contains(&c[0].as_str()))
                 {
                     commands.pop();
                 }
@@ -175,7 +178,7 @@ fn steps(folder: &str, line: &str) -> Option<Vec<Step>> {
     Some(found)
 }
 
-/// The folder after a change of folder.
+/// Returns the working folder after `cd`.
 fn within(folder: &str, to: &str) -> String {
     if to.starts_with(['/', '~']) {
         return to.trim_end_matches('/').to_owned();
@@ -183,17 +186,19 @@ fn within(folder: &str, to: &str) -> String {
     format!("{folder}/{}", to.trim_start_matches("./").trim_matches('/')).trim_matches('/').to_owned()
 }
 
-/// A command without variable assignments and words that do not change it.
-fn bare(mut words: Vec<String>) -> Vec<String> {
-    let sets = |word: &str| {
+/// Returns a command without variable assignments and without words that do not change what it does.
+fn without_prefixes(mut words: Vec<String>) -> Vec<String> {
+    let is_assignment = |word: &str| {
         let name = word.split_once('=').map(|(name, _)| name);
         name.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
     };
     loop {
-        let lead = LEADS.iter().find(|lead| words.len() > lead.len() && lead.iter().zip(&words).all(|(a, b)| a == b));
+        let lead = NEUTRAL_PREFIXES
+            .iter()
+            .find(|lead| words.len() > lead.len() && lead.iter().zip(&words).all(|(a, b)| a == b));
         match (words.first().map(String::as_str), lead) {
             (Some("timeout"), _) if words.len() > 2 => drop(words.drain(..2)),
-            (Some(word), _) if sets(word) => drop(words.remove(0)),
+            (Some(word), _) if is_assignment(word) => drop(words.remove(0)),
             (_, Some(lead)) => drop(words.drain(..lead.len())),
             _ => return words,
         }
@@ -204,17 +209,18 @@ fn bare(mut words: Vec<String>) -> Vec<String> {
 struct Command<'a> {
     /// The program and its subcommand.
     base: Vec<&'a str>,
-    /// Whether it runs everything unless something is named.
-    runs: bool,
+    /// Whether the program runs everything unless something is named.
+    runs_all: bool,
     options: Vec<String>,
     words: Vec<&'a str>,
 }
 
 impl<'a> Command<'a> {
+    /// Parses the words of a command.
     fn of(words: &'a [String]) -> Self {
         let mut rest = words.iter().map(String::as_str).filter(|word| !word.starts_with('+')).peekable();
         let program = rest.next().unwrap_or_default().trim_start_matches("./");
-        let runner = |word: &str| RUNS.iter().any(|name| word.contains(name));
+        let runner = |word: &str| RUNNERS.iter().any(|name| word.contains(name));
         let mut base = vec![program];
         let plain = |word: &&str| word.starts_with(char::is_alphabetic) && !word.contains(['.', '/', ':', '=']);
         if !runner(program.rsplit('/').next().unwrap_or_default()) {
@@ -224,7 +230,7 @@ impl<'a> Command<'a> {
                 base.extend(rest.next_if(|word| plain(word)));
             }
         }
-        let runs = base.iter().any(|word| runner(word.rsplit('/').next().unwrap_or_default()));
+        let runs_all = base.iter().any(|word| runner(word.rsplit('/').next().unwrap_or_default()));
         let (mut options, mut names) = (Vec::new(), Vec::new());
         while let Some(word) = rest.next() {
             if word == "--" {
@@ -235,34 +241,37 @@ impl<'a> Command<'a> {
                 continue;
             }
             let valued = |table: &[(&str, bool)]| table.iter().any(|(name, value)| *value && *name == word);
-            let takes = runs && (NARROWS.contains(&word) || valued(&SHOWS) || valued(&MORE));
+            let takes =
+                runs_all && (NARROWING_OPTIONS.contains(&word) || valued(&OUTPUT_OPTIONS) || valued(&WIDER_OPTIONS));
             let value = if takes { rest.next() } else { None };
             options.push(value.map_or_else(|| word.to_owned(), |value| format!("{word}={value}")));
         }
-        Self { base, runs, options, words: names }
+        Self { base, runs_all, options, words: names }
     }
 
+    /// Returns whether the success of this command shows that a failed one would succeed now.
     fn supersedes(&self, failed: &Self) -> bool {
         if self.base != failed.base {
             return false;
         }
         let missing = |option: &&String| !failed.options.contains(option);
-        let kept = |option: &String| self.options.contains(option) || !is(&MORE, option);
+        let kept = |option: &String| self.options.contains(option) || !in_table(&WIDER_OPTIONS, option);
         if !failed.options.iter().all(kept) {
             return false;
         }
         let mut added = self.options.iter().filter(missing);
-        if self.runs {
-            return added.all(|option| is(&SHOWS, option) || is(&MORE, option)) && covers(&self.words, &failed.words);
+        if self.runs_all {
+            return added.all(|option| in_table(&OUTPUT_OPTIONS, option) || in_table(&WIDER_OPTIONS, option))
+                && covers(&self.words, &failed.words);
         }
-        added.all(|option| !LESS.contains(&option.as_str())) && self.words == failed.words
+        added.all(|option| !PARTIAL_OPTIONS.contains(&option.as_str())) && self.words == failed.words
     }
 }
 
-/// Whether an option is in a table, also with an attached value.
-fn is(table: &[(&str, bool)], option: &str) -> bool {
+/// Returns whether an option is in a table, even if a value is attached to it.
+fn in_table(table: &[(&str, bool)], option: &str) -> bool {
     let name = option.split('=').next().unwrap_or_default();
-    // -j4, -vvv, -Dwarnings.
+    // Short options with an attached value, or repeated: -j4, -vvv, -Dwarnings.
     let short = |known: &str| {
         let rest = name.strip_prefix(known).filter(|rest| known.len() == 2 && !rest.is_empty() && known != "--");
         let letter = known.chars().last();
@@ -273,7 +282,8 @@ fn is(table: &[(&str, bool)], option: &str) -> bool {
     table.iter().any(|(known, _)| *known == name || short(known))
 }
 
-/// Whether everything that one run names is covered by another: everything, if that names nothing.
+/// Returns whether a run that names `wide` covers everything that a run naming `narrow` does. A run that names nothing
+/// covers everything.
 fn covers(wide: &[&str], narrow: &[&str]) -> bool {
     let within = |wide: &str, narrow: &str| {
         let (wide, narrow) = (wide.trim_start_matches("./"), narrow.trim_start_matches("./"));
@@ -286,9 +296,9 @@ fn covers(wide: &[&str], narrow: &[&str]) -> bool {
     wide.is_empty() || (!narrow.is_empty() && narrow.iter().all(|narrow| wide.iter().any(|wide| within(wide, narrow))))
 }
 
-/// A line as words and operators, without redirections. `None` if it is more complex.
+/// Splits a line into words and operators, without redirections. `None` if the line is too complex.
 fn pieces(line: &str) -> Option<Vec<Piece>> {
-    let mut reader = Reader { chars: line.trim().chars().peekable(), found: Vec::new(), word: None, skips: false };
+    let mut reader = Reader { chars: line.trim().chars().peekable(), found: Vec::new(), word: None, skip_word: false };
     while let Some(c) = reader.chars.next() {
         reader.take(c)?;
     }
@@ -296,18 +306,19 @@ fn pieces(line: &str) -> Option<Vec<Piece>> {
     Some(reader.found)
 }
 
+/// Splits a line into words and operators.
 struct Reader<'a> {
     chars: Peekable<Chars<'a>>,
     found: Vec<Piece>,
     word: Option<String>,
     /// Whether the next word is the target of a redirection.
-    skips: bool,
+    skip_word: bool,
 }
 
 impl Reader<'_> {
     fn end_word(&mut self) {
         if let Some(word) = self.word.take()
-            && !std::mem::take(&mut self.skips)
+            && !std::mem::take(&mut self.skip_word)
         {
             self.found.push(Piece::Word(word));
         }
@@ -322,6 +333,7 @@ impl Reader<'_> {
         self.word.get_or_insert_default().push(c);
     }
 
+    /// Reads a character and what belongs to it. `None` if the line is too complex.
     fn take(&mut self, c: char) -> Option<()> {
         match c {
             '\'' => {
@@ -340,7 +352,7 @@ impl Reader<'_> {
             },
             '#' if self.word.is_none() => while self.chars.next_if(|c| *c != '\n').is_some() {},
             '&' if self.chars.next_if_eq(&'&').is_some() => self.join(Piece::And),
-            // Output and errors together.
+            // Redirects output and errors together.
             '&' if self.chars.peek() == Some(&'>') => self.end_word(),
             '|' if self.chars.peek() == Some(&'|') => return None,
             '|' => {
@@ -348,9 +360,9 @@ impl Reader<'_> {
                 self.join(Piece::Pipe);
             }
             ';' | '\n' => self.join(Piece::Then),
-            '>' => self.out(),
+            '>' => self.redirection(),
             '<' if self.chars.peek() == Some(&'<') => return None,
-            // A background job, a subshell, or more than a line of commands.
+            // A background job, a subshell, or a block.
             '&' | '`' | '(' | ')' | '{' | '}' => return None,
             c if c.is_whitespace() => {
                 if self.word.as_deref() != Some("<") {
@@ -362,6 +374,7 @@ impl Reader<'_> {
         Some(())
     }
 
+    /// Reads text up to the closing double quote.
     fn quoted(&mut self) -> Option<()> {
         self.word.get_or_insert_default();
         loop {
@@ -378,15 +391,15 @@ impl Reader<'_> {
         }
     }
 
-    /// A redirection: the number before it and the target after it are no words of the command.
-    fn out(&mut self) {
+    /// Reads a redirection. Neither the number before it nor the target after it is a word of the command.
+    fn redirection(&mut self) {
         if self.word.as_ref().is_some_and(|word| word.chars().all(|c| c.is_ascii_digit())) {
             self.word = None;
         }
         self.end_word();
         let _ = self.chars.next_if_eq(&'>');
         let _ = self.chars.next_if(|c| matches!(c, '&' | '|'));
-        self.skips = true;
+        self.skip_word = true;
     }
 }
 
@@ -473,15 +486,15 @@ mod tests {
 
     #[test]
     fn programs_are_distinguished() {
-        assert!(alike("npm instal", "CI=1 npm install") && alike("cd a && cargo test", "cargo build"));
-        assert!(!alike("cargo test", "ls") && !alike("", "") && !alike("(a)", "(a)"));
+        assert!(same_program("npm instal", "CI=1 npm install") && same_program("cd a && cargo test", "cargo build"));
+        assert!(!same_program("cargo test", "ls") && !same_program("", "") && !same_program("(a)", "(a)"));
     }
 
     proptest! {
         #[test]
         fn every_line_supersedes_itself_without_panic(one in "[-a-z&|;<>\"' ./$()\n]{0,30}", other in "\\PC{0,30}") {
             prop_assert!(supersedes(("", &one), ("", &one)));
-            let _ = (supersedes(("", &one), ("", &other)), alike(&one, &other));
+            let _ = (supersedes(("", &one), ("", &other)), same_program(&one, &other));
         }
     }
 
@@ -549,7 +562,7 @@ mod tests {
             ("uv sync", "uv sync"),
         ] {
             let words = line.split(' ').map(str::to_owned).collect();
-            assert_eq!(bare(words).join(" "), wanted, "{line}");
+            assert_eq!(without_prefixes(words).join(" "), wanted, "{line}");
         }
         for (folder, to, wanted) in [
             ("a", "b", "a/b"),
@@ -580,7 +593,11 @@ mod tests {
             ("--all", false, true),
             ("--", false, false),
         ] {
-            assert_eq!((is(&SHOWS, option), is(&MORE, option)), (shows, more), "{option}");
+            assert_eq!(
+                (in_table(&OUTPUT_OPTIONS, option), in_table(&WIDER_OPTIONS, option)),
+                (shows, more),
+                "{option}"
+            );
         }
         let one = |text: &'static str| -> Vec<&'static str> { text.split_whitespace().collect() };
         for (wide, narrow, all) in [

@@ -1,4 +1,4 @@
-//! Tools as the model sees them, their calls, and the trace of every call.
+//! Tools as offered to the model, the ports for running them, and the trace of every call.
 //! Not for: running tools (`tools`).
 
 use super::consent::{FileChange, ToolEffect};
@@ -11,30 +11,30 @@ use std::borrow::Cow;
 /// A tool offered to the model.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// One sentence for the model.
+    /// The description for the model.
     pub description: String,
     /// JSON schema of its arguments.
     pub parameters: serde_json::Value,
 }
 
-/// How a call to a tool ended.
+/// How a tool call ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolStatus {
-    /// It succeeded.
+    /// The call succeeded.
     Ok,
-    /// It failed.
+    /// The call failed.
     Failed,
-    /// It was not allowed.
+    /// The call was not allowed.
     Refused,
-    /// A person stopped it, or the program crashed meanwhile.
+    /// A person stopped the call, or the program crashed during it.
     Cancelled,
 }
 
 impl ToolStatus {
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,9 +51,9 @@ impl ToolStatus {
 pub struct ToolOutput {
     /// How it ended.
     pub status: ToolStatus,
-    /// What the model will read.
+    /// The text that the model will read.
     pub body: String,
-    /// Bytes before cutting; equals the body's length if nothing was cut.
+    /// Bytes of the whole result; equals the length of `body` if nothing was cut.
     pub full_bytes: u64,
 }
 
@@ -64,7 +64,7 @@ pub struct ToolTrace {
     pub call_id: String,
     /// The run in which the model called it.
     pub run: RunId,
-    /// The node that holds the result, once it is committed.
+    /// The node that contains the result; `None` until it is committed.
     pub node: Option<NodeId>,
     /// The key of the turn's user message.
     pub turn: Option<Hash>,
@@ -76,7 +76,7 @@ pub struct ToolTrace {
     pub status: Option<ToolStatus>,
     /// Bytes of the result.
     pub bytes: u64,
-    /// Bytes before it was cut, if so.
+    /// Bytes of the whole result, if it was cut.
     pub truncated_from: Option<u64>,
     /// Estimated tokens of the result.
     pub est_tokens: u32,
@@ -86,13 +86,13 @@ pub struct ToolTrace {
     pub at: i64,
     /// The first line of the result, at most 100 characters, unsanitized.
     pub preview: String,
-    /// Who allowed or denied it, in a few words, if it did more than read.
+    /// Who allowed or denied the call, in a few words; `None` if it only read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<String>,
-    /// The exit code of a command that ended by itself.
+    /// The exit code, for a command that ended by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
-    /// The files it changed.
+    /// The files that it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
     /// Further details.
@@ -101,33 +101,33 @@ pub struct ToolTrace {
 }
 
 impl ToolTrace {
-    /// The tool's display name.
+    /// Returns the tool's display name.
     #[must_use]
     pub fn title(&self) -> Cow<'_, str> {
         super::mcp::display_name(&self.name)
     }
 
-    /// Its id: the same on every machine, ten hexadecimal digits.
+    /// Returns the id of the call: ten hexadecimal digits, the same on every machine.
     #[must_use]
     pub fn id(&self) -> String {
         id(self.run, &self.call_id)
     }
 }
 
-/// The id of a call to a tool.
+/// Returns the id of a tool call from its run and the model's id for it.
 #[must_use]
 pub fn id(run: RunId, call_id: &str) -> String {
     Fields::new("tool call").bytes(run.0.as_bytes()).text(call_id).finish().to_string()[..10].to_owned()
 }
 
-/// Details of a call beside its outcome.
+/// Details of a tool call in addition to its outcome.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TraceDetails {
     /// For a failure: the line that explains it, unsanitized.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// For a shortened result: how to read the rest.
+    /// For a shortened result: how to read the rest, in a few words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back: Option<String>,
     /// Bytes of the stored full result, if more is stored than the model read.
@@ -139,7 +139,7 @@ pub struct TraceDetails {
     /// The texts of the changed files, by hash.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileTexts>,
-    /// The call that a person repeated with this one, which is in no message.
+    /// For a rerun, which is in no message: the id of the repeated call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
 }
@@ -149,34 +149,35 @@ pub struct TraceDetails {
 pub struct FileTexts {
     /// Path relative to the workspace.
     pub path: String,
-    /// `None` if it did not exist.
+    /// The text before; `None` if the file did not exist.
     pub before: Option<Hash>,
-    /// `None` if it was deleted.
+    /// The text after; `None` if the file was deleted.
     pub after: Option<Hash>,
 }
 
-/// The path by which tools read the stored result of a call.
+/// Returns the path under which tools read the stored result of the call with this id.
 #[must_use]
 pub fn kept_path(id: &str) -> String {
     format!("{KEPT}{id}")
 }
 
-/// Prefix of such a path.
+/// Prefix of the paths of stored results.
 pub const KEPT: &str = "output:";
 
-/// Maximum bytes of a line of a stored result that is read whole; a longer one is read in pieces of at most [`PIECE`]
-/// bytes.
+/// Maximum bytes of a line of a stored result that is read in one piece. A longer line is read in pieces of at most
+/// [`PIECE`] bytes.
 const LONG_LINE: usize = 1_000;
-/// See [`LONG_LINE`]. A piece that matches a search is shown whole.
+/// Maximum bytes of a piece of a long line. A piece that matches a search is shown whole.
 const PIECE: usize = 240;
 
-/// A stored result as `read_file` and `search` number its lines: each piece of a long line counts as a line.
+/// Returns a stored result with line breaks between the pieces of long lines, as `read_file` and `search` number the
+/// lines.
 #[must_use]
 pub fn in_lines(text: &str) -> Cow<'_, str> {
     if text.split('\n').all(|line| line.len() <= LONG_LINE) {
         return Cow::Borrowed(text);
     }
-    let mut made = String::with_capacity(text.len() + text.len() / PIECE);
+    let mut split = String::with_capacity(text.len() + text.len() / PIECE);
     for line in text.split_inclusive('\n') {
         let mut rest = line;
         while line.len() > LONG_LINE && rest.len() > PIECE {
@@ -184,30 +185,31 @@ pub fn in_lines(text: &str) -> Cow<'_, str> {
             while !rest.is_char_boundary(end) {
                 end -= 1;
             }
-            // Preferably between two values rather than inside one.
+            // Preferably split between two values rather than inside one.
             let between = rest[..end].rfind([' ', ',', ';', '}', ']', '>']);
             let (piece, after) = rest.split_at(between.filter(|at| *at > PIECE / 2).map_or(end, |at| at + 1));
-            made.push_str(piece);
-            made.push('\n');
+            split.push_str(piece);
+            split.push('\n');
             rest = after;
         }
-        made.push_str(rest);
+        split.push_str(rest);
     }
-    Cow::Owned(made)
+    Cow::Owned(split)
 }
 
 /// Observes a running tool.
 pub trait ToolObserver: Sync {
-    /// Whether a person stopped it; polled. The tool then stops soon.
+    /// Returns whether a person stopped the call. The tool polls this, and then stops soon.
     fn cancelled(&self) -> bool;
 
-    /// The person's rules about files, which a tool checks for each file that it shows.
+    /// Returns the person's rules about files. A tool checks them for each file that it shows.
     fn sight(&self) -> FileVisibility;
 
-    /// Called for partial output, such as a piece of a command's output.
+    /// Receives partial output, such as a piece of a command's output.
     fn said(&self, _text: &str) {}
 
-    /// The path under which `read_file` and `search` find [`ShortenedResult::full`]; `None` if it is not stored.
+    /// Returns the path under which `read_file` and `search` find [`ShortenedResult::full`]; `None` if it is not
+    /// stored.
     fn kept_as(&self) -> Option<String> {
         None
     }
@@ -218,47 +220,47 @@ pub trait ToolObserver: Sync {
 pub struct ShortenedResult {
     /// How to read the rest, in a few words.
     pub back: String,
-    /// The full result, if it would be lost otherwise.
+    /// The full result; `None` if it can be read elsewhere.
     pub full: Option<String>,
 }
 
 /// The outcome of a tool call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToolOutcome {
-    /// What the model reads.
+    /// The result that the model reads.
     pub output: ToolOutput,
     /// The changed files, before and after.
     pub changed: Vec<FileChange>,
-    /// The exit code of a command that ended by itself.
+    /// The exit code, for a command that ended by itself.
     pub exit: Option<i32>,
-    /// What is missing in the output.
+    /// How the result was shortened; `None` if it was not.
     pub cut: Option<ShortenedResult>,
 }
 
 impl ToolOutcome {
-    /// An outcome without changes.
+    /// Returns an outcome that changed no files.
     #[must_use]
     pub fn unchanged(output: ToolOutput) -> Self {
         Self { output, changed: Vec::new(), exit: None, cut: None }
     }
 }
 
-/// The port for running tools, which hides the available tools from the engine.
+/// The port for running tools. The engine does not know which tools exist.
 pub trait RunTools: Send + Sync {
-    /// The offered tools, in a fixed order.
+    /// Returns the offered tools, in a fixed order.
     fn specs(&self) -> Vec<ToolSpec>;
 
     /// Determines the effect of a call without changing anything.
     ///
     /// # Errors
-    /// What the model reads if the call is impossible.
+    /// The result that the model reads, if the call is impossible.
     fn effect(&self, _name: &str, _args: &str) -> Result<ToolEffect, ToolOutput> {
         Ok(ToolEffect::Look { what: String::new() })
     }
 
-    /// Carries out one call: exactly its effect, with only the chosen hunks of files (see
+    /// Carries out a call: exactly its effect, with only the chosen hunks of files (see
     /// [`Consent::Yes`](crate::domain::tool::consent::Consent)). A file that has changed since the effect was
-    /// determined is left unchanged, and that is reported.
+    /// determined is left unchanged, and the result says so.
     fn carry_out(
         &self,
         name: &str,
@@ -270,33 +272,39 @@ pub trait RunTools: Send + Sync {
         ToolOutcome::unchanged(self.run(name, args, &|| watch.cancelled()))
     }
 
-    /// Runs one call that only reads, without a person's rules. `cancelled` is polled; the tool then stops soon.
+    /// Runs a call that only reads, without a person's rules. The tool polls `cancelled` and stops soon after it
+    /// returns true.
     fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput;
 
-    /// Runs `read_file` or `search` on the stored result of an earlier call, named in place of a file's path.
+    /// Runs `read_file` or `search` on `text`, the stored result of an earlier call whose path was given in place of a
+    /// file's.
     fn over(&self, name: &str, _args: &str, _text: &str) -> ToolOutcome {
         let body = format!("Failed: {name} can't read stored results.");
         ToolOutcome::unchanged(ToolOutput { status: ToolStatus::Failed, full_bytes: body.len() as u64, body })
     }
 
-    /// Maximum bytes of a result stored for `over` if the model reads less; 0 if it cannot read stored results.
+    /// Returns the maximum bytes of a result that are stored for [`RunTools::over`] if the model reads less; 0 if these
+    /// tools cannot read stored results.
     fn keeps(&self) -> usize {
         0
     }
 
-    /// Paths of the workspace's files that no ignore rule and no rule of the person excludes, in order, up to a
-    /// maximum; and whether there are more.
+    /// Returns the paths of the workspace's files that neither an ignore rule nor a rule of the person excludes, sorted
+    /// and up to a maximum; and whether there are more.
     fn files(&self, _most: usize, _sight: &FileVisibility) -> (Vec<String>, bool) {
         (Vec::new(), false)
     }
 
-    /// The whole text of a workspace file that the rules allow, up to a maximum of bytes. An error is a sentence.
+    /// Returns the whole text of a workspace file that the rules allow, if it has at most `_most` bytes.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot be read.
     fn text(&self, path: &str, _most: u64, _sight: &FileVisibility) -> Result<String, String> {
         Err(format!("{path} can't be read here."))
     }
 
-    /// Restores the text of a file before or after a change (`None`: delete it), if its present text is as expected
-    /// (`None`: it does not exist). For undo and redo.
+    /// Sets the text of a file (`None` deletes it) if its present text has the expected hash (`None`: it does not
+    /// exist). For undo and redo.
     ///
     /// # Errors
     /// A sentence; the file was left unchanged.
@@ -305,7 +313,7 @@ pub trait RunTools: Send + Sync {
     }
 }
 
-/// A call that ended with this status, for tests.
+/// Returns the trace of a call that ended with this status, for tests.
 #[cfg(test)]
 pub(crate) fn sample(name: &str, args: &str, status: ToolStatus, preview: &str) -> ToolTrace {
     ToolTrace {

@@ -1,23 +1,23 @@
-//! Which files a person's rules allow to be read and named. Whatever shows a file's name or content checks here, for
-//! each file.
-//! Not for: a whole call (`crate::domain::tool::consent::decide`), or resolving a file's true name (`tools`).
+//! The visibility of files under a person's rules: which files may be read and named. All code that shows a file's name
+//! or content checks it here, for each file.
+//! Not for: a whole call (`crate::domain::tool::consent::decide`), or resolving a file's real path (`tools`).
 
 use super::consent::{Rule, ToolEffect, Verdict, decide, matches};
 use std::sync::Arc;
 
-/// The tool whose rules apply to reading a file's content, whatever reads it.
+/// The tool whose rules apply to reading a file's content, whichever tool reads it.
 pub const READS: &str = "read_file";
 
 /// The rules about files for one call, or for one display to a person.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct FileVisibility {
-    /// Empty if no rule hides anything.
+    /// The rules; empty if none hides anything.
     rules: Arc<[Rule]>,
 }
 
 impl FileVisibility {
-    /// With these rules, in their order. A rule that denies or asks about a tool with any target is about calls, not
-    /// about files.
+    /// Creates the visibility under these rules, in their order. Ignores rules without a target that deny or ask,
+    /// because those are about calls, not about files.
     #[must_use]
     pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
         let of_files = |rule: &Rule| rule.verdict == Verdict::Allow || rule.on.is_some();
@@ -26,20 +26,20 @@ impl FileVisibility {
         Self { rules: if open { Arc::default() } else { rules.into() } }
     }
 
-    /// With only the rules that deny, for what is shown to the person, who need not be asked.
+    /// Creates the visibility for displays to the person, who need not be asked: only rules that deny reading apply.
     #[must_use]
     pub fn denying(rules: impl IntoIterator<Item = Rule>) -> Self {
         Self::new(rules.into_iter().filter(|rule| rule.verdict == Verdict::Deny && matches(&rule.tool, READS)))
     }
 
-    /// Whether every file is visible.
+    /// Returns whether every file is visible.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Whether a tool may show a file, or a folder with its contents, without asking: both the rules about the tool and
-    /// those about reading files allow it.
+    /// Returns whether a tool may show a file, or a folder with its contents, without asking: both the rules about the
+    /// tool and those about reading files allow it.
     #[must_use]
     pub fn shows(&self, tool: &str, path: &str) -> bool {
         self.rules.is_empty() || {
@@ -49,7 +49,7 @@ impl FileVisibility {
         }
     }
 
-    /// The rule that denies a file to a tool, or denies reading it at all.
+    /// Returns the rule that denies a file to a tool, or that denies reading it at all; `None` if there is none.
     #[must_use]
     pub fn denies(&self, tool: &str, path: &str) -> Option<&Rule> {
         let effect = ToolEffect::Look { what: path.to_owned() };
@@ -60,14 +60,14 @@ impl FileVisibility {
         by(tool).or_else(|| by(READS))
     }
 
-    /// After a person approved an effect: without the rules that asked about it.
+    /// Returns the visibility after a person approved an effect: without the rules that asked about it.
     #[must_use]
     pub fn answered(&self, tool: &str, effect: &ToolEffect) -> Self {
-        let asked = |rule: &&Rule| rule.verdict == Verdict::Ask && rule.fits(tool, effect);
+        let asked = |rule: &&Rule| rule.verdict == Verdict::Ask && rule.applies_to(tool, effect);
         Self::new(self.rules.iter().filter(|rule| !asked(rule)).cloned())
     }
 
-    /// The patterns of the rules that deny reading some files, as written.
+    /// Returns the patterns of the rules that deny reading some files, as written.
     #[must_use]
     pub fn denied(&self) -> Vec<&str> {
         let denies = |rule: &&Rule| rule.verdict == Verdict::Deny && matches(&rule.tool, READS);
@@ -75,8 +75,9 @@ impl FileVisibility {
     }
 }
 
-/// Whether a rule that asks or denies covers a file: by its path or that of a containing folder; a pattern without `/`
-/// also by the name of the file or folder at any depth. Case is ignored, because some systems ignore it.
+/// Returns whether the pattern of a rule that asks or denies covers a file: by the path of the file or of a folder that
+/// contains it; a pattern without `/` also by the name of the file or folder at any depth. Case is ignored, because
+/// some file systems ignore it.
 #[must_use]
 pub fn covers(pattern: &str, path: &str) -> bool {
     let (pattern, path) = (pattern.to_lowercase(), path.to_lowercase());
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_covers_a_file_by_any_of_its_names() {
+    fn a_rule_covers_a_file_by_path_folder_or_name() {
         for (pattern, path, covered) in [
             (".env*", ".env", true),
             (".env*", ".env.local", true),

@@ -1,5 +1,5 @@
-//! Parts of requests: selectors of calls, and acts on items, memories, tasks, summaries and files.
-//! Not for: requests themselves (`request`), drafts and names of items (`draft`).
+//! Parts of requests: call selectors, and acts on items, memories, tasks, summaries and files.
+//! Not for: the requests themselves (`request`), drafts and item names (`draft`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -29,7 +29,7 @@ pub enum Act {
     },
     /// Remove any mark.
     Clear,
-    /// Reply to this message with the next question; again to stop replying.
+    /// Reply to this message with the next question, or stop replying to it.
     Reply,
 }
 
@@ -45,13 +45,13 @@ pub enum MemoryScope {
 /// An act on a memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MemoryAct {
-    /// Confirm it for this scope, or for the suggested scope if `None`.
+    /// Confirm the memory for this scope, or for the suggested scope if `None`.
     Confirm(Option<MemoryScope>),
-    /// Change its text, its scope, or both.
+    /// Change the text, the scope, or both; `None` keeps the value.
     Edit(Option<String>, Option<MemoryScope>),
-    /// Dismiss it; it is not suggested again.
+    /// Dismiss the memory; it is not suggested again.
     Dismiss,
-    /// Delete it.
+    /// Delete the memory.
     Delete,
 }
 
@@ -60,11 +60,11 @@ pub enum MemoryAct {
 pub enum FolderAct {
     /// Show its state. Answered by [`Answer::FolderSettings`](super::Answer::FolderSettings).
     Show,
-    /// Accept or reject its settings.
+    /// Accept or reject the settings.
     Say {
         /// The digest of the settings that were shown.
         digest: crate::domain::base::hash::Hash,
-        /// Whether they may be used.
+        /// Whether the settings may be used.
         yes: bool,
     },
 }
@@ -106,7 +106,7 @@ pub enum TaskAct {
 /// Selects a call to compare.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CallSelector {
-    /// By a unique prefix of a run's or a plan's id.
+    /// The call with this unique prefix of a run's or plan's id.
     Named(String),
     /// The last call of a branch or of its ancestors.
     Last(BranchId),
@@ -121,7 +121,7 @@ pub enum Exact {
     Show,
     /// Count the tokens of an edited body and check whether it may be sent. Sends nothing.
     Weigh {
-        /// The message that it answers.
+        /// The message that the body answers.
         draft: Draft,
         /// The body.
         body: Arc<str>,
@@ -129,7 +129,8 @@ pub enum Exact {
     /// Send a body byte for byte, as one call that answers the draft or, if the draft is empty, the body's last user
     /// message. Refused if the body is no chat request, names another model, or exceeds the budget.
     Send {
-        /// The message that it answers. It is stored as the person's message unless the body contains different text.
+        /// The message that the body answers. It is stored as the person's message unless the body contains different
+        /// text.
         draft: Draft,
         /// The body.
         body: Arc<str>,
@@ -154,7 +155,7 @@ pub enum SummaryAct {
     Keep {
         /// The draft's number.
         draft: u64,
-        /// Which.
+        /// The positions of the items to add.
         items: Vec<usize>,
     },
     /// Keep the most important dropped items while the summary stays well below the size of its sources.
@@ -162,18 +163,18 @@ pub enum SummaryAct {
         /// The draft's number.
         draft: u64,
     },
-    /// Remove kept words, by their position among the kept.
+    /// Remove a kept item, by its position among the kept ones.
     Unkeep {
         /// The draft's number.
         draft: u64,
-        /// Which.
+        /// The position of the item to remove.
         item: usize,
     },
-    /// Replace the draft's text and check again which facts it dropped.
+    /// Replace the draft's text and check again which facts it drops.
     Edit {
         /// The draft's number.
         draft: u64,
-        /// The new text without the kept words.
+        /// The new text, without the kept items.
         text: String,
     },
     /// Accept the draft: from now on it is sent in place of its turns (undoable).
@@ -193,14 +194,14 @@ pub enum SummaryAct {
     /// Undo a summary, or a level below it, so that the previous level, or the turns themselves, are sent again
     /// (undoable).
     TakeBack {
-        /// Which.
+        /// The summary.
         summary: Hash,
     },
     /// Rewrite a summary in use: a new level above it for the same turns (undoable).
     Rewrite {
-        /// Which.
+        /// The summary.
         summary: Hash,
-        /// The new text, including kept words.
+        /// The new text, including kept items.
         text: String,
     },
     /// List the branch's summaries, newest first.
@@ -230,7 +231,7 @@ pub enum FileAct {
 /// A request about a workspace's code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CodeAct {
-    /// Read the code, or the files that changed. Answered when done.
+    /// Index the code, or update the index for files that changed. Answered when the index is complete.
     Index,
     /// Find the code that a question, a task or a commit message is about.
     Find {
@@ -259,27 +260,27 @@ pub enum CodeAct {
 }
 
 impl CodeAct {
-    /// Whether it completes a name.
+    /// Whether the act completes a symbol's name.
     pub(in crate::engine) fn is_names(&self) -> bool {
         matches!(self, Self::Names { .. })
     }
 
-    /// Whether it concerns only the program's own workspace and requires trust.
+    /// Whether the act is limited to the program's own workspace, which must be trusted.
     pub(in crate::engine) fn is_own(&self) -> bool {
         matches!(self, Self::Names { .. } | Self::Source(_))
     }
 }
 
-/// A request about texts with versions: states, summaries, memories, policies.
+/// A request about versioned texts: states, summaries, memories, policies.
 #[derive(Clone, PartialEq, Debug)]
 pub enum EditableAct {
-    /// Compare the next call under a policy with the present one. Changes nothing.
+    /// Compare the next call under another policy with the next call as it is. Changes nothing.
     TryPolicy {
         /// The branch.
         branch: BranchId,
-        /// The draft.
+        /// The draft to plan.
         draft: Draft,
-        /// The policy.
+        /// The name of the policy to try.
         policy: String,
     },
     /// List editable texts with their versions.
@@ -289,20 +290,20 @@ pub enum EditableAct {
         /// The kind.
         kind: EditableKind,
     },
-    /// Save a person's own policy. Invalid text is refused with the position of the error.
+    /// Save a policy of the person's own. Invalid text is refused with the position of the error.
     SavePolicy {
-        /// Its name.
+        /// The policy's name.
         name: String,
-        /// Its text.
+        /// The policy's text.
         text: String,
-        /// The policy that a new one was copied from.
+        /// The policy that a new policy was copied from.
         preset: Option<String>,
     },
     /// Go back to the version on which the current one is based, or forward to the newest version based on it.
     StepPolicy {
-        /// Its name.
+        /// The policy's name.
         name: String,
-        /// Forward instead of back.
+        /// Whether to go forward instead of back.
         forward: bool,
     },
 }

@@ -1,5 +1,5 @@
-//! Drafts of messages, tickets of requests, and names of items and sessions.
-//! Not for: requests themselves (`request`).
+//! Request tickets, and names of items and sessions.
+//! Not for: the requests themselves (`request`), or drafts (`domain::planning::draft`).
 
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::Atom;
@@ -13,33 +13,33 @@ impl Ticket {
     pub const COMMANDS: Self = Self(1 << 48);
 }
 
-/// How to name an item on which a person acts.
+/// Names an item for an act on it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ItemName {
     /// The atom of a plan's row or of a mark.
     Atom(Atom),
     /// The turn that contains this node.
     TurnOf(NodeId),
-    /// Just this message.
+    /// Only this message.
     Message(NodeId),
     /// All turns from one to another, inclusive, each named as in [`ItemName::Named`].
     Span {
-        /// The first.
+        /// The first turn.
         first: String,
-        /// The last.
+        /// The last turn.
         last: String,
     },
     /// The text of a note to pin.
     Note(String),
-    /// An id, a unique prefix of one, or an external id, as typed. Names the turn that contains it unless `message` is
+    /// An id, a unique prefix of one, or an external id, as typed. Means the turn that contains it unless `message` is
     /// set.
     Named {
         /// The text that was typed.
         text: String,
-        /// Only the message.
+        /// Whether only the message is meant.
         message: bool,
     },
 }
 
-/// Names a session or branch: an id, a unique prefix of one, or a name. `None` means the last used.
+/// Names a session or branch by id, by a unique prefix of an id, or by name. `None` means the one used last.
 pub type NameOrId = Option<String>;

@@ -1,4 +1,5 @@
-//! Events that the engine reports, in families like those of requests, and the door through which requests come in.
+//! The events that the engine sends, in families like those of the requests, and the trait through which requests come
+//! in.
 //! Not for: the contents of answers (`view`).
 //!
 //! The order of a turn: [`TurnEvent::Opened`]; its run's card; [`TurnEvent::Stream`] and the events of its rounds;
@@ -25,12 +26,12 @@ use crate::domain::tool::rerun::Rerun;
 use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
 
-/// An event.
+/// An event from the engine.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
-    /// A request's answer.
+    /// The answer to a request.
     Answer {
-        /// The branch.
+        /// The ticket of the request.
         ticket: Ticket,
         /// The answer, or the failure.
         result: Result<Answer, Failure>,
@@ -54,7 +55,7 @@ pub enum Event {
     Summary(SummaryEvent),
     /// Messages or code are being indexed.
     Indexing(IndexingEvent),
-    /// A sentence about the program itself.
+    /// News about the program itself.
     Program(ProgramEvent),
 }
 
@@ -92,7 +93,7 @@ pub enum SessionEvent {
     Settings {
         /// The branch.
         branch: BranchId,
-        /// The tags.
+        /// The settings.
         settings: Box<Settings>,
     },
 }
@@ -111,7 +112,7 @@ pub enum TurnEvent {
     },
     /// A call started, progressed or ended.
     Run(Box<RunCard>),
-    /// Text arrived.
+    /// Text of the answer arrived.
     Stream {
         /// The branch.
         branch: BranchId,
@@ -123,9 +124,9 @@ pub enum TurnEvent {
         reasoning: String,
         /// Tokens of the answer so far.
         tokens: u32,
-        /// How certain that number is.
+        /// How certain the token count is.
         certainty: Certainty,
-        /// Cost so far in millionths of a dollar, if prices are known.
+        /// Cost so far in millionths of a dollar; `None` if prices are unknown.
         cost_micro: Option<u64>,
     },
     /// An attempt failed before the first token, and another follows after `wait_ms`.
@@ -134,7 +135,7 @@ pub enum TurnEvent {
         branch: BranchId,
         /// The number of the next attempt.
         attempt: u32,
-        /// Milliseconds until then.
+        /// Milliseconds until the next attempt.
         wait_ms: u64,
         /// The reason.
         why: String,
@@ -143,18 +144,18 @@ pub enum TurnEvent {
     Closed {
         /// The branch.
         branch: BranchId,
-        /// The draft, if no answer arrived.
+        /// The draft to restore, if no answer arrived.
         draft: Option<Draft>,
         /// The failure, if any.
         failure: Option<Failure>,
     },
-    /// The record of a branch in a race was added or changed.
+    /// The record of a race's branch was added or changed.
     BranchRun(Box<BranchRun>),
     /// Progress or end of a side question.
     Aside(Box<AsideView>),
 }
 
-/// The course of tool calls and the state of their servers.
+/// Progress of tool calls, and the state of their servers.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ToolEvent {
     /// A tool call started, progressed or ended.
@@ -165,9 +166,9 @@ pub enum ToolEvent {
         branch: BranchId,
         /// The run.
         run: RunId,
-        /// Which call of its answer.
+        /// The index of the call in its answer.
         index: usize,
-        /// The piece.
+        /// The new output.
         text: String,
     },
     /// A tool call waits for approval, or (`None`) no longer does.
@@ -183,20 +184,20 @@ pub enum ToolEvent {
     ServersChanged,
 }
 
-/// The course of a summary.
+/// Progress of a summary.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SummaryEvent {
-    /// Progress of a summary, which ends with `Draft`.
+    /// Progress of a summary draft. [`SummaryEvent::Draft`] follows at the end.
     Progress {
         /// The branch.
         branch: BranchId,
-        /// The first and the last turn that it covers.
+        /// The numbers of the first and the last turn that it covers.
         turns: (u32, u32),
         /// The author.
         by: SummaryAuthor,
-        /// Parts that are written.
+        /// The number of parts that are written.
         done: u32,
-        /// The total.
+        /// The number of parts in all.
         of: u32,
         /// Tokens of the current part so far.
         tokens: u32,
@@ -218,7 +219,7 @@ pub enum SummaryEvent {
     Draft {
         /// The branch.
         branch: BranchId,
-        /// The rule.
+        /// The draft; `None` if it was removed.
         draft: Option<Arc<SummaryDraft>>,
     },
 }
@@ -235,9 +236,9 @@ pub enum IndexingEvent {
     },
     /// Vectors of older messages.
     Vectors {
-        /// Messages that have their vectors.
+        /// Messages that have vectors now.
         made: usize,
-        /// Messages that lacked them.
+        /// Messages that lacked vectors at the start.
         total: usize,
     },
     /// The code of a workspace.
@@ -251,21 +252,22 @@ pub enum IndexingEvent {
     },
 }
 
-/// A sentence about the program itself.
+/// News about the program itself.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ProgramEvent {
     /// A sentence for the status line.
     Notice(String),
-    /// An important sentence.
+    /// An important sentence, which stays until it is read.
     Alarm(String),
-    /// The store cannot be written (important); `None` once it can be again.
+    /// The sentence to show while the store cannot be written; `None` once it can be written again.
     StorageFailure(Option<String>),
 }
 
-/// Where events go. A bounded queue would stop the engine when the screen stalls, so receivers must keep draining.
+/// The receiving end of the engine's events. The queue is unbounded, because a bounded one would block the engine when
+/// the screen stalls; receivers must keep draining it.
 pub type Events = std::sync::mpsc::Receiver<Event>;
 
-/// The door.
+/// Accepts requests for the engine.
 pub trait Door: Send {
     /// Submits a request. Never blocks.
     fn send(&self, ticket: Ticket, request: Request);

@@ -1,4 +1,4 @@
-//! Translates commands about marks into requests, identically for the screen and the command line.
+//! Converts the commands about marks into requests, identically for the screen and the command line.
 //! Not for: the meaning of a mark (`domain::conversation::mark`).
 
 use super::acts::Act;

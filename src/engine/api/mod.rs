@@ -1,9 +1,9 @@
-//! The only door to the engine: requests in, events out. The screen and the command line both use it.
-//! Not for: how requests are carried out (the rest of the module).
+//! The only entry to the engine: requests in, events out. The screen and the command line both use it.
+//! Not for: how requests are carried out (the rest of the room).
 //!
 //! Every request carries a [`Ticket`] and is answered by exactly one [`Event::Answer`] with that ticket. Everything
 //! that happens without a request (streams, plans, changes by other windows) arrives as other events, each of which
-//! names its subject.
+//! names its session, branch or run.
 
 mod acts;
 mod draft;

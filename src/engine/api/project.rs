@@ -18,24 +18,24 @@ pub enum ProjectAct {
     Set {
         /// The branch.
         branch: BranchId,
-        /// Its path as listed.
+        /// The file's path as listed.
         path: String,
-        /// Whether to include it; `None` toggles.
+        /// Whether to include the file; `None` toggles.
         on: Option<bool>,
-        /// Only for the next call.
+        /// Whether the change is for the next call only.
         once: bool,
     },
     /// A request about module summaries.
     Module(ModuleAct),
-    /// Write a rules file (undoable). Refused if the file changed since it was read.
+    /// Write a rules file (undoable). Refused if the file changed after it was read.
     Save {
         /// The branch whose session records the undo operation.
         branch: BranchId,
-        /// Its path as listed.
+        /// The file's path as listed.
         path: String,
-        /// Its new text.
+        /// The new text.
         text: String,
-        /// The hash of the text that was read; none for a new file.
+        /// The hash of the text that was read; `None` for a new file.
         expected: Option<Hash>,
     },
 }
@@ -52,28 +52,29 @@ pub enum ModuleAct {
         /// The author: extractive (names and comments) or the branch's model.
         by: SummaryAuthor,
     },
-    /// All versions; answered by [`Answer::Modules`](super::Answer::Modules).
+    /// List all versions. Answered by [`Answer::Modules`](super::Answer::Modules).
     List {
         /// The branch whose model counts tokens.
         branch: BranchId,
     },
-    /// Edit a summary, which makes a new version.
+    /// Edit a summary, which adds a version.
     Edit {
         /// The folder or file.
         path: String,
         /// The new text.
         text: String,
     },
-    /// Stop the summaries that are being made for a branch; their requests are answered accordingly. Nothing is stored.
+    /// Stop the module summaries that are being made for a branch. Their requests are answered as stopped, and nothing
+    /// is stored.
     Stop {
         /// The branch.
         branch: BranchId,
     },
-    /// Go back or forward one version.
+    /// Go one version back or forward.
     Step {
         /// The folder or file.
         path: String,
-        /// Forward instead of back.
+        /// Whether to go forward instead of back.
         forward: bool,
     },
 }

@@ -1,37 +1,38 @@
 //! Requests about tools and their servers.
-//! Not for: rules about calls (`request`), or the state of servers (`domain::tool::cards`).
+//! Not for: rules about calls (`acts`), or the state of servers (`domain::tool::cards`).
 
 use crate::domain::base::hash::Hash;
 
-/// See the module. All but the first three are answered by [`Answer::Done`](super::Answer::Done).
+/// A request about tools and their servers. [`List`](Self::List), [`Settle`](Self::Settle) and [`Test`](Self::Test) are
+/// answered by [`Answer::Toolbox`](super::Answer::Toolbox), the others by [`Answer::Done`](super::Answer::Done).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ServerAct {
-    /// Show all tools and servers. Answered by [`Answer::Toolbox`](super::Answer::Toolbox).
+    /// List all tools and servers.
     List,
-    /// The same, after all servers have finished starting.
+    /// List them after all servers have finished starting.
     Settle,
-    /// Restart a server, then the same once it runs.
+    /// Restart a server and list all tools once it runs.
     Test {
-        /// Which.
+        /// The server's name.
         server: String,
     },
     /// Switch tools on or off on the branch (undoable).
     Switch {
-        /// Which.
+        /// The keys of the tools.
         keys: Vec<String>,
-        /// On.
+        /// Whether to switch them on.
         on: bool,
     },
     /// Restart a server.
     Restart {
-        /// Which.
+        /// The server's name.
         server: String,
     },
     /// Approve the present descriptions of a server's tools: all, or one.
     Approve {
-        /// The branch.
+        /// The server's name.
         server: String,
-        /// Which.
+        /// The tool; all if `None`.
         tool: Option<String>,
     },
     /// Accept or reject the folder's own server file in its present form.

@@ -1,5 +1,5 @@
-//! Requests about past tool calls: list them, show one in full, rerun one.
-//! Not for: calls that a model requests (`event`, `TurnRequest::Consent`).
+//! Requests about tool calls that were made: list them, show one in full, or rerun one.
+//! Not for: calls that a model asks for (`event`, `TurnRequest::Consent`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::consent::{Consent, FileChange, Rule, RuleScope};
@@ -11,23 +11,23 @@ use std::sync::Arc;
 pub enum TraceAct {
     /// List the newest calls, oldest first.
     List {
-        /// How many.
+        /// The maximum number.
         most: usize,
     },
     /// Show one call with its result, its full result if stored, and the files that it changed.
     Show {
-        /// Its id or a prefix of it.
+        /// The id of the call's trace, or a prefix of it.
         id: String,
     },
-    /// Run a call again after a rule or a person allows it. Its result becomes no message; the tool itself has its
-    /// usual effects. Reported by [`ToolEvent::Rerun`](super::ToolEvent::Rerun).
+    /// Repeat a call after a rule or a person allows it. Its result becomes no message, but the tool has its usual
+    /// effects. Reported by [`ToolEvent::Rerun`](super::ToolEvent::Rerun).
     Again {
         /// The branch whose rules apply.
         branch: BranchId,
-        /// The call's id or a prefix of it.
+        /// The id of the call's trace, or a prefix of it.
         id: String,
     },
-    /// Decide on a call that is being rerun.
+    /// Decide on a rerun that waits for approval.
     Word {
         /// The decision.
         consent: Consent,
@@ -41,12 +41,12 @@ pub enum TraceAct {
 /// A tool call in full.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TraceWhole {
-    /// The call.
+    /// The call's trace.
     pub trace: ToolTrace,
-    /// Its result as sent to the model; `None` if deleted or not there yet.
+    /// The result as sent to the model; `None` if it was deleted or has not arrived.
     pub result: Option<Arc<str>>,
     /// The full result, if more is stored than was sent.
     pub full: Option<Arc<str>>,
-    /// The changed files, before and after.
+    /// The changed files, each with its text before and after.
     pub files: Vec<FileChange>,
 }

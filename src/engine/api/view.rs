@@ -1,5 +1,5 @@
-//! Answers to requests, and the views of sessions, plans, and settings in them.
-//! Not for: events without a request (`event`).
+//! The answers to requests, and the views of sessions, plans and settings in them.
+//! Not for: what is reported without a request (`event`).
 
 use super::traces::TraceWhole;
 use crate::domain::base::damage::Holding;
@@ -41,12 +41,12 @@ use std::sync::Arc;
 pub struct FileList {
     /// Paths relative to the workspace, best match first.
     pub paths: Vec<String>,
-    /// Why there are none, or not all; may be empty.
+    /// Why the list is empty or incomplete; may be empty.
     pub note: String,
 }
 
-/// The answer to a request. Unlike requests and events, answers have no families: each is read by the caller that made
-/// the request and expects one variant.
+/// The answer to a request. Unlike requests and events, answers have no families: each is read where its request was
+/// made, by a caller that expects one variant. Families would add nesting but no exhaustive match.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
     /// The folder's own settings file, if any.
@@ -59,7 +59,7 @@ pub enum Answer {
     Modules(Vec<ModuleVersion>),
     /// Rules and skills of the workspace.
     Project(Box<ProjectList>),
-    /// Done, with a sentence (may be empty).
+    /// The request was carried out. The sentence for the person may be empty.
     Done(String),
     /// Sessions.
     Sessions(Vec<SessionCard>),
@@ -67,7 +67,7 @@ pub enum Answer {
     Found(Box<FoundMessages>),
     /// The session is open.
     Opened(Arc<SessionView>),
-    /// Contents; deleted nodes are missing.
+    /// Contents of nodes; nodes that no longer exist are omitted.
     Bodies(Vec<Arc<Node>>),
     /// The branch that was made or switched to.
     Branch(Box<Branch>),
@@ -81,9 +81,9 @@ pub enum Answer {
     Raw(Box<RawRequest>),
     /// Token counts of an edited body.
     Weighed(BodyCount),
-    /// The call has started.
+    /// The call was started.
     Asked {
-        /// Its run.
+        /// The call's run.
         run: RunId,
     },
     /// A text.
@@ -94,14 +94,14 @@ pub enum Answer {
     Attached {
         /// The text.
         text: Arc<str>,
-        /// How many likely secrets are masked in it.
+        /// The number of likely secrets that are masked.
         masked: usize,
     },
     /// Calls.
     Runs(Vec<RunCard>),
     /// Figures of calls.
     Ledger(Box<Ledger>),
-    /// How the answer used a call's items; `None` if unknown.
+    /// How the answer used a call's items; `None` if that was not recorded.
     Uses(Option<Box<CallUses>>),
     /// A stored plan with the calls made from it.
     StoredPlan {
@@ -120,9 +120,9 @@ pub enum Answer {
     Replayed {
         /// The call.
         run: Box<RunCard>,
-        /// Digest of the body rendered now.
+        /// The digest of the body as rendered now.
         digest: Hash,
-        /// The body.
+        /// The body as rendered now.
         body: String,
     },
     /// A stored call that is being replayed.
@@ -133,7 +133,7 @@ pub enum Answer {
     Models(Vec<(String, Result<Vec<ModelInfo>, Failure>)>),
     /// Calibrations of models' token counts.
     Meters(Vec<CalibrationEntry>),
-    /// The finding.
+    /// The findings of a check of the setup.
     Doctor(Vec<Finding>),
     /// The backups of the store, newest first.
     Backups(Vec<Holding>),
@@ -151,7 +151,7 @@ pub enum Answer {
     Retrieved(Box<Retrieved>),
     /// Memories.
     Memories(Vec<Memory>),
-    /// Steps, oldest first.
+    /// State changes of items, oldest first.
     Steps(Vec<TransitionReport>),
     /// The appended message.
     Added(Box<NodeHead>),
@@ -172,7 +172,7 @@ pub enum Answer {
     Editables(EditableKind, Vec<Editable>),
     /// A policy was changed.
     Policies {
-        /// All names.
+        /// The names of all policies.
         names: Vec<String>,
         /// A sentence about the change.
         said: String,
@@ -183,9 +183,9 @@ pub enum Answer {
     Traces(Vec<ToolTrace>),
     /// One tool call in full.
     Trace(Box<TraceWhole>),
-    /// Statistics; figures that need a plan are left empty.
+    /// Statistics; figures that need a plan are empty if there is none.
     Stats(Box<Stats>),
-    /// Records.
+    /// A session as neutral records.
     Transcript(Box<Transcript>),
 }
 
@@ -194,22 +194,22 @@ pub enum Answer {
 pub struct RawRequest {
     /// The body.
     pub body: Arc<str>,
-    /// Its BLAKE3.
+    /// The BLAKE3 hash of the body.
     pub digest: Hash,
     /// The parts of its messages, in order.
     pub parts: Vec<RawPart>,
-    /// Total tokens.
+    /// Tokens in all.
     pub tokens: u32,
-    /// The token limit.
+    /// The token budget.
     pub room: u32,
 }
 
 /// A part of a message of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RawPart {
-    /// The message, from 0.
+    /// The index of the message, from 0.
     pub message: u32,
-    /// Bytes of its content as JSON.
+    /// The length of its content as JSON, in bytes.
     pub bytes: usize,
     /// Its section and title, not sanitized.
     pub title: String,
@@ -220,13 +220,13 @@ pub struct RawPart {
 /// Token counts of an edited body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BodyCount {
-    /// Its BLAKE3.
+    /// The BLAKE3 hash of the body.
     pub digest: Hash,
-    /// Total tokens.
+    /// Tokens in all.
     pub tokens: u32,
-    /// The token limit.
+    /// The token budget.
     pub room: u32,
-    /// Messages that differ from the plan.
+    /// The number of messages that differ from the plan.
     pub changed: u32,
 }
 
@@ -235,11 +235,11 @@ pub struct BodyCount {
 pub struct ReplayedCall {
     /// The stored call.
     pub of: RunCard,
-    /// The new one.
+    /// The new call.
     pub run: RunId,
     /// The scratch branch for its answer.
     pub branch: Box<Branch>,
-    /// Whether the bytes are the same.
+    /// Whether the new bytes equal the stored ones.
     pub exact: bool,
     /// The item that was left out, with its first words, not sanitized.
     pub without: Option<(Atom, String)>,
@@ -250,25 +250,26 @@ pub struct ReplayedCall {
 pub struct Retrieved {
     /// The set: query, gate, items with their scores, near misses.
     pub set: RetrievalSet,
-    /// For each item of the set, in the order of the conversation: its message, its id in an import, its lines as sent.
+    /// For each item of the set, in the order of the conversation: its message, its id in an import, and its lines as
+    /// sent.
     pub items: Vec<(NodeId, Option<String>, String)>,
 }
 
-/// A step with its item.
+/// A state change with a description of its item.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransitionReport {
-    /// The rule.
+    /// The state change.
     pub step: Transition,
     /// First words of the item, or the memory's text; not sanitized.
     pub title: String,
     /// The item's turn on the branch's path, from 1.
     pub turn: Option<u32>,
-    /// The turn at whose end it happened, from 1.
+    /// The turn at whose end the change happened, from 1.
     pub at_turn: Option<u32>,
 }
 
 impl TransitionReport {
-    /// `turn 12: leased by the program, referred to in 2 of the last 5 turns`
+    /// Returns a sentence such as `turn 12: leased by the program, referred to in 2 of the last 5 turns`.
     #[must_use]
     pub fn sentence(&self) -> String {
         let by = match self.step.by {
@@ -282,7 +283,7 @@ impl TransitionReport {
             (_, ItemState::None) => "dropped",
             (_, to) => to.name(),
         };
-        // The text already says that a person decided.
+        // `by` already says that a person decided.
         let why = match self.step.reason.as_str() {
             "" | "decided by the person" => String::new(),
             why => format!(", {why}"),
@@ -291,41 +292,42 @@ impl TransitionReport {
     }
 }
 
-/// A side question: sent with a branch's present context, and not a message of the tree.
+/// A side question, asked in a branch's present context. It is no message of the tree.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AsideView {
-    /// Its call.
+    /// The run of its call.
     pub run: RunId,
     /// The branch whose context it uses.
     pub branch: BranchId,
     /// The question.
     pub question: Arc<str>,
-    /// The answer so far, state block included.
+    /// The answer so far, including the state block.
     pub text: String,
     /// Tokens of the answer so far, estimated.
     pub tokens: u32,
-    /// Millionths of a dollar so far, if prices are known; as reported by the server once it is over.
+    /// The cost so far in millionths of a dollar; `None` if prices are unknown. Once the call is over, the figure of
+    /// the server.
     pub cost_micro: Option<u64>,
-    /// Its card, once it is over.
+    /// The card of the call, once the call is over.
     pub card: Option<Box<RunCard>>,
     /// The failure, if any.
     pub failure: Option<Failure>,
 }
 
-/// An open session, as the screen needs it: everything light, no contents.
+/// An open session as the screen needs it, without contents of messages.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionView {
     /// The session.
     pub card: SessionCard,
     /// All nodes, parents before children.
     pub nodes: Vec<NodeHead>,
-    /// All branches, archived ones too.
+    /// All branches, including archived ones.
     pub branches: Vec<Branch>,
     /// The branch that was used last.
     pub current: BranchId,
     /// All calls, oldest first.
     pub runs: Vec<RunCard>,
-    /// Names and stars on messages.
+    /// Labels and stars of messages.
     pub tags: Vec<Tag>,
     /// Records of branches in races.
     pub races: Vec<BranchRun>,
@@ -335,7 +337,7 @@ pub struct SessionView {
     pub workspace: (String, bool),
     /// Unsent drafts by branch.
     pub drafts: Vec<(BranchId, Arc<str>)>,
-    /// The message that was last cleared on each branch, with the time in milliseconds.
+    /// The message that was last cleared on each branch, with the time in milliseconds since 1970.
     pub cleared: Vec<(BranchId, i64, Arc<str>)>,
     /// Notices about recovery ("1 answer was interrupted; …"); may be empty.
     pub recovered: Vec<String>,

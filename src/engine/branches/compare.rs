@@ -18,17 +18,17 @@ use std::collections::{BTreeMap, HashSet};
 
 /// The maximum number of turns listed per side, from the point where the branches diverge.
 const TURNS: usize = 200;
-/// Characters shown of one message.
+/// The maximum number of characters of a message that are compared.
 const WORDS: usize = 8_000;
 
 impl DiffContext<'_> {
-    /// Two branches of a session side by side.
+    /// Compares two branches of a session.
     pub(crate) fn compared(&mut self, a: BranchId, b: BranchId) -> Result<Answer, Failure> {
         let last = [a, b].map(|branch| self.called(&WantedCall::Stored(CallSelector::Last(branch))));
         let session = self.session_of(a)?;
         let (one, two) = (session.branch(a)?, session.branch(b)?);
         let common = match (session.head(one), session.head(two)) {
-            (Some(one), Some(two)) => session.tree.common(one, two),
+            (Some(one), Some(two)) => session.tree.common_ancestor(one, two),
             _ => None,
         };
         let ancestor = common.map(|slot| ancestor(session, slot));
@@ -37,7 +37,7 @@ impl DiffContext<'_> {
         sides[0].turns.extend(pins(one, two));
         sides[1].turns.extend(pins(two, one));
         let plans = match &last {
-            [Ok(one), Ok(two)] => Some(Box::new(self.differ(one, two)?)),
+            [Ok(one), Ok(two)] => Some(Box::new(self.plan_diff(one, two)?)),
             _ => None,
         };
         for (side, called) in sides.iter_mut().zip(&last) {
@@ -46,7 +46,7 @@ impl DiffContext<'_> {
         Ok(Answer::Compared(Box::new(Comparison { ancestor, sides, plans })))
     }
 
-    /// A branch from a place of its path on.
+    /// Returns a branch from a position of its path on.
     fn side(&self, session: &SessionSnapshot, branch: &Branch, from: usize) -> Result<Side, Failure> {
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let mut turns = Vec::new();
@@ -115,7 +115,7 @@ impl DiffContext<'_> {
         Ok(said)
     }
 
-    /// The tools that messages call, the most called first.
+    /// Returns the tools that messages call, the most called first.
     fn tools_of(&self, slots: &[Slot], session: &SessionSnapshot) -> Result<Vec<(String, u32)>, Failure> {
         let mut found: BTreeMap<String, u32> = BTreeMap::new();
         for slot in slots.iter().filter(|slot| session.tree.head(**slot).calls > 0) {
@@ -129,7 +129,7 @@ impl DiffContext<'_> {
     }
 }
 
-/// Texts that are pinned on one branch and not on the other.
+/// Returns the texts that are pinned on one branch and not on the other.
 fn pins(own: &Branch, other: &Branch) -> Vec<Turn> {
     let there = |mark: &Mark| other.marks.iter().any(|known| known.target == mark.target);
     let texts = own.marks.iter().filter(|mark| mark.kind.pins() && !there(mark));

@@ -1,5 +1,5 @@
-//! Texts that a person can edit, with their versions: state blocks, summaries, memories, policies. Also rewrites a
-//! summary.
+//! Texts that a person can edit, with their versions: state blocks, summaries, memories, policies. Also stores an
+//! edited summary.
 //! Not for: saving policies (`policy_files`), or other acts, which have requests of their own.
 
 use crate::config::policy_files::{self, PolicyText};
@@ -23,37 +23,38 @@ use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::BTreeMap;
 
-/// The maximum number of versions returned, the newest.
+/// The maximum number of versions of a text that are listed; the newest are kept.
 const MOST: usize = 200;
 
 impl Core {
-    /// All texts of a kind with their versions. Memories are read from the operations, on a separate thread.
+    /// Lists all editable texts of a kind with their versions. Those of memories are read from the operations, on a
+    /// thread of its own.
     pub(crate) fn list_editables(
         &mut self,
         ticket: Ticket,
         branch: BranchId,
         kind: EditableKind,
     ) -> Result<(), Failure> {
-        let things = match kind {
-            EditableKind::State => self.state_thing(branch)?,
-            EditableKind::Summaries => self.summary_things(branch)?,
-            EditableKind::Policies => self.policy_things(branch)?,
-            EditableKind::Modules => return self.module_things(ticket, branch),
-            EditableKind::Rules | EditableKind::Skills => return self.project_things(ticket, branch, kind),
+        let editables = match kind {
+            EditableKind::State => self.state_editable(branch)?,
+            EditableKind::Summaries => self.summary_editables(branch)?,
+            EditableKind::Policies => self.policy_editables(branch)?,
+            EditableKind::Modules => return self.list_module_summaries(ticket, branch),
+            EditableKind::Rules | EditableKind::Skills => return self.list_project_texts(ticket, branch, kind),
             EditableKind::Memories => {
                 let (store, session) = (self.store.clone(), self.sessions.branch(branch)?.session);
                 self.jobs.answer("memories", ticket, move || {
-                    memory_things(&store, session).map(|things| Answer::Editables(kind, things))
+                    memory_editables(&store, session).map(|editables| Answer::Editables(kind, editables))
                 });
                 return Ok(());
             }
         };
-        self.answer(ticket, Ok(Answer::Editables(kind, things)));
+        self.answer(ticket, Ok(Answer::Editables(kind, editables)));
         Ok(())
     }
 
-    /// The state of a branch: the versions that hang on its path and count on it, or did.
-    fn state_thing(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
+    /// Returns the state block of a branch with all versions on its path, including undone ones.
+    fn state_editable(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let path: std::collections::HashSet<NodeId> = session
@@ -106,19 +107,19 @@ impl Core {
         }])
     }
 
-    /// The summaries in use, each with the levels below it.
-    fn summary_things(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
+    /// Returns the summaries in use, each with the levels below it.
+    fn summary_editables(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
         let Answer::Summaries(cards) = self.list_summaries(id)? else { return Ok(Vec::new()) };
-        let mut things: Vec<Editable> = Vec::new();
+        let mut editables: Vec<Editable> = Vec::new();
         for card in &cards {
-            if card.active || things.is_empty() {
-                things.push(summary(card));
+            if card.active || editables.is_empty() {
+                editables.push(summary(card));
             }
-            let Some(thing) = things.last_mut() else { continue };
+            let Some(editable) = editables.last_mut() else { continue };
             let level = card.depth as usize;
-            thing.goes |= card.goes;
-            let at = thing.versions.len();
-            thing.versions.push(Version {
+            editable.goes |= card.goes;
+            let at = editable.versions.len();
+            editable.versions.push(Version {
                 what: format!("level {}, by {}", level + 1, card.summary.source.name()),
                 at: None,
                 text: card.summary.text.clone().unwrap_or_default().into(),
@@ -126,15 +127,15 @@ impl Core {
                 from: (level > 0).then_some(at + 1),
             });
         }
-        Ok(things)
+        Ok(editables)
     }
 
-    fn policy_things(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
-        let taken = self.rules(&self.sessions.branch(id)?)?.policy.name;
+    fn policy_editables(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
+        let policy_in_use = self.rules(&self.sessions.branch(id)?)?.policy.name;
         let folder = self.setup.policies_dir.clone().unwrap_or_default();
         let all = policy_files::list(&folder).map_err(|error| error.failure())?;
         let about = |name: &str| self.setup.policies.get(name).map(|spec| spec.about.clone()).unwrap_or_default();
-        Ok(all.into_iter().map(|policy| policy_thing(&policy, about(&policy.name), &taken)).collect())
+        Ok(all.into_iter().map(|policy| policy_editable(&policy, about(&policy.name), &policy_in_use)).collect())
     }
 
     /// Stores a person's version of a summary: a level above the one in use, for the same turns (undoable).
@@ -179,7 +180,8 @@ impl Core {
         Ok(Answer::Done("The summary now has your text; u undoes it.".into()))
     }
 
-    /// The messages that a summary was made from, secrets masked, as far as they are there.
+    /// Returns the messages that a summary was made from, with secrets masked; messages that no longer exist are
+    /// omitted.
     fn sources(&self, summary: &Summary) -> Result<Vec<SourceTurn>, Failure> {
         let mut sources = Vec::new();
         let tree = &self.sessions.current()?.tree;
@@ -190,7 +192,7 @@ impl Core {
                 node: head.key,
                 content: head.content.unwrap_or_default(),
                 role: head.role,
-                text: secrets::mask(&writer::told(&head, &content)).0.into_owned(),
+                text: secrets::mask(&writer::source_text(&head, &content)).0.into_owned(),
             };
             let messages: Vec<SourceMessage> = self.store.nodes(&ids)?.into_iter().map(message).collect();
             sources.push(SourceTurn {
@@ -224,7 +226,7 @@ fn summary(card: &SummaryCard) -> Editable {
     }
 }
 
-fn policy_thing(policy: &PolicyText, about: String, taken: &str) -> Editable {
+fn policy_editable(policy: &PolicyText, about: String, policy_in_use: &str) -> Editable {
     let mut versions: Vec<(u32, u32, Version)> = Vec::new();
     let one = |what: String, at: Option<i64>, text: &str, current: bool| Version {
         what,
@@ -254,7 +256,7 @@ fn policy_thing(policy: &PolicyText, about: String, taken: &str) -> Editable {
         let from = places.get(&from).copied().filter(|place| *place > at);
         Version { from, ..version }
     });
-    let goes = policy.name == taken;
+    let goes = policy.name == policy_in_use;
     Editable {
         kind: EditableKind::Policies,
         id: policy.name.clone(),
@@ -266,22 +268,22 @@ fn policy_thing(policy: &PolicyText, about: String, taken: &str) -> Editable {
     }
 }
 
-/// The memories, newest first, each with its earlier texts.
-fn memory_things(store: &Store, session: SessionId) -> Result<Vec<Editable>, Failure> {
+/// Returns the memories, newest first, each with its earlier versions.
+fn memory_editables(store: &Store, session: SessionId) -> Result<Vec<Editable>, Failure> {
     let mut memories = store.memories(Some(session))?;
     memories.sort_by_key(|memory| std::cmp::Reverse((memory.updated_at, memory.id)));
     let mut from: Vec<SessionId> = memories.iter().filter_map(|memory| memory.source.session).collect();
     from.push(session);
     from.sort_unstable();
     from.dedup();
-    let mut told: BTreeMap<String, Vec<(bool, Memory)>> = BTreeMap::new();
+    let mut versions_by_id: BTreeMap<String, Vec<(bool, Memory)>> = BTreeMap::new();
     for session in from {
         for Operation { changes, undone, .. } in store.ops(session)? {
             for change in changes {
                 let Change::Memory { before, after } = change else { continue };
                 for (side, undone) in [(before, false), (after, undone)] {
                     let Some(memory) = side else { continue };
-                    let said = told.entry(memory.id.to_string()).or_default();
+                    let said = versions_by_id.entry(memory.id.to_string()).or_default();
                     if said.last().is_none_or(|(_, last)| !last.same(&memory)) {
                         said.push((undone, *memory));
                     }
@@ -289,11 +291,14 @@ fn memory_things(store: &Store, session: SessionId) -> Result<Vec<Editable>, Fai
             }
         }
     }
-    Ok(memories.into_iter().map(|memory| memory_thing(&memory, told.remove(&memory.id.to_string()))).collect())
+    Ok(memories
+        .into_iter()
+        .map(|memory| memory_editable(&memory, versions_by_id.remove(&memory.id.to_string())))
+        .collect())
 }
 
-fn memory_thing(memory: &Memory, told: Option<Vec<(bool, Memory)>>) -> Editable {
-    let mut all = told.unwrap_or_default();
+fn memory_editable(memory: &Memory, recorded: Option<Vec<(bool, Memory)>>) -> Editable {
+    let mut all = recorded.unwrap_or_default();
     if all.last().is_none_or(|(undone, last)| *undone || !last.same(memory)) {
         let there = all.iter().rposition(|(undone, known)| !undone && known.same(memory));
         if there.is_none() {
@@ -349,15 +354,15 @@ mod tests {
         }
     }
 
-    /// Versions for display, newest first: number, description, text, whether it is current, and the version on which
-    /// it is based.
-    fn shown(now: &Memory, told: &[(bool, Memory)]) -> Vec<(String, String, bool, Option<usize>)> {
-        let versions = memory_thing(now, Some(told.to_vec())).versions.into_iter();
+    /// Returns the listed versions, newest first: description, text, whether it is current, and the version that it
+    /// came from.
+    fn shown(now: &Memory, recorded: &[(bool, Memory)]) -> Vec<(String, String, bool, Option<usize>)> {
+        let versions = memory_editable(now, Some(recorded.to_vec())).versions.into_iter();
         versions.map(|version| (version.what, version.text.to_string(), version.current, version.from)).collect()
     }
 
     #[test]
-    fn a_memorys_versions_are_told_with_the_one_that_counts() {
+    fn versions_of_a_memory_are_listed_with_the_current_one() {
         let [a, b] = ["a", "b"].map(|text| memory(text, MemoryStatus::Confirmed, 1));
         let waits = memory("a", MemoryStatus::Suggested, 1);
         let line = |number: usize, status: &str, text: &str, current, from| {
@@ -365,37 +370,37 @@ mod tests {
         };
         let first = line(1, "confirmed", "a", true, None);
         assert_eq!(shown(&a, &[]), std::slice::from_ref(&first), "nothing was told of it");
-        let told = (false, a.clone());
-        assert_eq!(shown(&a, std::slice::from_ref(&told)), [first]);
+        let version = (false, a.clone());
+        assert_eq!(shown(&a, std::slice::from_ref(&version)), [first]);
         let second = line(2, "confirmed", "b", true, Some(1));
         let older = line(1, "confirmed", "a", false, None);
         assert_eq!(shown(&b, &[(false, a.clone())]), [second.clone(), older.clone()], "the newest was not told of");
         assert_eq!(shown(&b, &[(false, a.clone()), (false, b.clone())]), [second, older]);
-        // An edit that was undone: the first counts again.
+        // After an edit was undone, the first version is current again.
         let undone = line(2, "confirmed, undone", "b", false, Some(1));
         let back = line(1, "confirmed", "a", true, None);
         assert_eq!(shown(&a, &[(false, a.clone()), (true, b.clone())]), [undone, back]);
-        // All recorded changes were undone.
+        // All recorded versions were undone.
         let (third, gone) = (line(2, "confirmed", "a", true, Some(1)), line(1, "confirmed, undone", "a", false, None));
         assert_eq!(shown(&a, &[(true, a.clone())]), [third, gone]);
         let (confirmed, suggested) = (line(2, "confirmed", "a", true, Some(1)), line(1, "suggested", "a", false, None));
         assert_eq!(shown(&a, &[(false, waits.clone())]), [confirmed, suggested]);
-        let thing = memory_thing(&waits, None);
+        let editable = memory_editable(&waits, None);
         assert_eq!(
-            (thing.goes, thing.note.as_str(), thing.title.as_str()),
+            (editable.goes, editable.note.as_str(), editable.title.as_str()),
             (false, "fact, suggested, in all sessions", "a")
         );
         let here = Memory { scope: Scope::Session(SessionId(Uuid::nil())), ..a };
-        let thing = memory_thing(&here, None);
-        assert_eq!((thing.goes, thing.note.as_str()), (true, "fact, confirmed, in this session"));
+        let editable = memory_editable(&here, None);
+        assert_eq!((editable.goes, editable.note.as_str()), (true, "fact, confirmed, in this session"));
         let many: Vec<(bool, Memory)> =
             (0..205).map(|n| (false, memory(&n.to_string(), MemoryStatus::Confirmed, n))).collect();
-        let told = shown(&many[204].1, &many);
-        assert_eq!((told.len(), told[0].0.as_str(), told[0].2), (MOST, "version 205, confirmed", true));
+        let listed = shown(&many[204].1, &many);
+        assert_eq!((listed.len(), listed[0].0.as_str(), listed[0].2), (MOST, "version 205, confirmed", true));
     }
 
     #[test]
-    fn a_policys_versions_name_what_they_came_from() {
+    fn versions_of_a_policy_name_the_version_that_they_came_from() {
         let version = |number: u32, from: u32| policy_files::Version {
             number,
             from,
@@ -410,11 +415,11 @@ mod tests {
             versions: numbers.iter().map(|(number, from)| version(*number, *from)).collect(),
             preset: preset.then(|| ("layered".to_owned(), "preset".into())),
         };
-        let shown = |policy: &PolicyText, taken: &str| {
-            let thing = policy_thing(policy, "about".into(), taken);
-            let versions = thing.versions.into_iter();
+        let shown = |policy: &PolicyText, policy_in_use: &str| {
+            let editable = policy_editable(policy, "about".into(), policy_in_use);
+            let versions = editable.versions.into_iter();
             let versions: Vec<_> = versions.map(|v| (v.what, v.text.to_string(), v.current, v.from)).collect();
-            (thing.goes, thing.editing == Editability::Copy, versions)
+            (editable.goes, editable.editing == Editability::Copy, versions)
         };
         let line = |what: &str, text: &str, current, from| (what.to_owned(), text.to_owned(), current, from);
         let built = policy(true, 0, &[], false);

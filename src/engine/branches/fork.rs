@@ -20,16 +20,16 @@ pub(crate) struct NewBranch {
     pub(crate) id: BranchId,
     /// Its name.
     pub(crate) name: String,
-    /// Its overrides; `None` copies those of its parent.
+    /// Its overrides; those of the parent if `None`.
     pub(crate) overrides: Option<Overrides>,
-    /// Messages at its start, below the fork.
+    /// New messages at its start, below the fork.
     pub(crate) grown: Vec<Node>,
-    /// Writes stored with it.
+    /// Additional writes of the same transaction.
     pub(crate) writes: Vec<Write>,
 }
 
 impl NewBranch {
-    /// A branch that starts at the fork.
+    /// Returns a branch without messages of its own.
     pub(crate) fn new(name: String, overrides: Option<Overrides>) -> Self {
         let id = BranchId(Uuid::now_v7());
         Self { id, name, overrides, grown: Vec::new(), writes: Vec::new() }
@@ -37,7 +37,8 @@ impl NewBranch {
 }
 
 impl Core {
-    /// Forks a branch at a node (or its head): the overlay is copied whole, and both sides are on their own from then.
+    /// Forks a branch at a node or at its head. All marks and overrides are copied, and both branches are independent
+    /// from then on.
     pub(crate) fn fork(
         &mut self,
         id: BranchId,
@@ -48,11 +49,11 @@ impl Core {
         let session = self.sessions.of_branch(id)?;
         let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
         if let Some(name) = &name {
-            must_be_free(session, name)?;
+            ensure_name_free(session, name)?;
         }
         let name = name.unwrap_or_else(|| fresh_name(session, session.branch(id).map_or("", |parent| &parent.name), 2));
         let what = format!("forked {name}");
-        let made = self.create_branches(id, at, vec![NewBranch::new(name, None)], what)?;
+        let made = self.make_branches(id, at, vec![NewBranch::new(name, None)], what)?;
         let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
         if switch {
             self.store.write(vec![Write::UseBranch(child)])?;
@@ -61,8 +62,9 @@ impl Core {
         Ok(Answer::Branch(Box::new(self.sessions.branch(child)?)))
     }
 
-    /// Makes branches at one place, in one step that is undone together.
-    pub(crate) fn create_branches(
+    /// Makes branches at one place of a branch as one operation. While a turn is open, its question is not part of
+    /// them.
+    pub(crate) fn make_branches(
         &mut self,
         id: BranchId,
         at: Option<NodeId>,
@@ -81,11 +83,11 @@ impl Core {
             if open && slot.as_ref().is_some_and(asks) { slot.and_then(|s| session.tree.parent(s)) } else { slot };
         let head = slot.map(|slot| whole_atom(session, slot));
         let head = head.flatten().map(|slot| session.tree.head(slot).id);
-        self.create_branches_at(id, head, new_branches, what)
+        self.make_branches_at(id, head, new_branches, what)
     }
 
-    /// Creates branches that start at one node, or empty; one undo reverts all of them.
-    pub(crate) fn create_branches_at(
+    /// Makes branches whose fork is this node (`None` for the root) as one operation.
+    pub(crate) fn make_branches_at(
         &mut self,
         id: BranchId,
         head: Option<NodeId>,
@@ -149,7 +151,7 @@ impl Core {
     }
 }
 
-/// The nearest position at or above `slot` where a path may end: not between a call and its last result.
+/// Returns the nearest place at or above `slot` where a path may end: not between a call and its last result.
 pub(crate) fn whole_atom(session: &Session, slot: Slot) -> Option<Slot> {
     let tree = &session.tree;
     let mut at = slot;
@@ -170,7 +172,7 @@ pub(crate) fn whole_atom(session: &Session, slot: Slot) -> Option<Slot> {
     }
 }
 
-/// Whether all calls above a result are answered up to it.
+/// Whether all calls above a result are answered up to this result.
 fn last_result(session: &Session, slot: Slot) -> bool {
     let tree = &session.tree;
     let mut results = 0_u16;
@@ -187,27 +189,27 @@ fn last_result(session: &Session, slot: Slot) -> bool {
     true
 }
 
-/// The marks of a fork: all marks except those for one call.
+/// Returns the marks of a fork: all marks except those for one call.
 fn inherited(parent: &Branch) -> Vec<Mark> {
     let kept = parent.marks.iter().filter(|mark| !mark.kind.once());
     kept.map(|mark| Mark { inherited_from: Some(parent.name.clone()), ..mark.clone() }).collect()
 }
 
-/// A fork's own copies of the parent's hand-edited states.
+/// Returns a fork's own copies of the parent's edited states.
 fn copied_states(session: &Session, parent: &Branch, child: &Branch, next: u32) -> Vec<StateVersion> {
     let own = session.states.iter().filter(|state| state.branch == Some(parent.id) && !state.withdrawn);
     own.zip(next..).map(|(state, version)| StateVersion { branch: Some(child.id), version, ..state.clone() }).collect()
 }
 
-/// Names of branches are unique in a session.
-pub(crate) fn must_be_free(session: &Session, name: &str) -> Result<(), Failure> {
+/// Fails if the session already has a branch of this name.
+pub(crate) fn ensure_name_free(session: &Session, name: &str) -> Result<(), Failure> {
     if session.branches.iter().any(|branch| branch.name == name) {
         return Err(Failure::user(format!("This session already has a branch {name:?}.")).todo("Choose another name."));
     }
     Ok(())
 }
 
-/// The first free name of the form `base-3`, from a number on.
+/// Returns the first free name of the form `base-3`, counting from a number on.
 pub(crate) fn fresh_name(session: &Session, base: &str, from: u32) -> String {
     let stem = base.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-');
     let taken = |name: &str| session.branches.iter().any(|branch| branch.name == name);

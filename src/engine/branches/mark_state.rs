@@ -1,6 +1,6 @@
-//! The state of an item as marks and steps record it: the mark that an automatic step leaves, the row of the step, and
-//! its sentence.
-//! Not for: deciding steps (`context::activation`) or when they are taken (`turns::reflect`).
+//! The state of an item as marks and transitions record it: the mark that results from an automatic step, the
+//! transition that is stored, and its sentence.
+//! Not for: deciding the steps (`context::activation`), or when they are taken (`turns::reflect`).
 
 use crate::context::activation::ItemChange;
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
@@ -8,9 +8,14 @@ use crate::domain::conversation::transition::{ItemState, Subject, Transition};
 use crate::engine::turns::reflect::{MarkUpdate, TurnEndInput};
 use crate::store::types::Write;
 
-/// The mark that a step leaves.
-pub(crate) fn made(turn_end: &TurnEndInput<'_>, to: ItemChange, target: Atom, before: Option<&Mark>) -> Option<Mark> {
-    let lease = MarkKind::leased(turn_end.rules.policy.lease_turns.max(1));
+/// Returns the mark that results from a step; `None` if the step removes it.
+pub(crate) fn resulting_mark(
+    input: &TurnEndInput<'_>,
+    to: ItemChange,
+    target: Atom,
+    before: Option<&Mark>,
+) -> Option<Mark> {
+    let lease = MarkKind::leased(input.rules.policy.lease_turns.max(1));
     let (kind, renewals) = match to {
         ItemChange::Ephemeral => (MarkKind::Ephemeral, 0),
         ItemChange::Lease => (lease, 0),
@@ -24,22 +29,22 @@ pub(crate) fn made(turn_end: &TurnEndInput<'_>, to: ItemChange, target: Atom, be
         note: None,
         inherited_from: None,
         revision: before.map_or(0, |mark| mark.revision) + 1,
-        counted: turn_end.live.card.user.and_then(|id| turn_end.session.tree.get(id)).map(|head| head.key),
+        counted: input.live.card.user.and_then(|id| input.session.tree.get(id)).map(|head| head.key),
         renewals,
         origin: None,
         code: None,
     })
 }
 
-/// The state that a mark gives its item; an expired lease gives none.
-pub(crate) fn standing(mark: Option<&Mark>) -> ItemState {
+/// Returns the state that a mark gives its item; an expired lease gives none.
+pub(crate) fn state_of_mark(mark: Option<&Mark>) -> ItemState {
     match mark.map(|mark| mark.kind) {
         None | Some(MarkKind::Leased { turns: LeaseTurns::Ended }) => ItemState::None,
         Some(kind) => ItemState::of(kind),
     }
 }
 
-pub(crate) fn step_words(to: ItemChange) -> &'static str {
+pub(crate) fn step_text(to: ItemChange) -> &'static str {
     match to {
         ItemChange::Ephemeral => "kept for one call",
         ItemChange::Lease => "leased",
@@ -52,39 +57,39 @@ pub(crate) fn sentence(what: &str, turn: u32) -> String {
     format!("turn {turn} {what}")
 }
 
-fn step(turn_end: &TurnEndInput<'_>, item: Atom, (from, to): (ItemState, ItemState), reason: String) -> Write {
+fn step(input: &TurnEndInput<'_>, item: Atom, (from, to): (ItemState, ItemState), reason: String) -> Write {
     Write::PutTransition {
-        session: turn_end.branch.session,
+        session: input.branch.session,
         transition: Box::new(Transition {
             item: Subject::Item(item),
             from,
             to,
             reason,
-            turn: Some(turn_end.head.key),
-            branch: Some(turn_end.branch.id),
+            turn: Some(input.head.key),
+            branch: Some(input.branch.id),
             by: Actor::Engine,
-            at: turn_end.head.at,
+            at: input.head.at,
         }),
     }
 }
 
-pub(crate) fn suggested(turn_end: &TurnEndInput<'_>, turn: usize, reason: String) -> Write {
-    let item = crate::engine::plans::sources::suggested_pins::atom(turn_end.first(turn));
-    step(turn_end, item, (ItemState::Leased, ItemState::Suggested), reason)
+pub(crate) fn suggestion_transition(input: &TurnEndInput<'_>, turn: usize, reason: String) -> Write {
+    let item = crate::engine::plans::sources::suggested_pins::atom(input.first(turn));
+    step(input, item, (ItemState::Leased, ItemState::Suggested), reason)
 }
 
-/// The row of a mark that changed; none for a lease that only counted down.
-pub(crate) fn stepped(
-    turn_end: &TurnEndInput<'_>,
+/// Returns the transition of a mark that changed; `None` for a lease that only counted down.
+pub(crate) fn mark_transition(
+    input: &TurnEndInput<'_>,
     moved: &MarkUpdate,
     decided: Option<&(ItemState, String)>,
 ) -> Option<Write> {
-    let (from, to) = (standing(moved.before.as_ref()), standing(moved.after.as_ref()));
+    let (from, to) = (state_of_mark(moved.before.as_ref()), state_of_mark(moved.after.as_ref()));
     let reason = match decided {
         Some((_, words)) => words.clone(),
         None if from == to => return None,
         None if from == ItemState::Leased => "its turns are over".into(),
         None => "its call was made".into(),
     };
-    Some(step(turn_end, moved.target, (from, to), reason))
+    Some(step(input, moved.target, (from, to), reason))
 }

@@ -1,8 +1,8 @@
-//! A person's actions on branches: marks, heads, names, overrides, the state. Each action is written to the store with
-//! the operation that undoes it, and then applied in memory.
-//! Not for: undoing (`undo`) or turns (`live`).
+//! Acts of a person on branches: marks, heads, names, overrides, the state. Each act is written to the store with the
+//! operation that undoes it, and then applied in memory.
+//! Not for: undoing (`undo`), or turns (`turns::live`).
 
-use super::fork::{must_be_free, whole_atom};
+use super::fork::{ensure_name_free, whole_atom};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
@@ -17,21 +17,21 @@ use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
 
 impl Core {
-    /// An operation to write with its changes.
+    /// Returns the write of an operation, to be stored with its changes.
     pub(crate) fn operation(&self, session: SessionId, what: String, changes: Vec<Change>) -> Write {
         let at = self.now();
         Write::PutOperation(Box::new(Operation { seq: 0, session, what, changes, undone: false, at }))
     }
 
-    /// Marks items.
+    /// Applies an act to items (undoable).
     pub(crate) fn mark(&mut self, id: BranchId, items: &[ItemName], act: Act) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         if let (Act::Reply, Some(item)) = (act, items.first()) {
             let target = self.target(&branch, item)?.0;
             return self.reply(&branch, target);
         }
-        let marked = self.marked(&branch, items, act)?;
-        let Some(said) = marked.said() else { return Ok(Answer::Done("Select an item first.".into())) };
+        let marked = self.mark_changes(&branch, items, act)?;
+        let Some(said) = marked.sentence() else { return Ok(Answer::Done("Select an item first.".into())) };
         let mut writes = Vec::new();
         for (change, why) in &marked.changes {
             let Change::Mark { target, before, after, .. } = change else { continue };
@@ -48,15 +48,14 @@ impl Core {
         Ok(Answer::Done(format!("{said}. u undoes it.")))
     }
 
-    /// The changes that an act on items makes to a branch's marks, without applying them. An item that is named twice
-    /// is changed once.
-    pub(crate) fn marked(&self, branch: &Branch, items: &[ItemName], act: Act) -> Result<MarkChange, Failure> {
+    /// Returns the mark changes of an act on items without applying them. An item that is named twice is changed once.
+    pub(crate) fn mark_changes(&self, branch: &Branch, items: &[ItemName], act: Act) -> Result<MarkChange, Failure> {
         let session = self.sessions.of_branch(branch.id)?;
         let pins = matches!(act, Act::Set { kind: MarkKind::Sticky, .. });
         let mut marked = MarkChange::default();
         for item in items {
             let (target, note) = self.target(branch, item)?;
-            let (target, note) = self.carried(branch, target, note, act)?;
+            let (target, note) = self.resolve_inclusion(branch, target, note, act)?;
             let before = branch.marks.iter().find(|mark| same_target(session, mark, &target)).cloned();
             let target = before.as_ref().map_or(target, |mark| mark.target);
             if marked.holds(&target) {
@@ -75,7 +74,7 @@ impl Core {
         Ok(marked)
     }
 
-    /// The program's own marks on a turn that a person's pin on one of its messages replaces.
+    /// Returns the program's own marks on a turn that a person's pin on one of its messages replaces.
     fn replaced_marks(&self, branch: &Branch, target: &Atom) -> Vec<Mark> {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return Vec::new() };
         let key = crate::engine::plans::snapshot::anchor_key(target).and_then(|key| session.tree.by_key(key));
@@ -92,7 +91,7 @@ impl Core {
         }
     }
 
-    /// The mark that results from an act on an item with mark `before`.
+    /// Returns the mark that results from an act on an item with mark `before`.
     fn resulting_mark(
         &self,
         branch: &Branch,
@@ -132,8 +131,9 @@ impl Core {
         }))
     }
 
-    /// Including an item that is off the path copies its text; the inactive mark itself stays.
-    fn carried(
+    /// Resolves the inclusion of an item that is not on the path: its text is carried along as a note, and its inactive
+    /// mark stays.
+    fn resolve_inclusion(
         &self,
         branch: &Branch,
         target: Atom,
@@ -162,7 +162,7 @@ impl Core {
         Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text)))
     }
 
-    /// The atom that an item names on a branch, and a note's text.
+    /// Returns the atom that an item names on a branch, and the text if it is a note.
     pub(crate) fn target(&self, branch: &Branch, item: &ItemName) -> Result<(Atom, Option<String>), Failure> {
         let session = self.sessions.of_branch(branch.id)?;
         match item {
@@ -233,14 +233,14 @@ impl Core {
         }
         let branch = self.sessions.branch(id)?;
         if name != branch.name {
-            must_be_free(self.sessions.of_branch(id)?, &name)?;
+            ensure_name_free(self.sessions.of_branch(id)?, &name)?;
         }
         let change = Change::Name { branch: id, before: branch.name.clone(), after: name.clone() };
         let what = format!("renamed {} to {name}", branch.name);
         self.record(&branch, &what, Write::RenameBranch { branch: id, name }, &change)
     }
 
-    /// Archives or restores a branch.
+    /// Archives or unarchives a branch (undoable).
     pub(crate) fn archive(&mut self, id: BranchId, archived: bool) -> Result<Answer, Failure> {
         self.turns.ensure_idle(id)?;
         let branch = self.sessions.branch(id)?;
@@ -253,17 +253,17 @@ impl Core {
         self.record(&branch, &format!("{what} {}", branch.name), Write::ArchiveBranch { branch: id, archived }, &change)
     }
 
-    /// Replaces a branch's overrides.
+    /// Replaces a branch's overrides (undoable).
     pub(crate) fn set_overrides(&mut self, id: BranchId, overrides: Overrides) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let act = branch.overrides.act(&overrides, &branch.name);
         let what = act.unwrap_or_else(|| format!("changed the settings of {}", branch.name));
         let focus = overrides.focus.clone();
         let answer = self.override_as(id, overrides, &what)?;
-        Ok(if focus == branch.overrides.focus { answer } else { self.with_unknown(answer, &focus) })
+        Ok(if focus == branch.overrides.focus { answer } else { self.with_unknown_focus(answer, &focus) })
     }
 
-    /// The same, as an act of this name.
+    /// Replaces a branch's overrides as an operation of this name.
     pub(crate) fn override_as(&mut self, id: BranchId, overrides: Overrides, what: &str) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
@@ -282,14 +282,14 @@ impl Core {
         let operation = self.operation(branch.session, what.to_owned(), vec![change.clone()]);
         let mut writes = vec![write, operation];
         if let Change::Head { before, .. } = change {
-            writes.push(super::undo::keep_anchor(branch.id, *before, branch.anchor.as_ref()));
+            writes.push(super::undo::store_anchor_for_head(branch.id, *before, branch.anchor.as_ref()));
         }
         self.store.write(writes)?;
         self.apply(change, true);
         Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
     }
 
-    /// Moves a branch's head to another leaf or node.
+    /// Moves a branch's head to another leaf or node (undoable).
     pub(crate) fn move_head(&mut self, id: BranchId, node: NodeId, exact: bool) -> Result<Answer, Failure> {
         self.turns.ensure_idle(id)?;
         let branch = self.sessions.branch(id)?;
@@ -329,7 +329,7 @@ impl Core {
         Ok(Answer::Done("There is no other answer here; R generates one.".into()))
     }
 
-    /// A hand-edited state at the branch's head.
+    /// Stores an edited state at the branch's head (undoable).
     pub(crate) fn edit_state(&mut self, id: BranchId, text: &str, what: &str) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
@@ -359,11 +359,11 @@ impl Core {
         session.state_missing.remove(&id);
         self.show_branch(id);
         let state = self.sessions.branch(id)?.state;
-        self.say(Event::Session(SessionEvent::State { branch: id, version: state, missing: false }));
+        self.emit(Event::Session(SessionEvent::State { branch: id, version: state, missing: false }));
         Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
     }
 
-    /// Adopts the state that came with an import, as a version of the user's.
+    /// Adopts an imported state as the person's own version.
     pub(crate) fn adopt_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let offered = self.sessions.branch(id)?.offered.ok_or_else(|| {
             Failure::user(
@@ -374,7 +374,7 @@ impl Core {
         self.edit_state(id, &offered.text, "adopted the imported state")
     }
 
-    /// The newest state block among the messages of the path, found again in their texts.
+    /// Restores the state from the newest answer on the path that contains a state block.
     pub(crate) fn rebuild_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
@@ -397,7 +397,7 @@ impl Core {
     }
 }
 
-/// The changes that an act makes to a branch's marks.
+/// The mark changes of an act.
 #[derive(Default)]
 pub(crate) struct MarkChange {
     /// The changes, each with its reason.
@@ -416,8 +416,8 @@ impl MarkChange {
         self.changes.push((Change::Mark { branch, target, before, after }, why));
     }
 
-    /// The sentence about it; `None` if nothing changes.
-    fn said(&self) -> Option<String> {
+    /// Returns the sentence about the act; `None` if nothing changes.
+    fn sentence(&self) -> Option<String> {
         match self.items {
             0 => None,
             1 => Some(self.last.clone()),
@@ -436,7 +436,7 @@ pub(crate) fn apply_to(branch: &mut Branch, changes: &[Change]) {
     }
 }
 
-/// Whether a mark is on this target. A turn that grew is the same turn; two answers to one question are two.
+/// Whether a mark is on this target. A turn that grew is the same turn; two answers to one question are two turns.
 fn same_target(session: &Session, mark: &Mark, target: &Atom) -> bool {
     let slot = |key| session.tree.by_key(key);
     match (mark.target, target) {
@@ -460,7 +460,7 @@ pub(crate) fn turn_at(session: &Session, branch: &Branch, slot: Slot) -> Atom {
     crate::engine::plans::labels::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
 }
 
-/// The note of a mark on an atom, or why the atom cannot be marked.
+/// Returns the note of a mark on an atom. Fails for atoms that cannot be marked.
 fn noted(session: &Session, branch: &Branch, atom: &Atom) -> Result<Option<String>, Failure> {
     let mark = branch.marks.iter().find(|mark| mark.target == *atom);
     if mark.is_some() {

@@ -16,11 +16,11 @@ use crate::engine::core::Core;
 use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
 
-/// A mark and the one that replaces it.
+/// A mark and its replacement.
 type Swap = (Option<Mark>, Mark);
 
 impl Core {
-    /// Picks items of one branch onto another: each for itself, or all as one text (undoable).
+    /// Copies items of one branch to another, each on its own or all as one text (undoable).
     pub(crate) fn pick(
         &mut self,
         from: BranchId,
@@ -28,16 +28,16 @@ impl Core {
         onto: BranchId,
         together: bool,
     ) -> Result<Answer, Failure> {
-        let (source, target) = self.two(from, onto)?;
+        let (source, target) = self.two_branches(from, onto)?;
         let mut swaps: Vec<Swap> = Vec::new();
         let mut parts: Vec<Vec<Slot>> = Vec::new();
         for item in items {
-            let (atom, _) = match pinned(&source, item) {
+            let (atom, _) = match pinned_text(&source, item) {
                 Some(atom) => (atom, None),
                 None => self.target(&source, item)?,
             };
             if let Some(mark) = source.marks.iter().find(|mark| mark.target == atom && mark.note.is_some()) {
-                swaps.push(over(&target, copied(mark, &source)));
+                swaps.push(swap_for(&target, copy_of(mark, &source)));
                 continue;
             }
             let session = self.sessions.of_branch(from)?;
@@ -46,7 +46,10 @@ impl Core {
             if tip.is_some_and(|(slot, head)| session.tree.contains(slot, head)) {
                 let own = source.marks.iter().find(|mark| mark.target == atom && mark.kind.pins());
                 let kind = own.map_or(MarkKind::Sticky, |mark| mark.kind);
-                swaps.push(over(&target, Mark { kind, inherited_from: Some(source.name.clone()), ..blank(atom) }));
+                swaps.push(swap_for(
+                    &target,
+                    Mark { kind, inherited_from: Some(source.name.clone()), ..blank_mark(atom) },
+                ));
             } else {
                 parts.push(slots);
             }
@@ -59,15 +62,15 @@ impl Core {
             parts = if all.is_empty() { Vec::new() } else { vec![all] };
         }
         for slots in &parts {
-            let mark = self.carried_over(&source, slots, false)?;
-            swaps.push(over(&target, mark));
+            let mark = self.text_mark(&source, slots, false)?;
+            swaps.push(swap_for(&target, mark));
         }
         if swaps.is_empty() {
             return Err(Failure::user("Select a message or a pinned text to pick."));
         }
         let many = if swaps.len() == 1 { "1 item".to_owned() } else { format!("{} items", swaps.len()) };
         let what = format!("picked {many} of {} for {}", source.name, target.name);
-        self.put_over(onto, swaps, &what)
+        self.apply_swaps(onto, swaps, &what)
     }
 
     /// Returns the result of a branch (its last turn) to another branch, or to the branch from which it was forked
@@ -77,7 +80,7 @@ impl Core {
         let onto = onto.or(parent).ok_or_else(|| {
             Failure::user("This branch was not forked from another one.").todo("Name the branch that gets the result.")
         })?;
-        let (source, target) = self.two(from, onto)?;
+        let (source, target) = self.two_branches(from, onto)?;
         let session = self.sessions.of_branch(from)?;
         let path = session.head(&source).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let shared = |slot: &Slot| session.head(&target).is_some_and(|head| session.tree.contains(*slot, head));
@@ -85,15 +88,15 @@ impl Core {
         if own.is_empty() {
             return Err(Failure::user(format!("{} has no messages that {} lacks.", source.name, target.name)));
         }
-        let mark = self.carried_over(&source, &own, true)?;
+        let mark = self.text_mark(&source, &own, true)?;
         let is_old = |mark: &&Mark| mark.origin.as_ref().is_some_and(|origin| origin.result && origin.branch == from);
         let old = target.marks.iter().find(is_old).cloned();
         let what = format!("returned the result of {} to {}", source.name, target.name);
-        self.put_over(onto, vec![(old, mark)], &what)
+        self.apply_swaps(onto, vec![(old, mark)], &what)
     }
 
-    /// Two branches of one session.
-    fn two(&self, from: BranchId, onto: BranchId) -> Result<(Branch, Branch), Failure> {
+    /// Returns two different branches of one session.
+    fn two_branches(&self, from: BranchId, onto: BranchId) -> Result<(Branch, Branch), Failure> {
         let session = self.sessions.of_branch(from)?;
         if from == onto {
             return Err(Failure::user("The text is already on that branch.").todo("Choose another branch."));
@@ -101,8 +104,8 @@ impl Core {
         Ok((session.branch(from)?.clone(), session.branch(onto)?.clone()))
     }
 
-    /// Writes messages as a text for another branch. A result contains only the last turn but links to all.
-    fn carried_over(&self, source: &Branch, slots: &[Slot], result: bool) -> Result<Mark, Failure> {
+    /// Writes messages as a text for another branch. A result contains only the last turn but links to all messages.
+    fn text_mark(&self, source: &Branch, slots: &[Slot], result: bool) -> Result<Mark, Failure> {
         let session = self.sessions.of_branch(source.id)?;
         let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
         let from = slots.iter().rposition(asks).filter(|_| result).unwrap_or(0);
@@ -133,12 +136,12 @@ impl Core {
             result,
         };
         let key = Fields::new("origin").json(&origin).text(&text).finish();
-        let mark = blank(Atom::Section { text: key });
+        let mark = blank_mark(Atom::Section { text: key });
         Ok(Mark { note: Some(text), inherited_from: Some(source.name.clone()), origin: Some(Box::new(origin)), ..mark })
     }
 
-    /// Writes marks onto a branch as one operation.
-    fn put_over(&mut self, onto: BranchId, swaps: Vec<Swap>, what: &str) -> Result<Answer, Failure> {
+    /// Writes marks to a branch as one operation.
+    fn apply_swaps(&mut self, onto: BranchId, swaps: Vec<Swap>, what: &str) -> Result<Answer, Failure> {
         let mut changes = Vec::new();
         let mut writes = Vec::new();
         for (old, new) in swaps {
@@ -170,8 +173,9 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
     }
 
-    /// Removes texts that were copied from messages that are being deleted, on all branches of a session.
-    pub(crate) fn forget_brought(session: &Session, keys: &[Hash]) -> Vec<Write> {
+    /// Returns the writes that remove texts copied from messages that are deleted permanently, on all branches of a
+    /// session.
+    pub(crate) fn remove_copied_texts(session: &Session, keys: &[Hash]) -> Vec<Write> {
         let made = |mark: &&Mark| mark.origin.as_ref().is_some_and(|o| o.sources.iter().any(|key| keys.contains(key)));
         let of = |branch: &Branch| -> Vec<Write> {
             let brought = branch.marks.iter().filter(made);
@@ -188,7 +192,7 @@ impl Core {
     }
 }
 
-fn blank(target: Atom) -> Mark {
+fn blank_mark(target: Atom) -> Mark {
     Mark {
         target,
         kind: MarkKind::Sticky,
@@ -203,24 +207,24 @@ fn blank(target: Atom) -> Mark {
     }
 }
 
-/// The pinned text that is named by its id, as lists show it, or the beginning of it.
-fn pinned(branch: &Branch, item: &ItemName) -> Option<Atom> {
+/// Returns the pinned text that is named by a unique prefix of the id that lists show.
+fn pinned_text(branch: &Branch, item: &ItemName) -> Option<Atom> {
     let ItemName::Named { text, .. } = item else { return None };
     let begins = |mark: &&Mark| text.len() >= 6 && mark.target.key().to_string().starts_with(text.as_str());
     let mut found = branch.marks.iter().filter(|mark| mark.note.is_some()).filter(begins);
     found.next().filter(|_| found.next().is_none()).map(|mark| mark.target)
 }
 
-/// A pinned text of another branch.
-fn copied(mark: &Mark, source: &Branch) -> Mark {
+/// Returns a copy of a pinned text for another branch.
+fn copy_of(mark: &Mark, source: &Branch) -> Mark {
     Mark { inherited_from: Some(source.name.clone()), by: Actor::User, counted: None, ..mark.clone() }
 }
 
-fn over(target: &Branch, mark: Mark) -> Swap {
+fn swap_for(target: &Branch, mark: Mark) -> Swap {
     (target.marks.iter().find(|known| known.target == mark.target).cloned(), mark)
 }
 
-/// The nodes of an atom.
+/// Returns the nodes of an atom on a branch.
 fn slots_of(session: &Session, branch: &Branch, atom: &Atom) -> Result<Vec<Slot>, Failure> {
     let none = || Failure::user("Only messages and pinned texts can be picked.");
     let at = |key: Hash| session.tree.by_key(key);
@@ -256,36 +260,40 @@ mod tests {
 
     fn note(text: &str, by: Actor) -> Mark {
         let target = Atom::Section { text: Hash::of(text.as_bytes()) };
-        Mark { note: Some(text.into()), by, counted: Some(Hash::of(b"call")), revision: 4, ..blank(target) }
+        Mark { note: Some(text.into()), by, counted: Some(Hash::of(b"call")), revision: 4, ..blank_mark(target) }
     }
 
     #[test]
     fn a_pinned_text_is_copied_as_the_persons_own() {
         for by in [Actor::User, Actor::Engine, Actor::Model] {
             let mark = Mark { kind: MarkKind::IncludeOnce, ..note("text", by) };
-            let copy = copied(&mark, &branch("side", Vec::new()));
+            let copy = copy_of(&mark, &branch("side", Vec::new()));
             assert_eq!((copy.by, copy.counted, copy.inherited_from.as_deref()), (Actor::User, None, Some("side")));
             assert_eq!((copy.target, copy.kind, copy.note.as_deref()), (mark.target, mark.kind, Some("text")));
         }
     }
 
     #[test]
-    fn pinned_texts_are_named_by_the_beginning_of_their_id() {
+    fn pinned_texts_are_named_by_a_prefix_of_their_id() {
         let (one, two) = (note("one", Actor::User), note("two", Actor::User));
-        let plain = blank(Atom::Message { node: Hash::of(b"three") });
+        let plain = blank_mark(Atom::Message { node: Hash::of(b"three") });
         let id = |mark: &Mark| mark.target.key().to_string();
         let (of_one, of_plain) = (id(&one), id(&plain));
         let on = branch("side", vec![one.clone(), two.clone(), plain]);
-        let named = |text: &str| pinned(&on, &ItemName::Named { text: text.into(), message: false });
+        let named = |text: &str| pinned_text(&on, &ItemName::Named { text: text.into(), message: false });
         assert_eq!(
             (named(&of_one), named(&of_one[..6]), named(&of_one[..5])),
             (Some(one.target), Some(one.target), None)
         );
         assert_eq!((named(&of_plain), named("000000"), named("")), (None, None, None));
-        assert_eq!(pinned(&on, &ItemName::Note(of_one.clone())), None);
+        assert_eq!(pinned_text(&on, &ItemName::Note(of_one.clone())), None);
         let twice = branch("side", vec![one.clone(), one.clone()]);
-        assert_eq!(pinned(&twice, &ItemName::Named { text: of_one, message: false }), None, "it must be the only one");
-        assert_eq!(over(&on, Mark { revision: 9, ..two.clone() }).0, Some(two));
-        assert_eq!(over(&branch("other", Vec::new()), one.clone()), (None, one));
+        assert_eq!(
+            pinned_text(&twice, &ItemName::Named { text: of_one, message: false }),
+            None,
+            "it must be the only one"
+        );
+        assert_eq!(swap_for(&on, Mark { revision: 9, ..two.clone() }).0, Some(two));
+        assert_eq!(swap_for(&branch("other", Vec::new()), one.clone()), (None, one));
     }
 }

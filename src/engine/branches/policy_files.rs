@@ -18,11 +18,11 @@ impl Core {
         self.setup.policies_dir.clone().ok_or_else(none)
     }
 
-    /// Saves a policy of the user's; with `preset`, a new copy of that policy. An invalid text is refused with the
-    /// position of its fault, and nothing is changed.
+    /// Saves a policy of the person's own; with `preset`, a new one that was copied from it. An invalid text is refused
+    /// with the position of the error, and nothing is changed.
     pub(crate) fn save_policy(&mut self, name: &str, text: &str, preset: Option<&str>) -> Result<Answer, Failure> {
         let folder = self.policies_dir()?;
-        self.must_be_free(name, preset.is_some())?;
+        self.ensure_name_free(name, preset.is_some())?;
         match policy_files::save(&folder, name, text, preset) {
             Ok(spec) => Ok(self.take_policy(
                 name,
@@ -36,8 +36,9 @@ impl Core {
         }
     }
 
-    /// A new policy needs an unused name; a built-in policy cannot be changed.
-    fn must_be_free(&self, name: &str, new: bool) -> Result<(), Failure> {
+    /// Checks that a policy can be saved under a name: it must be valid, unused if the policy is new, and not that of a
+    /// built-in policy.
+    fn ensure_name_free(&self, name: &str, new: bool) -> Result<(), Failure> {
         let folder = self.policies_dir()?;
         let all = policy_files::list(&folder).map_err(|error| error.failure())?;
         let there = all.iter().find(|policy| policy.name == name);
@@ -57,7 +58,7 @@ impl Core {
         }
     }
 
-    /// Goes back to the version on which a policy's current one is based, or forward again.
+    /// Goes back to the version that a policy's present one was made from, or forward again.
     pub(crate) fn step_policy(&mut self, name: &str, forward: bool) -> Result<Answer, Failure> {
         let folder = self.policies_dir()?;
         match policy_files::step(&folder, name, forward) {
@@ -82,8 +83,8 @@ impl Core {
                 .flat_map(|session| session.branches.iter().map(|branch| branch.id))
                 .collect();
             for branch in branches {
-                let taken = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
-                if taken.is_ok_and(|rules| rules.policy.name == name) {
+                let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
+                if rules.is_ok_and(|rules| rules.policy.name == name) {
                     self.show_branch(branch);
                 }
             }
@@ -122,7 +123,7 @@ mod tests {
     use crate::domain::base::failure::FailureKind;
 
     #[test]
-    fn faults_are_said_with_their_place() {
+    fn errors_are_reported_with_their_position() {
         let Answer::Refused(fault) = refused(&read("mine", "a = 1\n").unwrap_err()).unwrap() else { panic!() };
         assert_eq!(fault.place, Some((1, 1)));
         let Answer::Refused(fault) = refused(&read("mine", "\n[levels]\nworkin = 1\n").unwrap_err()).unwrap() else {

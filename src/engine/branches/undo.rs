@@ -1,4 +1,4 @@
-//! Undo and redo: applies the inverse of an operation's changes wherever the present is still as the operation left it,
+//! Undo and redo: applies the inverse of an operation's changes if the present state is still as the operation left it,
 //! and skips marks that calls have used up.
 //! Not for: making operations (`marks`).
 
@@ -16,13 +16,13 @@ use crate::store::Store;
 use crate::store::types::Write;
 
 impl Core {
-    /// Undoes the newest operation of the session that is not undone and that no call has used up.
+    /// Undoes the newest operation of the session that is not undone and has something left to undo.
     pub(crate) fn undo(&mut self) -> Result<Answer, Failure> {
         let ops = self.store.ops(self.sessions.current()?.card.id)?;
         let (mut passed, mut stranding) = (Vec::new(), Vec::new());
         for op in ops.into_iter().rev().filter(|op| !op.undone && !op.changes.is_empty()) {
             let back: Vec<Change> = op.changes.iter().rev().map(inverse).collect();
-            if by_program(&op) && back.iter().any(|change| self.must_still_be(change, true).is_err()) {
+            if by_program(&op) && back.iter().any(|change| self.ensure_unchanged_since(change, true).is_err()) {
                 continue;
             }
             if self.strands_later_turns(&back) {
@@ -35,7 +35,7 @@ impl Core {
                 continue;
             }
             self.carry_out(&op, &changes, true)?;
-            self.put_down_undone(&op.changes);
+            self.record_undone_summaries(&op.changes);
             let used_up = if used_up { " A call had used the mark; the previous mark is restored." } else { "" };
             let skipped = format!("{}{}", passed_over(&passed), not_stranded(&stranding));
             return Ok(Answer::Done(format!("Undone: {}. U redoes it.{used_up}{skipped}", op.what)));
@@ -44,7 +44,7 @@ impl Core {
         Ok(Answer::Done(format!("There is nothing to undo.{skipped}")))
     }
 
-    /// Does the oldest undone operation again that no call has used up.
+    /// Redoes the oldest undone operation that has something left to redo.
     pub(crate) fn redo(&mut self) -> Result<Answer, Failure> {
         let ops = self.store.ops(self.sessions.current()?.card.id)?;
         let mut passed = Vec::new();
@@ -95,9 +95,9 @@ impl Core {
 
     fn carry_out(&mut self, op: &Operation, changes: &[Change], undone: bool) -> Result<(), Failure> {
         for change in changes {
-            self.must_still_be(change, undone).map_err(|failure| named(failure, &op.what, undone))?;
+            self.ensure_unchanged_since(change, undone).map_err(|failure| named(failure, &op.what, undone))?;
         }
-        let anchors = self.anchors_back(changes)?;
+        let anchors = self.anchors_to_restore(changes)?;
         let mut writes: Vec<Write> = changes.iter().flat_map(|change| self.writes_for(change, undone)).collect();
         writes.extend(changes.iter().flat_map(|change| self.dismissal_steps(change)));
         writes.extend(changes.iter().filter_map(|change| self.mark_step(change, "undone or redone")));
@@ -107,10 +107,10 @@ impl Core {
             writes.push(Write::SetValue { key: left.clone(), value: serde_json::to_string(&now).ok() });
             writes.push(Write::SetAnchor { branch: *branch, anchor: anchor.clone() });
         }
-        self.put_files_back(op.session, changes)?;
+        self.revert_files(op.session, changes)?;
         if let Err(error) = self.store.write(writes) {
             let again: Vec<Change> = changes.iter().rev().map(inverse).collect();
-            self.put_files_back(op.session, &again)?;
+            self.revert_files(op.session, &again)?;
             return Err(error.into());
         }
         for (branch, _, anchor) in anchors {
@@ -122,9 +122,9 @@ impl Core {
         Ok(())
     }
 
-    /// The anchors of windows that belong to restored heads and summaries: branch, the key of the current anchor, the
-    /// anchor.
-    fn anchors_back(&self, changes: &[Change]) -> Result<Vec<Moved>, Failure> {
+    /// Returns the window anchors to restore for heads that move back and for changed summaries: the branch, the
+    /// settings key under which the present anchor is stored, and the anchor to restore.
+    fn anchors_to_restore(&self, changes: &[Change]) -> Result<Vec<Moved>, Failure> {
         let mut found = Vec::new();
         for change in changes {
             let (branch, left, key) = match change {
@@ -132,7 +132,7 @@ impl Core {
                     (branch, anchor_key(*branch, *before), anchor_key(*branch, *after))
                 }
                 Change::Summaries { branch, before, after } => {
-                    (branch, capsules_key(*branch, before), capsules_key(*branch, after))
+                    (branch, summaries_key(*branch, before), summaries_key(*branch, after))
                 }
                 _ => continue,
             };
@@ -143,8 +143,8 @@ impl Core {
         Ok(found)
     }
 
-    /// Checks that the current state is the one from which the change starts.
-    fn must_still_be(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
+    /// Fails unless the present state is the one that the change starts from.
+    fn ensure_unchanged_since(&self, change: &Change, undoing: bool) -> Result<(), Failure> {
         let stands = match change {
             Change::Mark { branch, target, before, .. } => {
                 self.sessions.branch(*branch)?;
@@ -155,10 +155,10 @@ impl Core {
             }
             Change::Name { branch, before, .. } => self.sessions.branch(*branch)?.name == *before,
             Change::Archived { branch, before, after } => {
-                self.sessions.branch(*branch)?.archived == *before && (!after || self.may_leave(*branch))
+                self.sessions.branch(*branch)?.archived == *before && (!after || self.can_archive(*branch))
             }
             Change::Forked { branch } => {
-                self.sessions.branch(*branch)?.archived != undoing && (!undoing || self.may_leave(*branch))
+                self.sessions.branch(*branch)?.archived != undoing && (!undoing || self.can_archive(*branch))
             }
             Change::Overrides { branch, before, .. } => self.sessions.branch(*branch)?.overrides == **before,
             Change::Title { before, .. } => self.sessions.current()?.card.title == *before,
@@ -175,20 +175,20 @@ impl Core {
             .todo("Make the change yourself."))
     }
 
-    /// Checks that a branch can be archived: no answer is arriving on it, and another branch is open.
-    fn may_leave(&self, branch: BranchId) -> bool {
+    /// Whether a branch can be archived: no answer is arriving on it, and another branch is open.
+    fn can_archive(&self, branch: BranchId) -> bool {
         let others =
             self.sessions.of_branch(branch).is_ok_and(|s| s.branches.iter().any(|b| !b.archived && b.id != branch));
         others && !self.turns.live.contains_key(&branch)
     }
 
-    /// Whether undoing a race, or the choice of its winner, would leave later turns on a branch that is archived or loses its
-    /// name.
+    /// Whether undoing a race, or the choice of its winner, would leave later turns on a branch that is then archived
+    /// or loses its name.
     fn strands_later_turns(&self, back: &[Change]) -> bool {
         let archives = back.iter().any(|change| matches!(change, Change::Archived { .. }));
         back.iter().any(|change| match change {
-            Change::Forked { branch } => self.raced_and_went_on(*branch),
-            Change::Name { branch, .. } => archives && self.raced_and_went_on(*branch),
+            Change::Forked { branch } => self.has_turns_after_race(*branch),
+            Change::Name { branch, .. } => archives && self.has_turns_after_race(*branch),
             Change::Mark { .. }
             | Change::Head { .. }
             | Change::Archived { .. }
@@ -202,8 +202,8 @@ impl Core {
         })
     }
 
-    /// Whether a branch of a race has later turns than the race's own.
-    fn raced_and_went_on(&self, id: BranchId) -> bool {
+    /// Whether a branch of a race has more turns than the race's own.
+    fn has_turns_after_race(&self, id: BranchId) -> bool {
         let Ok(session) = self.sessions.of_branch(id) else { return false };
         let (Ok(branch), true) = (session.branch(id), session.races.iter().any(|race| race.branch == id)) else {
             return false;
@@ -305,7 +305,7 @@ impl Core {
             session.refresh_state(id);
         }
         if let Ok(branch) = self.sessions.branch(id) {
-            self.say(Event::Session(SessionEvent::State { branch: id, version: branch.state, missing: false }));
+            self.emit(Event::Session(SessionEvent::State { branch: id, version: branch.state, missing: false }));
         }
     }
 
@@ -328,7 +328,7 @@ impl Core {
 
     fn apply_beyond(&mut self, change: &Change) {
         if matches!(change, Change::Memory { .. }) {
-            return self.memories_moved();
+            return self.memories_changed();
         }
         if let Change::Tag { session, node, after, .. } = change {
             return self.put_tag(*session, *node, after.as_ref());
@@ -337,15 +337,15 @@ impl Core {
         let Some(session) = self.sessions.current_id.and_then(|id| self.sessions.open.get_mut(&id)) else { return };
         session.card.title.clone_from(after);
         let card = session.card.clone();
-        self.say(Event::Session(SessionEvent::Card(card)));
+        self.emit(Event::Session(SessionEvent::Card(card)));
     }
 }
 
-/// The part of an operation that can still be carried out.
+/// The changes of an operation that can still be carried out.
 #[derive(Default)]
 struct Remaining {
     changes: Vec<Change>,
-    /// A call has used up a mark of it.
+    /// Whether a call has used up one of its marks.
     used_up: bool,
 }
 
@@ -355,43 +355,43 @@ fn anchor_key(branch: BranchId, head: Option<NodeId>) -> String {
     format!("anchor:{branch}:{}", head.map(|head| head.to_string()).unwrap_or_default())
 }
 
-fn capsules_key(branch: BranchId, summaries: &[Hash]) -> String {
+fn summaries_key(branch: BranchId, summaries: &[Hash]) -> String {
     format!("anchor:{branch}:capsules:{}", Fields::new("capsules").json(summaries).finish().short())
 }
 
-/// Whether the anchor of the window under these summaries is stored, and the anchor.
-pub(crate) fn kept_capsules_anchor(
+/// Returns whether an anchor of the window was stored for these summaries, and the anchor.
+pub(crate) fn stored_anchor_for_summaries(
     store: &Store,
     branch: BranchId,
     summaries: &[Hash],
 ) -> Result<(bool, Option<Anchor>), Failure> {
-    let kept = store.setting(&capsules_key(branch, summaries))?;
+    let kept = store.setting(&summaries_key(branch, summaries))?;
     Ok((kept.is_some(), kept.and_then(|kept| serde_json::from_str(&kept).ok().flatten())))
 }
 
-/// Stores the anchor of the window under these summaries.
-pub(crate) fn keep_capsules_anchor(branch: BranchId, summaries: &[Hash], anchor: Option<&Anchor>) -> Write {
-    Write::SetValue { key: capsules_key(branch, summaries), value: serde_json::to_string(&anchor).ok() }
+/// Returns the write that stores the window's anchor for these summaries.
+pub(crate) fn store_anchor_for_summaries(branch: BranchId, summaries: &[Hash], anchor: Option<&Anchor>) -> Write {
+    Write::SetValue { key: summaries_key(branch, summaries), value: serde_json::to_string(&anchor).ok() }
 }
 
-/// Stores the window's anchor for the head that an operation leaves.
-pub(crate) fn keep_anchor(branch: BranchId, head: Option<NodeId>, anchor: Option<&Anchor>) -> Write {
+/// Returns the write that stores the window's anchor for a head.
+pub(crate) fn store_anchor_for_head(branch: BranchId, head: Option<NodeId>, anchor: Option<&Anchor>) -> Write {
     Write::SetValue { key: anchor_key(branch, head), value: serde_json::to_string(&anchor).ok() }
 }
 
-/// Whether two marks are of one kind; a lease that has counted down is still that lease.
+/// Whether two marks are of the same kind; a lease that has counted down is still the same lease.
 fn same_kind(a: Option<&Mark>, b: Option<&Mark>) -> bool {
     let kind = |mark: Option<&Mark>| mark.map(|mark| std::mem::discriminant(&mark.kind));
     kind(a) == kind(b)
 }
 
-/// Whether an operation changed only the program's own marks. If those have expired meanwhile, undo skips it.
+/// Whether an operation changed only the program's own marks. Undo skips it if those have expired in the meantime.
 fn by_program(op: &Operation) -> bool {
     let own = |mark: &Option<Box<Mark>>| mark.as_ref().is_none_or(|mark| mark.by == Actor::Engine);
     op.changes.iter().all(|change| matches!(change, Change::Mark { before, after, .. } if own(before) && own(after)))
 }
 
-/// The sentence about operations that undo and redo skipped: the first few by name.
+/// Returns a sentence that names the first operations that undo or redo skipped; empty if there are none.
 fn passed_over(what: &[String]) -> String {
     const NAMED: usize = 3;
     let named = what.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
@@ -403,7 +403,7 @@ fn passed_over(what: &[String]) -> String {
     }
 }
 
-/// The sentence about races that undo skipped.
+/// Returns a sentence about the races that undo skipped; empty if there are none.
 fn not_stranded(what: &[String]) -> String {
     match what {
         [] => String::new(),
@@ -411,7 +411,7 @@ fn not_stranded(what: &[String]) -> String {
     }
 }
 
-/// A failure that names the operation that could not be undone or redone.
+/// Adds to a failure the name of the operation that could not be undone or redone.
 fn named(failure: Failure, what: &str, undone: bool) -> Failure {
     if failure.kind != FailureKind::Stale {
         return failure;
@@ -441,8 +441,8 @@ fn inverse(change: &Change) -> Change {
     }
 }
 
-/// Whether a change of the state block's version withdraws this version (`true`) or restores it (`false`); `None` if
-/// neither.
+/// Returns whether a change from one version of the state block to another withdraws (`true`) or restores (`false`)
+/// this version; `None` if it is neither of them.
 fn withdrawn(version: u32, before: Option<u32>, after: Option<u32>) -> Option<bool> {
     let versions = [(before, true), (after, false)];
     versions.iter().find(|(of, _)| *of == Some(version)).map(|(_, withdrawn)| *withdrawn)
@@ -453,7 +453,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_between_versions_withdraws_one_and_brings_the_other_back() {
+    fn a_step_between_versions_withdraws_one_and_restores_the_other() {
         let all = |before, after| [1, 2, 3].map(|version| withdrawn(version, before, after));
         assert_eq!(all(Some(1), Some(3)), [Some(true), None, Some(false)]);
         assert_eq!(all(Some(3), Some(1)), [Some(false), None, Some(true)]);

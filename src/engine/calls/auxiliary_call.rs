@@ -1,6 +1,6 @@
-//! An auxiliary call: a call that the program makes for itself, with a fixed prompt and one delimited text. It is
-//! planned, recorded before it is sent, and accounted for like any other call.
-//! Not for: the text and what happens with the answer (`summaries::writer`, `titles`).
+//! Auxiliary calls: calls that the program makes for itself, with a fixed prompt and one delimited text. They are
+//! planned, recorded before they are sent, and accounted for like any other call.
+//! Not for: the text and the use of the answer (`summaries::writer`, `sessions::titles`).
 
 use crate::context::render::render_forms::{self, WireState};
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -30,15 +30,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use uuid::Uuid;
 
-/// Requests in other words that a server may ask for before its refusal counts.
+/// The maximum number of forms of a request that are tried after refusals.
 const QUIRKS: usize = 4;
 
-/// The model, the branch, and the rules of the call.
+/// The settings of auxiliary calls for a branch.
 pub(crate) struct AuxiliaryCall {
     pub(crate) session: SessionId,
     pub(crate) branch: BranchId,
     pub(crate) rules: Rules,
-    /// `None` if there is no model.
+    /// `None` if no model may be asked.
     pub(crate) provider: Option<Arc<dyn Provider>>,
     pub(crate) store: Store,
     pub(crate) counter: Arc<dyn CountTokens>,
@@ -47,26 +47,26 @@ pub(crate) struct AuxiliaryCall {
     pub(crate) now: i64,
 }
 
-/// The content of the call.
+/// The prompt of an auxiliary call.
 pub(crate) struct Prompt<'a> {
-    /// A noun for the answer, used in sentences: "summary".
+    /// The name of the expected answer, for sentences: "summary".
     pub(crate) what: &'static str,
     /// The name of the policy in the plan.
     pub(crate) policy: &'static str,
-    /// The instructions for the model.
+    /// The instructions to the model.
     pub(crate) instructions: &'static str,
-    /// Of the prompt.
+    /// The version of the instructions.
     pub(crate) version: u32,
-    /// A title for the text, in one line.
+    /// A one-line description of the text.
     pub(crate) title: String,
-    /// The text.
+    /// The text to work on.
     pub(crate) text: &'a str,
-    /// What a person can do instead if there is no model.
+    /// What a person can do instead if no model can be asked.
     pub(crate) otherwise: &'static str,
 }
 
 impl Core {
-    /// An auxiliary call for a branch.
+    /// Returns the settings of auxiliary calls for a branch.
     pub(crate) fn auxiliary_call(
         &self,
         branch: &Branch,
@@ -88,21 +88,22 @@ impl Core {
 }
 
 impl AuxiliaryCall {
-    /// Tokens of a text as its model counts.
+    /// Counts the tokens of a text with the model's encoding.
     pub(crate) fn count(&self, text: &str) -> u32 {
         self.counter.count(self.rules.model.encoding, text)
     }
 
-    /// Whether it was canceled.
+    /// Whether the work was canceled.
     pub(crate) fn stopped(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// Makes one call, and repeats it in another format while the server names the format that it expects. `hear` gets
-    /// the text so far; every call is added to `runs`, whatever its outcome.
+    /// Makes one call. If the server refuses the form of the request, it is sent again in another form. `hear` receives
+    /// the text so far; every call that was made is added to `runs`, whatever its outcome.
     ///
     /// # Errors
-    /// There is no model, the text is too long for its budget, it was stopped, the server refused or said nothing.
+    /// Fails if there is no model, the text exceeds the budget, the work was canceled, or the server refused or
+    /// returned no text.
     pub(crate) fn ask(
         &self,
         prompt: &Prompt<'_>,
@@ -170,7 +171,7 @@ impl AuxiliaryCall {
         Err(Failure::new(FailureKind::Provider, "The server rejects the request in every format that pleach knows."))
     }
 
-    /// The plan and bytes of a call: our prompt, and the text as one delimited message.
+    /// Returns the plan and the bytes of a call: the instructions, and the text as one delimited message.
     fn planned(&self, shape: &RequestShape, prompt: &Prompt<'_>) -> Result<(ContextPlan, Wire, String), Failure> {
         let mut contents = Contents::default();
         let instructions = render_forms::block("Instructions", prompt.instructions);
@@ -246,7 +247,7 @@ impl AuxiliaryCall {
         }
     }
 
-    /// Writes a call's end with its account.
+    /// Writes the end of a call with its usage report.
     fn close(&self, card: &mut RunCard, plan: &ContextPlan, outcome: &Outcome) -> Result<(), Failure> {
         card.status = outcome.end.into();
         card.ended(outcome, self.rules.model.price.and_then(|price| price.bill(&outcome.usage)));

@@ -1,4 +1,4 @@
-//! Requests that compare stored calls or branches, handed to the worker.
+//! Requests that compare stored calls or branches, passed to the worker.
 //! Not for: comparing (`diff_worker`, `plan_diff`).
 
 use super::diff_worker::{DiffRequest, WantedCall};
@@ -9,7 +9,7 @@ use crate::engine::api::{CallSelector, ItemName, Ticket};
 use crate::engine::core::Core;
 
 impl Core {
-    /// Has two calls compared.
+    /// Starts a comparison of two calls.
     pub(crate) fn compare_calls(
         &self,
         ticket: Ticket,
@@ -22,7 +22,7 @@ impl Core {
         Ok(())
     }
 
-    /// Has an item compared over the calls of a branch.
+    /// Starts a comparison of an item over the calls of a branch.
     pub(crate) fn compare_item(
         &self,
         ticket: Ticket,
@@ -39,7 +39,7 @@ impl Core {
         Ok(())
     }
 
-    /// Has two branches of a session compared.
+    /// Starts a comparison of two branches of a session.
     pub(crate) fn compare_branches(&self, ticket: Ticket, a: BranchId, b: BranchId) -> Result<(), Failure> {
         if a == b {
             return Err(Failure::user("A branch can't be compared with itself.")
@@ -58,8 +58,8 @@ impl Core {
         Ok(WantedCall::Drawn(Box::new(called)))
     }
 
-    fn compare_in_background(&self, ticket: Ticket, look: DiffRequest) {
+    fn compare_in_background(&self, ticket: Ticket, request: DiffRequest) {
         let sessions = self.sessions.open.values().map(crate::engine::sessions::session::Session::snapshot).collect();
-        self.workers.diff.look(ticket, look, sessions, self.sessions.current_id);
+        self.workers.diff.compare(ticket, request, sessions, self.sessions.current_id);
     }
 }

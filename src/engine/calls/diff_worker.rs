@@ -18,17 +18,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A call to compare.
 pub(crate) enum WantedCall {
-    /// The plan that is drawn.
+    /// The plan that is drawn, which was not sent.
     Drawn(Box<PlanWithCall>),
-    /// One that was made.
+    /// A call that was made.
     Stored(CallSelector),
 }
 
 /// A comparison to make.
 pub(crate) enum DiffRequest {
-    /// The differences between two calls; without the first, from the previous call.
+    /// The differences between two calls; without the first, between the second and the call before it.
     Diff(Option<Box<WantedCall>>, Box<WantedCall>),
-    /// An item over the newest calls of a branch (their number), or over all.
+    /// An item over this many of the newest calls of a branch, or over all.
     Item(BranchId, Atom, Option<u32>),
     /// Two branches side by side.
     Both(BranchId, BranchId),
@@ -39,14 +39,14 @@ pub(crate) enum DiffRequest {
 
 struct DiffQuestion {
     ticket: Ticket,
-    look: DiffRequest,
+    request: DiffRequest,
     sessions: Vec<SessionSnapshot>,
     current: Option<SessionId>,
     /// The number of a replaceable request.
     number: Option<u64>,
 }
 
-/// Accepts requests. The thread ends when this is dropped.
+/// A handle to the thread, which ends when this is dropped.
 pub(crate) struct DiffWorker {
     passing: Arc<AtomicU64>,
     closed: Arc<AtomicBool>,
@@ -63,27 +63,27 @@ impl DiffWorker {
         Ok(Self { passing, closed, forget, to })
     }
 
-    /// Messages or branches were removed: no plan that is kept at hand is used again.
+    /// Makes the thread clear its cached plans before its next work, because messages or branches were removed.
     pub(crate) fn forget(&self) {
         self.forget.store(true, Ordering::SeqCst);
     }
 
-    pub(crate) fn look(
+    pub(crate) fn compare(
         &self,
         ticket: Ticket,
-        look: DiffRequest,
+        request: DiffRequest,
         sessions: Vec<SessionSnapshot>,
         current: Option<SessionId>,
     ) {
-        let passing = matches!(look, DiffRequest::Item(_, _, Some(_)));
+        let passing = matches!(request, DiffRequest::Item(_, _, Some(_)));
         let number = passing.then(|| self.passing.fetch_add(1, Ordering::SeqCst) + 1);
-        let _ = self.to.send(DiffQuestion { ticket, look, sessions, current, number });
+        let _ = self.to.send(DiffQuestion { ticket, request, sessions, current, number });
     }
 }
 
 impl Drop for DiffWorker {
     fn drop(&mut self) {
-        // A look that is under way is given up.
+        // The comparison under way is aborted.
         self.closed.store(true, Ordering::SeqCst);
     }
 }
@@ -107,26 +107,27 @@ impl Worker {
                 plans.clear();
             }
             let ticket = asked.ticket;
-            let looking = AssertUnwindSafe(|| self.look(asked, &mut plans));
-            let result = catch_unwind(looking).unwrap_or_else(|_| Err(broken()));
+            let comparing = AssertUnwindSafe(|| self.handle(asked, &mut plans));
+            let result = catch_unwind(comparing).unwrap_or_else(|_| Err(panicked()));
             if self.events.send(Event::Answer { ticket, result }).is_err() {
                 return;
             }
         }
     }
 
-    fn look(&self, asked: DiffQuestion, plans: &mut StoredPlans) -> Result<Answer, Failure> {
-        let DiffQuestion { look, sessions, current, number, .. } = asked;
+    fn handle(&self, asked: DiffQuestion, plans: &mut StoredPlans) -> Result<Answer, Failure> {
+        let DiffQuestion { request, sessions, current, number, .. } = asked;
         let newer = |number: u64| self.passing.load(Ordering::SeqCst) != number;
         let over = || self.closed.load(Ordering::SeqCst) || number.is_some_and(newer);
         if over() {
             return Err(stale());
         }
-        let mut desk = DiffContext { store: &self.store, shelf: plans, sessions: &sessions, current, stale: &over };
-        match look {
-            DiffRequest::Diff(before, after) => desk.diff_plans(before.as_deref(), &after),
-            DiffRequest::Item(branch, atom, most) => desk.why(branch, atom, most),
-            DiffRequest::Both(a, b) => desk.compared(a, b),
+        let mut context =
+            DiffContext { store: &self.store, stored_plans: plans, sessions: &sessions, current, stale: &over };
+        match request {
+            DiffRequest::Diff(before, after) => context.diff_plans(before.as_deref(), &after),
+            DiffRequest::Item(branch, atom, most) => context.why(branch, atom, most),
+            DiffRequest::Both(a, b) => context.compared(a, b),
             #[cfg(test)]
             DiffRequest::Held(until) => {
                 until.recv().map_err(|_| stale())?;
@@ -136,10 +137,10 @@ impl Worker {
     }
 }
 
-/// The input of a comparison.
+/// The data that a comparison uses.
 pub(crate) struct DiffContext<'a> {
     pub(crate) store: &'a Store,
-    pub(crate) shelf: &'a mut StoredPlans,
+    pub(crate) stored_plans: &'a mut StoredPlans,
     sessions: &'a [SessionSnapshot],
     current: Option<SessionId>,
     /// Whether the request was replaced.
@@ -147,29 +148,29 @@ pub(crate) struct DiffContext<'a> {
 }
 
 impl<'a> DiffContext<'a> {
-    /// A session that was open.
+    /// Returns a session that was open at the time of the request.
     pub(crate) fn by_id(&self, id: SessionId) -> Option<&'a SessionSnapshot> {
         self.sessions.iter().find(|session| session.id == id)
     }
 
-    /// The session that requests without a branch mean.
+    /// Returns the session that requests without a branch mean.
     pub(crate) fn session(&self) -> Result<&'a SessionSnapshot, Failure> {
         self.current.and_then(|id| self.by_id(id)).ok_or_else(|| Failure::user("No session is open."))
     }
 
-    /// The session that contains a branch.
+    /// Returns the session that contains a branch.
     pub(crate) fn session_of(&self, branch: BranchId) -> Result<&'a SessionSnapshot, Failure> {
         let holds = |session: &&SessionSnapshot| session.branches.iter().any(|b| b.id == branch);
         self.sessions.iter().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 }
 
-/// A newer request replaced this one.
+/// The failure of a request that a newer one replaced.
 pub(crate) fn stale() -> Failure {
     Failure::new(FailureKind::Stale, "A newer comparison replaced this one.")
 }
 
-fn broken() -> Failure {
+fn panicked() -> Failure {
     Failure::new(FailureKind::Internal, "An internal error stopped the comparison.")
         .kept("Nothing was changed.")
         .todo("Please report it with the log.")
@@ -182,7 +183,7 @@ mod tests {
     use uuid::Uuid;
 
     #[test]
-    fn only_the_newest_look_in_passing_is_worked_on() {
+    fn only_the_newest_replaceable_request_is_answered() {
         let folder = tempfile::tempdir().unwrap();
         let options = crate::store::OpenOptions { path: folder.path().join("s.db"), read_only: false };
         let store = Store::open(&options).unwrap().store;
@@ -191,11 +192,11 @@ mod tests {
         let (go, held) = channel();
         let branch = BranchId(Uuid::nil());
         let passing = || DiffRequest::Item(branch, Atom::Message { node: Hash::default() }, Some(3));
-        diff_worker.look(Ticket(1), DiffRequest::Held(held), Vec::new(), None);
+        diff_worker.compare(Ticket(1), DiffRequest::Held(held), Vec::new(), None);
         for ticket in 2..5 {
-            diff_worker.look(Ticket(ticket), passing(), Vec::new(), None);
+            diff_worker.compare(Ticket(ticket), passing(), Vec::new(), None);
         }
-        diff_worker.look(Ticket(5), DiffRequest::Both(branch, branch), Vec::new(), None);
+        diff_worker.compare(Ticket(5), DiffRequest::Both(branch, branch), Vec::new(), None);
         assert!(heard.try_recv().is_err(), "the first one is held");
         go.send(()).unwrap();
         let answers = heard.iter().take(5).map(|event| match event {

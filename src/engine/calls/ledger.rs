@@ -1,5 +1,5 @@
 //! The calls of a branch or session with their tokens, costs and times, for charts.
-//! Not for: the arithmetic (`domain::call::ledger`), or single calls (`queries`).
+//! Not for: the arithmetic (`domain::call::ledger`), or single calls (`plans::queries`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
@@ -12,13 +12,13 @@ use crate::engine::api::Answer;
 use crate::engine::core::Core;
 use crate::engine::sessions::session::Session;
 
-/// Calls that are handed over; older ones are in the totals.
+/// The maximum number of calls that are listed; older ones are part of the totals.
 const MOST: usize = 4_000;
 /// The maximum number of calls whose items are totaled, newest first.
 const MOST_USES: usize = 1_000;
 
 impl Core {
-    /// The calls that a branch's path is made of and those made on it, or all of its session.
+    /// Returns the calls of a branch, or of its whole session, with totals.
     pub(crate) fn ledger(&self, id: BranchId, whole: bool) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
@@ -27,11 +27,11 @@ impl Core {
         Ok(Answer::Ledger(Box::new(ledger)))
     }
 
-    /// The use of the items of the newest calls; items of the branch's next request that were never used are named, if
-    /// that request is planned.
+    /// Totals how the items of the newest calls were used, and names the items of the branch's next request that were
+    /// never used, if that request is planned.
     fn use_totals(&self, session: &Session, branch: &Branch, whole: bool) -> Result<UseTotals, Failure> {
         let mut totals = UseTotals::default();
-        // Conversations of which nothing is known are not read for it.
+        // Nothing needs to be read for sessions without any record.
         if session.runs.iter().all(|card| card.uses.is_none()) {
             return Ok(totals);
         }
@@ -49,13 +49,13 @@ impl Core {
         Ok(totals)
     }
 
-    /// The use of the items of one call.
+    /// Returns how the items of one call were used.
     pub(crate) fn uses_of(&self, run: RunId) -> Result<Answer, Failure> {
         Ok(Answer::Uses(self.store.uses_of(run)?.map(Box::new)))
     }
 }
 
-/// The calls that a branch's path is made of and those made on it, or all of its session; oldest first.
+/// Returns the calls on a branch's path and those made on the branch, or all of its session; oldest first.
 fn calls<'a>(session: &'a Session, branch: &Branch, whole: bool) -> Vec<&'a RunCard> {
     let on_path = on_path(session, branch);
     let slot = |node: Option<NodeId>| node.and_then(|id| session.tree.slot(id));
@@ -85,7 +85,7 @@ fn ledger(session: &Session, branch: &Branch, whole: bool) -> Ledger {
     Ledger { branch: branch.id, whole, calls, older, totals, uses: UseTotals::default() }
 }
 
-/// For each node, the number of user messages on its path, itself included. Parents come before their children.
+/// Returns for each node the number of user messages on its path, including itself. Parents come before their children.
 fn turns(session: &Session) -> Vec<u32> {
     let tree = &session.tree;
     let mut turns: Vec<u32> = Vec::with_capacity(tree.len());

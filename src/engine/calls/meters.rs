@@ -1,5 +1,5 @@
-//! Calibrations: how each model's server counts tokens compared with our counter, learned from the stored calls. They
-//! serve display and warnings only; no plan depends on them, so a changed factor makes no plan stale.
+//! Calibrations: how each model's server counts tokens compared with the program's counter, learned from the stored
+//! calls. They serve display and warnings only; no plan depends on them, so a changed factor makes no plan stale.
 //! Not for: the arithmetic (`domain::call::meter`), or admission.
 
 use crate::domain::call::meter::{Calibration, CalibrationEntry, NEWEST, PromptCost, Sample, ShortRead};
@@ -16,23 +16,24 @@ const RECENT: usize = 1_000;
 /// Profile, model, encoding.
 type Key = (String, String, String);
 
-/// Calibrations of the requested models, until the next call is reported.
+/// A cache of calibrations that is valid until the next call is reported.
 #[derive(Default)]
 pub(crate) struct Meters(BTreeMap<Key, Option<Calibration>>);
 
 impl Meters {
-    /// Forgets all calibrations, after a call was reported here or in another window.
+    /// Clears the cache, after a call was reported here or in another window.
     pub(crate) fn forget(&mut self) {
         self.0.clear();
     }
 
-    /// The calibration for a plan's model.
+    /// Returns the calibration of a plan's model and encoding; `None` without enough calls.
     pub(crate) fn calibration(&mut self, store: &Store, plan: &ContextPlan) -> Option<Calibration> {
         let key = (plan.profile.clone(), plan.model.clone(), plan.encoding.name().into_owned());
         *self.0.entry(key).or_insert_with_key(|key| learn(store, Some(key)).remove(key))
     }
 
-    /// The cost of a plan's prompt before it is sent, if prices are known.
+    /// Returns the cost of a plan's prompt before it is sent; `None` without prices. The first `same` tokens may be
+    /// cached.
     pub(crate) fn prompt_cost(
         &mut self,
         store: &Store,
@@ -46,7 +47,7 @@ impl Meters {
         })
     }
 
-    /// Whether a server read far less of a plan than was sent.
+    /// Returns a report if a server read far fewer tokens of a plan than were sent.
     pub(crate) fn short_read(&mut self, store: &Store, plan: &ContextPlan, usage: &Usage) -> Option<ShortRead> {
         let calibration = self.calibration(store, plan);
         let expected = calibration.map_or(plan.est_total, |known| known.apply(plan.est_total));
@@ -75,7 +76,7 @@ fn learn(store: &Store, wanted: Option<&Key>) -> BTreeMap<Key, Calibration> {
     samples.into_iter().filter_map(|(key, samples)| Some((key, Calibration::learn(&samples)?))).collect()
 }
 
-/// All calibrations, by profile, model and encoding.
+/// Returns all calibrations, by profile, model and encoding.
 pub(crate) fn learned(store: &Store) -> Vec<CalibrationEntry> {
     let row = |((profile, model, encoding), calibration)| CalibrationEntry { profile, model, encoding, calibration };
     learn(store, None).into_iter().map(row).collect()

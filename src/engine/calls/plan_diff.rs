@@ -27,10 +27,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Stored plans kept at hand: looking along an item's calls reads the same ones again and again.
+/// The number of cached plans at which the cache is cleared. Following an item through its calls reads the same plans
+/// repeatedly.
 const KEPT: usize = 96;
 
-/// Stored plans by id.
+/// A cache of stored plans by id.
 #[derive(Default)]
 pub(crate) struct StoredPlans(HashMap<Hash, Arc<ContextPlan>>);
 
@@ -50,29 +51,29 @@ pub(crate) struct PlanWithCall {
     pub(crate) branch: Option<BranchId>,
 }
 
-/// The events of a session that matter for a branch.
+/// The events of a session that concern a branch, oldest first.
 struct SessionHistory {
     steps: Vec<(Atom, Transition)>,
     ops: Vec<Operation>,
 }
 
 impl<'a> DiffContext<'a> {
-    /// A stored plan, by its id.
+    /// Returns a stored plan by its id.
     pub(crate) fn plan_of(&mut self, id: Hash) -> Result<Arc<ContextPlan>, Failure> {
-        if let Some(plan) = self.shelf.0.get(&id) {
+        if let Some(plan) = self.stored_plans.0.get(&id) {
             return Ok(plan.clone());
         }
         let found = self.store.plan_by_prefix(&id.to_string())?.pop();
         let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call was deleted."))?;
         let plan: Arc<ContextPlan> = Arc::new(serde_json::from_str(&json).map_err(|error| unreadable(&error))?);
-        if self.shelf.0.len() >= KEPT {
-            self.shelf.clear();
+        if self.stored_plans.0.len() >= KEPT {
+            self.stored_plans.clear();
         }
-        self.shelf.0.insert(id, plan.clone());
+        self.stored_plans.0.insert(id, plan.clone());
         Ok(plan)
     }
 
-    /// The calls that count on a branch, oldest first: its own, and those of the branches that it was forked from until then.
+    /// Returns the calls that belong to a branch, oldest first: its own, and those of its ancestors before the forks.
     fn calls(&self, id: BranchId) -> Result<Vec<RunCard>, Failure> {
         let session = self.session_of(id)?;
         let lines = lineage(&session.branches, session.branch(id)?);
@@ -110,7 +111,7 @@ impl<'a> DiffContext<'a> {
         Ok(PlanWithCall { plan: self.plan_of(run.plan)?, branch: None, run: Some(run) })
     }
 
-    /// The differences between two calls.
+    /// Answers with the differences between two calls.
     pub(crate) fn diff_plans(&mut self, before: Option<&WantedCall>, after: &WantedCall) -> Result<Answer, Failure> {
         let after = self.called(after)?;
         let before = match before {
@@ -119,10 +120,10 @@ impl<'a> DiffContext<'a> {
         };
         let when = |called: &PlanWithCall| called.run.as_ref().map_or(i64::MAX, |run| run.at);
         let (before, after) = if when(&before) > when(&after) { (after, before) } else { (before, after) };
-        Ok(Answer::Diff(Box::new(self.differ(&before, &after)?)))
+        Ok(Answer::Diff(Box::new(self.plan_diff(&before, &after)?)))
     }
 
-    /// The call before another on its branch.
+    /// Returns the call before another one on its branch.
     fn before(&mut self, after: &PlanWithCall) -> Result<PlanWithCall, Failure> {
         let none = || Failure::user("There is no earlier call on its branch.");
         let branch = after.branch.or(after.run.as_ref().map(|run| run.branch)).ok_or_else(none)?;
@@ -134,15 +135,15 @@ impl<'a> DiffContext<'a> {
         self.of_run(calls.pop().ok_or_else(none)?)
     }
 
-    /// The differences between two plans, with causes.
-    pub(crate) fn differ(&self, before: &PlanWithCall, after: &PlanWithCall) -> Result<PlanDiff, Failure> {
-        let session = self.home(after)?;
+    /// Returns the differences between two plans, with their causes.
+    pub(crate) fn plan_diff(&self, before: &PlanWithCall, after: &PlanWithCall) -> Result<PlanDiff, Failure> {
+        let session = self.session_of_call(after)?;
         let spans = Spans::new(session);
         let (mut deltas, (same, same_tokens)) =
             row_matching::deltas(&before.plan, &after.plan, &|range, key| spans.cover(range, key));
         let (from, to) = (call(session, before), call(session, after));
         if let Some(branch) = to.branch.and_then(|id| session.branch(id).ok()) {
-            let past = self.happened(session, branch)?;
+            let past = self.history(session, branch)?;
             let path = path_of(session, &after.plan);
             let (steps, ops) = past.between(from.at, to.at);
             let on_path = |key: Hash| on(session, &path, &after.plan, key);
@@ -153,8 +154,8 @@ impl<'a> DiffContext<'a> {
         Ok(PlanDiff { before: from, after: to, settings, deltas, same, same_tokens })
     }
 
-    /// The session in which a call was made.
-    fn home(&self, called: &PlanWithCall) -> Result<&'a SessionSnapshot, Failure> {
+    /// Returns the session in which a call was made.
+    fn session_of_call(&self, called: &PlanWithCall) -> Result<&'a SessionSnapshot, Failure> {
         match (&called.run, called.branch) {
             (Some(run), _) => self.by_id(run.session).map_or_else(|| self.session(), Ok),
             (None, Some(branch)) => self.session_of(branch),
@@ -162,8 +163,8 @@ impl<'a> DiffContext<'a> {
         }
     }
 
-    /// Steps and operations that count on a branch, oldest first.
-    fn happened(&self, session: &SessionSnapshot, branch: &Branch) -> Result<SessionHistory, Failure> {
+    /// Returns the transitions and operations that concern a branch, oldest first.
+    fn history(&self, session: &SessionSnapshot, branch: &Branch) -> Result<SessionHistory, Failure> {
         let lines = lineage(&session.branches, branch);
         let mut steps: Vec<(Atom, Transition)> = self
             .store
@@ -192,7 +193,7 @@ impl<'a> DiffContext<'a> {
         Ok(SessionHistory { steps, ops })
     }
 
-    /// An item over the calls of a branch.
+    /// Answers with the history of an item over the calls of a branch.
     pub(crate) fn why(&mut self, id: BranchId, atom: Atom, most: Option<u32>) -> Result<Answer, Failure> {
         let session = self.session_of(id)?;
         let branch = session.branch(id)?;
@@ -206,7 +207,7 @@ impl<'a> DiffContext<'a> {
             }
             looked.push(self.of_run(run)?);
         }
-        let past = self.happened(session, branch)?;
+        let past = self.history(session, branch)?;
         let stays = stays(session, &past, &atom, &looked);
         let (title, turn) = named(session, &atom, &looked);
         let own = |(of, _): &&(Atom, Transition)| subject(of) == subject(&atom);
@@ -222,7 +223,7 @@ impl<'a> DiffContext<'a> {
 }
 
 impl SessionHistory {
-    /// The events after one time and until another.
+    /// Returns the events after one time up to another.
     fn between(&self, from: Option<i64>, to: Option<i64>) -> (&[(Atom, Transition)], &[Operation]) {
         let (from, to) = (from.unwrap_or(0), to.unwrap_or(i64::MAX));
         let cut = |starts: usize, ends: usize| starts.min(ends)..ends;
@@ -235,7 +236,7 @@ impl SessionHistory {
     }
 }
 
-/// The position of an item over the calls; consecutive calls without a change are one entry.
+/// Returns the position of an item over the calls; consecutive calls without a change are one entry.
 fn stays(session: &SessionSnapshot, past: &SessionHistory, atom: &Atom, calls: &[PlanWithCall]) -> Vec<ItemInCall> {
     let spans = Spans::new(session);
     let covers = |range: &Atom, key: Hash| spans.cover(range, key);
@@ -245,7 +246,7 @@ fn stays(session: &SessionSnapshot, past: &SessionHistory, atom: &Atom, calls: &
         let place = row_matching::place(&called.plan, atom, &covers);
         let now = call(session, called);
         let as_before = |last: &ItemInCall| match (&last.place, &place) {
-            (Some(old), Some(new)) => old.like(new),
+            (Some(old), Some(new)) => old.looks_like(new),
             (None, None) => true,
             _ => false,
         };
@@ -260,14 +261,14 @@ fn stays(session: &SessionSnapshot, past: &SessionHistory, atom: &Atom, calls: &
         }
         before = Some(called);
     }
-    // Nothing to report before the item existed.
+    // Nothing is reported about calls before the item existed.
     if found.first().is_some_and(|stay| stay.place.is_none()) {
         found.remove(0);
     }
     found
 }
 
-/// Why an item's position differs from the call before.
+/// Returns why an item's position differs from the call before.
 fn causes(
     session: &SessionSnapshot,
     past: &SessionHistory,
@@ -298,7 +299,7 @@ fn causes(
     cause::causes(&delta, &before.plan, &after.plan, &between)
 }
 
-/// The first words of an item and its turn: from the newest plan that contains it, else from the message.
+/// Returns an item's title and turn from the newest plan that contains it, or else from its message.
 fn named(session: &SessionSnapshot, atom: &Atom, calls: &[PlanWithCall]) -> (String, Option<u32>) {
     let rows = calls.iter().rev().flat_map(|called| &called.plan.rows);
     if let Some(row) = rows.into_iter().find(|row| subject(&row.atom) == subject(atom)) {
@@ -312,7 +313,7 @@ fn named(session: &SessionSnapshot, atom: &Atom, calls: &[PlanWithCall]) -> (Str
     (head.map_or_else(|| "an item".to_owned(), |head| head.preview.clone()), None)
 }
 
-/// The item of a transition, as plans name it.
+/// Returns the item of a transition as plans name it.
 fn atom_of(item: &Subject) -> Atom {
     match item {
         Subject::Item(atom) => *atom,
@@ -337,19 +338,19 @@ pub(crate) fn call(session: &SessionSnapshot, called: &PlanWithCall) -> CallRef 
     }
 }
 
-/// The path on which a plan is based.
+/// Returns the path that a plan was solved for.
 fn path_of(session: &SessionSnapshot, plan: &ContextPlan) -> Vec<Slot> {
     session.tree.by_key(plan.basis.head).map(|tip| session.tree.path(tip)).unwrap_or_default()
 }
 
-/// Whether a message is on a plan's path or is its question.
+/// Whether a message is on a plan's path or part of the plan's items.
 fn on(session: &SessionSnapshot, path: &[Slot], plan: &ContextPlan, key: Hash) -> bool {
     let slot = session.tree.by_key(key);
     slot.is_some_and(|slot| path.get(session.tree.depth(slot) as usize) == Some(&slot))
         || plan.rows.iter().any(|row| row.items.iter().any(|item| item.key == key))
 }
 
-/// Which turns ranges cover, by the paths to their ends.
+/// Decides which turns a range contains, with a cache of the paths to the ends of ranges.
 struct Spans<'a> {
     session: &'a SessionSnapshot,
     paths: RefCell<HashMap<Hash, Vec<Slot>>>,

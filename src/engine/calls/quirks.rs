@@ -1,4 +1,4 @@
-//! Quirks that a server's refusals revealed: kept in the store per model, listed, and forgotten on request.
+//! Quirks that a server's refusals revealed: stored per model, listed, and forgotten on request.
 //! Not for: reading a refusal (`llm::fault`), or the effect of a quirk ([`Quirk::apply`]).
 
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 type Stored = BTreeMap<String, Vec<Quirk>>;
 
 impl Core {
-    /// Reads the quirks that this and other windows learned; returns whether they changed.
-    pub(crate) fn recall_quirks(&mut self) -> bool {
+    /// Reads the quirks that this and other windows learned. Returns whether they changed.
+    pub(crate) fn load_quirks(&mut self) -> bool {
         let mut all = std::collections::HashMap::new();
         for profile in self.setup.profiles.values() {
             let stored = self.stored_quirks(profile);
@@ -33,7 +33,7 @@ impl Core {
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
-    /// Changes the stored quirks of a profile, including those of other windows, and the quirks in memory.
+    /// Changes the stored quirks of a profile, based on the present ones in the store, and updates those in memory.
     fn change_quirks(&mut self, profile: &str, change: &mut dyn FnMut(&mut Stored)) -> Result<(), Failure> {
         let Some(profile) = self.setup.profiles.get(profile).cloned() else { return Ok(()) };
         let mut stored = self.stored_quirks(&profile);
@@ -48,7 +48,7 @@ impl Core {
         Ok(written?)
     }
 
-    /// Stores a quirk of a model. If the store cannot be written, the quirk applies to this run of the program only.
+    /// Stores a quirk of a model. If the store cannot be written, the quirk applies until the program ends.
     pub(crate) fn learn_quirk(&mut self, profile: &str, model: &str, quirk: Quirk) {
         let _ = self.change_quirks(profile, &mut |stored| {
             let quirks = stored.entry(model.to_owned()).or_default();
@@ -64,8 +64,9 @@ impl Core {
         });
     }
 
-    /// The server refused a turn's request and wants another form: remembers that, unless nothing else can be tried.
-    pub(crate) fn take_quirk(&mut self, live: &mut LiveTurn, quirk: Quirk) -> Result<(), Failure> {
+    /// Handles a refusal of a turn's request that asks for another form: learns the quirk. Fails if no other form can
+    /// be tried.
+    pub(crate) fn handle_refusal(&mut self, live: &mut LiveTurn, quirk: Quirk) -> Result<(), Failure> {
         let refused = live.failure.take();
         if live.solved.edited {
             let wants = format!("The server expects a different request format ({}).", quirk.sentence());
@@ -93,9 +94,9 @@ impl Core {
         Ok(())
     }
 
-    /// Handles the request in the other format. If its bytes equal the refused ones, nothing is sent and nothing is
-    /// learned.
-    pub(crate) fn another_form(&mut self, live: &mut LiveTurn, digest: Hash) -> Result<(), Failure> {
+    /// Checks the request in its new form. If it equals the refused one byte for byte, nothing is sent and the quirk is
+    /// removed again.
+    pub(crate) fn check_new_form(&mut self, live: &mut LiveTurn, digest: Hash) -> Result<(), Failure> {
         let Some(refused) = live.refused.take() else { return Ok(()) };
         let (profile, model) = (live.card.profile.clone(), live.card.model.clone());
         if digest == refused.digest {
@@ -105,14 +106,14 @@ impl Core {
             return Err(refused.failure.todo(todo));
         }
         let wants = refused.quirk.sentence();
-        self.say(Event::Program(ProgramEvent::Notice(format!(
+        self.emit(Event::Program(ProgramEvent::Notice(format!(
             "The server of {profile} expects a different request format for {model} ({wants}); sending again. pleach \
                 doctor lists the learned quirks."
         ))));
         Ok(())
     }
 
-    /// The learned quirks, for the report on servers.
+    /// Returns the learned quirks as findings for the checks of `doctor`.
     pub(crate) fn quirk_findings(&self) -> Vec<Finding> {
         let mut all: Vec<_> = self.learned.quirks.iter().collect();
         all.sort_by_key(|(of, _)| *of);
@@ -134,13 +135,13 @@ impl Core {
         all.into_iter().map(finding).collect()
     }
 
-    /// Forgets a quirk, or all, of a model, of a profile's models, or of all.
+    /// Forgets quirks, optionally only those of a profile, of a model, or a single one.
     pub(crate) fn forget_quirks(
         &mut self,
         (profile, model): (Option<&str>, Option<&str>),
         quirk: Option<Quirk>,
     ) -> Result<Answer, Failure> {
-        self.recall_quirks();
+        self.load_quirks();
         let meant = |of: &(String, String)| {
             profile.is_none_or(|profile| profile == of.0) && model.is_none_or(|model| model == of.1)
         };

@@ -19,8 +19,8 @@ use uuid::Uuid;
 const MOST: usize = 8;
 
 impl Core {
-    /// Creates a branch for each variant, at the branch's head, with a record of its settings and limits. One undo
-    /// reverts all of them.
+    /// Makes a branch for each variant at the branch's head, with a record of its settings and limits (undone
+    /// together).
     pub(crate) fn race(&mut self, id: BranchId, arms: &[Overrides], limits: Limits) -> Result<Answer, Failure> {
         if !(2..=MOST).contains(&arms.len()) {
             let what = format!("A race needs two to {MOST} branches, and there {} {}.", is(arms.len()), arms.len());
@@ -29,7 +29,7 @@ impl Core {
         self.ensure_idle_everywhere(id)?;
         let branch = self.sessions.branch(id)?;
         let (mut new_branches, mut records) = (Vec::new(), Vec::new());
-        let (race, at, limits) = (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.race).set());
+        let (race, at, limits) = (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.race).without_zeros());
         let mut taken = 1;
         for arm in arms {
             let overrides = variant::merge(&branch.overrides, arm);
@@ -57,15 +57,15 @@ impl Core {
             new_branches.push(new_branch);
         }
         let what = format!("started a race of {}", arms.len());
-        let made = self.create_branches(id, None, new_branches, what)?;
+        let made = self.make_branches(id, None, new_branches, what)?;
         self.sessions.of_branch_mut(id)?.races.extend(records.iter().cloned());
         self.show_records(&records);
         let branches = made.into_iter().map(|id| self.sessions.branch(id)).collect::<Result<Vec<_>, _>>()?;
         Ok(Answer::Race(branches))
     }
 
-    /// Keeps one branch of a race and archives the others. It takes the name of the raced branch, which is archived
-    /// too, unless that branch has grown since.
+    /// Keeps one branch of a race and archives the others. The kept branch takes the name of the raced branch, which is
+    /// archived too, unless the raced branch has grown since.
     pub(crate) fn keep_one(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let session = self.sessions.of_branch(id)?;
         let kept = session.branch(id)?.clone();
@@ -151,7 +151,7 @@ fn written(change: &Change) -> Option<Write> {
     }
 }
 
-/// The current settings, defaults included.
+/// Returns the effective settings, including defaults.
 fn config(rules: Rules, overrides: Overrides) -> Config {
     Config {
         max_output: rules.max_output().unwrap_or(rules.budget.reserved_output),

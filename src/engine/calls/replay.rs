@@ -43,7 +43,7 @@ impl Core {
         Ok(Answer::Replayed { run: Box::new(run), digest: wire.digest, body })
     }
 
-    /// Makes a stored call again on a scratch branch.
+    /// Replays a stored call on a scratch branch.
     pub(crate) fn replay(
         &mut self,
         prefix: &str,
@@ -98,7 +98,7 @@ impl Core {
         }
         let name = fresh_name(self.sessions.of_branch(run.branch)?, "replay", 1);
         let what = format!("replayed a call on {name}");
-        let made = self.create_branches(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
+        let made = self.make_branches(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
         let Some(id) = made.first().copied() else { return Err(Failure::user("That branch no longer exists.")) };
         let draft = Draft { kind: DraftKind::Continue(after), ..Draft::default() };
         let sent = self.open_turn(id, &draft, &solved)?;
@@ -107,7 +107,7 @@ impl Core {
         Ok(Answer::Replaying(Box::new(ReplayedCall { of: run, run: sent, branch, exact, without: left })))
     }
 
-    /// The node that a call's answer followed, or would have followed.
+    /// Returns the node that a call's answer followed or would have followed.
     fn place(&self, run: &RunCard) -> Result<NodeId, Failure> {
         let session = self.sessions.of_branch(run.branch)?;
         let above = run.answer.and_then(|id| session.tree.get(id)).and_then(|head| head.parent);
@@ -145,7 +145,7 @@ impl Core {
     }
 }
 
-/// The plan of a call with the parts of its request.
+/// Reads the stored plan of a call.
 pub(crate) fn stored(store: &Store, run: &RunCard) -> Result<Stored, Failure> {
     let found = store.plan_by_prefix(&run.plan.to_string())?.pop();
     let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call was deleted."))?;
@@ -157,7 +157,7 @@ fn content(store: &Store, node: NodeId) -> Result<Content, Failure> {
     found.map(|node| node.content).ok_or_else(|| Failure::user("That message no longer exists."))
 }
 
-/// The texts of a stored plan: ours from the plan, the others from the messages that it names.
+/// Returns the texts of a stored plan: the program's own from the plan, the others from the messages that it names.
 pub(crate) fn restored(store: &Store, stored: &Stored, session: &Session, run: &RunCard) -> Result<Contents, Failure> {
     let mut contents = Contents::default();
     contents.blocks.extend(stored.texts.iter().map(|(hash, text)| (*hash, text.clone())));
@@ -166,9 +166,9 @@ pub(crate) fn restored(store: &Store, stored: &Stored, session: &Session, run: &
         let text = state_text(&state.text);
         contents.blocks.insert(Hash::of(text.as_bytes()), text.into());
     }
-    for (hash, recipe) in &stored.cards {
-        let Some(node) = store.nodes(&[recipe.node])?.pop() else { continue };
-        let text = recipe.text(&searchable(&node.head, &node.content));
+    for (hash, settings) in &stored.cards {
+        let Some(node) = store.nodes(&[settings.node])?.pop() else { continue };
+        let text = settings.text(&searchable(&node.head, &node.content));
         if Hash::of(text.as_bytes()) == *hash {
             contents.blocks.insert(*hash, text.into());
         }
@@ -216,7 +216,7 @@ fn restored_block(store: &Store, row: &Row, session: &Session, contents: &Conten
     }
 }
 
-/// Writes a stored call for the model of other rules.
+/// Changes a stored call to the model of other rules.
 fn write_for(stored: &mut Stored, rules: &Rules) {
     let tools = if rules.profile.dialect.tools { std::mem::take(&mut stored.request.tools) } else { Vec::new() };
     stored.request = RequestShape {
@@ -229,7 +229,7 @@ fn write_for(stored: &mut Stored, rules: &Rules) {
     stored.plan = variant::for_model(&stored.plan, &stored.request, &rules.profile.name, rules.budget);
 }
 
-/// The very bytes of a request that was edited by hand.
+/// Returns the exact bytes of an edited request; `None` if the request was not edited.
 fn by_hand(stored: &Stored) -> Result<Option<Wire>, Failure> {
     match &stored.edited {
         Some(body) if body.is_empty() => Err(Failure::user(
@@ -246,8 +246,8 @@ pub(crate) fn rendered(stored: &Stored, contents: &Contents) -> Result<(Wire, Ou
     })
 }
 
-/// The row of a call that an item names: by its atom, by its beginning of an id as `plan --json` and `message list` show
-/// it, or by an id that it was imported with.
+/// Returns the row of a call that an item names: by its atom, by its turn's number, by a prefix of an id that `plan
+/// --json` and `message list` show, or by an imported id.
 fn named(rows: &[Row], item: &ItemName) -> Result<Row, Failure> {
     let mut going = rows.iter().filter(|row| row.included());
     let gone = || Failure::user("That item was not in the call.").todo("`pleach plans show RUN --json` has the ids.");

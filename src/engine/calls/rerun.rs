@@ -12,9 +12,9 @@ use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
 use crate::engine::startup::learned;
 use crate::engine::tools::trace_records;
-use crate::engine::turns::consent::{by_rule, protection, sight, warned};
+use crate::engine::turns::consent::{decide_by_rules, protection, visibility_of, with_rule_warning};
 use crate::engine::turns::state::{RerunEvent, RunningCall};
-use crate::engine::turns::tool_calls::{CallDecision, Host, SingleCall, lost_call};
+use crate::engine::turns::tool_calls::{CallDecision, CallHost, SingleCall, lost_call};
 use crate::store::Store;
 use crate::store::types::Write;
 use crate::tools;
@@ -54,7 +54,7 @@ impl Core {
         let cancel = Arc::new(AtomicBool::new(false));
         let before = self.result_of(&of);
         let runner = self.runner(branch);
-        let sight = self.sight(branch);
+        let sight = self.file_visibility(branch);
         let (inbox, stopped, trace) = (self.inbox.clone(), cancel.clone(), view.trace.clone());
         let store = self.store.clone();
         let ended = |done, millis| Inbox::Turn(TurnReport::Rerun(Box::new(RerunEvent::Ended(done, millis))));
@@ -62,14 +62,14 @@ impl Core {
             let host = SideCall { inbox: Mutex::new(inbox), id: trace.id(), store, session };
             let mut began = Instant::now();
             let (runner, host) = (runner.as_deref(), &host);
-            let one =
+            let call =
                 SingleCall { name: &trace.name, args: &trace.args, runner, cancel: &stopped, host, sight: &sight };
-            let done = Box::new(one.go(&mut began));
+            let done = Box::new(call.run(&mut began));
             let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             ended(done, millis)
         };
         self.jobs.report("again", move |failure| ended(Box::new(lost_call(&failure)), 0), work);
-        self.say(Event::Tool(ToolEvent::Rerun(Box::new(view.clone()))));
+        self.emit(Event::Tool(ToolEvent::Rerun(Box::new(view.clone()))));
         self.turns.rerun = Some(RunningCall { session, view, before, reply: None, cancel });
         Ok(Answer::Done(String::new()))
     }
@@ -83,63 +83,63 @@ impl Core {
     }
 
     fn approve_rerun(&mut self, effect: ToolEffect, reply: Sender<CallDecision>) {
-        let Some(branch) = self.turns.rerun.as_ref().map(|again| again.view.branch) else { return };
+        let Some(branch) = self.turns.rerun.as_ref().map(|rerun| rerun.view.branch) else { return };
         let rules = self.all_rules(branch);
-        let sight = sight(&rules);
-        let effect = warned(effect, &sight);
-        let Some(again) = &mut self.turns.rerun else { return };
-        let trace = &mut again.view.trace;
+        let sight = visibility_of(&rules);
+        let effect = with_rule_warning(effect, &sight);
+        let Some(rerun) = &mut self.turns.rerun else { return };
+        let trace = &mut rerun.view.trace;
         trace.more.protection = protection(&effect);
-        // A read-only call needs no further approval: a person requested it.
+        // A person asked for the rerun; calls that only read need no other approval.
         trace.word = Some("you".into());
         let asking =
             PendingApproval { index: BESIDE, tool: trace.name.clone(), args: trace.args.clone(), effect, rule: None };
-        match by_rule(&rules, asking) {
+        match decide_by_rules(&rules, asking) {
             Ok((consent, words)) => {
                 trace.word = words.or_else(|| trace.word.take());
                 let _ = reply.send(CallDecision { consent, sight });
             }
             Err(asking) => {
-                again.view.state = RerunState::Asks(asking);
-                again.reply = Some(reply);
-                let view = Box::new(again.view.clone());
-                self.say(Event::Tool(ToolEvent::Rerun(view)));
+                rerun.view.state = RerunState::Asks(asking);
+                rerun.reply = Some(reply);
+                let view = Box::new(rerun.view.clone());
+                self.emit(Event::Tool(ToolEvent::Rerun(view)));
             }
         }
     }
 
-    /// A person's decision.
+    /// Records a person's decision.
     pub(crate) fn decide_rerun(
         &mut self,
         consent: Consent,
         always: Option<(RuleScope, Rule)>,
     ) -> Result<Answer, Failure> {
-        if self.turns.rerun.as_ref().is_none_or(|again| again.reply.is_none()) {
+        if self.turns.rerun.as_ref().is_none_or(|rerun| rerun.reply.is_none()) {
             return Err(Failure::new(FailureKind::Stale, "That call no longer waits for approval."));
         }
         let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
-        let branch = self.turns.rerun.as_ref().map(|again| again.view.branch);
-        let sight = branch.map(|branch| self.sight(branch)).unwrap_or_default();
-        if let Some(again) = &mut self.turns.rerun {
-            again.view.trace.word = Some("you".into());
-            let sight = match &again.view.state {
+        let branch = self.turns.rerun.as_ref().map(|rerun| rerun.view.branch);
+        let sight = branch.map(|branch| self.file_visibility(branch)).unwrap_or_default();
+        if let Some(rerun) = &mut self.turns.rerun {
+            rerun.view.trace.word = Some("you".into());
+            let sight = match &rerun.view.state {
                 RerunState::Asks(asking) => sight.answered(&asking.tool, &asking.effect),
                 _ => sight,
             };
-            again.view.state = RerunState::Runs;
-            if let Some(reply) = again.reply.take() {
+            rerun.view.state = RerunState::Runs;
+            if let Some(reply) = rerun.reply.take() {
                 let _ = reply.send(CallDecision { consent, sight });
             }
-            let view = Box::new(again.view.clone());
-            self.say(Event::Tool(ToolEvent::Rerun(view)));
+            let view = Box::new(rerun.view.clone());
+            self.emit(Event::Tool(ToolEvent::Rerun(view)));
         }
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
     }
 
-    /// Stops it.
+    /// Stops the rerun.
     pub(crate) fn stop_rerun(&mut self) -> Result<Answer, Failure> {
-        let again = self.turns.rerun.as_ref().ok_or_else(|| Failure::user("No rerun is in progress."))?;
-        again.cancel.store(true, Ordering::Relaxed);
+        let rerun = self.turns.rerun.as_ref().ok_or_else(|| Failure::user("No rerun is in progress."))?;
+        rerun.cancel.store(true, Ordering::Relaxed);
         Ok(Answer::Done("Stopped.".into()))
     }
 
@@ -151,7 +151,7 @@ impl Core {
         view.state = RerunState::Ended;
         let now = &done.output.body;
         view.change = Some(tools::compared("result", before.map(Arc::from), Some(now)));
-        // No message holds this result, so it is kept as it is, or in full.
+        // No message contains this result, so it is always stored, in full if it was shortened.
         let full = done.cut.as_ref().and_then(|cut| cut.full.as_deref());
         let trace = Box::new(view.trace.clone());
         let writes = vec![
@@ -159,10 +159,10 @@ impl Core {
             Write::PutTrace { session, trace: trace.clone() },
         ];
         if let Err(error) = self.store.write(writes) {
-            self.say(Event::Program(ProgramEvent::Notice(format!("The result could not be stored: {error}"))));
+            self.emit(Event::Program(ProgramEvent::Notice(format!("The result could not be stored: {error}"))));
         }
-        self.say(Event::Tool(ToolEvent::Trace(trace)));
-        self.say(Event::Tool(ToolEvent::Rerun(Box::new(view))));
+        self.emit(Event::Tool(ToolEvent::Trace(trace)));
+        self.emit(Event::Tool(ToolEvent::Rerun(Box::new(view))));
     }
 }
 
@@ -174,19 +174,19 @@ struct SideCall {
     session: SessionId,
 }
 
-impl Host for SideCall {
-    fn wants(&self, effect: ToolEffect, reply: Sender<CallDecision>) {
+impl CallHost for SideCall {
+    fn request_decision(&self, effect: ToolEffect, reply: Sender<CallDecision>) {
         let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = inbox.send(Inbox::Turn(TurnReport::Rerun(Box::new(RerunEvent::Wants(effect, reply)))));
     }
 
-    fn said(&self, _: &str) {}
+    fn on_output(&self, _: &str) {}
 
     fn id(&self) -> String {
         self.id.clone()
     }
 
-    fn kept(&self, id: &str) -> Option<String> {
+    fn stored_result(&self, id: &str) -> Option<String> {
         trace_records::kept(&self.store, self.session, id)
     }
 }

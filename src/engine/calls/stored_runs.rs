@@ -5,7 +5,7 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::run::RunCard;
 use crate::store::Store;
 
-/// The call that a prefix of its id names.
+/// Returns the call that a prefix of its id names.
 pub(crate) fn one_run(store: &Store, prefix: &str) -> Result<RunCard, Failure> {
     let mut runs = store.run_by_prefix(prefix)?;
     match runs.len() {

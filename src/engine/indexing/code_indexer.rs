@@ -1,6 +1,6 @@
-//! The thread that reads workspaces' code, keeps the index in a file beside the store, and answers questions about it.
-//! It holds one workspace in memory at a time.
-//! Not for: symbols, ranking and touchpoints (the module `code`).
+//! The thread that reads workspaces' code, stores the index in a file beside the store, and answers questions about it.
+//! It keeps one workspace in memory at a time.
+//! Not for: symbols, ranking and touchpoints (the room `code`).
 
 use super::code_workspace::{CodeWorkspace, FRESH, LoadedWorkspace, RARER, WorkspaceFiles};
 use crate::code::CodeError;
@@ -29,35 +29,35 @@ use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// After this time, the whole folder is read, to find changes that timestamps do not show.
+/// The interval after which the whole folder is read, to find changes that timestamps do not show.
 const WHOLE: Duration = Duration::from_secs(30);
-/// The minimum time between two progress events.
+/// The minimum time between events about progress.
 const TELL: Duration = Duration::from_millis(500);
-/// Symbols that are ranked for one question.
+/// The maximum number of symbols that are ranked for one question.
 const RANKED: usize = 600;
-/// Workspaces whose indexes are kept on disk.
+/// The maximum number of workspaces whose indexes are kept on disk.
 const KEPT: usize = 16;
 /// The file that names the workspace that was indexed last.
 const LAST: &str = "last";
 
 /// A job of the thread.
 pub(crate) enum Job {
-    /// Answers a question with an event.
+    /// Answers a question by an event.
     Ask(Box<IndexQuestion>),
-    /// Compare the own workspace with the index, and draw requested maps.
-    Freshen,
+    /// Checks the program's own workspace for changes and makes the maps that are requested.
+    Refresh,
 }
 
-/// A question.
+/// A question about a workspace's code.
 pub(crate) struct IndexQuestion {
     ticket: Ticket,
     act: CodeAct,
     root: Option<PathBuf>,
-    /// How tokens are counted.
+    /// The encoding by which tokens are counted.
     encoding: Encoding,
 }
 
-/// The thread. Dropping it ends the thread: files being read are given up, files already read are kept.
+/// A handle to the thread. Dropping it ends the thread: the reading under way is aborted, and what was read is kept.
 pub(crate) struct CodeIndexer {
     book: CodeWorkspace,
     stop: Arc<AtomicBool>,
@@ -65,7 +65,8 @@ pub(crate) struct CodeIndexer {
 }
 
 impl CodeIndexer {
-    /// Starts the thread; it waits for jobs. `changed` is called when the input of plans has changed.
+    /// Starts the thread, which is idle until its first job. `changed` is called when something that plans use has
+    /// changed.
     pub(crate) fn start(
         setup: &Setup,
         events: Sender<Event>,
@@ -88,12 +89,12 @@ impl CodeIndexer {
         Ok(Self { book, stop, thread })
     }
 
-    /// The index that plans and tools read.
+    /// Returns the index that plans and tools read.
     pub(crate) fn book(&self) -> CodeWorkspace {
         self.book.clone()
     }
 
-    /// Starts a query that is answered by an event.
+    /// Queues a question. It is answered by an event.
     pub(crate) fn ask(
         &self,
         ticket: Ticket,
@@ -120,7 +121,7 @@ impl Drop for CodeIndexer {
 struct Worker {
     events: Sender<Event>,
     stop: Arc<AtomicBool>,
-    /// The folder of the files.
+    /// The folder of the index files; `None` keeps indexes in memory only.
     kept: Option<PathBuf>,
     counter: Arc<dyn CountTokens>,
     book: CodeWorkspace,
@@ -134,10 +135,10 @@ impl Worker {
         while let Some(job) = waiting.pop_front().or_else(|| jobs.recv().ok()) {
             waiting.extend(jobs.try_iter());
             match job {
-                Job::Freshen => self.freshen(),
+                Job::Refresh => self.refresh(),
                 Job::Ask(asked) => {
                     let ticket = asked.ticket;
-                    // Names are requested with every typed letter; only the last request is handled.
+                    // Names are requested with every letter typed; only the last request is answered.
                     let names = |job: &Job| matches!(job, Job::Ask(asked) if asked.act.is_names());
                     let outdated = asked.act.is_names() && waiting.iter().any(names);
                     let result = if outdated { Ok(Answer::Symbols(Vec::new())) } else { self.work(*asked) };
@@ -147,15 +148,15 @@ impl Worker {
         }
     }
 
-    /// Updates the own workspace for plans. If it cannot be read, plans are made without code.
-    fn freshen(&mut self) {
-        let wanted = self.book.begins();
+    /// Checks the program's own workspace for plans. If it cannot be read, plans are made without code.
+    fn refresh(&mut self) {
+        let wanted = self.book.begin_check();
         let root = self.book.own();
         let before = self.read().as_ref().filter(|held| held.root == root).map(|held| held.round);
         let ready = self.ready(&root, false);
         let held = self.read();
         let now = held.as_ref().map(|held| held.round);
-        let drawn = held.as_ref().is_some_and(|held| self.book.draw_maps(held, wanted));
+        let drawn = held.as_ref().is_some_and(|held| self.book.update_maps(held, wanted));
         drop(held);
         self.book.told(ready.is_err());
         if ready.is_ok() && (drawn || before != now) {
@@ -174,11 +175,11 @@ impl Worker {
     fn work(&mut self, asked: IndexQuestion) -> Result<Answer, Failure> {
         let IndexQuestion { act, root, encoding, .. } = asked;
         let explicit = act == CodeAct::Index;
-        // Attachments come from the own workspace only.
+        // Code for a message comes only from the program's own workspace.
         let root = if act.is_own() { self.book.own() } else { self.root(root, explicit)? };
         self.ready(&root, explicit)?;
         if explicit && let Some(folder) = &self.kept {
-            // Only a convenience: without it the next command may have to name its folder.
+            // This is only a convenience: without it, the next command may have to name its folder.
             let _ = std::fs::write(folder.join(LAST), root.as_os_str().as_encoded_bytes());
         }
         match act {
@@ -202,14 +203,14 @@ impl Worker {
         }
     }
 
-    /// The resolved folder.
+    /// Returns the canonical path of the requested folder.
     fn root(&self, named: Option<PathBuf>, explicit: bool) -> Result<PathBuf, Failure> {
         let chosen = named.unwrap_or_else(|| if explicit { self.book.own() } else { self.usual() });
         let full = std::fs::canonicalize(&chosen);
         full.map_err(|error| Failure::user(format!("{} cannot be read: {error}.", chosen.display())))
     }
 
-    /// The program's own folder if it was indexed, or else the one indexed last, or else the program's own.
+    /// Returns the program's own folder if it was indexed, or else the one indexed last, or else the program's own.
     fn usual(&self) -> PathBuf {
         let own = self.book.own();
         let known = self.read().as_ref().is_some_and(|held| held.root == own)
@@ -227,8 +228,8 @@ impl Worker {
         held.as_ref().map(what).ok_or_else(|| Failure::new(FailureKind::Internal, "No code was indexed."))
     }
 
-    /// Loads a workspace and brings it up to date. Readers of the index wait only while records are inserted: listing,
-    /// reading a few files, and computing the graph are done outside the lock.
+    /// Loads a workspace and updates its index. Readers of the index wait only while records are added: listing and
+    /// reading a few files, and computing the graph, happen without the lock.
     fn ready(&mut self, root: &Path, now: bool) -> Result<(), Failure> {
         let begun = Instant::now();
         if self.read().as_ref().is_none_or(|held| held.root != root) {
@@ -260,7 +261,7 @@ impl Worker {
         self.take_in(round, root, &bounds, begun)
     }
 
-    /// Inserts the records that were read into the index.
+    /// Adds what was read to the index.
     fn take_in(&self, mut round: Round, root: &Path, bounds: &Bounds, begun: Instant) -> Result<(), Failure> {
         let (mut told, mut long) = (Instant::now(), false);
         let mut tell = |progress: Progress| {
@@ -378,7 +379,7 @@ impl Worker {
     }
 }
 
-/// A symbol's source from its file, if the file is unchanged since it was indexed.
+/// Returns a symbol's source from its file. Fails if the file has changed since it was indexed.
 pub(crate) fn source(held: &LoadedWorkspace, wanted: &NamedSymbol) -> Result<SymbolSource, Failure> {
     let gone = || Failure::user(format!("{} is no longer in {}.", wanted.short, wanted.path));
     let id = names::at(&held.index, &wanted.path, &wanted.qualified, wanted.lines.0).ok_or_else(gone)?;
@@ -415,7 +416,7 @@ fn status(held: &LoadedWorkspace) -> IndexStatus {
         if file.fate == ParseOutcome::Parsed
             && let Some(language) = file.language
         {
-            // The file itself is the first of its symbols.
+            // The first symbol of a file is the file itself.
             let symbols = (file.count as usize).saturating_sub(1);
             status.lines += u64::from(file.lines);
             status.symbols += symbols;
@@ -433,7 +434,7 @@ fn failed(error: CodeError) -> Failure {
     }
 }
 
-/// The name of a workspace's file.
+/// Returns the name of a workspace's index file.
 fn file_name(root: &Path) -> String {
     format!("{}.index", &Hash::of(root.as_os_str().as_encoded_bytes()).to_string()[..16])
 }
@@ -446,7 +447,7 @@ fn private_folder(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-/// Removes the indexes that were not used for longest; they can be made again.
+/// Removes the indexes that were unused for the longest time; they can be made again.
 fn clear_old(folder: &Path) {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<_> = files
@@ -460,7 +461,7 @@ fn clear_old(folder: &Path) {
     }
 }
 
-/// The peak memory of this process, if the system reports it.
+/// Returns the peak memory of this process in bytes; `None` if the system does not report it.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

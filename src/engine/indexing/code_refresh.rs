@@ -1,5 +1,5 @@
-//! Reacts to changes of the code index: plans again, updates the tools for code, and names the symbol of an item.
-//! Not for: the code that goes into a plan (`plans::sources::code`).
+//! Reacts to changes of the code index: has plans made again, adds the tools for code, and finds the symbol of an item.
+//! Not for: the code that is part of a plan (`plans::sources::code`).
 
 use super::code_workspace::LoadedWorkspace;
 use crate::code::find::choose::scope;
@@ -19,11 +19,11 @@ use crate::engine::tools::code::CodeTools;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Maximum number of names one use away.
-const NEIGHBORS: usize = 400;
+/// The maximum number of names at a distance of one use.
+const MAX_NEIGHBORS: usize = 400;
 
 impl Core {
-    /// The code changed: the plan on the screen is made again if it uses the code.
+    /// Has the plan on the screen made again after the code changed, if the plan may contain code.
     pub(crate) fn code_changed(&mut self) {
         let Some(branch) = self.plans.on_screen.as_ref().map(|screen| screen.branch) else { return };
         let takes = |rules: &crate::engine::startup::rules::Rules| rules.code.is_some() && rules.mode != Mode::Off;
@@ -34,7 +34,7 @@ impl Core {
         }
     }
 
-    /// A branch's tools, including those for code if they are offered.
+    /// Adds the tools for code to a branch's tools, if they are offered.
     pub(crate) fn with_code(&self, branch: BranchId, tools: Option<Arc<dyn RunTools>>) -> Option<Arc<dyn RunTools>> {
         let inner = tools?;
         let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch)).ok();
@@ -46,9 +46,10 @@ impl Core {
         Some(Arc::new(WithAdded { inner, added: CodeTools { book, rules, counter, encoding } }))
     }
 
-    /// The names of symbols one use away from those that were named, in a trusted folder whose code is known.
-    pub(crate) fn uses_away(&self, branch: BranchId, named: &BTreeSet<String>) -> BTreeSet<String> {
-        if !self.sessions.branch(branch).is_ok_and(|branch| self.looks_at_code(&branch)) {
+    /// Returns the names of symbols that use the named ones or are used by them; empty if the folder is not trusted or
+    /// its code is not loaded.
+    pub(crate) fn neighbor_names(&self, branch: BranchId, named: &BTreeSet<String>) -> BTreeSet<String> {
+        if !self.sessions.branch(branch).is_ok_and(|branch| self.uses_code(&branch)) {
             return BTreeSet::new();
         }
         let away = |held: &LoadedWorkspace| {
@@ -56,13 +57,13 @@ impl Core {
             let ids: Vec<u32> = named.iter().flat_map(|name| held.index.defined(&own(name)).iter().copied()).collect();
             let hops = held.index.graph().hops(&ids, 1);
             let near = hops.iter().filter(|(_, hop)| **hop == 1).filter_map(|(id, _)| held.index.symbol(*id));
-            near.map(|(symbol, _)| symbol.name.to_string()).take(NEIGHBORS).collect()
+            near.map(|(symbol, _)| symbol.name.to_string()).take(MAX_NEIGHBORS).collect()
         };
         self.workers.code.book().look(away).unwrap_or_default()
     }
 
-    /// The sentence about a new focus, with the names that do not exist here, as far as the code is known.
-    pub(crate) fn with_unknown(&self, answer: Answer, focus: &[String]) -> Answer {
+    /// Adds to an answer about a changed focus the names that match nothing, as far as the code is loaded.
+    pub(crate) fn with_unknown_focus(&self, answer: Answer, focus: &[String]) -> Answer {
         let known = self
             .tools
             .trusted
@@ -94,7 +95,8 @@ impl Core {
         *atom == Atom::code_map() || self.code_ref(branch, atom).is_some()
     }
 
-    /// The symbol that an item of a branch is: by its row in the plan drawn last, by its mark, or by the index of the workspace.
+    /// Returns the symbol of a branch's item: from its row in the plan drawn last, from its mark, or from the index of
+    /// the workspace.
     pub(crate) fn code_ref(&self, branch: &Branch, atom: &Atom) -> Option<Box<CodeRef>> {
         let Atom::Section { text } = atom else { return None };
         let row = || {
@@ -105,28 +107,28 @@ impl Core {
         let indexed = || {
             let find =
                 |held: &LoadedWorkspace| names::references(&held.index).find(|code| code.key() == *text).map(Box::new);
-            self.looks_at_code(branch).then(|| self.workers.code.book().look(find)).flatten().flatten()
+            self.uses_code(branch).then(|| self.workers.code.book().look(find)).flatten().flatten()
         };
         row().or_else(mark).or_else(indexed)
     }
 
-    /// The items of the workspace's code whose atoms fit: the map and symbols. A single command waits until the workspace is
-    /// read.
+    /// Returns the items of the workspace's code whose atoms match: the map and symbols. A single command waits until
+    /// the workspace is read.
     pub(crate) fn code_items(&self, branch: &Branch, fits: &dyn Fn(&Atom) -> bool) -> Vec<Atom> {
-        if !self.looks_at_code(branch) {
+        if !self.uses_code(branch) {
             return Vec::new();
         }
-        self.deny_files(Some(branch.id));
+        self.apply_denials(Some(branch.id));
         let book = self.workers.code.book();
-        book.freshen();
+        book.refresh();
         let symbols =
             |held: &LoadedWorkspace| names::references(&held.index).map(|code| atom_of(&code)).filter(fits).collect();
         let symbols: Vec<Atom> = book.look(symbols).unwrap_or_default();
         symbols.into_iter().chain(Some(Atom::code_map()).filter(fits)).collect()
     }
 
-    /// Whether requests of a branch may include code of the workspace.
-    fn looks_at_code(&self, branch: &Branch) -> bool {
+    /// Whether calls of a branch may contain code of the workspace.
+    fn uses_code(&self, branch: &Branch) -> bool {
         self.rules(branch).is_ok_and(|rules| rules.code.is_some())
     }
 }

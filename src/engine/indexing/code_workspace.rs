@@ -1,6 +1,6 @@
 //! The workspace's code index, shared with the planner and the tools, and the map made from it. The code indexer's
 //! thread keeps it up to date; readers never wait for that thread unless a single command asked them to.
-//! Not for: reading files (`code_indexer`), or the code that goes into a plan (`plans::sources::code`).
+//! Not for: reading files (`code_indexer`), or the code that is part of a plan (`plans::sources::code`).
 
 use super::code_indexer::Job;
 use crate::code::find::cards::Sources;
@@ -23,15 +23,15 @@ use std::time::{Duration, Instant};
 
 /// How long a single command waits for the code to be read before it continues without code.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The minimum time between checks for changes when no request needs one.
+/// The minimum time between two checks for changes.
 pub(crate) const FRESH: Duration = Duration::from_secs(2);
-/// The minimum time between checks while a plan is on the screen.
+/// The minimum time between two checks while a plan is on the screen.
 const WATCH: Duration = Duration::from_secs(3);
-/// The minimum pause, as a multiple of the duration of a check.
+/// The minimum pause between checks, as a multiple of the duration of a check.
 pub(crate) const RARER: u32 = 50;
-/// Files in languages that are read from which on a folder is one of code.
+/// The number of files in supported languages from which on a folder counts as containing code.
 const FEW: usize = 5;
-/// Maximum number of cached maps, one for each encoding.
+/// The maximum number of cached maps, one for each request.
 const MAPS: usize = 4;
 
 /// A workspace in memory.
@@ -42,16 +42,16 @@ pub(crate) struct LoadedWorkspace {
     pub(crate) folders: Folders,
     pub(crate) progress: Progress,
     pub(crate) notes: Vec<String>,
-    /// When it was last compared with the folder, and when with the whole of it.
+    /// When it was last checked for changes, and when the whole folder was last read.
     pub(crate) seen: Option<Instant>,
     pub(crate) surveyed: Option<Instant>,
-    /// The rules under which it was read.
+    /// The rules about files under which it was read.
     pub(crate) sight: FileVisibility,
     pub(crate) took: Duration,
     /// The duration of the last check of known files and of the last check of the whole folder.
     pub(crate) short: Duration,
     pub(crate) long: Duration,
-    /// Grows with every change.
+    /// A counter of changes.
     pub(crate) round: u64,
 }
 
@@ -66,36 +66,36 @@ impl Sources for WorkspaceFiles<'_> {
     }
 }
 
-/// A requested map.
+/// A request for a map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct MapWish {
+pub(crate) struct MapRequest {
     pub(crate) encoding: Encoding,
-    /// Tokens of the map.
+    /// The token budget of the map.
     pub(crate) tokens: u32,
     /// The number of central symbols.
     pub(crate) anchors: usize,
 }
 
-/// A map and its source.
+/// A map with the digest of what it was made from.
 struct BuiltMap {
-    wish: MapWish,
+    wish: MapRequest,
     of: Hash,
     map: Arc<CodeMap>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Whether a reader waits for a check of the folder.
+    /// Whether a check is queued.
     asked: bool,
     /// The number of finished checks.
     rounds: u64,
     maps: Vec<BuiltMap>,
-    wanted: Option<MapWish>,
-    /// The denying rules of each session; under `None`, those of the folder and the settings.
+    wanted: Option<MapRequest>,
+    /// The denials of each session's rules; under `None` those of the folder and the settings.
     denied: BTreeMap<Option<SessionId>, Vec<Rule>>,
-    /// All of them together.
+    /// All denials together.
     sight: FileVisibility,
-    /// The folder cannot be read; until then, no check is requested.
+    /// When the folder could not be read; no check is requested for a while after that.
     failed: Option<Instant>,
 }
 
@@ -110,7 +110,7 @@ struct Inner {
     holds_code: OnceLock<bool>,
 }
 
-/// See the module. Clones share it.
+/// The code index of a workspace. Clones share it.
 #[derive(Clone)]
 pub(crate) struct CodeWorkspace(Arc<Inner>);
 
@@ -125,17 +125,17 @@ impl CodeWorkspace {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lock of the loaded workspace; only the code indexer's thread writes.
+    /// Returns the lock of the loaded workspace; only the code indexer's thread writes.
     pub(crate) fn held(&self) -> &RwLock<Option<LoadedWorkspace>> {
         &self.0.held
     }
 
-    /// The program's own workspace, in full.
+    /// Returns the canonical path of the program's own workspace.
     pub(crate) fn own(&self) -> PathBuf {
         std::fs::canonicalize(&self.0.workspace).unwrap_or_else(|_| self.0.workspace.clone())
     }
 
-    /// The last part of the workspace's path.
+    /// Returns the last component of the workspace's path.
     pub(crate) fn name(&self) -> String {
         self.own().file_name().map_or_else(|| "/".into(), |name| name.to_string_lossy().into_owned())
     }
@@ -146,7 +146,7 @@ impl CodeWorkspace {
         jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok())
     }
 
-    /// Accepts no more jobs.
+    /// Closes the queue of jobs and wakes all waiting readers.
     pub(crate) fn close(&self) {
         self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.told(false);
@@ -157,31 +157,31 @@ impl CodeWorkspace {
         *self.0.holds_code.get_or_init(|| holds_code(&self.0.workspace, FEW))
     }
 
-    /// Schedules checks of the folder while its results are visible: the longer a check takes, the rarer.
+    /// Requests a check if the last one is long enough ago. The longer a check takes, the rarer the checks. Called
+    /// while a plan that contains code is on the screen.
     pub(crate) fn watch(&self) {
         let due = |held: &LoadedWorkspace| held.seen.is_none_or(|seen| seen.elapsed() > WATCH.max(held.short * RARER));
         if self.look(due).unwrap_or(false) {
-            self.freshen();
+            self.refresh();
         }
     }
 
-    /// Requests a comparison of the folder with the index, unless one was just done or is scheduled. A single command
-    /// waits for it.
-    pub(crate) fn freshen(&self) {
-        if let Some(before) = self.ask_look().filter(|_| self.0.patient) {
+    /// Requests a check for changes, unless one was just made or is queued. A single command waits for it.
+    pub(crate) fn refresh(&self) {
+        if let Some(before) = self.request_check().filter(|_| self.0.patient) {
             self.wait(before, PATIENCE, &|| false);
         }
     }
 
-    /// The same, and waits.
+    /// Requests a check for changes and waits for it, at most this long.
     pub(crate) fn settle(&self, most: Duration, cancelled: &dyn Fn() -> bool) {
-        if let Some(before) = self.ask_look() {
+        if let Some(before) = self.request_check() {
             self.wait(before, most, cancelled);
         }
     }
 
-    /// Requests a check if one is due; returns the number of finished checks before it.
-    fn ask_look(&self) -> Option<u64> {
+    /// Requests a check if one is due. Returns the number of checks finished before it; `None` if none is due.
+    fn request_check(&self) -> Option<u64> {
         let lately = |held: &LoadedWorkspace| held.seen.is_some_and(|seen| seen.elapsed() < FRESH);
         let fresh = self.look(lately).unwrap_or(false);
         let mut state = self.state();
@@ -192,7 +192,7 @@ impl CodeWorkspace {
         let before = state.rounds;
         let waits = std::mem::replace(&mut state.asked, true);
         drop(state);
-        (waits || self.send(Job::Freshen)).then_some(before)
+        (waits || self.send(Job::Refresh)).then_some(before)
     }
 
     fn wait(&self, before: u64, most: Duration, cancelled: &dyn Fn() -> bool) {
@@ -204,14 +204,15 @@ impl CodeWorkspace {
         }
     }
 
-    /// The code indexer's thread starts a check: later requests need another check.
-    pub(crate) fn begins(&self) -> Option<MapWish> {
+    /// Records that the code indexer's thread begins a check; later requests need another one. Returns the map that is
+    /// requested.
+    pub(crate) fn begin_check(&self) -> Option<MapRequest> {
         let mut state = self.state();
         state.asked = false;
         state.wanted
     }
 
-    /// A check has finished.
+    /// Records that a check is done and wakes waiting readers.
     pub(crate) fn told(&self, failed: bool) {
         let mut state = self.state();
         state.rounds += 1;
@@ -219,9 +220,9 @@ impl CodeWorkspace {
         self.0.wake.notify_all();
     }
 
-    /// Sets the denying rules of a session, or those without a session. The loaded index was read under all of them, or
-    /// it is not used. Returns them.
-    pub(crate) fn deny_files(&self, session: Option<SessionId>, rules: Vec<Rule>) -> FileVisibility {
+    /// Sets the denials of a session's rules, or of the rules that apply without a session, and returns all denials
+    /// together. If they changed, readers see nothing until the workspace was read again under the new ones.
+    pub(crate) fn apply_denials(&self, session: Option<SessionId>, rules: Vec<Rule>) -> FileVisibility {
         let mut state = self.state();
         if state.denied.get(&session) != Some(&rules) {
             state.denied.insert(session, rules);
@@ -234,12 +235,12 @@ impl CodeWorkspace {
         state.sight.clone()
     }
 
-    /// The files hidden by rules.
+    /// Returns all denials together.
     pub(crate) fn sight(&self) -> FileVisibility {
         self.state().sight.clone()
     }
 
-    /// Something of the own workspace, if it was read and is not being changed right now.
+    /// Reads the program's own workspace; `None` if it is not loaded, is being changed, or was read under other rules.
     pub(crate) fn look<T>(&self, with: impl FnOnce(&LoadedWorkspace) -> T) -> Option<T> {
         let held = match self.0.held.try_read() {
             Ok(held) => held,
@@ -251,8 +252,8 @@ impl CodeWorkspace {
         held.as_ref().filter(current).map(with)
     }
 
-    /// The same, tried again while it is being changed. For threads that may wait.
-    pub(crate) fn wait_look<T>(
+    /// Reads the program's own workspace, retrying while it is not available. For threads that may wait.
+    pub(crate) fn wait_with_loaded<T>(
         &self,
         most: Duration,
         cancelled: &dyn Fn() -> bool,
@@ -268,8 +269,9 @@ impl CodeWorkspace {
         }
     }
 
-    /// The newest map for a request, an older one until the new one is ready.
-    pub(crate) fn map(&self, wish: MapWish) -> Option<Arc<CodeMap>> {
+    /// Returns the map that was last made for a request, possibly an outdated one. If there is none, the map is
+    /// requested.
+    pub(crate) fn map(&self, wish: MapRequest) -> Option<Arc<CodeMap>> {
         let mut state = self.state();
         let found = state.maps.iter().find(|made| made.wish == wish).map(|made| made.map.clone());
         if found.is_none() {
@@ -278,19 +280,19 @@ impl CodeWorkspace {
         found
     }
 
-    /// Makes outdated maps again, and a requested one; returns whether any of them changed.
-    pub(crate) fn draw_maps(&self, held: &LoadedWorkspace, wanted: Option<MapWish>) -> bool {
-        let known: Vec<(MapWish, Hash)> = self.state().maps.iter().map(|made| (made.wish, made.of)).collect();
+    /// Makes outdated maps again, and the requested one. Returns whether a map changed.
+    pub(crate) fn update_maps(&self, held: &LoadedWorkspace, wanted: Option<MapRequest>) -> bool {
+        let known: Vec<(MapRequest, Hash)> = self.state().maps.iter().map(|made| (made.wish, made.of)).collect();
         let new = wanted.filter(|wish| known.iter().all(|(known, _)| known != wish));
         let mut changed = false;
         for (wish, before) in known.into_iter().map(|(wish, of)| (wish, Some(of))).chain(new.map(|wish| (wish, None))) {
-            let of = made_of(held, self.kept(wish).as_deref());
+            let of = source_digest(held, self.kept(wish).as_deref());
             if before == Some(of) {
                 continue;
             }
             let count = |text: &str| self.0.counter.count(wish.encoding, text);
             let map = map::scaffold(&held.index, &WorkspaceFiles(&held.root), &count, wish.tokens, wish.anchors);
-            let of = made_of(held, Some(&map));
+            let of = source_digest(held, Some(&map));
             changed |= self.kept(wish).is_none_or(|old| *old != map);
             let mut state = self.state();
             if state.sight != held.sight {
@@ -306,19 +308,19 @@ impl CodeWorkspace {
         changed
     }
 
-    fn kept(&self, wish: MapWish) -> Option<Arc<CodeMap>> {
+    fn kept(&self, wish: MapRequest) -> Option<Arc<CodeMap>> {
         self.state().maps.iter().find(|made| made.wish == wish).map(|made| made.map.clone())
     }
 
-    /// Another workspace replaces the present one.
+    /// Clears the maps, because another workspace replaces the present one.
     pub(crate) fn forget_maps(&self) {
         self.state().maps.clear();
     }
 }
 
-/// The source of a map: the names of the files, and the files whose symbols it names. The map is not made again for
-/// every change of a file, so that a server can use its cache.
-fn made_of(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
+/// Returns the digest of what a map is made from: the names of the files, and the files whose symbols it names. A map
+/// is not made again for every change of a file, so that a server can use its cached prefix.
+fn source_digest(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
     let files = held.index.files().filter(|file| file.count > 0);
     let names = files.fold(Fields::new("map"), |fields, file| fields.text(&file.shown));
     let anchors = map.map(|map| map.anchors.as_slice()).unwrap_or_default();

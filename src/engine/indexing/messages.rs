@@ -1,5 +1,5 @@
-//! Keeps the message indexes of sessions up to date with the paths that are planned, and prepares the input of
-//! the module `retrieval`: texts, scopes, groups. Runs on the planner's thread.
+//! Keeps the message indexes of sessions up to date with the paths that are planned, and prepares what the room
+//! `retrieval` needs: texts, scopes, groups. Runs on the planner's thread.
 //! Not for: the use of the hits (`plans::sources::retrieval`), or their scores (`retrieval`).
 
 use super::vectors::{NewVectors, Vectors};
@@ -25,40 +25,41 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Messages read from the store at once.
+/// The number of messages that are read from the store at a time.
 const BATCH: usize = 64;
-/// How long indexing may delay the planner at a time.
-const SLICE: Duration = Duration::from_millis(80);
-/// Scopes kept for each session.
+/// How long indexing may occupy the planner's thread at a time.
+const TIME_SLICE: Duration = Duration::from_millis(80);
+/// The number of cached scopes of each session.
 const SCOPES: usize = 3;
-/// Segments whose postings stay in memory; others are read from the store.
+/// The number of segments whose postings stay in memory; those of further segments are read from the store.
 const RESIDENT: usize = 16;
-/// Passages by which the segment that still grows must have grown to be stored again.
-const GROWN: u32 = 256;
-/// Texts kept at hand for cards.
+/// The number of passages by which the growing segment must have grown to be stored again.
+const MIN_GROWTH: u32 = 256;
+/// The number of cached texts for cards at which the cache is cleared.
 const TEXTS: usize = 4_000;
 
-/// Up to this number of passages, each one is compared with a question; beyond it, only the apparently nearest.
-const WHOLE: usize = 200_000;
+/// Up to this number of passages, a question is compared with every passage; with more, only with the approximately
+/// nearest.
+const EXHAUSTIVE_LIMIT: usize = 200_000;
 
-/// The cached index of one session.
+/// The message index of one session.
 pub(crate) struct SessionIndex {
     pub(crate) index: Index,
     session: SessionId,
-    /// Digests of the segments in the store.
+    /// Digests of the segments that the store has or was sent.
     stored: Vec<Hash>,
-    /// Passages of the segment that still grows when it was stored last.
+    /// The number of passages of the growing segment when it was stored last.
     kept: u32,
     scopes: Vec<(Hash, Scope)>,
     /// Vectors by the numbers of passages.
     vectors: VectorIndex,
 }
 
-/// See the module.
+/// The message indexes of sessions.
 pub(crate) struct MessageSearch {
     store: Store,
     sessions: HashMap<SessionId, SessionIndex>,
-    /// The source of vectors, if there is an embedder.
+    /// The source of vectors; `None` without an embedder.
     pub(crate) vectors: Option<Vectors>,
 }
 
@@ -67,7 +68,7 @@ impl MessageSearch {
         Self { store, sessions: HashMap::new(), vectors: None }
     }
 
-    /// Messages were removed: nothing of them may be found again.
+    /// Clears all indexes, because messages were removed.
     pub(crate) fn forget(&mut self) {
         self.sessions.clear();
         if let Some(vectors) = &self.vectors {
@@ -75,10 +76,10 @@ impl MessageSearch {
         }
     }
 
-    /// Indexes new messages of a path for a limited time; returns the number of remaining messages.
-    pub(crate) fn take_in(&mut self, session: SessionId, path: &[PathNode]) -> Result<usize, Failure> {
+    /// Indexes the missing messages of a path for a short time. Returns the number of messages that are left.
+    pub(crate) fn index_path(&mut self, session: SessionId, path: &[PathNode]) -> Result<usize, Failure> {
         let store = &self.store;
-        Self::of(&mut self.sessions, store, session)?.take_in(store, path, Some(SLICE))
+        Self::of(&mut self.sessions, store, session)?.index_path(store, path, Some(TIME_SLICE))
     }
 
     fn of<'a>(
@@ -92,11 +93,11 @@ impl MessageSearch {
         })
     }
 
-    /// The session's index with this whole path, its scope, and its texts and postings.
-    pub(crate) fn shelf(&mut self, session: SessionId, path: &[PathNode]) -> Result<PathIndex<'_>, Failure> {
+    /// Returns the session's index with this whole path indexed, the path's scope, and access to texts and postings.
+    pub(crate) fn path_index(&mut self, session: SessionId, path: &[PathNode]) -> Result<PathIndex<'_>, Failure> {
         let store = &self.store;
         let there = Self::of(&mut self.sessions, store, session)?;
-        there.take_in(store, path, None)?;
+        there.index_path(store, path, None)?;
         if let Some(vectors) = &self.vectors {
             vectors.want(session, path);
             there.take_vectors(vectors.arrived(session));
@@ -106,7 +107,7 @@ impl MessageSearch {
         Ok(PathIndex {
             store,
             vectors: self.vectors.as_ref(),
-            shelf: there,
+            session_index: there,
             scope: &there.scopes[place].1,
             texts: RefCell::new(HashMap::new()),
             lists: RefCell::new(HashMap::new()),
@@ -115,7 +116,7 @@ impl MessageSearch {
 }
 
 impl SessionIndex {
-    /// Loads the stored index of a session. Unreadable parts are dropped and made again.
+    /// Reads the index of a session from the store. An index that cannot be read is dropped and made again.
     fn open(store: &Store, session: SessionId) -> Result<Self, Failure> {
         let empty = || Self {
             index: Index::new(),
@@ -125,26 +126,26 @@ impl SessionIndex {
             scopes: Vec::new(),
             vectors: VectorIndex::new(),
         };
-        let mut shelf = empty();
+        let mut session_index = empty();
         for (digest, header) in store.index_segments(session)? {
-            if shelf.index.attach(&header).is_err() {
+            if session_index.index.attach(&header).is_err() {
                 store.post(vec![Write::DropIndex(session)]);
                 return Ok(empty());
             }
-            shelf.stored.push(digest);
+            session_index.stored.push(digest);
         }
         if let Some((before, bytes)) = store.index_tail(session)?
-            && before.as_ref() == shelf.stored.last()
-            && shelf.index.resume(&bytes).is_ok()
+            && before.as_ref() == session_index.stored.last()
+            && session_index.index.resume(&bytes).is_ok()
         {
-            shelf.kept = shelf.index.growing();
+            session_index.kept = session_index.index.growing();
         }
-        Ok(shelf)
+        Ok(session_index)
     }
 
-    /// Indexes new messages of a path, all of them or as many as the time allows; returns the number of remaining
-    /// messages. Paths are indexed from the root, so the messages before a known one are known.
-    fn take_in(&mut self, store: &Store, path: &[PathNode], most: Option<Duration>) -> Result<usize, Failure> {
+    /// Indexes the missing messages of a path, all of them or as many as the time allows. Returns the number of
+    /// messages that are left. Paths are indexed from the root, so everything before an indexed message is indexed.
+    fn index_path(&mut self, store: &Store, path: &[PathNode], most: Option<Duration>) -> Result<usize, Failure> {
         let begun = Instant::now();
         let mut known = path.iter().rposition(|node| self.index.number(&node.key).is_some()).map_or(0, |at| at + 1);
         for batch in path[known..].chunks(BATCH) {
@@ -157,7 +158,7 @@ impl SessionIndex {
             for node in batch {
                 self.add(node, by_id.get(&node.id));
             }
-            self.hand_over(store);
+            self.store_sealed_segments(store);
             known += batch.len();
         }
         if known == path.len() {
@@ -166,11 +167,11 @@ impl SessionIndex {
         Ok(path.len() - known)
     }
 
-    /// Stores the open segment once it has grown enough, so that the next program need not index it again.
+    /// Stores the growing segment once it has grown by enough, so that the next program does not have to make it again.
     fn keep_tail(&mut self, store: &Store) {
         let growing = self.index.growing();
         let grown = if growing < self.kept { growing } else { growing - self.kept };
-        if grown < GROWN || store.read_only() {
+        if grown < MIN_GROWTH || store.read_only() {
             return;
         }
         if let Some(tail) = self.index.tail() {
@@ -180,8 +181,8 @@ impl SessionIndex {
         }
     }
 
-    /// Assigns vectors to the passages from which they were computed. Vectors that do not match are dropped with their
-    /// batch.
+    /// Adds vectors to the passages that they were made from. Vectors that do not match their message's passages are
+    /// skipped.
     fn take_vectors(&mut self, arrived: Vec<NewVectors>) {
         for (key, codes) in arrived {
             let known = self.index.number(&key).and_then(|number| self.index.known(number));
@@ -206,8 +207,9 @@ impl SessionIndex {
         });
     }
 
-    /// Moves sealed segments to the store and drops their postings from memory.
-    fn hand_over(&mut self, store: &Store) {
+    /// Stores sealed segments and, beyond the first ones, drops their postings from memory, since they can be read from
+    /// the store.
+    fn store_sealed_segments(&mut self, store: &Store) {
         if store.read_only() {
             return;
         }
@@ -226,7 +228,7 @@ impl SessionIndex {
         }
     }
 
-    /// The place of a path's scope among those kept.
+    /// Returns the index of a path's scope among the cached ones.
     fn scope(&mut self, path: &[PathNode]) -> usize {
         let last = path.last().map(|node| node.key).unwrap_or_default();
         if let Some(at) = self.scopes.iter().position(|(key, scope)| *key == last && scope.messages() == path.len()) {
@@ -239,13 +241,13 @@ impl SessionIndex {
     }
 }
 
-/// A lane as the index knows it.
+/// Returns the number by which the index identifies a lane.
 pub(crate) fn lane_number(name: &str) -> u32 {
     let [a, b, c, d, ..] = Hash::of(name.as_bytes()).0;
     u32::from_be_bytes([a, b, c, d])
 }
 
-/// A message's words as they are indexed and as cards show them.
+/// Returns a message's text as it is indexed and as cards quote it.
 pub(crate) fn searchable(head: &NodeHead, content: &Content) -> String {
     let form = match head.role {
         Role::Assistant if head.calls > 0 => Form::Elided,
@@ -255,23 +257,23 @@ pub(crate) fn searchable(head: &NodeHead, content: &Content) -> String {
     render_forms::message_text(head.key, head.role, content, form)
 }
 
-/// Who speaks, as cards name it.
+/// Returns the speaker's name for cards.
 fn speaker(head: &NodeHead) -> Option<String> {
     head.name.clone().filter(|name| !name.trim().is_empty())
 }
 
-/// A session's shelf with one path's scope; texts and postings are read when they are wanted.
+/// A session's index with the scope of one path. Texts and postings are read when they are needed.
 pub(crate) struct PathIndex<'a> {
     store: &'a Store,
     pub(crate) vectors: Option<&'a Vectors>,
-    pub(crate) shelf: &'a SessionIndex,
+    pub(crate) session_index: &'a SessionIndex,
     pub(crate) scope: &'a Scope,
     texts: RefCell<HashMap<Hash, CardFacts>>,
     /// Postings by term and segment.
     lists: RefCell<HashMap<Term, HashMap<u32, Vec<u8>>>>,
 }
 
-/// Facts about a message for its card.
+/// What cards need to know about a message.
 #[derive(Clone, Debug)]
 pub(crate) struct CardFacts {
     pub(crate) id: NodeId,
@@ -281,30 +283,31 @@ pub(crate) struct CardFacts {
 }
 
 impl PathIndex<'_> {
-    /// The similarity of the passages in the scope to a question; `None` if an allowed passage has no vector.
+    /// Returns the similarity of the scope's passages to a question; `None` if a passage that may be returned has no
+    /// vector.
     pub(crate) fn cosines(&self, question: &[f32], allowed: &[bool]) -> Option<Vec<(u32, f32)>> {
-        let (index, scope) = (&self.shelf.index, self.scope);
+        let (index, scope) = (&self.session_index.index, self.scope);
         let mut docs = DocSet::default();
         for (position, may) in allowed.iter().enumerate() {
             let Some(known) = index.known(scope.number(position)) else { continue };
             for passage in known.first..known.first + u32::from(known.passages) {
-                if self.shelf.vectors.contains(passage) {
+                if self.session_index.vectors.contains(passage) {
                     docs.insert(passage);
                 } else if *may {
                     return None;
                 }
             }
         }
-        let found = if scope.slots() > WHOLE {
-            self.shelf.vectors.nearest(question, MOST_HITS, Some(&docs))
+        let found = if scope.slots() > EXHAUSTIVE_LIMIT {
+            self.session_index.vectors.nearest(question, MOST_HITS, Some(&docs))
         } else {
-            self.shelf.vectors.cosines(question, Some(&docs))
+            self.session_index.vectors.cosines(question, Some(&docs))
         };
         found.ok().map(|found| found.into_iter().map(|near| (near.doc, near.cosine)).collect())
     }
 
-    /// The facts about a message, by its key.
-    pub(crate) fn told(&self, key: &Hash) -> Option<CardFacts> {
+    /// Returns the facts of a message by its key.
+    pub(crate) fn card_facts(&self, key: &Hash) -> Option<CardFacts> {
         self.with(key, Clone::clone)
     }
 
@@ -313,27 +316,27 @@ impl PathIndex<'_> {
         if let Some(known) = texts.get(key) {
             return Some(take(known));
         }
-        let node = self.store.node_by_key(self.shelf.session, *key).ok()??;
+        let node = self.store.node_by_key(self.session_index.session, *key).ok()??;
         if texts.len() >= TEXTS {
             texts.clear();
         }
-        let told = CardFacts {
+        let facts = CardFacts {
             id: node.head.id,
             text: searchable(&node.head, &node.content),
             name: speaker(&node.head),
             external_id: node.head.external_id,
         };
-        Some(take(texts.entry(*key).or_insert(told)))
+        Some(take(texts.entry(*key).or_insert(facts)))
     }
 }
 
 impl MessageTexts for PathIndex<'_> {
     fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
-        self.with(key, |told| Cow::Owned(told.text.clone()))
+        self.with(key, |facts| Cow::Owned(facts.text.clone()))
     }
 
     fn speaker(&self, key: &Hash) -> Option<Cow<'_, str>> {
-        self.with(key, |told| told.name.clone()).flatten().map(Cow::Owned)
+        self.with(key, |facts| facts.name.clone()).flatten().map(Cow::Owned)
     }
 }
 
@@ -344,7 +347,7 @@ impl Source for PathIndex<'_> {
         if !fresh.is_empty() {
             lists.extend(fresh.iter().map(|term| (*term, HashMap::new())));
             for (term, segment, bytes) in
-                self.store.postings(self.shelf.session, &fresh).map_err(|error| error.to_string())?
+                self.store.postings(self.session_index.session, &fresh).map_err(|error| error.to_string())?
             {
                 lists.entry(term).or_default().insert(segment, bytes);
             }
@@ -358,7 +361,7 @@ impl Source for PathIndex<'_> {
     }
 }
 
-/// The positions that must not be parted from one: a calling message and its results.
+/// Returns the positions that must be kept together with this one: a calling message and its results.
 pub(crate) fn together(path: &[PathNode], at: usize) -> Range<usize> {
     let result = |node: &PathNode| node.role == Role::Tool;
     let mut start = at;
@@ -377,18 +380,18 @@ mod tests {
     use super::*;
     use uuid::Uuid;
 
-    /// A segment that grows is stored again only once it has grown by enough: not with every message, and not never.
+    /// A growing segment is stored again only once it has grown by enough: not with every message, and not never.
     #[test]
-    fn what_grows_is_stored_once_it_has_grown_by_enough() {
+    fn a_growing_segment_is_stored_after_enough_growth() {
         let folder = tempfile::tempdir().unwrap();
         let options = crate::store::OpenOptions { path: folder.path().join("s.db"), read_only: false };
         let store = Store::open(&options).unwrap().store;
         let session = SessionId(Uuid::from_u128(1));
         store.write(vec![Write::PutSession { id: session, title: "t".into(), at: 1 }]).unwrap();
-        let mut shelf = SessionIndex::open(&store, session).unwrap();
+        let mut session_index = SessionIndex::open(&store, session).unwrap();
         let mut stored = Vec::new();
         for number in 1..=600_u32 {
-            shelf.index.add(&session::Entry {
+            session_index.index.add(&session::Entry {
                 key: Hash::of(&number.to_le_bytes()),
                 role: Role::User,
                 speaker: None,
@@ -396,13 +399,13 @@ mod tests {
                 lane: 0,
                 text: "the red crane",
             });
-            let before = shelf.kept;
-            shelf.keep_tail(&store);
-            if shelf.kept != before {
-                stored.push((number, shelf.kept));
+            let before = session_index.kept;
+            session_index.keep_tail(&store);
+            if session_index.kept != before {
+                stored.push((number, session_index.kept));
             }
         }
-        assert_eq!(stored, [(GROWN, GROWN), (2 * GROWN, 2 * GROWN)]);
-        assert_eq!((shelf.index.growing(), GROWN), (600, 256));
+        assert_eq!(stored, [(MIN_GROWTH, MIN_GROWTH), (2 * MIN_GROWTH, 2 * MIN_GROWTH)]);
+        assert_eq!((session_index.index.growing(), MIN_GROWTH), (600, 256));
     }
 }

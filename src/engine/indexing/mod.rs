@@ -1,4 +1,4 @@
-//! Indexes beside the engine: messages, vectors, code.
+//! Indexes that are built beside the engine's thread: messages, vectors, code.
 //! Not for: their use in a plan (`plans::sources`).
 
 pub(super) mod code_indexer;

@@ -1,11 +1,11 @@
-//! How long retrieval may wait for an embedder.
+//! How long a search may wait for an embedder.
 //! Not for: embedding (`vectors`).
 
 /// How a search may use an embedder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Priority {
-    /// While a person types: no remote server is called.
+    /// While a person types: no remote server is asked, and the wait is short.
     Typing,
-    /// For an explicit request.
+    /// On a person's request.
     Asked,
 }

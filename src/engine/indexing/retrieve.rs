@@ -17,10 +17,10 @@ use crate::engine::sessions::session::Session;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Maximum number of near misses.
+/// The maximum number of near misses that are returned.
 const NEAR: usize = 12;
 
-/// A retrieval request.
+/// A search on request.
 pub(crate) struct RetrievalRequest {
     pub(crate) query: String,
     pub(crate) at: Option<i64>,
@@ -28,7 +28,7 @@ pub(crate) struct RetrievalRequest {
     pub(crate) anyway: bool,
 }
 
-/// The searched branch or session.
+/// The path, the token budget and the encoding of a search.
 struct SearchPlace {
     session: SessionId,
     path: Arc<PathView>,
@@ -38,7 +38,7 @@ struct SearchPlace {
 }
 
 impl Core {
-    /// Searches and answers, on the planner's thread.
+    /// Searches on the planner's thread and answers.
     pub(crate) fn retrieve(
         &mut self,
         ticket: Ticket,
@@ -90,17 +90,19 @@ fn look(builder: &mut InputBuilder, place: &SearchPlace, wish: &RetrievalRequest
         vectors.want(place.session, path);
         vectors.settle();
     }
-    let library = builder.finder.shelf(place.session, path)?;
+    let path_index = builder.finder.path_index(place.session, path)?;
     let started = Instant::now();
-    let looked = retrieval::look(&library, &wanted)?;
-    let mut set = cards::set(&looked, &library, &place.tokens);
+    let result = retrieval::search_path(&path_index, &wanted)?;
+    let mut set = cards::set(&result, &path_index, &place.tokens);
     set.elapsed_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Ok(Retrieved { items: items(&looked, &library), set })
+    Ok(Retrieved { items: items(&result, &path_index), set })
 }
 
-fn items(looked: &retrieval::RetrievedCards, library: &PathIndex<'_>) -> Vec<(NodeId, Option<String>, String)> {
-    let cards = looked.filled.cards.iter();
+fn items(result: &retrieval::RetrievedCards, path_index: &PathIndex<'_>) -> Vec<(NodeId, Option<String>, String)> {
+    let cards = result.filled.cards.iter();
     cards
-        .filter_map(|card| library.told(&card.key).map(|told| (told.id, told.external_id, card.text.clone())))
+        .filter_map(|card| {
+            path_index.card_facts(&card.key).map(|facts| (facts.id, facts.external_id, card.text.clone()))
+        })
         .collect()
 }

@@ -3,8 +3,8 @@
 //! Not for: models (`llm::embedders::choose`), comparing vectors (`retrieval::vectors::memory`), or their use in a
 //! search (`plans::sources::retrieval`).
 //!
-//! A vector is stored under the embedder's id and the hash of its text (the passage after its speaker's name, where known), so
-//! that branches and sessions share it.
+//! A vector is stored under the embedder's id and the hash of its text (the passage after its speaker's name, if
+//! known), so that branches and sessions share it.
 
 use super::messages::searchable;
 use super::priority::Priority;
@@ -27,20 +27,20 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Messages whose vectors are read from the store at once.
+/// The number of messages whose vectors are read from the store at a time.
 const LOOKED: usize = 256;
-/// Messages whose vectors are made before they are stored.
+/// The number of messages whose vectors are made and stored at a time.
 const MADE: usize = 32;
-/// The pause after an embedder failed.
+/// How long an embedder is not asked after it failed.
 const PAUSE: Duration = Duration::from_secs(30);
-/// The time limit for a question while a person types.
+/// How long a question may take while a person types, and on request.
 const TYPING: Duration = Duration::from_secs(1);
 const ASKED: Duration = Duration::from_secs(20);
 /// The pause for questions while a person types, after one took too long.
 const LATE: Duration = Duration::from_secs(5);
-/// The minimum time between two progress messages.
+/// The minimum time between events about progress.
 const TELL: Duration = Duration::from_secs(1);
-/// Vectors of questions that are remembered.
+/// The number of cached questions at which the cache is cleared.
 const QUESTIONS: usize = 256;
 
 /// A message with its new vectors, one per passage, in order.
@@ -49,7 +49,7 @@ pub(crate) type NewVectors = (Hash, Vec<Code>);
 /// The embedded texts of a message, passage by passage, with the hashes under which their vectors are stored.
 type Texts = Vec<(Hash, String)>;
 
-/// A message whose vectors are wanted.
+/// A message whose vectors are requested.
 #[derive(Clone, Copy)]
 struct WantedVectors {
     session: SessionId,
@@ -60,24 +60,24 @@ struct WantedVectors {
 #[derive(Default)]
 struct State {
     embedder: Option<Arc<dyn Embed>>,
-    /// Requested at least once in this process, and not failed since.
+    /// Messages that were requested in this process and have not failed since.
     known: HashSet<(SessionId, Hash)>,
-    /// Still to be read from the store.
+    /// Messages whose vectors are still to be read from the store.
     unread: VecDeque<WantedVectors>,
-    /// Not in the store: to be made.
+    /// Messages whose vectors are not in the store and have to be made.
     missing: VecDeque<WantedVectors>,
-    /// Whether a batch of the first or the second kind is running.
+    /// Whether a batch is being read, and whether one is being made.
     busy: (bool, bool),
     arrived: HashMap<SessionId, Vec<NewVectors>>,
     questions: HashMap<String, Option<Vec<f32>>>,
-    /// When a question last took too long: the model is being loaded, or busy.
+    /// When a question last took too long, because the model was being loaded or busy.
     late: Option<Instant>,
-    /// Messages made, and all to be made, since the thread last had nothing to do.
+    /// The number of messages made, and of all to be made, since the thread was last idle.
     made: usize,
     total: usize,
     told: Option<Instant>,
     down: Option<Instant>,
-    /// Increased by a deletion: texts read before must not be written.
+    /// A counter of removals: what was read before one must not be written after it.
     removals: u64,
     closed: bool,
 }
@@ -107,7 +107,7 @@ struct Inner {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// See the module. Clones share the thread.
+/// A handle to the thread of vectors. Clones share the thread.
 #[derive(Clone)]
 pub(crate) struct Vectors(Arc<Inner>);
 
@@ -131,7 +131,7 @@ impl Vectors {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the thread and waits for it; finished vectors are in the store then.
+    /// Ends the thread and waits for it; vectors that were made are then stored.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.0.wake.notify_all();
@@ -141,7 +141,7 @@ impl Vectors {
         }
     }
 
-    /// Messages are removed: nothing that was read of any may be used or written again.
+    /// Drops everything that was read, because messages were removed.
     pub(crate) fn forget(&self) {
         let mut state = self.lock();
         let State { known, unread, missing, arrived, questions, .. } = &mut *state;
@@ -155,7 +155,8 @@ impl Vectors {
         self.0.wake.notify_all();
     }
 
-    /// Requests vectors for a path's messages. Paths start at their root, so the messages before a known one are known.
+    /// Requests the vectors of a path's messages. Paths are requested from the root, so everything before a known
+    /// message is known.
     pub(crate) fn want(&self, session: SessionId, path: &[PathNode]) {
         let mut state = self.lock();
         if state.rests() {
@@ -173,7 +174,7 @@ impl Vectors {
         }
     }
 
-    /// Waits until all requested vectors exist, or no more can be computed.
+    /// Waits until all requested vectors exist, or no more can be made.
     pub(crate) fn settle(&self) {
         let done = |state: &State| state.unread.is_empty() && state.missing.is_empty() && state.busy == (false, false);
         drop(self.wait(self.lock(), done));
@@ -186,24 +187,24 @@ impl Vectors {
         state
     }
 
-    /// New vectors of a session since the last call.
+    /// Returns the vectors of a session that became ready since the last call.
     pub(crate) fn arrived(&self, session: SessionId) -> Vec<NewVectors> {
         self.lock().arrived.remove(&session).unwrap_or_default()
     }
 
-    /// The embedder's id, once it is known.
+    /// Returns the embedder's id; `None` until it is open.
     pub(crate) fn id(&self) -> Option<String> {
         self.lock().embedder.as_ref().map(|embedder| embedder.id())
     }
 
-    /// Whether this question would require a remote server and was not sent to it.
+    /// Whether this question would be sent to a remote server only on request, and was not sent yet.
     pub(crate) fn withheld(&self, question: &str) -> bool {
         let state = self.lock();
         let remote = state.embedder.as_ref().is_some_and(|embedder| embedder.remote());
         remote && !state.rests() && !state.questions.contains_key(question)
     }
 
-    /// Records that a question was handled on request: its vector will not change.
+    /// Records that a question was searched on request, so that it no longer counts as withheld.
     pub(crate) fn looked(&self, question: &str) {
         self.remember(question, None);
     }
@@ -219,7 +220,7 @@ impl Vectors {
         }
     }
 
-    /// The vector of a question, if it may be requested now.
+    /// Returns the vector of a question; `None` if the embedder may not be asked now, failed, or took too long.
     pub(crate) fn question(&self, question: &str, priority: Priority) -> Option<Vec<f32>> {
         let embedder = {
             let state = self.lock();
@@ -256,7 +257,7 @@ impl Vectors {
                 Work::Make(wanted, removals) => self.make(&wanted, removals),
             };
             match result {
-                // The end, or a deletion: dropped texts are requested again.
+                // The program ends, or messages were removed; what was dropped is requested again.
                 Err(EmbedError::Stopped) => {}
                 Err(error) => self.failed(&error),
                 Ok(()) => self.tell(),
@@ -296,7 +297,7 @@ impl Vectors {
         Ok(made)
     }
 
-    /// Returns stored vectors; missing ones will be computed.
+    /// Reads vectors from the store and queues the messages whose vectors are missing.
     fn read(&self, batch: &[WantedVectors], removals: u64) -> Result<(), EmbedError> {
         let model = self.embedder()?.id();
         let texts = self.texts(batch)?;
@@ -319,7 +320,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Computes, stores, and returns missing vectors.
+    /// Makes the missing vectors, stores them, and passes them on.
     fn make(&self, batch: &[WantedVectors], removals: u64) -> Result<(), EmbedError> {
         let embedder = self.embedder()?;
         let model = embedder.id();
@@ -362,7 +363,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// The texts of messages, passage by passage. Deleted messages have none.
+    /// Returns the texts of messages, passage by passage; empty for messages that no longer exist.
     fn texts(&self, batch: &[WantedVectors]) -> Result<Vec<(WantedVectors, Texts)>, EmbedError> {
         let ids: Vec<NodeId> = batch.iter().map(|wanted| wanted.node).collect();
         let nodes: HashMap<NodeId, Node> = self
@@ -413,8 +414,8 @@ fn unread(error: &StoreError) -> EmbedError {
     EmbedError::Settings(error.to_string())
 }
 
-/// The embedded texts of a message: its passages, each after the speaker's name if known; and the hashes under which
-/// their vectors are stored.
+/// Returns the embedded texts of a message: its passages, each after the speaker's name if there is one, with the
+/// hashes under which their vectors are stored.
 fn passage_texts(node: &Node) -> Texts {
     let text = searchable(&node.head, &node.content);
     let name = node.head.name.as_deref().map(str::trim).filter(|name| !name.is_empty());
@@ -428,7 +429,7 @@ fn passage_texts(node: &Node) -> Texts {
         .collect()
 }
 
-/// The hashes under which vectors of messages may be kept.
+/// Returns the hashes under which vectors of messages may be stored.
 pub(crate) fn vector_keys(nodes: &[Node]) -> Vec<Hash> {
     nodes.iter().flat_map(passage_texts).map(|(key, _)| key).collect()
 }

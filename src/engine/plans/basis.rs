@@ -1,4 +1,5 @@
-//! The digests of everything that a plan is made from; they alone decide whether a shown plan is still valid.
+//! Computes the digests of everything that a plan is solved from. They alone decide whether a shown plan is still
+//! valid.
 //! Not for: the input itself (`input`).
 
 use super::snapshot::Snapshot;
@@ -8,7 +9,7 @@ use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::Basis;
 use crate::engine::startup::rules::wire_digest;
 
-/// The basis of an input that was gathered for a snapshot.
+/// Returns the basis of an input that was collected for a snapshot.
 pub(super) fn of(snapshot: &Snapshot, input: &PlanInput) -> Basis {
     let draft = match &snapshot.draft {
         Some((_, content)) if snapshot.lane.is_empty() => content.hash(),

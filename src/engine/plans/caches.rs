@@ -1,5 +1,5 @@
-//! Caches of the planner between plans: terms of messages, hashed questions, tokens of tools.
-//! Not for: contents and their counts (`input_builder`), or computing any of it (`facts`, `sources::subjects`,
+//! The planner's caches between plans: terms of messages, hashed questions, token counts of tools.
+//! Not for: contents and their counts (`input_builder`), or computing what is cached (`facts`, `sources::subjects`,
 //! `tool_costs`).
 
 use crate::domain::base::hash::Hash;
@@ -11,25 +11,25 @@ use crate::retrieval::cluster::HashedQuery;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Messages remembered before the cache is cleared.
-pub(crate) const REMEMBERED: usize = 50_000;
+/// The number of cached messages at which the cache is cleared.
+pub(crate) const MAX_CACHED: usize = 50_000;
 
-/// Terms of messages, for one list of words.
+/// The terms of messages, for one set of word lists.
 #[derive(Default)]
 pub(crate) struct FactsCache {
     pub(crate) spec: Option<Adaptive>,
-    pub(crate) noted: HashMap<Hash, Arc<MessageTerms>>,
+    pub(crate) by_message: HashMap<Hash, Arc<MessageTerms>>,
 }
 
 impl FactsCache {
-    /// Forgets all.
+    /// Clears the cache.
     pub(crate) fn forget(&mut self) {
-        self.noted.clear();
+        self.by_message.clear();
     }
 
-    pub(crate) fn keep_for(&mut self, spec: &Adaptive) {
-        if self.spec.as_ref() != Some(spec) || self.noted.len() > REMEMBERED {
-            self.noted.clear();
+    pub(crate) fn reset_if_changed(&mut self, spec: &Adaptive) {
+        if self.spec.as_ref() != Some(spec) || self.by_message.len() > MAX_CACHED {
+            self.by_message.clear();
             self.spec = Some(spec.clone());
         }
     }
@@ -39,22 +39,23 @@ impl FactsCache {
 pub(crate) struct MessageTerms {
     pub(crate) flags: Vec<Flag>,
     pub(crate) terms: Vec<u64>,
-    /// `General` means unknown.
+    /// `General` if unknown.
     pub(crate) task: Task,
     pub(crate) priority: Option<u8>,
 }
 
-/// Hashed questions, by their message's key.
+/// Hashed questions, by the keys of their messages; `None` for a message that asks nothing.
 #[derive(Default)]
 pub(crate) struct Questions(pub(crate) HashMap<Hash, Option<Arc<HashedQuery>>>);
 
 impl Questions {
-    /// Forgets all.
+    /// Clears the cache.
     pub(crate) fn forget(&mut self) {
         self.0.clear();
     }
 }
 
-/// Tokens of the tools that were counted last.
+/// The tools that were counted last: the hash of their definitions, the encoding, their tokens in all, and the costs of
+/// each.
 #[derive(Default)]
 pub(crate) struct ToolCostCache(pub(crate) Option<(Hash, Encoding, u32, Vec<ToolCost>)>);

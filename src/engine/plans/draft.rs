@@ -2,8 +2,8 @@
 //! and which is sent.
 //! Not for: solving (`worker`), or the turn itself (`turns::live`).
 //!
-//! An `Ask` without a drawn plan latches its draft: it is solved, drawn, then sent. A branch has at most one latched
-//! draft, and none while a turn is open, so that one act of a person is one call.
+//! An `Ask` without a drawn plan becomes a pending send: its draft is solved, drawn, then sent. A branch has at most
+//! one pending send, and none while a turn is open, so that one act of a person is one call.
 
 use super::snapshot::{self, Question};
 use super::state::{LastPlan, PlanPurpose, ScreenDraft};
@@ -24,7 +24,7 @@ use crate::engine::sessions::session::Session;
 use crate::engine::startup::rules::Rules;
 
 impl Core {
-    /// The question of a draft on a session's branch.
+    /// Returns what a draft asks on a session's branch: its place in the tree and its text.
     fn question(session: &Session, branch: &Branch, draft: &Draft) -> Result<Question, Failure> {
         let gone = || Failure::user("That message is not on this branch.");
         match &draft.kind {
@@ -70,7 +70,7 @@ impl Core {
         }
     }
 
-    /// Starts solving a draft's plan.
+    /// Submits a draft to the planner in order to draw its plan.
     pub(crate) fn replan(
         &mut self,
         ticket: Option<Ticket>,
@@ -79,18 +79,18 @@ impl Core {
         draft: Draft,
     ) -> Result<(), Failure> {
         self.cancel_outdated_trials(branch, &draft);
-        self.recall_request(branch);
+        self.load_previous_request(branch);
         if ticket.is_some_and(|ticket| ticket < Ticket::COMMANDS) {
             self.plans.show(ScreenDraft { branch, generation, draft: Some(draft.clone()) });
         } else if ticket.is_some() {
-            // The screen's own plan is no longer the last one that was drawn.
+            // The last plan that was drawn is no longer that of the screen's draft.
             self.plans.outdate();
         }
         let revision = self.plans.revision(branch);
         self.solve(branch, &draft.clone(), PlanPurpose::Draw { ticket, generation, draft, revision }).map(drop)
     }
 
-    /// Starts planning a draft in order to send it. If a plan was named, only that plan is sent.
+    /// Submits a draft to the planner in order to send it. If `wanted` names a plan, only that plan is sent.
     fn solve_and_send(
         &mut self,
         ticket: Ticket,
@@ -100,31 +100,31 @@ impl Core {
     ) -> Result<(), Failure> {
         let revision = self.plans.revision(branch);
         let job = self.solve(branch, &draft.clone(), PlanPurpose::Send { ticket, draft, revision, wanted })?;
-        self.plans.latched.insert(branch, job);
+        self.plans.pending_sends.insert(branch, job);
         Ok(())
     }
 
-    /// Cancels an `Ask` that still waits for its plan; returns whether there was one.
-    pub(crate) fn cancel_latched(&mut self, branch: BranchId) -> bool {
-        if let Some(ticket) = self.plans.by_hand.remove(&branch) {
+    /// Cancels an `Ask` that still waits for its plan. Returns whether there was one.
+    pub(crate) fn cancel_pending_send(&mut self, branch: BranchId) -> bool {
+        if let Some(ticket) = self.plans.edited_sends.remove(&branch) {
             let stopped = Failure::user("Stopped before anything was sent.").kept("The edited request is kept.");
             self.answer(ticket, Err(stopped));
             return true;
         }
-        let Some(PlanPurpose::Send { ticket, .. }) = self.plans.cancel_latched(branch) else { return false };
+        let Some(PlanPurpose::Send { ticket, .. }) = self.plans.take_pending_send(branch) else { return false };
         let stopped = Failure::user("Stopped before anything was sent.").kept("Your draft is kept.");
         self.answer(ticket, Err(stopped));
         true
     }
 
-    /// Returns the number of the job.
+    /// Submits a draft to the planner and returns the number of the job.
     fn solve(&mut self, id: BranchId, draft: &Draft, purpose: PlanPurpose) -> Result<u64, Failure> {
         let branch = self.sessions.branch(id)?;
         let question = self.asked(&branch, draft)?;
         self.submit(&branch, &question, purpose)
     }
 
-    /// The question of a draft, with the message that it replies to.
+    /// Returns what a draft asks, including the message that it replies to.
     pub(crate) fn asked(&self, branch: &Branch, draft: &Draft) -> Result<Question, Failure> {
         let question = Self::question(self.sessions.of_branch(branch.id)?, branch, draft)?;
         let reply = match &draft.kind {
@@ -135,7 +135,7 @@ impl Core {
         Ok(Question { reply, ..question })
     }
 
-    /// What the open turn's own message replied to.
+    /// Returns the message that the open turn's user message replies to, by key.
     fn reply_above(&self, branch: BranchId, base: Option<NodeId>) -> Option<Hash> {
         self.user_above(branch, base).and_then(|node| self.replied(node))
     }
@@ -145,7 +145,7 @@ impl Core {
         serde_json::from_value(reply).ok()
     }
 
-    /// Starts solving the next round of an open turn.
+    /// Submits the next round of an open turn to the planner.
     pub(crate) fn solve_round(&mut self, id: BranchId, question: Question) -> Result<(), Failure> {
         let branch = self.sessions.branch(id)?;
         let reply = question.reply.or_else(|| self.reply_above(id, question.base));
@@ -153,11 +153,11 @@ impl Core {
     }
 
     fn submit(&mut self, branch: &Branch, question: &Question, purpose: PlanPurpose) -> Result<u64, Failure> {
-        self.submit_under(branch, self.rules(branch)?, question, purpose)
+        self.submit_with_rules(branch, self.rules(branch)?, question, purpose)
     }
 
-    /// Starts planning a question under rules that may differ from the branch's own. Returns the number of the job.
-    pub(crate) fn submit_under(
+    /// Submits a question under the given rules, which may differ from the branch's own. Returns the number of the job.
+    pub(crate) fn submit_with_rules(
         &mut self,
         branch: &Branch,
         rules: Rules,
@@ -177,10 +177,10 @@ impl Core {
         Ok(job)
     }
 
-    /// Indexing progressed. When it is complete, a plan that was made without it is made again.
+    /// Reports the progress of indexing. At its end, a plan that was made without older messages is made again.
     pub(crate) fn report_indexing(&mut self, indexed: &Indexed) {
         let Indexed { branch, done, total } = *indexed;
-        self.say(Event::Indexing(IndexingEvent::Messages { done, total }));
+        self.emit(Event::Indexing(IndexingEvent::Messages { done, total }));
         let without = |drawn: &LastPlan| {
             drawn.solved.plan.rows.iter().any(|row| row.reason == Reason::NotSearched { because: SkipReason::Indexing })
         };
@@ -189,8 +189,8 @@ impl Core {
         }
     }
 
-    /// Plans the draft on the screen again if anything that its plan depends on has changed. Called after every message
-    /// to the engine's thread. A command plans what it needs itself.
+    /// Plans the draft on the screen again if something that its plan depends on has changed. Called after every
+    /// message to the engine's thread. Single commands do not need it: they plan what they send.
     pub(crate) fn replan_when_due(&mut self) {
         if self.setup.patient {
             return;
@@ -202,7 +202,7 @@ impl Core {
         }
     }
 
-    /// A planning job is done.
+    /// Handles the result of a planning job.
     pub(crate) fn finish_plan(&mut self, done: Done) {
         let branch = done.tag.branch;
         match self.plans.under_way.remove(&done.tag.id) {
@@ -219,12 +219,12 @@ impl Core {
                 if let Some(ticket) = ticket {
                     self.answer(ticket, result.map(Answer::Planned));
                 } else if let Err(failure) = result {
-                    self.say(Event::Program(ProgramEvent::Notice(failure.to_string())));
+                    self.emit(Event::Program(ProgramEvent::Notice(failure.to_string())));
                 }
             }
             Some(PlanPurpose::Send { ticket, draft, revision, wanted }) => {
-                self.plans.latched.remove(&branch);
-                self.solved_to_send(branch, ticket, draft, revision, wanted, done.solution);
+                self.plans.pending_sends.remove(&branch);
+                self.finish_pending_send(branch, ticket, draft, revision, wanted, done.solution);
             }
             Some(PlanPurpose::Round) => self.round_planned(branch, done.solution),
             Some(PlanPurpose::Aside(waiting)) => self.aside_planned(waiting, done.solution),
@@ -232,9 +232,9 @@ impl Core {
         }
     }
 
-    /// The plan of a latched draft is ready. If anything changed meanwhile, it is planned again; if another plan was
-    /// named, it is only drawn.
-    fn solved_to_send(
+    /// Handles the plan of a pending send. If the branch changed in the meantime, the draft is solved again; if another
+    /// plan than the named one resulted, it is only drawn.
+    fn finish_pending_send(
         &mut self,
         branch: BranchId,
         ticket: Ticket,
@@ -261,7 +261,7 @@ impl Core {
         self.send_drawn(ticket, branch, &draft, result);
     }
 
-    /// Stores a plan as the drawn one, and shows it.
+    /// Stores a solution as the drawn plan and sends it to the screen.
     fn draw(
         &mut self,
         branch: BranchId,
@@ -273,7 +273,7 @@ impl Core {
         let planned = match solution? {
             Ok(solved) => {
                 let planned = self.shown(branch, &solved);
-                self.put_drawn(branch, LastPlan { draft, revision, solved });
+                self.store_drawn(branch, LastPlan { draft, revision, solved });
                 planned
             }
             Err(blocked) => {
@@ -281,13 +281,13 @@ impl Core {
                 Planned::Blocked(blocked)
             }
         };
-        self.say(Event::Planned { branch, generation, planned: planned.clone() });
+        self.emit(Event::Planned { branch, generation, planned: planned.clone() });
         Ok(planned)
     }
 
-    /// Keeps the drawn plan, and the one before it if only retrieval differs: a person who sends before the new plan
-    /// reached the screen gets the plan that they saw.
-    fn put_drawn(&mut self, branch: BranchId, new: LastPlan) {
+    /// Stores the drawn plan, and the one before it if only retrieval differs: a person who sends before the new plan
+    /// is on the screen gets the plan that they saw.
+    fn store_drawn(&mut self, branch: BranchId, new: LastPlan) {
         let same = |old: &LastPlan| old.draft == new.draft && old.revision == new.revision;
         let before = self.plans.drawn.get(&branch).filter(|old| same(old) && old.solved.plan.id != new.solved.plan.id);
         match before.cloned() {
@@ -297,11 +297,11 @@ impl Core {
         self.plans.drawn.insert(branch, new);
     }
 
-    /// A solved plan as the screen gets it.
+    /// Converts a solved plan to the form that the screen gets, with its cost and how much of it may be cached.
     pub(crate) fn shown(&mut self, branch: BranchId, solved: &Solved) -> Planned {
         let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
         let price = rules.ok().and_then(|rules| rules.model.price);
-        self.recall_request(branch);
+        self.load_previous_request(branch);
         let before = self.plans.outlines.get(&branch);
         let same = before.map(|before| same_prefix(before, &solved.outline));
         let breaks = before.and_then(|before| first_other(before, &solved.outline));
@@ -316,8 +316,8 @@ impl Core {
         }
     }
 
-    /// `Ask`: sends the drawn plan, or plans first. A named plan that was drawn before a change is planned again: it is
-    /// sent if the result is the same plan.
+    /// Handles `Ask`: sends the drawn plan, or solves the draft first. If the named plan was drawn before something
+    /// changed, the draft is solved again and sent if the result is the same plan.
     pub(crate) fn ask(
         &mut self,
         ticket: Ticket,
@@ -327,7 +327,7 @@ impl Core {
     ) -> Result<(), Failure> {
         self.recover_branch(branch);
         if draft.search == SearchWish::Never {
-            self.hurry(branch, &draft);
+            self.cancel_waiting_duplicate(branch, &draft);
         }
         self.may_ask(branch, &draft)?;
         self.claim(branch)?;
@@ -348,18 +348,18 @@ impl Core {
         }
     }
 
-    /// Whether a remote embedder was not called for a draft while it was typed.
+    /// Whether a remote embedder was not asked about this draft while it was typed.
     fn withheld(&self, draft: &Draft) -> bool {
         !draft.text.trim().is_empty()
             && self.workers.vectors.as_ref().is_some_and(|vectors| vectors.withheld(&draft.text))
     }
 
-    /// The same draft already waits to be sent and must now be sent without waiting: cancels the waiting one.
-    fn hurry(&mut self, branch: BranchId, draft: &Draft) {
-        let waits = self.plans.latched.get(&branch).and_then(|id| self.plans.under_way.get(id));
+    /// Cancels a pending send of the same draft, so that the draft can be sent at once without a search.
+    fn cancel_waiting_duplicate(&mut self, branch: BranchId, draft: &Draft) {
+        let waits = self.plans.pending_sends.get(&branch).and_then(|id| self.plans.under_way.get(id));
         let same = |waiting: &Draft| waiting.kind == draft.kind && waiting.text == draft.text;
         if matches!(waits, Some(PlanPurpose::Send { draft: waiting, .. }) if same(waiting)) {
-            self.cancel_latched(branch);
+            self.cancel_pending_send(branch);
         }
     }
 
@@ -413,8 +413,8 @@ impl Core {
         self.answer(ticket, opened.map(|run| Answer::Asked { run }));
     }
 
-    /// Stores a round's plan as the drawn one.
-    pub(crate) fn keep_drawn(&mut self, branch: BranchId, draft: Draft, solved: Solved) {
+    /// Stores the plan of a round as the drawn one.
+    pub(crate) fn store_round_plan(&mut self, branch: BranchId, draft: Draft, solved: Solved) {
         let revision = self.plans.revision(branch);
         self.plans.drawn.insert(branch, LastPlan { draft, revision, solved });
     }

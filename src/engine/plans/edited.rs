@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 impl Core {
-    /// The body of the plan drawn last, with its parts.
+    /// Returns the body of the plan drawn last, with its parts.
     pub(crate) fn raw_request(&self, branch: BranchId) -> Result<Answer, Failure> {
         let drawn = self
             .plans
@@ -43,7 +43,7 @@ impl Core {
         })))
     }
 
-    /// Weighs a body, and sends it when `sends` is set.
+    /// Counts and checks an edited body, and sends it if `sends` is set.
     pub(crate) fn submit_edited_body(
         &mut self,
         ticket: Ticket,
@@ -93,21 +93,21 @@ impl Core {
             Some(snapshot)
         };
         if sends {
-            self.plans.by_hand.insert(id, ticket);
+            self.plans.edited_sends.insert(id, ticket);
         }
         let made = EditedBody { ticket, branch: id, revision, draft, body, sends, base, snapshot, made: None };
         self.plans.planner.run(task(made, self.plans.planner.clone(), self.inbox.clone()));
         Ok(())
     }
 
-    /// Reports the counts of an edited body, or sends it.
+    /// Answers with the counts of an edited body, or sends it.
     pub(crate) fn report_edited_body(&mut self, done: EditedBody) {
         let EditedBody { ticket, branch, revision, draft, sends, made, .. } = done;
-        if sends && self.plans.by_hand.get(&branch) != Some(&ticket) {
+        if sends && self.plans.edited_sends.get(&branch) != Some(&ticket) {
             return;
         }
         if sends {
-            self.plans.by_hand.remove(&branch);
+            self.plans.edited_sends.remove(&branch);
         }
         let lost = || {
             Failure::new(
@@ -119,29 +119,29 @@ impl Core {
         };
         let result = match made.unwrap_or_else(|| Err(lost())) {
             Err(failure) => Err(failure),
-            Ok((_, weighed)) if !sends => Ok(Answer::Weighed(weighed)),
-            Ok((_, weighed)) if weighed.tokens > weighed.room => Err(over(weighed)),
+            Ok((_, counts)) if !sends => Ok(Answer::Weighed(counts)),
+            Ok((_, counts)) if counts.tokens > counts.room => Err(over(counts)),
             Ok((solved, _)) => {
-                // Marks that changed meanwhile are not used up by a call that was planned before.
+                // A mark that changed in the meantime is not used up by a call that was built before the change.
                 let marks = if revision == self.plans.revision(branch) { solved.marks.clone() } else { Arc::new([]) };
-                self.send_by_hand(branch, &draft, &Solved { marks, ..solved })
+                self.send_edited(branch, &draft, &Solved { marks, ..solved })
             }
         };
         self.answer(ticket, result);
     }
 
-    fn send_by_hand(&mut self, branch: BranchId, draft: &Draft, solved: &Solved) -> Result<Answer, Failure> {
+    fn send_edited(&mut self, branch: BranchId, draft: &Draft, solved: &Solved) -> Result<Answer, Failure> {
         let shown = self.shown(branch, solved);
         let run = self.open_turn(branch, draft, solved)?;
-        self.say(Event::Planned { branch, generation: u64::MAX, planned: shown });
+        self.emit(Event::Planned { branch, generation: u64::MAX, planned: shown });
         Ok(Answer::Asked { run })
     }
 }
 
-/// The failure for a body that is over the budget, with the figures.
-fn over(weighed: BodyCount) -> Failure {
-    let (tokens, room) = (grouped(weighed.tokens.into()), grouped(weighed.room.into()));
-    let more = grouped(u64::from(weighed.tokens - weighed.room));
+/// Returns the failure for a body that exceeds the budget, with the figures.
+fn over(counts: BodyCount) -> Failure {
+    let (tokens, room) = (grouped(counts.tokens.into()), grouped(counts.room.into()));
+    let more = grouped(u64::from(counts.tokens - counts.room));
     let what = format!(
         "The edited request needs {tokens} tokens (estimated), and the budget is {room}: {more} \
         too many."
@@ -151,39 +151,39 @@ fn over(weighed: BodyCount) -> Failure {
         .todo("Shorten it, raise the budget, or choose a model with a larger context window.")
 }
 
-fn task(mut hand: EditedBody, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask {
+fn task(mut edit: EditedBody, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask {
     Box::new(move |builder| {
-        if let Some(snapshot) = hand.snapshot.take() {
+        if let Some(snapshot) = edit.snapshot.take() {
             let (encoding, room) = (snapshot.rules.model.encoding, snapshot.rules.budget.prompt);
-            let (solution, left) = worker::try_out(builder, &snapshot);
+            let (solution, left) = worker::try_solve(builder, &snapshot);
             if left > 0 && snapshot.waits {
-                hand.snapshot = Some(snapshot);
+                edit.snapshot = Some(snapshot);
                 let again = planner.clone();
-                return planner.run(task(hand, again, inbox));
+                return planner.run(task(edit, again, inbox));
             }
             match solution {
-                Ok(Ok(solved)) => hand.base = Some(solved),
+                Ok(Ok(solved)) => edit.base = Some(solved),
                 Ok(Err(blocked)) => {
-                    let tokens = count_body(hand.body.as_bytes(), encoding, builder.counter().as_ref());
-                    let digest = Hash::of(hand.body.as_bytes());
+                    let tokens = count_body(edit.body.as_bytes(), encoding, builder.counter().as_ref());
+                    let digest = Hash::of(edit.body.as_bytes());
                     let failure = match tokens.filter(|tokens| *tokens > room) {
                         Some(tokens) => over(BodyCount { digest, tokens, room, changed: 0 }),
                         None => Failure::new(FailureKind::Blocked, blocked.sentence()),
                     };
-                    hand.made = Some(Err(failure.kept("Nothing was sent; the text is kept.")));
+                    edit.made = Some(Err(failure.kept("Nothing was sent; the text is kept.")));
                 }
-                Err(failure) => hand.made = Some(Err(failure)),
+                Err(failure) => edit.made = Some(Err(failure)),
             }
         }
-        if let Some(base) = hand.base.take() {
-            hand.made = Some(put_together(builder, &base, &mut hand.draft, &hand.body));
+        if let Some(base) = edit.base.take() {
+            edit.made = Some(apply_edit(builder, &base, &mut edit.draft, &edit.body));
         }
-        let _ = inbox.send(Inbox::Plan(PlanReport::EditedBody(Box::new(hand))));
+        let _ = inbox.send(Inbox::Plan(PlanReport::EditedBody(Box::new(edit))));
     })
 }
 
-/// The edited call: its plan with the rows that it is made of, and its very bytes.
-fn put_together(
+/// Builds the edited call: a plan with rows for the body's messages, and the body's exact bytes.
+fn apply_edit(
     builder: &InputBuilder,
     base: &Solved,
     draft: &mut Draft,
@@ -209,7 +209,7 @@ fn put_together(
         .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
     let wire = Wire::new(body.as_bytes().to_vec());
     let changed = plan.included().filter(|row| row.kind == RowKind::Request).count();
-    let weighed = BodyCount {
+    let counts = BodyCount {
         digest: wire.digest,
         tokens: plan.est_total,
         room: plan.budget.prompt,
@@ -224,10 +224,10 @@ fn put_together(
         marks: base.marks.clone(),
         edited: true,
     };
-    Ok((solved, weighed))
+    Ok((solved, counts))
 }
 
-/// The parts of a request's messages: for each, its section and the row's first words.
+/// Returns the parts of a request's messages: for each piece its section and its turn.
 fn parts(plan: &ContextPlan, outline: &Outline) -> Vec<RawPart> {
     let mut of: HashMap<Hash, &Row> = HashMap::new();
     for row in plan.included() {

@@ -1,9 +1,9 @@
-//! Facts about turns that policies use besides tokens (lanes, ages, flags, mentions, relevance), read from their text
-//! once and remembered.
+//! Facts about turns that policies use besides tokens (lanes, ages, flags, mentions, relevance). They are read from the
+//! text once and cached.
 //! Not for: the meaning of these facts (`context::policy`).
 
 use super::caches::MessageTerms;
-use super::input_builder::{InputBuilder, bar};
+use super::input_builder::{InputBuilder, send_barrier};
 use super::snapshot::{Snapshot, TurnHeads};
 use crate::context::activation::{HORIZON, activation};
 use crate::context::policy::{conversation, mentions};
@@ -22,7 +22,7 @@ use crate::domain::planning::plan::Scores;
 use crate::domain::planning::tuning::{Adaptive, TurnSelection};
 use std::sync::Arc;
 
-/// Messages read at a time.
+/// The number of messages that are read at a time.
 const BATCH: usize = 256;
 
 impl MessageTerms {
@@ -39,8 +39,8 @@ impl MessageTerms {
     }
 }
 
-/// Adds the facts that the policy needs to the turns.
-pub(crate) fn freeze(
+/// Writes into the turns the facts that their policy needs.
+pub(crate) fn fill_facts(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
     turns: &mut [TurnInput],
@@ -52,43 +52,43 @@ pub(crate) fn freeze(
         turn.facts = TurnFacts {
             lane: heads.heads.first().map_or_else(String::new, |head| Lane::read(&head.lane).text()),
             age: heads.heads.last().map_or(0, |head| age(now, head)),
-            part: part(snapshot, heads.at),
+            part: task_relation(snapshot, heads.at),
             ..TurnFacts::default()
         };
     }
     open.facts.lane = Lane::read(&snapshot.lane).text();
-    alive(builder, snapshot, turns)?;
+    fill_pin_activation(builder, snapshot, turns)?;
     if matches!(snapshot.rules.policy.choose, TurnSelection::Recent | TurnSelection::Lane) {
         return Ok(());
     }
     let spec = &snapshot.rules.policy.adaptive;
-    builder.facts.keep_for(spec);
+    builder.facts.reset_if_changed(spec);
     let heads: Vec<&NodeHead> = all().flat_map(sendable).collect();
-    note(builder, &heads, spec)?;
+    read_terms(builder, &heads, spec)?;
     let mut terms: Vec<Vec<u64>> = all().map(|turn| terms_of(builder, turn)).collect();
     if let (Some((_, content)), Some(last)) = (&snapshot.draft, terms.last_mut()) {
         *last = MessageTerms::of(Role::User, content, spec).terms;
     }
-    let likeness = super::sources::retrieval::likeness(builder, snapshot, asked)?;
+    let similarity = super::sources::retrieval::similarity(builder, snapshot, asked)?;
     let counted = mentions::mentions(&terms);
     let mut task = Task::General;
     for (at, (turn, heads)) in turns.iter_mut().zip(&snapshot.turns).enumerate() {
-        let noted = sendable(heads).filter_map(|head| Some((head, builder.facts.noted.get(&head.key)?)));
-        for (head, noted) in noted {
-            task = if noted.task == Task::General { task } else { noted.task };
-            turn.facts.priority = noted.priority.unwrap_or(turn.facts.priority);
-            let flags = noted.flags.clone();
+        let cached = sendable(heads).filter_map(|head| Some((head, builder.facts.by_message.get(&head.key)?)));
+        for (head, message) in cached {
+            task = if message.task == Task::General { task } else { message.task };
+            turn.facts.priority = message.priority.unwrap_or(turn.facts.priority);
+            let flags = message.flags.clone();
             turn.facts.messages.push(MessageFacts { role: head.role, age: age(now, head), flags });
         }
         turn.facts.task = task;
         turn.facts.mentions = counted[at];
-        turn.facts.similarity = likeness.as_ref().map(|likeness| likeness[at]);
+        turn.facts.similarity = similarity.as_ref().map(|similarity| similarity[at]);
     }
     Ok(())
 }
 
-/// The activation of the turns that the program pinned, from the touches of the last turns of the path.
-fn alive(builder: &InputBuilder, snapshot: &Snapshot, turns: &mut [TurnInput]) -> Result<(), Failure> {
+/// Computes the activation of the turns that the program pinned, from what the last turns of the path touched.
+fn fill_pin_activation(builder: &InputBuilder, snapshot: &Snapshot, turns: &mut [TurnInput]) -> Result<(), Failure> {
     let own: Vec<Hash> = snapshot.marks.iter().filter(|mark| mark.by == Actor::Engine).filter_map(turn_of).collect();
     if own.is_empty() {
         return Ok(());
@@ -120,40 +120,41 @@ fn turn_of(mark: &Mark) -> Option<Hash> {
     }
 }
 
-/// The task of a turn that starts at a position: the newest that contains it.
-fn part(snapshot: &Snapshot, at: usize) -> TaskRelation {
+/// Returns the relation of the turn that begins at a path position to the branch's tasks; the newest task that contains
+/// it counts.
+fn task_relation(snapshot: &Snapshot, at: usize) -> TaskRelation {
     let held = snapshot.tasks.iter().rev().find(|(from, to, _)| (*from..*to).contains(&at));
     held.map_or(TaskRelation::None, |(_, _, done)| if *done { TaskRelation::Done } else { TaskRelation::Running })
 }
 
-/// Seconds between a message and the newest of its path.
+/// Returns the seconds between a message and the newest one on its path.
 fn age(now: i64, head: &NodeHead) -> u64 {
     u64::try_from(now.saturating_sub(head.at)).unwrap_or(0) / 1_000
 }
 
-/// Messages that are sent by default.
+/// Returns the messages of a turn that are sent by default.
 fn sendable(turn: &TurnHeads) -> impl Iterator<Item = &NodeHead> {
-    turn.heads.iter().filter(|head| bar(head, false).is_none())
+    turn.heads.iter().filter(|head| send_barrier(head, false).is_none())
 }
 
-/// Reads the messages that are not remembered, some at a time.
-fn note(builder: &mut InputBuilder, heads: &[&NodeHead], spec: &Adaptive) -> Result<(), Failure> {
+/// Reads the messages that are not cached yet, in batches.
+fn read_terms(builder: &mut InputBuilder, heads: &[&NodeHead], spec: &Adaptive) -> Result<(), Failure> {
     let missing: Vec<&NodeHead> =
-        heads.iter().filter(|head| !builder.facts.noted.contains_key(&head.key)).copied().collect();
+        heads.iter().filter(|head| !builder.facts.by_message.contains_key(&head.key)).copied().collect();
     for batch in missing.chunks(BATCH) {
         builder.fetch(batch)?;
         for head in batch {
-            let content = builder.at_hand(head.key).unwrap_or_default();
-            builder.facts.noted.insert(head.key, Arc::new(MessageTerms::of(head.role, &content, spec)));
+            let content = builder.cached_content(head.key).unwrap_or_default();
+            builder.facts.by_message.insert(head.key, Arc::new(MessageTerms::of(head.role, &content, spec)));
         }
     }
     Ok(())
 }
 
-/// The terms of a turn, each once, sorted.
+/// Returns the terms of a turn, sorted and without duplicates.
 fn terms_of(builder: &InputBuilder, turn: &TurnHeads) -> Vec<u64> {
-    let noted = sendable(turn).filter_map(|head| builder.facts.noted.get(&head.key));
-    let mut terms: Vec<u64> = noted.flat_map(|noted| noted.terms.iter().copied()).collect();
+    let cached = sendable(turn).filter_map(|head| builder.facts.by_message.get(&head.key));
+    let mut terms: Vec<u64> = cached.flat_map(|message| message.terms.iter().copied()).collect();
     terms.sort_unstable();
     terms.dedup();
     terms

@@ -2,7 +2,7 @@
 //! Not for: fetching and counting (`input_builder`), or solving (`context`).
 
 use super::basis;
-use super::input_builder::{BuiltInput, Contents, InputBuilder, bar};
+use super::input_builder::{BuiltInput, Contents, InputBuilder, send_barrier};
 use super::labels::{atom_of, card_text, quote_text, state_text, title_of};
 use super::snapshot::{Snapshot, TurnHeads};
 use super::sources::summaries::{self, SentSummary, summary_text};
@@ -21,32 +21,42 @@ use crate::domain::planning::plan::{Basis, Form, Reason, RowKind, Scores, Source
 use crate::domain::planning::policy::{Section, StateBlock};
 use crate::domain::planning::tuning::TurnSelection;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
+use crate::export::secrets;
 use std::sync::Arc;
 
 /// A plan's input under construction.
-pub(crate) struct Work<'a> {
+pub(crate) struct InputAssembly<'a> {
     builder: &'a mut InputBuilder,
     snapshot: &'a Snapshot,
     contents: Contents,
     warnings: Vec<Warning>,
-    made: u32,
-    asked: &'a str,
+    made_results: u32,
+    question: &'a str,
     summaries: Vec<SummaryInput>,
     near: Vec<OmittedItem>,
 }
 
-impl<'a> Work<'a> {
-    pub(crate) fn new(builder: &'a mut InputBuilder, snapshot: &'a Snapshot, asked: &'a str) -> Self {
+impl<'a> InputAssembly<'a> {
+    pub(crate) fn new(builder: &'a mut InputBuilder, snapshot: &'a Snapshot, question: &'a str) -> Self {
         let (contents, warnings) = (Contents::default(), Vec::new());
-        Self { builder, snapshot, contents, warnings, made: 0, asked, summaries: Vec::new(), near: Vec::new() }
+        Self {
+            builder,
+            snapshot,
+            contents,
+            warnings,
+            made_results: 0,
+            question,
+            summaries: Vec::new(),
+            near: Vec::new(),
+        }
     }
 
-    /// Assembles the input.
+    /// Builds the whole input.
     pub(crate) fn assemble(mut self) -> Result<BuiltInput, Failure> {
         let mut turns: Vec<TurnInput> =
             self.snapshot.turns.iter().map(|turn| self.turn(turn)).collect::<Result<_, Failure>>()?;
         let (mut open, labelled) = self.open()?;
-        super::facts::freeze(self.builder, self.snapshot, &mut turns, (&mut open, self.asked))?;
+        super::facts::fill_facts(self.builder, self.snapshot, &mut turns, (&mut open, self.question))?;
         let blocks = self.blocks()?;
         let inactive_marks = self.inactive_marks();
         Ok(self.finish(turns, open, labelled, blocks, inactive_marks))
@@ -60,7 +70,8 @@ impl<'a> Work<'a> {
         self.snapshot.rules.profile.dialect.strict_alternation
     }
 
-    /// A turn's messages, with results made up for calls that have none and orphans named.
+    /// Returns a turn's messages. Calls without a result get a placeholder result, and results without a call are
+    /// marked as orphans.
     fn messages(&mut self, turn: &TurnHeads) -> Vec<MessageInput> {
         let mut messages: Vec<MessageInput> = Vec::with_capacity(turn.heads.len());
         let (mut open, mut caller): (Vec<(String, String)>, Hash) = (Vec::new(), Hash::default());
@@ -97,8 +108,8 @@ impl<'a> Work<'a> {
             if render_forms::plain(&content).is_empty() && message.bar != Some(SendBarrier::Removed) {
                 message.bar = Some(SendBarrier::Empty);
             }
-            let standing = WireState { orphan: true, joins: self.joins(), labelled: false };
-            let text = |form| render_forms::wire_text(message.key, message.role, &content, form, standing);
+            let wire_state = WireState { orphan: true, joins: self.joins(), labelled: false };
+            let text = |form| render_forms::wire_text(message.key, message.role, &content, form, wire_state);
             message.tokens = self.builder.count(self.encoding(), &text(Form::Full));
             message.placeholder = self.builder.count(self.encoding(), &text(Form::Placeholder));
         }
@@ -112,7 +123,7 @@ impl<'a> Work<'a> {
             self.contents
                 .messages
                 .insert(key, Arc::new(Content { parts: vec![Part::Reply { call: id, name, body }], extra: None }));
-            self.made += 1;
+            self.made_results += 1;
             let made = MessageInput::plain(key, Role::Tool, "[cancelled]".into(), tokens);
             messages.push(MessageInput { placeholder: tokens, ..made });
         }
@@ -134,7 +145,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    fn taken_out(&self, key: Hash) -> bool {
+    fn is_excluded(&self, key: Hash) -> bool {
         self.snapshot.marks.iter().any(|mark| match mark.target {
             Atom::Message { node: target } | Atom::Episode { call: target, .. } => {
                 target == key && mark.kind.excludes()
@@ -163,14 +174,14 @@ impl<'a> Work<'a> {
         let parts: Vec<(Role, Arc<Content>)> = turn
             .heads
             .iter()
-            .filter(|head| bar(head, false).is_none() && !self.taken_out(head.key))
-            .filter_map(|head| self.builder.at_hand(head.key).map(|content| (head.role, content)))
+            .filter(|head| send_barrier(head, false).is_none() && !self.is_excluded(head.key))
+            .filter_map(|head| self.builder.cached_content(head.key).map(|content| (head.role, content)))
             .collect();
         let at = turn.heads.first().map_or(0, |head| head.at);
         Ok(Some(self.text(card_text(turn.number, at, &parts))))
     }
 
-    /// Adds a block's text to the contents and counts it.
+    /// Adds a block's text to the contents and returns its hash and its tokens.
     fn text(&mut self, text: String) -> (Hash, u32) {
         let hash = Hash::of(text.as_bytes());
         let tokens = self.builder.count(self.encoding(), &text);
@@ -178,7 +189,7 @@ impl<'a> Work<'a> {
         (hash, tokens)
     }
 
-    /// The open turn, and the tokens of a label before its text.
+    /// Returns the open turn, and the tokens that a label before the person's message would add.
     fn open(&mut self) -> Result<(TurnInput, u32), Failure> {
         let snapshot = self.snapshot;
         let mut open = self.turn(&snapshot.open)?;
@@ -190,28 +201,28 @@ impl<'a> Work<'a> {
             open.messages.push(message);
             self.contents.messages.insert(*key, content);
         }
-        let brought = |key: Hash| snapshot.marks.iter().any(|mark| mark.includes_message(key));
-        let goes = |message: &MessageInput| match message.bar {
+        let is_included = |key: Hash| snapshot.marks.iter().any(|mark| mark.includes_message(key));
+        let is_sent = |message: &MessageInput| match message.bar {
             None => true,
-            Some(SendBarrier::Hidden | SendBarrier::Foreign) => brought(message.key),
+            Some(SendBarrier::Hidden | SendBarrier::Foreign) => is_included(message.key),
             Some(SendBarrier::Empty | SendBarrier::Removed) => false,
         };
-        let asks = open.messages.iter().rfind(|message| message.role == Role::User && goes(message));
+        let asks = open.messages.iter().rfind(|message| message.role == Role::User && is_sent(message));
         let asks = asks.map(|message| (message.key, message.node, message.tokens));
         let Some((key, node, plain)) = asks else { return Ok((open, 0)) };
         let content = match self.contents.messages.get(&key) {
             Some(content) => content.clone(),
             None => self.builder.content(key, node)?.unwrap_or_default(),
         };
-        let standing = WireState { labelled: true, joins: self.joins(), orphan: false };
-        let labelled = render_forms::wire_text(key, Role::User, &content, Form::Full, standing);
+        let wire_state = WireState { labelled: true, joins: self.joins(), orphan: false };
+        let labelled = render_forms::wire_text(key, Role::User, &content, Form::Full, wire_state);
         let tokens = self.builder.count(self.encoding(), &labelled);
         Ok((open, tokens.saturating_sub(plain)))
     }
 
     fn draft(&mut self, key: Hash, content: &Content) -> MessageInput {
-        let standing = WireState { joins: self.joins(), ..WireState::default() };
-        let text = render_forms::wire_text(key, Role::User, content, Form::Full, standing);
+        let wire_state = WireState { joins: self.joins(), ..WireState::default() };
+        let text = render_forms::wire_text(key, Role::User, content, Form::Full, wire_state);
         let hidden = Safe::hidden(&text);
         if hidden > 0 {
             self.warnings.push(Warning::HiddenCharacters { count: u32::try_from(hidden).unwrap_or(u32::MAX) });
@@ -250,22 +261,26 @@ impl<'a> Work<'a> {
                 blocks.push(self.block(section, RowKind::Text, text, section.title(), reason));
             }
         }
-        blocks.extend(self.state_request().filter(|_| !self.waits()));
+        blocks.extend(self.state_request().filter(|_| !self.solver_decides_state_request()));
         if let Some(state) = self.snapshot.state.as_ref().filter(|_| asks_state) {
-            let text = state_text(&state.text);
-            let title = format!("state v{}{}", state.version, if state.edited { ", edited by you" } else { "" });
+            let (sent, masked) = secrets::mask(&state.text);
+            let text = state_text(&sent);
+            let edited = if state.edited { ", edited by you" } else { "" };
+            let secrets = if masked > 0 { ", secrets masked" } else { "" };
+            let title = format!("state v{}{edited}{secrets}", state.version);
             blocks.push(self.block(Section::State, RowKind::State, text, &title, Reason::CurrentState));
         }
         blocks
     }
 
-    /// Whether the plan decides if the model is asked for a state block: it is not known yet that turns are left out.
-    fn waits(&self) -> bool {
+    /// Whether the solver decides if the model is asked for a state block, because it is not known yet whether turns
+    /// are left out.
+    fn solver_decides_state_request(&self) -> bool {
         let auto = self.snapshot.rules.policy.state_block == StateBlock::Auto;
-        auto && self.snapshot.state.is_none() && self.snapshot.gaps.is_empty()
+        auto && self.snapshot.state.is_none() && self.snapshot.gaps.iter().all(|gap| gap.elsewhere)
     }
 
-    /// The text that asks the model to keep a state block; `None` if the policy never asks.
+    /// Returns the block that asks the model to keep a state block; `None` if the policy never asks.
     fn state_request(&mut self) -> Option<Block> {
         let rules = &self.snapshot.rules;
         let older = rules.policy.state_block == StateBlock::Auto;
@@ -284,24 +299,24 @@ impl<'a> Work<'a> {
         Block::new(section, kind, self.text(text), title, reason)
     }
 
-    /// Accepted summaries: those that may be sent as blocks, the others as rows.
+    /// Returns the accepted summaries that may be sent as blocks, and adds the others as omitted items.
     fn summaries(&mut self) -> Vec<Block> {
         let snapshot = self.snapshot;
         for summary in &snapshot.summaries.stale {
-            self.summary_out(summary, Reason::StaleSummary, ("capsules", "lists the summaries in use"));
+            self.omit_summary(summary, Reason::StaleSummary, ("capsules", "lists the summaries in use"));
         }
         let mut blocks = Vec::new();
-        for going in &snapshot.summaries.going {
-            let SentSummary { summary, stale, elsewhere, older, .. } = going;
-            let named = going.named_in(self.asked);
+        for sent in &snapshot.summaries.sent {
+            let SentSummary { summary, stale, elsewhere, older, .. } = sent;
+            let named = sent.named_in(self.question);
             if *elsewhere && !named {
-                self.summary_out(summary, Reason::OtherLane, ("capsules", "lists the summaries in use"));
+                self.omit_summary(summary, Reason::OtherLane, ("capsules", "lists the summaries in use"));
                 continue;
             }
             let section =
                 if summary.kind == SummaryKind::Session { Section::SessionSummary } else { Section::LaneSummary };
             let text = summary_text(summary, *stale);
-            let lacks = survive::lacks_facts(self.asked, summary.text.as_deref().unwrap_or_default());
+            let lacks = survive::lacks_facts(self.question, summary.text.as_deref().unwrap_or_default());
             let block = self.block(section, RowKind::Summary, text, &summaries::title(summary), Reason::Summary);
             self.summaries.push(SummaryInput { by: summary.id, text: block.text, named, lacks, older: *older });
             blocks.push(block);
@@ -309,7 +324,7 @@ impl<'a> Work<'a> {
         blocks
     }
 
-    fn summary_out(&mut self, summary: &Summary, reason: Reason, (action, does): (&str, &str)) {
+    fn omit_summary(&mut self, summary: &Summary, reason: Reason, (action, does): (&str, &str)) {
         self.near.push(OmittedItem {
             atom: Atom::Section { text: summary.id },
             kind: RowKind::Summary,
@@ -322,7 +337,7 @@ impl<'a> Work<'a> {
         });
     }
 
-    /// A person's notes: pinned ones are instructions, carried texts are cards.
+    /// Returns a person's notes: pinned ones as instructions, texts that were copied from other branches as cards.
     fn notes(&mut self) -> Vec<Block> {
         let snapshot = self.snapshot;
         let noted = snapshot.marks.iter().filter_map(|mark| mark.note.as_ref().map(|note| (mark, note)));
@@ -333,7 +348,7 @@ impl<'a> Work<'a> {
                 None => NodeHead::preview_of(note),
             };
             let mut block = match mark.kind {
-                // What came from another branch is something to know, not an instruction.
+                // A text from another branch is information, not an instruction.
                 MarkKind::Sticky if mark.origin.is_some() => {
                     let words = mark.origin.as_ref().map(|origin| origin.to_text()).unwrap_or_default();
                     let text = render_forms::fenced(&words, note);
@@ -377,7 +392,7 @@ impl<'a> Work<'a> {
         Ok(Some(block))
     }
 
-    /// The question that the message answers, as a labelled text before it.
+    /// Returns the question that the message answers, as a labeled block before the message.
     fn pending(&mut self) -> Result<Option<Block>, Failure> {
         let content = match (&self.snapshot.draft, self.snapshot.open.heads.iter().find(|h| h.role == Role::User)) {
             (Some((_, content)), _) => Some(Arc::new(content.clone())),
@@ -419,9 +434,9 @@ impl<'a> Work<'a> {
             temperature: rules.profile.temperature,
             tools: rules.tools.clone(),
         };
-        let (tools_tokens, tool_costs) = self.builder.weigh_tools(rules, &shape);
-        self.notice();
-        let state_request = self.state_request().filter(|_| self.waits());
+        let (tools_tokens, tool_costs) = self.builder.count_tools(rules, &shape);
+        self.add_warnings();
+        let state_request = self.state_request().filter(|_| self.solver_decides_state_request());
         let mut input = PlanInput {
             basis: Basis::default(),
             policy: rules.policy.clone(),
@@ -453,16 +468,16 @@ impl<'a> Work<'a> {
             warnings: self.warnings,
         };
         input.basis = basis::of(self.snapshot, &input);
-        BuiltInput { input, contents: self.contents, behind: 0 }
+        BuiltInput { input, contents: self.contents, unindexed: 0 }
     }
 
-    fn notice(&mut self) {
+    fn add_warnings(&mut self) {
         self.warnings.extend(self.snapshot.summaries.warnings.iter().cloned());
         if self.snapshot.rules.model.source == "assumed" {
             self.warnings.push(Warning::WindowAssumed { tokens: self.snapshot.rules.model.context_window });
         }
-        if self.made > 0 {
-            self.warnings.push(Warning::ResultsMade { count: self.made });
+        if self.made_results > 0 {
+            self.warnings.push(Warning::ResultsMade { count: self.made_results });
         }
         if self.snapshot.state_missing
             && self.snapshot.state.is_some()
@@ -473,7 +488,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Whether a message is marked so that its turn may be sent as a card.
+/// Whether a message is marked in a way that may send its turn as a card.
 fn wants_card(marks: &[Mark], key: Hash) -> bool {
     marks.iter().any(|mark| match mark.target {
         Atom::Turn { user, .. } => user == key,
@@ -490,14 +505,14 @@ mod tests {
     use crate::domain::conversation::mark::Actor;
 
     #[test]
-    fn a_turn_has_a_card_where_a_message_of_it_is_marked_and_not_taken_out() {
+    fn a_turn_has_a_card_if_one_of_its_messages_is_marked_and_not_excluded() {
         let (key, other) = (Hash([1; 32]), Hash([2; 32]));
         let mark = |target, kind| {
             let (note, inherited_from, counted, origin, code) = (None, None, None, None, None);
             let by = Actor::User;
             Mark { target, kind, by, note, inherited_from, revision: 1, counted, renewals: 0, origin, code }
         };
-        // Each atom with whether it wants a card when it is pinned, and when it is excluded.
+        // Each atom with whether a card is wanted when it is pinned, and when it is excluded.
         for (target, pinned, excluded) in [
             (Atom::Turn { user: key, tip: other }, true, true),
             (Atom::Turn { user: other, tip: key }, false, false),

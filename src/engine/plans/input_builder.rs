@@ -1,5 +1,6 @@
-//! Fetches, renders and counts the messages that a plan's input is built from, and remembers the counts.
-//! Runs on the planner's thread. Not for: collecting a whole input (`collect`) or solving (`context`).
+//! Fetches, renders and counts the messages that a plan's input is built from, and caches the counts. Runs on the
+//! planner's thread.
+//! Not for: collecting a whole input (`collect`), or solving (`context`).
 
 use super::sources::card_text::CardSettings;
 use super::sources::memory_terms::Memories;
@@ -22,20 +23,20 @@ use crate::store::types::Write;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Characters to which tool results may be cut (see `context`).
+/// The lengths in characters to which tool results may be cut (see `context`).
 const CUTS: [u32; 3] = [300, 1_000, 5_000];
-/// Messages whose counts are remembered before the cache is cleared.
-const REMEMBERED: usize = 50_000;
-/// Bytes of contents kept at hand.
+/// The number of cached message counts at which the cache is cleared.
+const MAX_CACHED: usize = 50_000;
+/// The bytes of cached contents at which the cache is cleared.
 const KEPT_BYTES: u64 = 48 * 1024 * 1024;
 
-/// Texts by hash and by key, as rendering wants them.
+/// The texts of a plan's input by hash and by key, as rendering needs them.
 #[derive(Default, Debug)]
 pub(crate) struct Contents {
     pub(crate) blocks: HashMap<Hash, Arc<str>>,
-    /// How cards are made from their messages, by the hash of their text.
-    pub(crate) recipes: HashMap<Hash, CardSettings>,
-    /// The retrieved sets.
+    /// The settings from which cards are made of their messages, by the hash of the card's text.
+    pub(crate) card_settings: HashMap<Hash, CardSettings>,
+    /// The retrieval sets.
     pub(crate) sets: Vec<RetrievalSet>,
     /// The subject of the question.
     pub(crate) subject: Option<QuestionPlace>,
@@ -52,15 +53,15 @@ impl TextSource for Contents {
     }
 }
 
-/// A collected input, with its texts.
+/// A collected input with its texts.
 pub(crate) struct BuiltInput {
     pub(crate) input: PlanInput,
     pub(crate) contents: Contents,
-    /// Messages that are not indexed yet.
-    pub(crate) behind: usize,
+    /// The number of messages that are not indexed yet.
+    pub(crate) unindexed: usize,
 }
 
-/// A message for a plan's input, with the facts that link calls and results.
+/// A message in the form that a plan's input needs, with what is needed to match calls and results.
 #[derive(Clone)]
 pub(crate) struct CountedMessage {
     pub(crate) message: MessageInput,
@@ -68,7 +69,7 @@ pub(crate) struct CountedMessage {
     pub(crate) reply: Option<String>,
 }
 
-/// See the module.
+/// Fetches and counts messages, with all caches of the planner's thread.
 pub(crate) struct InputBuilder {
     store: Store,
     counter: Arc<dyn CountTokens>,
@@ -79,16 +80,16 @@ pub(crate) struct InputBuilder {
     content_bytes: u64,
     pub(crate) facts: crate::engine::plans::caches::FactsCache,
     pub(crate) questions: crate::engine::plans::caches::Questions,
-    /// The workspace's rules and skills.
+    /// The workspace's rules, skills and module summaries.
     pub(crate) project: Option<Arc<crate::engine::tools::workspace::Project>>,
     /// The workspace's code.
     pub(crate) code: Option<crate::engine::indexing::code_workspace::CodeWorkspace>,
     pub(crate) analyzer: crate::code::parse::words::Analyzer,
-    pub(crate) weighed: crate::engine::plans::caches::ToolCostCache,
+    pub(crate) tool_costs: crate::engine::plans::caches::ToolCostCache,
 }
 
 impl BuiltInput {
-    /// Adds an offer; its texts are part of the plan's basis.
+    /// Adds an offer. Its texts become part of the basis of the plan.
     pub(crate) fn offer(&mut self, offer: Offer) {
         let mut frozen = Fields::new("offer").hash(self.input.basis.frozen).number(offer.candidates.len() as u64);
         for block in offer.heading.iter().chain(offer.candidates.iter().map(|one| &one.block)) {
@@ -115,11 +116,11 @@ impl InputBuilder {
             project: None,
             code: None,
             analyzer: crate::code::parse::words::Analyzer::default(),
-            weighed: crate::engine::plans::caches::ToolCostCache::default(),
+            tool_costs: crate::engine::plans::caches::ToolCostCache::default(),
         }
     }
 
-    /// Forgets everything that was remembered of messages (some were removed).
+    /// Clears everything cached about messages, after some were removed.
     pub(crate) fn forget(&mut self) {
         self.memory.clear();
         self.contents.clear();
@@ -129,29 +130,29 @@ impl InputBuilder {
         self.questions.forget();
     }
 
-    /// The store.
+    /// Returns the store.
     pub(crate) fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The token counter.
+    /// Returns the token counter.
     pub(crate) fn counter(&self) -> Arc<dyn CountTokens> {
         self.counter.clone()
     }
 
-    /// The cached counts of a message.
+    /// Returns the cached count of a message, if any.
     pub(crate) fn counted(&self, key: Hash, encoding: Encoding, joins: bool) -> Option<CountedMessage> {
         self.memory.get(&(key, encoding, joins)).cloned()
     }
 
-    /// A content that is at hand.
-    pub(crate) fn at_hand(&self, key: Hash) -> Option<Arc<Content>> {
+    /// Returns a cached content, if any.
+    pub(crate) fn cached_content(&self, key: Hash) -> Option<Arc<Content>> {
         self.contents.get(&key).cloned()
     }
 
-    /// Counts the messages that are not remembered yet, with one read for contents and one for known counts.
+    /// Counts the messages that are not cached yet, with one read for contents and one for stored counts per batch.
     pub(crate) fn prepare(&mut self, heads: &[&NodeHead], encoding: Encoding, joins: bool) -> Result<(), Failure> {
-        if self.memory.len() > REMEMBERED {
+        if self.memory.len() > MAX_CACHED {
             self.memory.clear();
         }
         let unknown = |head: &&&NodeHead| !self.memory.contains_key(&(head.key, encoding, joins));
@@ -194,7 +195,7 @@ impl InputBuilder {
         Ok(())
     }
 
-    /// Brings contents near; forgets all when they grow too large.
+    /// Reads contents into the cache, which is cleared first if it is too large.
     pub(crate) fn fetch(&mut self, heads: &[&NodeHead]) -> Result<(), Failure> {
         if self.content_bytes > KEPT_BYTES {
             self.contents.clear();
@@ -211,7 +212,7 @@ impl InputBuilder {
         Ok(())
     }
 
-    /// The content of one node.
+    /// Returns the content of one node; `None` if it is neither cached nor stored.
     pub(crate) fn content(&mut self, key: Hash, id: Option<NodeId>) -> Result<Option<Arc<Content>>, Failure> {
         if let Some(content) = self.contents.get(&key) {
             return Ok(Some(content.clone()));
@@ -224,28 +225,28 @@ impl InputBuilder {
         }))
     }
 
-    /// The newest tool calls of a session, oldest first.
+    /// Returns the newest tool calls of a session, oldest first.
     pub(crate) fn traces(&self, session: SessionId, most: usize) -> Result<Vec<ToolTrace>, Failure> {
         Ok(self.store.traces(session, most)?)
     }
 
-    /// The touches of turns, by the keys of their last nodes.
+    /// Returns what turns touched, by the keys of their last nodes.
     pub(crate) fn touches(&self, session: SessionId, tips: &[Hash]) -> Result<HashMap<Hash, Touches>, Failure> {
         Ok(self.store.touches(session, tips)?)
     }
 
-    /// A message with its head.
+    /// Reads a node with its head; `None` if it does not exist.
     pub(crate) fn node(&self, id: NodeId) -> Result<Option<Node>, Failure> {
         Ok(self.store.nodes(&[id])?.pop())
     }
 
-    /// Tokens of a text.
+    /// Counts the tokens of a text.
     pub(crate) fn count(&self, encoding: Encoding, text: &str) -> u32 {
         self.counter.count(encoding, text)
     }
 }
 
-/// A message's text in every form.
+/// A message's texts in every form in which it may be sent.
 struct RenderedForms {
     whole_form: Form,
     whole: String,
@@ -275,8 +276,8 @@ impl RenderedForms {
             placeholder: text(Form::Placeholder),
             reply: reply_to(content),
             parts: opaque_parts(head.key, content),
-            // An empty tool result still answers its call.
-            bar: bar(head, whole.is_empty() && calls.is_empty() && reply_to(content).is_none()),
+            // A tool result without text still answers its call.
+            bar: send_barrier(head, whole.is_empty() && calls.is_empty() && reply_to(content).is_none()),
             whole_form,
             whole,
             calls,
@@ -332,8 +333,8 @@ fn reply_to(content: &Content) -> Option<String> {
     })
 }
 
-/// Why a message is not sent by default.
-pub(crate) fn bar(head: &NodeHead, empty: bool) -> Option<SendBarrier> {
+/// Returns why a message is not sent by default; `None` if it is sent.
+pub(crate) fn send_barrier(head: &NodeHead, empty: bool) -> Option<SendBarrier> {
     if head.end == End::Removed {
         Some(SendBarrier::Removed)
     } else if empty {

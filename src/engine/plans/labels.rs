@@ -7,21 +7,21 @@ use crate::domain::conversation::message::{Content, NodeHead, Role};
 use crate::domain::planning::plan::Form;
 use std::sync::Arc;
 
-/// Bytes of a state block that are sent; longer ones are cut at a line.
+/// The maximum size of a state block in bytes; longer ones are cut at a line end.
 const STATE_BYTES: usize = 8 * 1024;
 
-/// The text of a state block in a request.
+/// Returns a state block as it is sent.
 pub(crate) fn state_text(state: &str) -> String {
     render_forms::block("State", bounded(state))
 }
 
-/// The card of a turn outside the window.
+/// Returns a turn as a card, which is sent outside the window.
 pub(crate) fn card_text(number: u32, at: i64, parts: &[(Role, Arc<Content>)]) -> String {
     let body = render_forms::card_body(parts.iter().map(|(role, content)| (*role, content.as_ref())));
     render_forms::fenced(&format!("Turn {number} of this conversation, {} (kept as context)", date(at)), &body)
 }
 
-/// A message as the quote that is replied to.
+/// Returns a message as the quote that is replied to.
 pub(crate) fn quote_text(head: &NodeHead, content: &Content) -> String {
     let words = render_forms::message_text(head.key, head.role, content, Form::NoState);
     render_forms::fenced(&format!("The user replies to this {} message of {}", head.role.name(), date(head.at)), &words)
@@ -35,7 +35,7 @@ fn bounded(state: &str) -> &str {
     state[..end].rfind('\n').map_or(&state[..end], |line| &state[..line])
 }
 
-/// The atom of a turn with this number (0: the preamble).
+/// Returns the atom of the turn with this number (0 for the preamble).
 pub(crate) fn atom_of(number: u32, heads: &[NodeHead]) -> Atom {
     let first = heads.first().map(|head| head.key).unwrap_or_default();
     if number == 0 {
@@ -48,7 +48,7 @@ pub(crate) fn title_of(heads: &[NodeHead]) -> String {
     heads.iter().map(|head| head.preview.as_str()).find(|preview| !preview.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// The day of a time, in UTC, so that the same message has the same label everywhere.
+/// Returns the day of a time in UTC, so that the same message has the same label on every machine.
 fn date(at: i64) -> String {
     jiff::Timestamp::from_millisecond(at).map_or_else(|_| "undated".into(), |t| t.strftime("%Y-%m-%d").to_string())
 }

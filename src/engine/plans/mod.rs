@@ -1,5 +1,5 @@
-//! From a branch and a draft to a plan: the snapshot, the input, the worker thread, previews.
-//! Not for: solving (the module `context`).
+//! Turns a branch and a draft into a plan: the snapshot, the input, the worker thread, previews.
+//! Not for: solving the plan (the room `context`).
 
 mod basis;
 pub(super) mod caches;

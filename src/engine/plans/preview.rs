@@ -1,6 +1,6 @@
-//! Previews an act: solves the next plan with the marks that the act would set, on the planner's thread, after the
-//! plans that a screen waits for. Nothing is changed; a newer preview replaces an older one.
-//! Not for: doing the act (`branches::marks`), or other settings (`what_if`).
+//! Previews an act: solves the next plan with the marks that the act would set. This runs on the planner's thread after
+//! the plans that a screen waits for. Nothing is changed, and a newer preview replaces an older one.
+//! Not for: performing the act (`branches::marks`), or other settings (`what_if`).
 
 use super::input_builder::InputBuilder;
 use super::results::PreviewWork;
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 impl Core {
-    /// Has the plan solved that an act would give.
+    /// Starts solving the plan that would follow from an act.
     pub(crate) fn preview(
         &mut self,
         ticket: Ticket,
@@ -43,7 +43,7 @@ impl Core {
                 plan.",
             )
         })?;
-        let marked = self.marked(&branch, items, act)?;
+        let marked = self.mark_changes(&branch, items, act)?;
         let changes: Vec<Change> = marked.changes.into_iter().map(|(change, _)| change).collect();
         let mut there = branch.clone();
         apply_to(&mut there, &changes);
@@ -53,7 +53,7 @@ impl Core {
         let mut snapshot = snapshot::take(self.sessions.of_branch(id)?, &there, rules, &question);
         snapshot.priority = Priority::Typing;
         snapshot.waits = self.setup.patient;
-        self.drop_preview();
+        self.cancel_preview();
         let stop = Arc::new(AtomicBool::new(false));
         self.plans.previewing = Some((ticket, stop.clone()));
         let made = PreviewWork { ticket, branch: id, revision, present, snapshot, price, stop, result: None };
@@ -61,15 +61,15 @@ impl Core {
         Ok(())
     }
 
-    /// Cancels the running preview.
-    fn drop_preview(&mut self) {
+    /// Cancels the preview under way and answers its ticket.
+    fn cancel_preview(&mut self) {
         if let Some((ticket, stop)) = self.plans.previewing.take() {
             stop.store(true, Ordering::Relaxed);
             self.answer(ticket, Ok(Answer::Done("A newer preview replaced this one.".into())));
         }
     }
 
-    /// It is solved.
+    /// Answers with the figures of a solved preview; stale if the branch changed in the meantime.
     pub(crate) fn report_preview(&mut self, made: PreviewWork) {
         if self.plans.previewing.as_ref().is_none_or(|(ticket, _)| *ticket != made.ticket) {
             return;
@@ -110,9 +110,9 @@ fn task(mut made: PreviewWork, planner: Planner, inbox: Sender<Inbox>) -> Worker
     })
 }
 
-/// The plan; nothing while it waits for older messages to be indexed.
+/// Solves the plan; `None` while older messages are still being indexed.
 fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<Solved, String>> {
-    let (solution, left) = worker::try_out(builder, snapshot);
+    let (solution, left) = worker::try_solve(builder, snapshot);
     if left > 0 && snapshot.waits {
         return None;
     }

@@ -1,5 +1,5 @@
 //! Restores a branch's previous request from the store after a restart, to tell how much of the next request its server
-//! may have cached. Works on a thread of its own; until it is done, plans say nothing about caching.
+//! may have cached. Runs on a thread of its own; until it is done, plans contain no figures about caching.
 //! Not for: sending it again (`calls::replay`).
 
 use super::results::PreviousRequest;
@@ -15,7 +15,7 @@ use crate::store::Store;
 use std::sync::Arc;
 
 impl Core {
-    /// The last call of a branch, or of its ancestor up to the fork.
+    /// Returns the last call of a branch, or of its ancestors before the fork.
     pub(crate) fn last_request(&self, id: BranchId) -> Option<RunCard> {
         let session = self.sessions.of_branch(id).ok()?;
         let (mut at, mut until) = (session.branch(id).ok()?, i64::MAX);
@@ -30,20 +30,21 @@ impl Core {
         None
     }
 
-    /// Restores the last request of a branch, once, if it is unknown. A single command waits for it.
-    pub(crate) fn recall_request(&mut self, branch: BranchId) {
-        if self.plans.outlines.contains_key(&branch) || !self.plans.recalling.insert(branch) {
+    /// Starts reading the last request of a branch from the store, once, unless it is known. A single command waits for
+    /// the result.
+    pub(crate) fn load_previous_request(&mut self, branch: BranchId) {
+        if self.plans.outlines.contains_key(&branch) || !self.plans.requested_outlines.insert(branch) {
             return;
         }
         let Some(run) = self.last_request(branch) else {
-            self.plans.recalling.remove(&branch);
+            self.plans.requested_outlines.remove(&branch);
             return;
         };
         if self.setup.patient {
             let session = self.sessions.of_branch(branch).ok();
             if let Some((outline, plan)) = session.and_then(|session| outline(&self.store, session, &run)) {
                 self.plans.outlines.insert(branch, outline);
-                self.tools.project.carried(branch, &plan);
+                self.tools.project.record_sent(branch, &plan);
             }
             return;
         }
@@ -62,20 +63,20 @@ impl Core {
         );
     }
 
-    /// The request was restored: the plan on the screen is shown again with that knowledge.
+    /// Stores the restored request and shows the plan on the screen again with the figures that are now known.
     pub(crate) fn put_previous_request(&mut self, branch: BranchId, run: RunId, request: Option<PreviousRequest>) {
         let newest = self.last_request(branch).map(|last| last.id) == Some(run);
         let request = request.filter(|_| newest && !self.plans.outlines.contains_key(&branch));
         let Some((outline, plan)) = request else { return };
         self.plans.outlines.insert(branch, outline);
-        self.tools.project.carried(branch, &plan);
+        self.tools.project.record_sent(branch, &plan);
         let other = |row: &Row| {
             let last = plan.rows.iter().find(|before| before.atom == row.atom && before.included());
             matches!(row.kind, RowKind::Rules | RowKind::Module)
                 && row.included()
                 && last.is_some_and(|last| last.text != row.text)
         };
-        // The plan itself reports changes made meanwhile.
+        // If rules changed in the meantime, the plan has to report that, so it is made again.
         if self.plans.drawn.get(&branch).is_some_and(|drawn| drawn.solved.plan.rows.iter().any(other)) {
             return self.project_changed();
         }
@@ -85,12 +86,12 @@ impl Core {
             (self.plans.drawn.get(&branch).cloned(), generation, self.plans.under_way.is_empty())
         {
             let planned = self.shown(branch, &drawn.solved);
-            self.say(Event::Planned { branch, generation, planned });
+            self.emit(Event::Planned { branch, generation, planned });
         }
     }
 }
 
-/// The outline of a stored request; `None` if it does not render to the bytes that were sent.
+/// Renders a stored request again and returns its outline; `None` if the result differs from the bytes that were sent.
 fn outline(store: &Store, session: &Session, run: &RunCard) -> Option<PreviousRequest> {
     let stored = stored(store, run).ok()?;
     let contents = restored(store, &stored, session, run).ok()?;

@@ -1,4 +1,4 @@
-//! Requests that only read: texts of rows, stored plans, models, the doctor.
+//! Requests that only read: texts of rows, stored plans, models, the checks of `doctor`.
 //! Not for: anything that changes a session.
 
 use super::input_builder::Contents;
@@ -27,7 +27,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 impl Core {
-    /// The text of a row of the last plan drawn: as sent, or in full if the row is not sent.
+    /// Returns the text of a row of the last plan drawn: as sent, or in full if the row is not sent.
     pub(crate) fn row_text(&self, branch: BranchId, atom: &Atom) -> Result<Answer, Failure> {
         let drawn = self.plans.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
         let plan = &drawn.solved.plan;
@@ -65,9 +65,9 @@ impl Core {
                 (None, Some(node)) => Arc::new(self.content(node)?),
                 (None, None) => continue,
             };
-            let standing = WireState { orphan: item.orphan, ..WireState::default() };
+            let wire_state = WireState { orphan: item.orphan, ..WireState::default() };
             let mut text = if sent {
-                render_forms::wire_text(item.key, item.role, &content, item.form, standing)
+                render_forms::wire_text(item.key, item.role, &content, item.form, wire_state)
             } else {
                 render_forms::plain(&content)
             };
@@ -88,13 +88,13 @@ impl Core {
         Ok(render_forms::plain(&self.content(session.tree.head(slot).id)?))
     }
 
-    /// The exact body of the plan drawn last.
+    /// Returns the exact body of the plan drawn last.
     pub(crate) fn wire_text(&self, branch: BranchId) -> Result<Answer, Failure> {
         let drawn = self.plans.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
         Ok(Answer::Text(String::from_utf8_lossy(&drawn.solved.wire.bytes).into_owned()))
     }
 
-    /// A stored plan by a prefix of its id or of a run's id.
+    /// Returns a stored plan by a prefix of its id or of a run's id.
     pub(crate) fn stored_plan(&self, prefix: &str) -> Result<Answer, Failure> {
         let (id, stored) = match self.store.plan_by_prefix(prefix)?.as_slice() {
             [one] => one.clone(),
@@ -110,8 +110,8 @@ impl Core {
         Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: self.store.plan_runs(id)? })
     }
 
-    /// The profiles that a question about servers concerns.
-    fn asked_profiles(&self, only: Option<&str>) -> Result<Vec<Profile>, Failure> {
+    /// Returns the profiles that a request about servers concerns.
+    fn wanted_profiles(&self, only: Option<&str>) -> Result<Vec<Profile>, Failure> {
         let all = self.setup.profiles.values();
         let chosen: Vec<Profile> = match only {
             Some(name) => all.filter(|profile| profile.name == name).cloned().collect(),
@@ -125,9 +125,9 @@ impl Core {
         Ok(chosen)
     }
 
-    /// Requests the models of servers, on separate threads.
+    /// Asks servers for their models, on threads of their own.
     pub(crate) fn models(&self, ticket: crate::engine::api::Ticket, only: Option<&str>) -> Result<(), Failure> {
-        let profiles = self.asked_profiles(only)?;
+        let profiles = self.wanted_profiles(only)?;
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
         let (lookup, counter) = (self.setup.models.clone(), self.setup.counter.clone());
         self.jobs.answer("models", ticket, move || {
@@ -143,7 +143,7 @@ impl Core {
             for (profile, found) in together(profiles.into_iter().map(ask).collect()).into_iter().flatten() {
                 let name = profile.name.clone();
                 let whole = |model| {
-                    let model = merged(model, &profile, &lookup);
+                    let model = complete_model_info(model, &profile, &lookup);
                     ModelInfo { encoding: counter.settle(model.encoding).0, ..model }
                 };
                 let found = found.map(|models| models.into_iter().map(whole).collect::<Vec<ModelInfo>>());
@@ -158,7 +158,7 @@ impl Core {
         Ok(())
     }
 
-    /// If the window of a branch's model is only assumed, requests it from the server, once.
+    /// Asks a branch's server for its models if the size of the model's window is only assumed.
     pub(crate) fn learn_window(&self, branch: &Branch) {
         let Ok(rules) = self.rules(branch) else { return };
         let openai = rules.profile.backend == Backend::Openai;
@@ -173,14 +173,14 @@ impl Core {
                 let models = servers.models(&rules.profile).unwrap_or_default();
                 let told = models
                     .into_iter()
-                    .map(|model| merged(model, &rules.profile, &lookup))
+                    .map(|model| complete_model_info(model, &rules.profile, &lookup))
                     .filter(|m| m.source == "server");
                 Inbox::Changed(OutsideChange::Models(told.map(|model| (rules.profile.name.clone(), model)).collect()))
             },
         );
     }
 
-    /// Checks the store, the workspace, and every profile.
+    /// Checks the store, the workspace and every profile.
     pub(crate) fn doctor(&self, ticket: crate::engine::api::Ticket) {
         let (store, workspace) = (self.store.clone(), self.workspace_findings());
         let (tools, quirks) = (self.examine_servers(), self.quirk_findings());
@@ -229,23 +229,23 @@ impl Core {
                 SettingsFileStatus::Waits => "`pleach trust --config` shows it and asks for approval.",
                 SettingsFileStatus::Used | SettingsFileStatus::Declined => "",
             };
-            let standing = serde_json::to_value(card.standing).ok().and_then(|word| Some(word.as_str()?.to_owned()));
+            let status = serde_json::to_value(card.standing).ok().and_then(|word| Some(word.as_str()?.to_owned()));
             Finding {
                 subject: "folder settings".into(),
                 ok: (card.standing == SettingsFileStatus::Faulty).then_some(false),
                 text: format!("{} ({})", card.path, card.to_text()),
                 todo: todo.into(),
-                facts: vec![("standing", standing.unwrap_or_default())],
+                facts: vec![("standing", status.unwrap_or_default())],
             }
         });
         [workspace].into_iter().chain(settings).collect()
     }
 }
 
-const REPAIR: &str = "Export what matters; then pleach doctor --repair moves the store aside and starts from the \
+const REPAIR_HINT: &str = "Export what matters; then pleach doctor --repair moves the store aside and starts from the \
     newest backup.";
 
-/// How the store is, the whole of it read once.
+/// Checks the state of the store, which reads the whole file once.
 fn store_findings(store: &Store) -> Vec<Finding> {
     let finding = |ok, text: String, todo: &str| Finding {
         subject: "store".into(),
@@ -256,8 +256,8 @@ fn store_findings(store: &Store) -> Vec<Finding> {
     };
     let mode = if store.read_only() { ", read-only" } else { "" };
     let mut found = vec![match (store.sessions(), store.quick_check()) {
-        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), REPAIR),
-        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), REPAIR),
+        (Ok(_), Ok(Some(why))) => finding(false, format!("damaged: {why}"), REPAIR_HINT),
+        (Err(error @ StoreError::Corrupt { .. }), _) => finding(false, error.to_string(), REPAIR_HINT),
         (Err(error), _) | (_, Err(error)) => finding(false, error.to_string(), ""),
         (Ok(sessions), Ok(None)) => {
             let last = store.backups().len();
@@ -292,7 +292,7 @@ fn store_findings(store: &Store) -> Vec<Finding> {
     found
 }
 
-/// Whether the store's content is consistent.
+/// Checks whether the contents of the store are consistent.
 fn content_finding(store: &Store) -> Finding {
     let (ok, text, facts) = match store.examine() {
         Err(error) => (false, error.to_string(), Vec::new()),
@@ -310,11 +310,11 @@ fn content_finding(store: &Store) -> Finding {
             (ok, if ok { whole } else { format!("damaged: {}", seen.faults.join("; ")) }, facts)
         }
     };
-    let todo = if ok { "" } else { REPAIR };
+    let todo = if ok { "" } else { REPAIR_HINT };
     Finding { subject: "store content".into(), ok: Some(ok), text, todo: todo.into(), facts }
 }
 
-/// How models' servers count tokens compared with our estimates.
+/// Returns how the models that were called count tokens, compared with the program's estimates.
 fn meter_findings(store: &Store) -> Vec<Finding> {
     let finding = |known: CalibrationEntry| Finding {
         subject: format!("meter {}/{}", known.profile, known.model),
@@ -326,7 +326,7 @@ fn meter_findings(store: &Store) -> Vec<Finding> {
     crate::engine::calls::meters::learned(store).into_iter().map(finding).collect()
 }
 
-/// Whether the model's own tokenizer is used, if one is configured.
+/// Checks whether the model's own tokenizer can be used, if one is configured.
 fn tokenizer_finding(model: &ModelInfo, counter: &dyn CountTokens) -> Option<Finding> {
     let Encoding::File(_) = model.encoding else { return None };
     let (encoding, why) = counter.settle(model.encoding);
@@ -341,13 +341,17 @@ fn tokenizer_finding(model: &ModelInfo, counter: &dyn CountTokens) -> Option<Fin
     })
 }
 
-/// Converts a provider's error.
+/// Converts a provider's error to a failure.
 pub(crate) fn provider_failure(error: ProviderError) -> Failure {
     Failure::new(FailureKind::Provider, error.what).todo(error.hint)
 }
 
-/// A model as its server describes it, completed from the model table.
-fn merged(told: ModelInfo, profile: &Profile, lookup: &crate::engine::startup::setup::ModelLookup) -> ModelInfo {
+/// Completes a model that its server described with values from the model table.
+fn complete_model_info(
+    told: ModelInfo,
+    profile: &Profile,
+    lookup: &crate::engine::startup::setup::ModelLookup,
+) -> ModelInfo {
     let known = lookup(&told.name, profile);
     if told.context_window == 0 {
         return known;
@@ -382,7 +386,7 @@ fn profile_finding(servers: &dyn crate::engine::startup::setup::Servers, profile
     }
 }
 
-/// The requested contents of nodes; deleted ones are left out.
+/// Reads the contents of nodes; nodes that no longer exist are omitted.
 pub(crate) fn bodies(core: &Core, nodes: &[NodeId]) -> Result<Answer, Failure> {
     Ok(Answer::Bodies(core.store.nodes(nodes)?.into_iter().map(Arc::new).collect()))
 }
@@ -392,7 +396,7 @@ mod tests {
     use super::*;
     use crate::domain::base::hash::Hash;
 
-    /// Loads no vocabulary, for a reason or without one.
+    /// A counter that can load no vocabulary if it has a reason.
     struct Counter(Option<&'static str>);
 
     impl CountTokens for Counter {

@@ -1,5 +1,5 @@
-//! Results of work on the planner's thread, as they reach the engine: edited bodies, trials, previews, and the previous
-//! request of a branch.
+//! Jobs of the planner's thread with their results: edited bodies, trials, previews, and the previous request of a
+//! branch.
 //! Not for: the work itself (`edited`, `what_if`, `preview`, `previous_request`).
 
 use super::snapshot::Snapshot;
@@ -14,7 +14,7 @@ use crate::engine::api::{BodyCount, Draft, Ticket};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A body edited by hand, sent to the planner's thread and back.
+/// A body that a person edited, on its way to the planner's thread and back.
 pub(crate) struct EditedBody {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,
@@ -22,7 +22,7 @@ pub(crate) struct EditedBody {
     pub(crate) draft: Draft,
     pub(crate) body: Arc<str>,
     pub(crate) sends: bool,
-    /// The plan that would be sent without the edit, if already drawn.
+    /// The plan that would be sent without the edit, if it was already drawn.
     pub(crate) base: Option<Solved>,
     pub(crate) snapshot: Option<Snapshot>,
     pub(crate) made: Option<Result<(Solved, BodyCount), Failure>>,
@@ -40,7 +40,7 @@ pub(crate) struct PreviewWork {
     pub(crate) result: Option<Result<Solved, String>>,
 }
 
-/// The comparison that is being solved for a branch.
+/// The what-if comparison that is being solved.
 pub(crate) struct TrialWork {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,
@@ -48,7 +48,7 @@ pub(crate) struct TrialWork {
     pub(crate) stop: Arc<AtomicBool>,
 }
 
-/// A plan that was solved, without its bytes.
+/// A solved plan without its bytes.
 pub(crate) struct TrialPlan {
     pub(crate) plan: Arc<ContextPlan>,
     pub(crate) outline: Arc<Outline>,
@@ -73,5 +73,5 @@ pub(crate) struct Trials {
     pub(crate) all: Vec<Trial>,
 }
 
-/// A request's outline and the plan that it was made from.
+/// The outline of a request and the plan that it was made from.
 pub(crate) type PreviousRequest = (Arc<Outline>, Box<ContextPlan>);

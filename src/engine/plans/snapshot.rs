@@ -15,7 +15,7 @@ use crate::domain::conversation::tree::{Slot, Tree, Turn};
 use crate::domain::planning::input::Gap;
 use crate::domain::planning::mode::SearchWish;
 use crate::engine::indexing::priority::Priority;
-use crate::engine::sessions::path::PathView;
+use crate::engine::sessions::path::{LaneNumber, PathView};
 use crate::engine::sessions::session::Session;
 use crate::engine::startup::rules::Rules;
 use std::collections::BTreeSet;
@@ -87,6 +87,15 @@ pub(crate) struct Question {
     pub(crate) search: SearchWish,
 }
 
+impl Snapshot {
+    /// The only lane whose messages are searched. While the window holds one lane, all lanes are searched: the others can
+    /// be found nowhere else.
+    pub(crate) fn lane_searched(&self) -> Option<&str> {
+        let policy = &self.rules.policy;
+        Some(self.lane.as_str()).filter(|_| policy.one_lane && !policy.lane_window)
+    }
+}
+
 /// Copies the state on which a plan for `question` on `branch` can depend.
 pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &Question) -> Snapshot {
     let tree = &session.tree;
@@ -100,13 +109,16 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
     let on_path = |slot: Slot| path.slots.get(tree.depth(slot) as usize) == Some(&slot);
     let (awake, asleep) = sort_marks(session, branch, &on_path);
     let window = branch.anchor.as_ref().map(|anchor| anchor.start);
-    let (looked_at, gaps) = horizon(tree, window, &path, closed, &awake, rules.budget.prompt, preamble);
+    let lane = lane_of(session, branch, tip, question);
+    let alone = rules.policy.keeps_to_lane(true).then(|| LaneNumber::of(&lane));
+    let own = |turn: usize| alone.is_none_or(|lane| path.is_in(turn, lane));
+    let (looked_at, gaps) = horizon(tree, window, &path, closed, (&awake, &own), rules.budget.prompt, preamble);
     let heads = |turn: &Turn| turn.nodes.clone().map(|at| tree.head(path.slots[at]).clone()).collect::<Vec<_>>();
     let ends = |turn: &Turn| {
         let key = |at: usize| tree.head(path.slots[at]).key;
         (key(turn.nodes.start), key(turn.nodes.end - 1))
     };
-    let ground = SummaryView { session, path: &path.slots, marks: &awake };
+    let ground = SummaryView { session, path: &path.slots, marks: &awake, lane: alone.map(|_| lane.as_str()) };
     let summaries =
         summaries::choose(&ground, branch, rules.mode, looked_at.iter().map(|index| ends(&path.turns[*index])), &gaps);
     Snapshot {
@@ -141,7 +153,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         tasks: tasks(tree, &branch.overrides.tasks, &on_path),
         open_at,
         path: path.clone(),
-        lane: lane_of(session, branch, tip, question),
+        lane,
         branch: branch.clone(),
         rules,
     }
@@ -175,7 +187,13 @@ pub(crate) fn lane_of(session: &Session, branch: &Branch, tip: Option<Slot>, que
     let root = |slot: Slot| std::iter::successors(Some(slot), |at| tree.parent(*at)).find(asks).unwrap_or(slot);
     let replied = replied.map(|slot| (Lane::read(&tree.head(slot).lane), tree.head(root(slot)).key));
     let lane = Lane::of_message(&current, replied.as_ref().map(|(lane, key)| (lane, *key)));
-    if lane == here { stands } else { lane.text() }
+    if lane == here {
+        return stands;
+    }
+    // A chain of replies that an earlier version named keeps its name.
+    let above = std::iter::successors(tip.filter(|_| replied.is_some()), |at| tree.parent(*at));
+    let begun = above.map(|slot| &tree.head(slot).lane).find(|text| lane.was_named(text));
+    begun.cloned().unwrap_or_else(|| lane.text())
 }
 
 fn number(index: usize, preamble: usize) -> u32 {
@@ -230,39 +248,42 @@ fn sort_marks(session: &Session, branch: &Branch, on_path: &dyn Fn(Slot) -> bool
 }
 
 /// The turns that are considered one by one: the newest ones, up to three times what the budget can contain (and at
-/// least those of the last call's window, which may contain more if their tool results are shortened), and every marked
-/// turn. The others become gaps, each with its approximate size in tokens.
+/// least those of the last call's window, which may contain more if their tool results are shortened), the lane's `own`
+/// turns equally far back if the window contains only one lane, and every marked turn. The others become gaps, each with
+/// its approximate size in tokens.
 fn horizon(
     tree: &Tree,
     window: Option<Hash>,
     path: &PathView,
     closed: usize,
-    marks: &[Mark],
+    (marks, own): (&[Mark], &dyn Fn(usize) -> bool),
     prompt: u32,
     preamble: usize,
 ) -> (Vec<usize>, Vec<Gap>) {
     let turns = &path.turns[..closed];
     let enough = u64::from(prompt) * 4 * 3;
-    let mut sum = 0_u64;
-    let mut first = turns.len();
     let anchor = window
         .and_then(|key| tree.by_key(key))
         .map(|slot| tree.depth(slot) as usize)
         .filter(|at| *at < path.slots.len());
     let held = |first: usize| anchor.is_some_and(|at| at < turns[first - 1].nodes.end);
-    let looked = |first: usize| turns.len() - first;
-    while first > 0 && looked(first) < MOST_TURNS && (sum < enough || looked(first) < LEAST_TURNS || held(first)) {
-        first -= 1;
-        sum += path.bytes(tree, first..first + 1);
-    }
-    if first <= 1 {
-        first = 0;
-    }
-    let old: BTreeSet<usize> = marks
-        .iter()
-        .filter_map(|mark| tree.by_key(anchor_key(&mark.target)?))
+    let reach = |counts: &dyn Fn(usize) -> bool| {
+        let (mut first, mut sum, mut looked) = (turns.len(), 0_u64, 0_usize);
+        while first > 0 && looked < MOST_TURNS && (sum < enough || looked < LEAST_TURNS || held(first)) {
+            first -= 1;
+            if counts(first) {
+                sum += path.bytes(tree, first..first + 1);
+                looked += 1;
+            }
+        }
+        if first <= 1 { 0 } else { first }
+    };
+    let first = reach(&|_| true);
+    let marked = marks.iter().filter_map(|mark| tree.by_key(anchor_key(&mark.target)?));
+    let old: BTreeSet<usize> = marked
         .map(|slot| path.turn_at(tree.depth(slot) as usize))
         .filter(|index| *index < first)
+        .chain((reach(own)..first).filter(|index| own(*index)))
         .collect();
     let looked_at: Vec<usize> = old.into_iter().chain(first..turns.len()).collect();
     let mut gaps = Vec::new();
@@ -277,6 +298,7 @@ fn horizon(
                 turns: u32::try_from(index - expected).unwrap_or(u32::MAX),
                 tokens: u32::try_from(tokens).unwrap_or(u32::MAX),
                 from: number(expected, preamble),
+                elsewhere: !(expected..index).any(own),
             });
         }
         expected = index + 1;
@@ -334,13 +356,16 @@ mod tests {
         fn turns_are_looked_at_or_counted(
             sizes in proptest::collection::vec(0_u64..900, 1..140), prompt in 0_u32..6_000,
             open in 0_usize..2, marked in 0_usize..140, preamble in 0_usize..2, window in proptest::option::of(0_usize..140),
+            every in 1_usize..9,
         ) {
             let (tree, path) = chain(&sizes);
             let closed = sizes.len() - open;
             let key = |turn: usize| tree.head(path.slots[turn * 2]).key;
             let (marked, window) = (marked % sizes.len(), window.map(|turn| turn % sizes.len()));
             let marks = [pinned(Atom::Message { node: key(marked) })];
-            let (looked, gaps) = horizon(&tree, window.map(key), &path, closed, &marks, prompt, preamble);
+            // Every so many turns are the window's own.
+            let own = |turn: usize| turn.is_multiple_of(every);
+            let (looked, gaps) = horizon(&tree, window.map(key), &path, closed, (&marks, &own), prompt, preamble);
             let mut all = looked.clone();
             for gap in &gaps {
                 let from = gap.from as usize + preamble - 1;
@@ -348,6 +373,7 @@ mod tests {
                 prop_assert_eq!(gap.range, (key(run.start), tree.head(path.slots[run.end * 2 - 1]).key));
                 prop_assert_eq!(u64::from(gap.tokens), sizes[run.clone()].iter().sum::<u64>() / 4);
                 prop_assert_eq!(gap.before, looked.iter().filter(|turn| **turn < from).count());
+                prop_assert_eq!(gap.elsewhere, !run.clone().any(own));
                 all.extend(run);
             }
             all.sort_unstable();
@@ -355,10 +381,13 @@ mod tests {
             let enough = u64::from(prompt) * 12;
             for turn in 0..closed {
                 let newer: u64 = sizes[turn + 1..closed].iter().sum();
+                let later = || (turn + 1..closed).filter(|later| own(*later));
+                let own_newer: u64 = later().map(|later| sizes[later]).sum();
                 let must = turn == marked
                     || newer < enough
                     || turn + LEAST_TURNS >= closed
-                    || window.is_some_and(|window| window <= turn);
+                    || window.is_some_and(|window| window <= turn)
+                    || own(turn) && (own_newer < enough || later().count() < LEAST_TURNS);
                 prop_assert!(looked.contains(&turn) || !must, "{turn} of {closed}: {looked:?}");
                 // A single remaining turn is considered too.
                 let may = must || (turn == 0 && looked.contains(&1));

@@ -1,6 +1,6 @@
-//! The engine's state of plans: drawn plans, running jobs, and the draft on the screen, which is planned again whenever
-//! something that its plan depends on changes.
-//! Not for: making plans (`worker`), or their use (`draft`).
+//! The engine's state of planning: the plans that were drawn, the jobs under way, and the draft on the screen, which is
+//! planned again whenever something that its plan depends on changes.
+//! Not for: making plans (`worker`), or acting on them (`draft`).
 
 use super::results::TrialWork;
 use super::snapshot::Snapshot;
@@ -14,40 +14,40 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A draft that a screen shows the plan of.
+/// The draft whose plan the screen shows.
 #[derive(Clone)]
 pub(crate) struct ScreenDraft {
     pub(crate) branch: BranchId,
-    /// The number of the draft, returned with its plans.
+    /// The number of the draft, which is returned with its plans.
     pub(crate) generation: u64,
-    /// `None` after it was sent, until the screen shows the next one.
+    /// `None` after the draft was sent, until the screen shows the next one.
     pub(crate) draft: Option<Draft>,
 }
 
-/// See the module.
+/// The state of planning.
 pub(crate) struct Plans {
     pub(crate) planner: Planner,
     /// The last plan drawn, by branch.
     pub(crate) drawn: HashMap<BranchId, LastPlan>,
-    /// The plan before it, if only retrieval differs.
+    /// The plan before the last one, if only retrieval differs.
     pub(crate) drawn_before: HashMap<BranchId, LastPlan>,
-    /// The outline of a branch's last request.
+    /// The outline of the last request, by branch.
     pub(crate) outlines: HashMap<BranchId, Arc<Outline>>,
-    /// Branches whose last request was searched for in the store.
-    pub(crate) recalling: HashSet<BranchId>,
-    /// Plans that are being made, with their purposes.
+    /// Branches whose last request is being or was read from the store.
+    pub(crate) requested_outlines: HashSet<BranchId>,
+    /// The purposes of the jobs under way, by job number.
     pub(crate) under_way: HashMap<u64, PlanPurpose>,
-    /// Those of them that will be sent, by branch: at most one each.
-    pub(crate) latched: HashMap<BranchId, u64>,
+    /// The jobs whose plans will be sent, by branch: at most one each.
+    pub(crate) pending_sends: HashMap<BranchId, u64>,
     /// The tickets of edited requests that are about to be sent.
-    pub(crate) by_hand: HashMap<BranchId, Ticket>,
-    /// The running what-if comparison.
-    pub(crate) trying: Option<TrialWork>,
-    /// The running preview.
+    pub(crate) edited_sends: HashMap<BranchId, Ticket>,
+    /// The what-if comparison under way.
+    pub(crate) trials: Option<TrialWork>,
+    /// The preview under way.
     pub(crate) previewing: Option<(Ticket, Arc<AtomicBool>)>,
     /// The draft on the screen.
     pub(crate) on_screen: Option<ScreenDraft>,
-    /// Whether something changed since its plan was requested.
+    /// Whether something changed since the plan of the draft on the screen was requested.
     outdated: bool,
     revisions: HashMap<BranchId, u64>,
     last_job: u64,
@@ -60,11 +60,11 @@ impl Plans {
             drawn: HashMap::new(),
             drawn_before: HashMap::new(),
             outlines: HashMap::new(),
-            recalling: HashSet::new(),
+            requested_outlines: HashSet::new(),
             under_way: HashMap::new(),
-            latched: HashMap::new(),
-            by_hand: HashMap::new(),
-            trying: None,
+            pending_sends: HashMap::new(),
+            edited_sends: HashMap::new(),
+            trials: None,
             previewing: None,
             on_screen: None,
             outdated: false,
@@ -73,40 +73,40 @@ impl Plans {
         }
     }
 
-    /// A screen shows another draft, whose plan is being made now.
+    /// Stores the draft that the screen shows now; its plan is being made.
     pub(crate) fn show(&mut self, draft: ScreenDraft) {
         self.on_screen = Some(draft);
         self.outdated = false;
     }
 
-    /// Whether a newer draft than `generation` is on the screen.
+    /// Whether the screen shows a newer draft than `generation`.
     pub(crate) fn newer_than(&self, branch: BranchId, generation: u64) -> bool {
         self.on_screen.as_ref().is_some_and(|screen| screen.branch == branch && screen.generation > generation)
     }
 
-    /// The generation of a branch's plan, for the screen.
+    /// Returns the generation with which a plan of a branch is reported to the screen.
     pub(crate) fn generation(&self, branch: BranchId) -> u64 {
         self.on_screen.as_ref().filter(|screen| screen.branch == branch).map_or(0, |screen| screen.generation)
     }
 
-    /// Something changed that any plan may depend on.
+    /// Records a change that any plan may depend on.
     pub(crate) fn outdate(&mut self) {
         self.outdated = true;
     }
 
-    /// A branch changed, which makes its plans stale.
+    /// Records a change of a branch that makes its plans stale.
     pub(crate) fn touch(&mut self, branch: BranchId) {
         *self.revisions.entry(branch).or_default() += 1;
         self.outdated |= self.on_screen.as_ref().is_some_and(|screen| screen.branch == branch);
     }
 
-    /// The number of changes that made plans of a branch stale.
+    /// Returns the number of changes that made plans of a branch stale.
     pub(crate) fn revision(&self, branch: BranchId) -> u64 {
         self.revisions.get(&branch).copied().unwrap_or_default()
     }
 
-    /// The draft to plan again now. It waits while any plan is being made: that plan may still be drawn, and a change
-    /// caused by making it does not cause another.
+    /// Returns the draft that has to be planned again now. It waits while any job is under way: that job's plan may
+    /// still be drawn, and a change that the job itself caused must not start another job.
     pub(crate) fn due(&mut self) -> Option<(BranchId, u64, Draft)> {
         if !self.outdated || !self.under_way.is_empty() {
             return None;
@@ -116,14 +116,15 @@ impl Plans {
         Some((screen.branch, screen.generation, screen.draft.clone()?))
     }
 
-    /// A draft was sent: if it is the one on the screen, it stays there until the screen shows the next one.
+    /// Records that a draft was sent. If it is the one on the screen, no plan is made until the screen shows the next
+    /// draft.
     pub(crate) fn sent(&mut self, branch: BranchId, draft: &Draft) {
         if let Some(screen) = self.on_screen.as_mut().filter(|screen| screen.branch == branch) {
             screen.draft = screen.draft.take().filter(|shown| shown != draft);
         }
     }
 
-    /// Passes a snapshot to the planner. Returns the job's number, and the ticket of an older draft that it replaces.
+    /// Submits a snapshot to the planner. Returns the job's number, and the ticket of an older draft that it replaces.
     pub(crate) fn submit(
         &mut self,
         branch: BranchId,
@@ -142,17 +143,17 @@ impl Plans {
         (self.last_job, ticket)
     }
 
-    /// Cancels the draft that waits to be sent on a branch.
-    pub(crate) fn cancel_latched(&mut self, branch: BranchId) -> Option<PlanPurpose> {
-        self.latched.remove(&branch).and_then(|id| self.under_way.remove(&id))
+    /// Removes the pending send of a branch and returns its purpose.
+    pub(crate) fn take_pending_send(&mut self, branch: BranchId) -> Option<PlanPurpose> {
+        self.pending_sends.remove(&branch).and_then(|id| self.under_way.remove(&id))
     }
 
-    /// Whether a message of this program is about to be sent on a branch.
+    /// Whether this process is about to send a message on a branch.
     pub(crate) fn about_to_send(&self, branch: BranchId) -> bool {
-        self.latched.contains_key(&branch) || self.by_hand.contains_key(&branch)
+        self.pending_sends.contains_key(&branch) || self.edited_sends.contains_key(&branch)
     }
 
-    /// Drops all state of a deleted branch.
+    /// Drops everything stored about a deleted branch.
     pub(crate) fn forget(&mut self, branch: BranchId) {
         self.drawn.remove(&branch);
         self.drawn_before.remove(&branch);

@@ -1,5 +1,5 @@
-//! What each tool costs in a plan.
-//! Not for: which tools go (`tools::selection`).
+//! Counts what each tool costs in a plan.
+//! Not for: which tools are sent (`tools::selection`).
 
 use super::input_builder::InputBuilder;
 use crate::context::render::tools_json;
@@ -11,8 +11,8 @@ use crate::engine::startup::rules::Rules;
 use crate::engine::tools::selection::alone;
 
 impl InputBuilder {
-    /// Tokens of all included tools, as sent, and of each available tool.
-    pub(crate) fn weigh_tools(&mut self, rules: &Rules, shape: &RequestShape) -> (u32, Vec<ToolCost>) {
+    /// Returns the tokens of all tools that are sent, and the cost of each known tool.
+    pub(crate) fn count_tools(&mut self, rules: &Rules, shape: &RequestShape) -> (u32, Vec<ToolCost>) {
         let sent = tools_json(shape).map_or_else(String::new, |tools| tools.to_string());
         if sent.is_empty() && rules.tools_off.is_empty() {
             return (0, Vec::new());
@@ -20,7 +20,7 @@ impl InputBuilder {
         let encoding = rules.model.encoding;
         let off = serde_json::to_string(&rules.tools_off).unwrap_or_default();
         let of = Hash::of(format!("{sent}\n{off}").as_bytes());
-        if let Some((known, counted, tokens, costs)) = &self.weighed.0
+        if let Some((known, counted, tokens, costs)) = &self.tool_costs.0
             && (*known, *counted) == (of, encoding)
         {
             return (*tokens, costs.clone());
@@ -33,7 +33,7 @@ impl InputBuilder {
             costs.insert((*at).min(costs.len()), cost(spec, false));
         }
         let tokens = counter.count(encoding, &sent);
-        self.weighed.0 = Some((of, encoding, tokens, costs.clone()));
+        self.tool_costs.0 = Some((of, encoding, tokens, costs.clone()));
         (tokens, costs)
     }
 }

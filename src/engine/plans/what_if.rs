@@ -24,29 +24,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Maximum number of other models of the profile that are included by default.
+/// The maximum number of other models of the profile that are compared automatically.
 const MODELS: usize = 3;
-/// Maximum number of other policies that are included by default.
+/// The maximum number of other policies that are compared automatically.
 const POLICIES: usize = 8;
-/// Maximum number of variants.
-const WAYS: usize = 32;
+/// The maximum number of variants in all.
+const MAX_VARIANTS: usize = 32;
 
 impl Core {
-    /// Plans the requested variants (and the default ones, if requested); answered when all are planned.
+    /// Starts solving the given variants, and the standard ones if `standard_variants` is set. Answered when all are solved.
     pub(crate) fn what_if(
         &mut self,
         ticket: Ticket,
         id: BranchId,
         draft: Draft,
         arms: &[Overrides],
-        usual: bool,
+        with_standard: bool,
     ) -> Result<(), Failure> {
         let branch = self.sessions.branch(id)?;
         let question = self.asked(&branch, &draft)?;
         let rules = self.rules(&branch)?;
         let mut all = vec![self.trial(&branch, &rules, &question, Overrides::default())];
         let mut seen = vec![rules.clone()];
-        for arm in self.usual(&branch, &rules).into_iter().filter(|_| usual) {
+        for arm in self.standard_variants(&branch, &rules).into_iter().filter(|_| with_standard) {
             let changed = Branch { overrides: variant::merge(&branch.overrides, &arm), ..branch.clone() };
             let fresh = self.rules(&changed).ok().filter(|made| !seen.contains(made));
             seen.extend(fresh.clone());
@@ -59,17 +59,18 @@ impl Core {
                 all.push(self.trial(&branch, &rules, &question, arm.clone()));
             }
         }
-        all.truncate(WAYS);
-        self.drop_trying();
+        all.truncate(MAX_VARIANTS);
+        self.cancel_trials();
         let stop = Arc::new(AtomicBool::new(false));
-        let tries = Trials { ticket, branch: id, revision: self.plans.revision(id), stop: stop.clone(), all };
-        self.plans.trying = Some(TrialWork { ticket, branch: id, draft, stop });
-        self.plans.planner.run(task(tries, self.plans.planner.clone(), self.inbox.clone()));
+        let trials = Trials { ticket, branch: id, revision: self.plans.revision(id), stop: stop.clone(), all };
+        self.plans.trials = Some(TrialWork { ticket, branch: id, draft, stop });
+        self.plans.planner.run(task(trials, self.plans.planner.clone(), self.inbox.clone()));
         Ok(())
     }
 
-    /// Modes, policies, the other layout, other models of the profile that are known, half and all of the room.
-    fn usual(&self, branch: &Branch, rules: &Rules) -> Vec<Overrides> {
+    /// Returns the standard variants: the modes, the policies, the other layout, other known models of the profile, and
+    /// other budgets.
+    fn standard_variants(&self, branch: &Branch, rules: &Rules) -> Vec<Overrides> {
         let blank = Overrides::default;
         let mut arms: Vec<Overrides> =
             Mode::ALL.into_iter().map(|mode| Overrides { mode: Some(mode), ..blank() }).collect();
@@ -84,7 +85,8 @@ impl Core {
         arms
     }
 
-    /// Models of the same profile that this session used, the profile's own, and those that its server reported.
+    /// Returns other models of the same profile: those that this session called, the profile's own, and those that its
+    /// server reported.
     fn other_models(&self, branch: &Branch, rules: &Rules) -> Vec<String> {
         let profile = &rules.profile;
         let asked = self.sessions.of_branch(branch.id).map(|session| session.runs.as_slice()).unwrap_or_default();
@@ -123,63 +125,64 @@ impl Core {
         }
     }
 
-    /// Cancels the running comparison.
-    fn drop_trying(&mut self) {
-        if let Some(old) = self.plans.trying.take() {
+    /// Cancels the comparison under way and answers its ticket.
+    fn cancel_trials(&mut self) {
+        if let Some(old) = self.plans.trials.take() {
             old.stop.store(true, Ordering::Relaxed);
             self.answer(old.ticket, Ok(Answer::Done("A newer draft replaced it.".into())));
         }
     }
 
-    /// Another draft is planned for the branch: a comparison for an older one is canceled.
+    /// Cancels the comparison under way if it is for an older draft of the branch.
     pub(crate) fn cancel_outdated_trials(&mut self, branch: BranchId, draft: &Draft) {
-        if self.plans.trying.as_ref().is_some_and(|trying| trying.branch == branch && trying.draft != *draft) {
-            self.drop_trying();
+        if self.plans.trials.as_ref().is_some_and(|current| current.branch == branch && current.draft != *draft) {
+            self.cancel_trials();
         }
     }
 
-    /// All variants are planned.
-    pub(crate) fn report_trials(&mut self, tries: Trials) {
-        if self.plans.trying.as_ref().is_none_or(|trying| trying.ticket != tries.ticket) {
+    /// Answers with the figures of all variants; stale if the branch changed in the meantime.
+    pub(crate) fn report_trials(&mut self, trials: Trials) {
+        if self.plans.trials.as_ref().is_none_or(|current| current.ticket != trials.ticket) {
             return;
         }
-        self.plans.trying = None;
-        let Trials { ticket, branch, revision, all, .. } = tries;
+        self.plans.trials = None;
+        let Trials { ticket, branch, revision, all, .. } = trials;
         if revision != self.plans.revision(branch) {
             let stale = Failure::new(FailureKind::Stale, "The branch changed during planning.");
             return self.answer(ticket, Err(stale.todo("Ask again.")));
         }
-        self.recall_request(branch);
+        self.load_previous_request(branch);
         let before = self.plans.outlines.get(&branch).cloned();
-        let never = before.is_none() && self.last_request(branch).is_none();
+        let first_call = before.is_none() && self.last_request(branch).is_none();
         let present = all.first().and_then(|first| match &first.result {
             Some(Ok(solved)) => Some(solved.plan.clone()),
             _ => None,
         });
         let mut ways: Vec<Alternative> = Vec::with_capacity(all.len());
-        for tried in all {
-            let result = match tried.result {
+        for trial in all {
+            let result = match trial.result {
                 Some(Ok(solved)) => {
                     let same = match &before {
-                        _ if never || !tried.same_model => Some(0),
+                        _ if first_call || !trial.same_model => Some(0),
                         before => before.as_ref().map(|before| same_prefix(before, &solved.outline)),
                     };
                     let cost =
-                        self.learned.meters.prompt_cost(&self.store, tried.price, &solved.plan, same.unwrap_or(0));
-                    let beside = present.as_deref().unwrap_or(&solved.plan);
-                    Ok(PlanFigures::of(&solved.plan, beside, same, cost))
+                        self.learned.meters.prompt_cost(&self.store, trial.price, &solved.plan, same.unwrap_or(0));
+                    let base = present.as_deref().unwrap_or(&solved.plan);
+                    Ok(PlanFigures::of(&solved.plan, base, same, cost))
                 }
                 Some(Err(why)) => Err(why),
                 None => Err("That plan was not computed.".into()),
             };
-            ways.push(Alternative { title: variant::title(&tried.arm), arm: tried.arm, result });
+            ways.push(Alternative { title: variant::title(&trial.arm), arm: trial.arm, result });
         }
         let present = if ways.is_empty() { Err("There is no plan.".into()) } else { ways.remove(0).result };
         self.answer(ticket, Ok(Answer::WhatIf(Arc::new(WhatIf { branch, present, ways }))));
     }
 }
 
-/// Half of the present room, and all that the model's window leaves, as caps; none that changes little.
+/// Returns half of the present budget and all that the model's window leaves, as caps; values close to the present
+/// budget are omitted.
 fn budgets(budget: &Budget) -> Vec<u32> {
     let round = |tokens: u32| (tokens / 500 * 500).max(500);
     let whole = budget.most();
@@ -192,30 +195,30 @@ fn budgets(budget: &Budget) -> Vec<u32> {
     caps
 }
 
-/// Plans one variant, then the next in a separate task, so that drafts are planned in between.
-fn task(mut tries: Trials, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask {
+/// Solves one variant, then queues the next as a task of its own, so that new drafts are planned in between.
+fn task(mut trials: Trials, planner: Planner, inbox: Sender<Inbox>) -> WorkerTask {
     Box::new(move |builder| {
-        if tries.stop.load(Ordering::Relaxed) {
+        if trials.stop.load(Ordering::Relaxed) {
             return;
         }
-        if let Some(next) = tries.all.iter_mut().find(|one| one.result.is_none()) {
+        if let Some(next) = trials.all.iter_mut().find(|one| one.result.is_none()) {
             next.result = next.snapshot.as_ref().and_then(|snapshot| solved(builder, snapshot));
             if next.result.is_some() {
                 next.snapshot = None;
             }
         }
-        if tries.all.iter().all(|one| one.result.is_some()) {
-            let _ = inbox.send(Inbox::Plan(PlanReport::Trials(Box::new(tries))));
+        if trials.all.iter().all(|one| one.result.is_some()) {
+            let _ = inbox.send(Inbox::Plan(PlanReport::Trials(Box::new(trials))));
         } else {
             let again = planner.clone();
-            planner.run(task(tries, again, inbox));
+            planner.run(task(trials, again, inbox));
         }
     })
 }
 
-/// The plan of a variant; `None` while it waits for older messages to be indexed.
+/// Solves a variant; `None` while older messages are still being indexed.
 fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<TrialPlan, String>> {
-    let (solution, left) = worker::try_out(builder, snapshot);
+    let (solution, left) = worker::try_solve(builder, snapshot);
     if left > 0 && snapshot.waits {
         return None;
     }
@@ -231,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn budgets_that_change_something() {
+    fn only_budgets_that_differ_are_compared() {
         assert_eq!(budgets(&Budget::work_out(8_000, None, Some(2_000), None)), [3_000]);
         assert_eq!(budgets(&Budget::work_out(8_000, None, Some(2_000), Some(4_000))), [2_000, 6_000]);
         assert_eq!(budgets(&Budget::work_out(8_000, None, Some(2_000), Some(500))), [6_000]);

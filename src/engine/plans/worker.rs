@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A plan with the bytes made from it.
+/// A plan with its rendered request.
 #[derive(Clone, Debug)]
 pub(crate) struct Solved {
     pub(crate) plan: Arc<ContextPlan>,
@@ -33,27 +33,27 @@ pub(crate) struct Solved {
     pub(crate) outline: Arc<Outline>,
     pub(crate) stored: Arc<str>,
     pub(crate) contents: Arc<Contents>,
-    /// The marks that counted, with their revisions.
+    /// The marks that the plan considered, with their revisions.
     pub(crate) marks: Arc<[(Atom, u64)]>,
-    /// A person edited the body by hand.
+    /// Whether a person edited the body by hand.
     pub(crate) edited: bool,
 }
 
-/// The result of a job.
+/// The result of a job: a plan, the reason that none is possible, or a failure.
 pub(crate) type Solution = Result<Result<Solved, Arc<Blocked>>, Failure>;
 
-/// A job.
+/// A planning job.
 pub(crate) struct Job {
     pub(crate) tag: Tag,
     pub(crate) snapshot: Snapshot,
 }
 
-/// The purpose of a job, returned with its result.
+/// Identifies a job; returned with its result.
 #[derive(Clone, Debug)]
 pub(crate) struct Tag {
     pub(crate) branch: BranchId,
     pub(crate) id: u64,
-    /// Will be sent: never dropped for a newer one.
+    /// Whether the plan will be sent. Such a job is never replaced by a newer one.
     pub(crate) sends: bool,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Done {
 
 /// Progress of indexing.
 pub(crate) struct Indexed {
-    /// For a plan of which branch.
+    /// The branch whose plan needs the index.
     pub(crate) branch: BranchId,
     pub(crate) done: usize,
     pub(crate) total: usize,
@@ -77,7 +77,7 @@ pub(crate) enum WorkerEvent {
     Indexed(Indexed),
 }
 
-/// The path of which not everything is indexed yet.
+/// A path that is not fully indexed yet.
 struct UnindexedPath {
     branch: BranchId,
     session: SessionId,
@@ -91,24 +91,24 @@ impl UnindexedPath {
         Self { branch: snapshot.branch.id, session: snapshot.session, path, until }
     }
 
-    fn told(&self, left: usize) -> WorkerEvent {
+    fn progress(&self, left: usize) -> WorkerEvent {
         WorkerEvent::Indexed(Indexed { branch: self.branch, done: self.until.saturating_sub(left), total: self.until })
     }
 }
 
-/// Other work that needs the state of the planner's thread, done after the waiting plans.
+/// Other work that needs the caches of the planner's thread. It runs after the plans that wait.
 pub(crate) type WorkerTask = Box<dyn FnOnce(&mut InputBuilder) + Send>;
 
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
     tasks: VecDeque<WorkerTask>,
-    /// Done when there is nothing else to do.
-    behind: Option<UnindexedPath>,
+    /// Indexed when there is nothing else to do.
+    unindexed: Option<UnindexedPath>,
     closed: bool,
 }
 
-/// The handle of the thread.
+/// A handle to the planner's thread.
 #[derive(Clone, Default)]
 pub(crate) struct Planner {
     queue: Arc<(Mutex<Queue>, Condvar)>,
@@ -116,7 +116,7 @@ pub(crate) struct Planner {
 }
 
 impl Planner {
-    /// Messages were removed: nothing remembered of them may be used again.
+    /// Makes the thread clear its caches before its next work, because messages were removed.
     pub(crate) fn forget(&self) {
         self.forget.store(true, Ordering::SeqCst);
     }
@@ -124,15 +124,15 @@ impl Planner {
     /// Starts the thread. It ends when [`Planner::close`] is called.
     ///
     /// # Errors
-    /// The thread could not be started.
+    /// Fails if the thread cannot be started.
     pub(crate) fn start<M: Send + 'static>(
         builder: InputBuilder,
         out: Sender<M>,
         wrap: impl Fn(WorkerEvent) -> M + Send + 'static,
     ) -> Result<Self, Failure> {
         let planner = Self::default();
-        let tell = move |told: WorkerEvent| out.send(wrap(told)).is_ok();
-        let worker = Worker { builder, planner: planner.clone(), tell };
+        let report = move |progress: WorkerEvent| out.send(wrap(progress)).is_ok();
+        let worker = Worker { builder, planner: planner.clone(), report };
         jobs::service("planner", move || worker.run())?;
         Ok(planner)
     }
@@ -141,7 +141,8 @@ impl Planner {
         self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a job in; an older one of the same branch that would not be sent is dropped and its id returned.
+    /// Queues a job. If an older job of the same branch waits that would not be sent, it is dropped and its id
+    /// returned.
     pub(crate) fn submit(&self, job: Job) -> Option<u64> {
         let mut queue = self.queue();
         let old = queue.jobs.iter().position(|j| j.tag.branch == job.tag.branch && !j.tag.sends);
@@ -157,7 +158,7 @@ impl Planner {
         self.queue.1.notify_one();
     }
 
-    /// Ends the thread after the job it is at.
+    /// Ends the thread after its present job.
     pub(crate) fn close(&self) {
         self.queue().closed = true;
         self.queue.1.notify_all();
@@ -170,11 +171,11 @@ enum Work {
     Index(UnindexedPath),
 }
 
-/// The thread's side.
+/// The state of the planner's thread.
 struct Worker<T> {
     builder: InputBuilder,
     planner: Planner,
-    tell: T,
+    report: T,
 }
 
 impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
@@ -183,16 +184,16 @@ impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
             if self.planner.forget.swap(false, Ordering::SeqCst) {
                 self.builder.forget();
             }
-            let heard = match work {
+            let received = match work {
                 Work::Plan(job) => self.plan(*job),
                 Work::Task(task) => {
                     let running = AssertUnwindSafe(|| task(&mut self.builder));
                     let _ = catch_unwind(running);
                     true
                 }
-                Work::Index(behind) => self.index(behind),
+                Work::Index(unindexed) => self.index(unindexed),
             };
-            if !heard {
+            if !received {
                 break;
             }
         }
@@ -210,69 +211,71 @@ impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
             if let Some(task) = queue.tasks.pop_front() {
                 return Some(Work::Task(task));
             }
-            if let Some(behind) = queue.behind.take() {
-                return Some(Work::Index(behind));
+            if let Some(unindexed) = queue.unindexed.take() {
+                return Some(Work::Index(unindexed));
             }
             queue = self.planner.queue.1.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     fn plan(&mut self, job: Job) -> bool {
-        let (solution, left) = try_out(&mut self.builder, &job.snapshot);
+        let (solution, left) = try_solve(&mut self.builder, &job.snapshot);
         if left == 0 {
-            return (self.tell)(WorkerEvent::Done(Done { tag: job.tag, solution }));
+            return (self.report)(WorkerEvent::Done(Done { tag: job.tag, solution }));
         }
-        let behind = UnindexedPath::of(&job.snapshot);
+        let unindexed = UnindexedPath::of(&job.snapshot);
         if job.snapshot.waits {
-            let heard = (self.tell)(behind.told(left));
+            let received = (self.report)(unindexed.progress(left));
             self.planner.queue().jobs.push_back(job);
-            return heard;
+            return received;
         }
-        self.planner.queue().behind = Some(behind);
-        (self.tell)(WorkerEvent::Done(Done { tag: job.tag, solution }))
+        self.planner.queue().unindexed = Some(unindexed);
+        (self.report)(WorkerEvent::Done(Done { tag: job.tag, solution }))
     }
 
-    /// Indexes one more slice, and schedules the next one until all messages are indexed.
-    fn index(&mut self, behind: UnindexedPath) -> bool {
-        let taking =
-            AssertUnwindSafe(|| self.builder.finder.take_in(behind.session, &behind.path.nodes[..behind.until]));
-        let Ok(Ok(left)) = catch_unwind(taking) else { return true };
-        let heard = (self.tell)(behind.told(left));
+    /// Indexes one more slice. If messages are left, the path is queued again for when there is nothing else to do.
+    fn index(&mut self, unindexed: UnindexedPath) -> bool {
+        let indexing = AssertUnwindSafe(|| {
+            self.builder.finder.index_path(unindexed.session, &unindexed.path.nodes[..unindexed.until])
+        });
+        let Ok(Ok(left)) = catch_unwind(indexing) else { return true };
+        let received = (self.report)(unindexed.progress(left));
         if left > 0 {
-            self.planner.queue().behind.get_or_insert(behind);
+            self.planner.queue().unindexed.get_or_insert(unindexed);
         }
-        heard
+        received
     }
 }
 
-fn broken() -> Failure {
+fn panicked() -> Failure {
     Failure::new(FailureKind::Internal, "An internal error stopped planning.")
         .kept("Nothing was sent and nothing was changed.")
         .todo("Please report it with the log.")
 }
 
-/// The plan or the failure, also after a panic, and the number of messages that remain to be indexed for it.
-pub(crate) fn try_out(builder: &mut InputBuilder, snapshot: &Snapshot) -> (Solution, usize) {
+/// Solves a snapshot, with panics turned into failures. Also returns the number of messages that are still to be
+/// indexed for it.
+pub(crate) fn try_solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> (Solution, usize) {
     match catch_unwind(AssertUnwindSafe(|| solve(builder, snapshot))) {
         Ok(Ok((solved, left))) => (Ok(solved), left),
         Ok(Err(failure)) => (Err(failure), 0),
-        Err(_) => (Err(broken()), 0),
+        Err(_) => (Err(panicked()), 0),
     }
 }
 
-/// The plan or why there is none, and the number of messages to be indexed before they can be searched.
+/// Solves a snapshot: a plan, or why none is possible. Also returns the number of messages that are not indexed yet.
 fn solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<(Result<Solved, Arc<Blocked>>, usize), Failure> {
-    let found = builder.collect(snapshot)?;
-    let left = found.behind;
-    let solved = match context::plan(&found.input) {
-        Ok(plan) => Ok(rendered(builder, found, plan)?),
+    let built = builder.collect(snapshot)?;
+    let left = built.unindexed;
+    let solved = match context::plan(&built.input) {
+        Ok(plan) => Ok(rendered(builder, built, plan)?),
         Err(blocked) => Err(Arc::from(blocked)),
     };
     Ok((solved, left))
 }
 
-fn rendered(builder: &mut InputBuilder, found: BuiltInput, plan: ContextPlan) -> Result<Solved, Failure> {
-    let BuiltInput { input, mut contents, .. } = found;
+fn rendered(builder: &mut InputBuilder, built: BuiltInput, plan: ContextPlan) -> Result<Solved, Failure> {
+    let BuiltInput { input, mut contents, .. } = built;
     let marks = input.marks.iter().map(|mark| (mark.target, mark.revision)).collect();
     let mut made = HashMap::new();
     for item in plan.included().flat_map(|row| &row.items) {
@@ -299,11 +302,12 @@ fn rendered(builder: &mut InputBuilder, found: BuiltInput, plan: ContextPlan) ->
                 K::Text | K::Note | K::Card | K::Search | K::Memory | K::Rules | K::Skills | K::Module | K::Code
             )
         })
-        .filter(|row| row.items.is_empty() && !row.text.is_some_and(|text| contents.recipes.contains_key(&text)))
+        .filter(|row| row.items.is_empty() && !row.text.is_some_and(|text| contents.card_settings.contains_key(&text)))
         .filter_map(|row| row.text.and_then(|text| contents.blocks.get(&text).map(|said| (text, said.clone()))))
         .collect();
     let used = plan.included().filter_map(|row| row.text);
-    let cards = used.filter_map(|text| contents.recipes.get(&text).map(|recipe| (text, recipe.clone()))).collect();
+    let cards =
+        used.filter_map(|text| contents.card_settings.get(&text).map(|settings| (text, settings.clone()))).collect();
     let stored = Stored { plan: plan.clone(), request: input.shape, texts, cards, made, edited: None };
     let stored = serde_json::to_string(&stored)
         .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
@@ -311,9 +315,9 @@ fn rendered(builder: &mut InputBuilder, found: BuiltInput, plan: ContextPlan) ->
     Ok(Solved { plan, wire, outline, stored: stored.into(), contents, marks, edited: false })
 }
 
-/// A stored plan: with the request's other fields and our own texts, so that it can be rendered again. Texts of
-/// messages, including the new one, are not in it: they are found by their keys, so that the text of a deleted message
-/// is not kept here.
+/// A plan as it is stored: with the other fields of the request and the program's own texts, so that it can be rendered
+/// again. Texts of messages, including the new one, are not part of it: they are found by the keys in the plan, so that
+/// a removed text is gone from here too.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Stored {
     #[serde(flatten)]
@@ -321,11 +325,11 @@ pub(crate) struct Stored {
     pub(crate) request: RequestShape,
     pub(crate) texts: HashMap<Hash, Arc<str>>,
     pub(crate) made: HashMap<Hash, Content>,
-    /// Cards of single messages, as recipes.
+    /// The settings of cards that are made of single messages.
     #[serde(default)]
     pub(crate) cards: HashMap<Hash, CardSettings>,
-    /// The body itself, if a person edited it by hand; empty once a message of its session was deleted permanently,
-    /// because it may contain that message's text.
+    /// The body, if a person edited it by hand. Empty once a message of its session was removed for good, because the
+    /// body may contain that message's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) edited: Option<Arc<str>>,
 }

@@ -7,6 +7,7 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::branch::{Branch, StateVersion};
+use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::message::{Node, NodeHead, node_key};
 use crate::domain::conversation::record::{
     BranchPointer, ImportResult, ImportedFile, IncomingPieces, Piece, PieceReader, PlacedRecord, Record, Report,
@@ -20,46 +21,46 @@ use crate::store::types::{StoreError, Write};
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// Parents that are found without querying the store.
+/// The number of recent nodes in memory; parents among them are found without a look-up in the store.
 const RECENT: usize = 8_192;
 
-/// Maximum number of branches from one file.
+/// The maximum number of branches that are read from one file.
 const BRANCHES: usize = 1_000;
 
-/// Facts about a record that is already a node.
+/// The id and time of a node that a record became or already was.
 #[derive(Clone, Copy)]
 struct ImportedNode {
     id: NodeId,
     at: i64,
 }
 
-/// One session of an import.
-struct Intake {
+/// The import of one session.
+struct SessionImport {
     source: String,
     title: String,
     now: i64,
-    /// Its session, once anything was written.
+    /// The id of the session, once anything was written.
     session: Option<SessionId>,
-    /// This import made it.
+    /// Whether this import created the session.
     made: bool,
-    /// By the record's number: its node's key, and how many of the file's records hang on it.
+    /// By the record's number: the key of its node, and the number of the file's records below it.
     placed: Vec<(Hash, u32)>,
     roots: u32,
-    /// The last ones, by number.
+    /// The most recent nodes with the numbers of their records, as a ring buffer.
     recent: Vec<(u32, ImportedNode)>,
     added: u64,
     known: u64,
-    /// States that wait for a yes.
+    /// States that wait for a person's decision.
     states: u64,
     head: Option<NodeId>,
-    /// Records that wait, so that the last ones are written together with the end.
+    /// Records that are not written yet, so that the last ones are written together with the end of the session.
     waiting: Vec<PlacedRecord>,
 }
 
 /// The progress of an import.
 #[derive(Default)]
 struct ImportProgress {
-    /// Sessions that are over.
+    /// Sessions that are complete.
     sessions: Vec<ImportResult>,
     /// Sessions that could not be stored.
     failed: Vec<Skipped>,
@@ -67,7 +68,7 @@ struct ImportProgress {
     added: u64,
 }
 
-/// How a session ends.
+/// The end of a session in the file.
 #[derive(Default)]
 struct SessionEnd {
     current: Option<u32>,
@@ -75,7 +76,7 @@ struct SessionEnd {
 }
 
 impl Core {
-    /// Imports the program's own conversation (the demo): its states are in use at once.
+    /// Imports the program's own conversation (the demo); its states apply at once.
     pub(crate) fn import_reading(&mut self, reading: ImportedFile) -> Result<(), Failure> {
         let Answer::Imported { sessions, .. } = self.import(&reading.incoming())? else { return Ok(()) };
         for id in sessions.into_iter().map(|imported| imported.session) {
@@ -86,7 +87,7 @@ impl Core {
         Ok(())
     }
 
-    /// Stores the records of an import.
+    /// Imports all pieces that a reader returns.
     pub(crate) fn import(&mut self, incoming: &IncomingPieces) -> Result<Answer, Failure> {
         let Ok(mut pieces) = incoming.0.lock() else {
             return Err(Failure::new(FailureKind::Internal, "Reading the file failed."));
@@ -108,12 +109,12 @@ impl Core {
     }
 
     fn take_pieces(&self, pieces: &mut dyn PieceReader, taken: &mut ImportProgress) -> Result<(), Failure> {
-        let mut open: HashMap<usize, Intake> = HashMap::new();
+        let mut open: HashMap<usize, SessionImport> = HashMap::new();
         let mut last = None;
         while let Some(piece) = pieces.next()? {
             let (session, records, end) = match piece {
                 Piece::Begin { session, source, title } => {
-                    open.insert(session, Intake::new(source, title, self.now()));
+                    open.insert(session, SessionImport::new(source, title, self.now()));
                     continue;
                 }
                 Piece::Records { session, records } => (session, records, None),
@@ -121,46 +122,49 @@ impl Core {
                     (session, Vec::new(), Some(SessionEnd { current, branches }))
                 }
             };
-            // Only one session at a time has records that wait.
+            // Only one session at a time has records that are not written.
             if let Some(other) = last.replace(session).filter(|other| *other != session)
-                && let Some(intake) = open.remove(&other)
+                && let Some(session_import) = open.remove(&other)
             {
-                open.extend(self.write_portion(intake, Vec::new(), None, taken)?.map(|intake| (other, intake)));
+                open.extend(
+                    self.write_portion(session_import, Vec::new(), None, taken)?
+                        .map(|session_import| (other, session_import)),
+                );
             }
-            let Some(intake) = open.remove(&session) else { continue };
+            let Some(session_import) = open.remove(&session) else { continue };
             let over = end.is_some();
-            let Some(intake) = self.write_portion(intake, records, end, taken)? else { continue };
+            let Some(session_import) = self.write_portion(session_import, records, end, taken)? else { continue };
             if over {
-                taken.sessions.extend(intake.told());
+                taken.sessions.extend(session_import.result());
             } else {
-                open.insert(session, intake);
+                open.insert(session, session_import);
             }
         }
         Ok(())
     }
 
-    /// Writes the waiting records and keeps the fresh ones waiting, unless this is the end. `None` if the session
-    /// cannot be stored.
+    /// Writes the waiting records and keeps the fresh ones waiting, unless this is the end. Returns `None` if the
+    /// session cannot be stored.
     fn write_portion(
         &self,
-        mut intake: Intake,
+        mut session_import: SessionImport,
         fresh: Vec<PlacedRecord>,
         end: Option<SessionEnd>,
         taken: &mut ImportProgress,
-    ) -> Result<Option<Intake>, Failure> {
-        let waiting = std::mem::replace(&mut intake.waiting, fresh);
+    ) -> Result<Option<SessionImport>, Failure> {
+        let waiting = std::mem::replace(&mut session_import.waiting, fresh);
         if waiting.is_empty() && end.is_none() {
-            return Ok(Some(intake));
+            return Ok(Some(session_import));
         }
-        let before = intake.added;
-        match self.store.decide(move |known| intake.write(known, waiting, end)) {
-            Ok(intake) => {
-                taken.added += intake.added - before;
-                Ok(Some(intake))
+        let before = session_import.added;
+        match self.store.decide(move |known| session_import.write(known, waiting, end)) {
+            Ok(session_import) => {
+                taken.added += session_import.added - before;
+                Ok(Some(session_import))
             }
             Err(error) => {
                 let failure = Failure::from(error);
-                // What the store refuses for one conversation it refuses for the next.
+                // If the store refuses one session, it refuses the next one too.
                 if failure.kind == FailureKind::Store {
                     return Err(failure);
                 }
@@ -171,7 +175,7 @@ impl Core {
     }
 }
 
-/// The sentence about what an interrupted import has stored.
+/// Returns a sentence about what an import that fails has stored.
 fn kept(sessions: &[ImportResult], added: u64) -> String {
     match (sessions.len(), added) {
         (0, 0) => "Nothing was imported.".into(),
@@ -181,7 +185,7 @@ fn kept(sessions: &[ImportResult], added: u64) -> String {
     }
 }
 
-impl Intake {
+impl SessionImport {
     fn new(source: String, title: String, now: i64) -> Self {
         Self {
             source,
@@ -200,13 +204,13 @@ impl Intake {
         }
     }
 
-    /// The result.
-    fn told(self) -> Option<ImportResult> {
+    /// Returns the result of the import of this session; `None` if nothing was written.
+    fn result(self) -> Option<ImportResult> {
         let Self { session, title, added, known, states, head, .. } = self;
         session.map(|session| ImportResult { states, session, title, added, known, head })
     }
 
-    /// Works a portion out, inside its transaction.
+    /// Computes the writes of a portion, inside its transaction.
     fn write(
         mut self,
         known: &StoreLookup<'_>,
@@ -232,11 +236,11 @@ impl Intake {
         let tip = u32::try_from(self.placed.len()).ok().and_then(|count| count.checked_sub(1));
         let current = end.as_ref().and_then(|stand| stand.current).or(tip);
         self.head = self.node(known, session, current)?;
-        self.stand(known, session, end, &mut writes)?;
+        self.write_branches(known, session, end, &mut writes)?;
         Ok((writes, self))
     }
 
-    /// The session that this source has already, or a new one.
+    /// Returns the session that an earlier import from this source created, or a new one.
     fn find(&mut self, known: &StoreLookup<'_>, writes: &mut Vec<Write>) -> Result<SessionId, StoreError> {
         let source_key = format!("import:{}", self.source);
         let stored = known.setting(&source_key)?;
@@ -258,7 +262,8 @@ impl Intake {
         Ok(id)
     }
 
-    /// Records as nodes: keys carry source and external id, so that the same record is the same node in every import.
+    /// Converts records to nodes. Keys contain the source and the external id, so that the same record is the same node
+    /// in every import.
     fn nodes(
         &mut self,
         known: &StoreLookup<'_>,
@@ -266,9 +271,12 @@ impl Intake {
         records: Vec<PlacedRecord>,
     ) -> Result<(Vec<Node>, Vec<Tag>), StoreError> {
         let (mut nodes, mut tags) = (Vec::new(), Vec::new());
-        for PlacedRecord { record, parent } in records {
+        for PlacedRecord { mut record, parent, reply_root } in records {
+            if let Some((root, _)) = reply_root.and_then(|number| self.placed.get(number as usize)) {
+                record.lane = Lane::Reply(root.to_string()).text();
+            }
             let above = match parent {
-                Some(number) => self.spot(known, session, number)?,
+                Some(number) => self.node_of_record(known, session, number)?,
                 None => None,
             };
             let siblings = match parent.and_then(|number| self.placed.get_mut(number as usize)) {
@@ -315,8 +323,8 @@ impl Intake {
         }
     }
 
-    /// The node that a record became.
-    fn spot(
+    /// Returns the key and the node of a record.
+    fn node_of_record(
         &self,
         known: &StoreLookup<'_>,
         session: SessionId,
@@ -338,11 +346,11 @@ impl Intake {
         number: Option<u32>,
     ) -> Result<Option<NodeId>, StoreError> {
         let Some(number) = number else { return Ok(None) };
-        Ok(self.spot(known, session, number)?.map(|(_, spot)| spot.id))
+        Ok(self.node_of_record(known, session, number)?.map(|(_, spot)| spot.id))
     }
 
-    /// Stores the branches with their heads.
-    fn stand(
+    /// Adds the writes of the branches with their heads.
+    fn write_branches(
         &self,
         known: &StoreLookup<'_>,
         session: SessionId,
@@ -361,17 +369,17 @@ impl Intake {
             None => {
                 let made = first_branch(session, head, self.now);
                 let id = made.id;
-                writes.push(moved(session, head));
+                writes.push(import_head_write(session, head));
                 writes.push(Write::PutBranch(Box::new(made)));
                 id
             }
             Some(branch) => {
-                // A longer export moves the head only if it has not been moved here since the last import.
-                let last = known.setting(&moved_key(session))?;
+                // A grown export moves the head only if nobody has moved it here since the last import.
+                let last = known.setting(&import_head_key(session))?;
                 let unmoved = last == branch.head.map(|head| head.to_string());
                 if unmoved && (self.made || over) && head != branch.head && head.is_some() {
                     writes.push(Write::MoveHead { branch: branch.id, expect: branch.head, head });
-                    writes.push(moved(session, head));
+                    writes.push(import_head_write(session, head));
                 }
                 branch.id
             }
@@ -383,7 +391,7 @@ impl Intake {
                 writes.push(Write::RenameBranch { branch, name: name.clone() });
                 names = vec![name];
             }
-            writes.extend(finished(branch, &pointer));
+            writes.extend(branch_state_writes(branch, &pointer));
         }
         for (pointer, number) in listed {
             let head = self.node(known, session, number)?;
@@ -392,8 +400,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Stores one more branch with its head: a new branch, or one that an earlier import created and nobody has moved
-    /// since.
+    /// Adds the writes of another branch: a new one, or one that an earlier import created and nobody has moved since.
     fn other(
         &self,
         known: &StoreLookup<'_>,
@@ -424,28 +431,28 @@ impl Intake {
         names.push(name);
         writes.push(Write::PutBranch(Box::new(made)));
         writes.push(Write::SetValue { key, value: Some(stands(id)) });
-        writes.extend(finished(id, pointer));
+        writes.extend(branch_state_writes(id, pointer));
         Ok(())
     }
 }
 
-/// Other data of a new branch in a file.
-fn finished(branch: BranchId, pointer: &BranchPointer) -> impl Iterator<Item = Write> {
+/// Returns the writes of a new branch's other properties in the file.
+fn branch_state_writes(branch: BranchId, pointer: &BranchPointer) -> impl Iterator<Item = Write> {
     let away = pointer.archived.then_some(Write::ArchiveBranch { branch, archived: true });
     away.into_iter().chain(pointer.current.then_some(Write::UseBranch(branch)))
 }
 
-/// A branch's name for a list.
+/// Returns a branch's name without control characters and of bounded length.
 fn plain_name(name: &str) -> String {
     name.trim().chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
-/// The key for the head at which an import left the first branch.
-fn moved(session: SessionId, head: Option<NodeId>) -> Write {
-    Write::SetValue { key: moved_key(session), value: head.map(|head| head.to_string()) }
+/// Returns the write that records the head to which an import moved the first branch.
+fn import_head_write(session: SessionId, head: Option<NodeId>) -> Write {
+    Write::SetValue { key: import_head_key(session), value: head.map(|head| head.to_string()) }
 }
 
-fn moved_key(session: SessionId) -> String {
+fn import_head_key(session: SessionId) -> String {
     format!("import-head:{session}")
 }
 
@@ -486,8 +493,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_session_remembers_where_its_import_left_it() {
-        let [one, two] = [1, 2].map(|id| moved_key(SessionId(uuid::Uuid::from_u128(id))));
+    fn each_session_has_its_own_key_for_the_import_head() {
+        let [one, two] = [1, 2].map(|id| import_head_key(SessionId(uuid::Uuid::from_u128(id))));
         assert_ne!(one, two);
     }
 }

@@ -1,5 +1,5 @@
-//! The steps of a branch's items, or of one item, with titles and turns, for display.
-//! Not for: taking steps (`turns::reflect`, `memory`).
+//! The state changes of a branch's items, or of one item, with titles and turns, for display.
+//! Not for: making state changes (`turns::reflect`, `memory`).
 
 use super::path::PathView;
 use super::session::{Session, lineage};
@@ -17,11 +17,11 @@ use crate::engine::core::Core;
 use crate::engine::turns::reflect::reaches;
 use std::sync::Arc;
 
-/// The maximum number of steps, newest first.
+/// The maximum number of state changes, newest first.
 const MOST: usize = 500;
 
 impl Core {
-    /// The steps that count on a branch, oldest first: those of one item, or all.
+    /// Returns the state changes that apply on a branch, oldest first: those of one item, or all.
     pub(crate) fn steps(&self, id: BranchId, atom: Option<&Atom>) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
@@ -39,7 +39,7 @@ impl Core {
     }
 }
 
-/// The keys under which the transitions of an item are stored: for a turn, also those of its messages.
+/// Returns the keys under which the state changes of an item are stored; for a turn, also those of its messages.
 fn keys(session: &Session, branch: &Branch, path: &PathView, memories: &[Memory], atom: &Atom) -> Vec<Hash> {
     let mut keys = vec![Subject::Item(*atom).key()];
     let memory = memories.iter().find(|memory| memory.atom() == *atom);

@@ -19,14 +19,14 @@ use crate::store::types::Write;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// The first branch of every session.
+/// The name of the branch that every session begins with.
 pub(crate) const FIRST: &str = "main";
 
-/// Search results shown.
+/// The maximum number of search results.
 const HITS: usize = 200;
 
 impl Core {
-    /// Makes a session with a branch `main`, and opens it.
+    /// Creates a session with a branch `main` and opens it.
     pub(crate) fn new_session(&mut self, title: &str) -> Result<Answer, Failure> {
         let at = self.now();
         let title = if title.trim().is_empty() { dated(at) } else { title.trim().to_owned() };
@@ -41,7 +41,7 @@ impl Core {
         self.open(id, None, false)
     }
 
-    /// Opens a session that was named.
+    /// Opens a session by name or id; the one used last if `None`.
     pub(crate) fn open_session(
         &mut self,
         session: Option<&str>,
@@ -65,7 +65,7 @@ impl Core {
         let current = session.current;
         self.sessions.current_id = Some(id);
         if !self.store.read_only() {
-            // Remembering it is a comfort; a full disk must not keep anybody from reading.
+            // Storing what was used last is optional: a full disk must not prevent reading.
             let _ = self.store.write(vec![Write::UseSession(id), Write::UseBranch(current)]);
         }
         let recovered = std::mem::take(&mut self.sessions.recovered);
@@ -78,7 +78,7 @@ impl Core {
         Ok(Answer::Opened(Arc::new(view)))
     }
 
-    /// Renames a session.
+    /// Renames a session (undoable).
     pub(crate) fn rename_session(&mut self, named: Option<&str>, title: &str) -> Result<Answer, Failure> {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
         let card = self.store.session(id)?.ok_or_else(|| Failure::user("That session no longer exists."))?;
@@ -93,7 +93,7 @@ impl Core {
         Ok(Answer::Done("Renamed.".into()))
     }
 
-    /// Deletes a session for good.
+    /// Deletes a session permanently.
     pub(crate) fn delete_session(&mut self, named: Option<&str>) -> Result<Answer, Failure> {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
         if self.turns.live.values().any(|live| live.session == id) {
@@ -116,10 +116,10 @@ impl Core {
         if self.sessions.current_id == Some(id) {
             self.sessions.current_id = None;
         }
-        Ok(Answer::Done(self.and_the_log("The session and all its messages are deleted.".into())))
+        Ok(Answer::Done(self.with_remaining_copies("The session and all its messages are deleted.".into())))
     }
 
-    /// Sessions that contain these words, best match first.
+    /// Returns the sessions that contain these words, best match first.
     pub(crate) fn search_sessions(&self, words: &str) -> Result<Answer, Failure> {
         let hits = self.store.search(words, None, HITS)?;
         let cards = self.store.sessions()?;
@@ -133,7 +133,7 @@ impl Core {
         Ok(Answer::Sessions(found))
     }
 
-    /// Appends a message without a call.
+    /// Appends a message without calling a model.
     pub(crate) fn add_message(
         &mut self,
         id: BranchId,
@@ -176,7 +176,7 @@ impl Core {
         Ok(Answer::Added(Box::new(head)))
     }
 
-    /// Deletes a turn (or message) for good.
+    /// Deletes a turn or message permanently; its place in the tree remains.
     pub(crate) fn remove_message(
         &mut self,
         id: BranchId,
@@ -191,9 +191,9 @@ impl Core {
         let session_id = session.card.id;
         let count = nodes.len();
         let keys: Vec<Hash> = nodes.iter().filter_map(|id| session.tree.get(*id)).map(|head| head.key).collect();
-        let memories = self.made_from(session_id, &keys)?;
+        let memories = self.kept_memories_sentence(session_id, &keys)?;
         let vectors = self.vectors_of(&nodes)?;
-        let mut writes = Self::forget_brought(session, &keys);
+        let mut writes = Self::remove_copied_texts(session, &keys);
         writes.extend([Write::DropEmbeddings(vectors), Write::Tombstone { session: session_id, nodes }]);
         self.store.write(writes)?;
         let fresh = Session::load(&self.store, session_id)?;
@@ -208,13 +208,13 @@ impl Core {
         for branch in branches {
             self.show_branch(branch);
         }
-        Ok(Answer::Done(
-            self.and_the_log(format!("{count} messages are deleted permanently; their places are kept.{memories}")),
-        ))
+        Ok(Answer::Done(self.with_remaining_copies(format!(
+            "{count} messages are deleted permanently; their places are kept.{memories}"
+        ))))
     }
 
-    /// Reports where deleted text remains: the log that another program reads, and backups.
-    fn and_the_log(&self, mut done: String) -> String {
+    /// Adds to a sentence where deleted text still exists: in the log while another program reads it, and in backups.
+    fn with_remaining_copies(&self, mut done: String) -> String {
         if let Some(held) = self.store.copies(BackupAct::List).ok().and_then(|all| holding_sentence(&all)) {
             done = format!("{done} {held}");
         }
@@ -227,7 +227,7 @@ impl Core {
         )
     }
 
-    /// A session as records.
+    /// Returns a session, or one branch of it, as neutral records.
     pub(crate) fn transcript(&mut self, named: Option<&str>, branch: Option<BranchId>) -> Result<Answer, Failure> {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
         let session = Session::load(&self.store, id)?;
@@ -252,7 +252,7 @@ impl Core {
 }
 
 impl Core {
-    /// A branch's path as Markdown, secrets masked.
+    /// Returns a branch's path as Markdown, with secrets masked.
     pub(crate) fn markdown(&mut self, branch: BranchId) -> Result<Answer, Failure> {
         let id = self.sessions.of_branch(branch)?.card.id.to_string();
         match self.transcript(Some(&id), Some(branch))? {
@@ -262,7 +262,7 @@ impl Core {
     }
 }
 
-/// All nodes, parents before children and siblings in their order.
+/// Returns all nodes, parents before children and siblings in their order.
 fn whole_tree(session: &Session) -> Vec<Slot> {
     let mut slots = Vec::with_capacity(session.tree.len());
     let mut waiting: Vec<Slot> = session.tree.children(None).iter().rev().copied().collect();
@@ -273,7 +273,7 @@ fn whole_tree(session: &Session) -> Vec<Slot> {
     slots
 }
 
-/// All nodes of an atom: a message inside an episode includes the whole episode, so that calls keep their results.
+/// Returns all nodes of an atom. A message inside an episode means the whole episode, so that calls keep their results.
 fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>> {
     let tree = &session.tree;
     let at = tree.by_key(crate::engine::plans::snapshot::anchor_key(atom)?)?;
@@ -300,7 +300,8 @@ fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>>
     Some(path[range].iter().map(|slot| tree.head(*slot).id).collect())
 }
 
-/// The state blocks in imported answers. They are only offered until a person adopts one.
+/// Returns the state blocks that imported answers contain. They are only offered: none applies before a person adopts
+/// it.
 pub(crate) fn states_of(nodes: &[Node], first: u32) -> Vec<StateVersion> {
     let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
     let found = answers.filter_map(|node| {
@@ -328,7 +329,7 @@ pub(crate) fn origin_key(session: SessionId) -> String {
     format!("source:{session}")
 }
 
-/// The branches for an export; `None` if there is only the default branch.
+/// Returns the branches for an export; empty if there is only the one that every session has.
 fn pointers(session: &Session) -> Vec<BranchPointer> {
     if let [only] = session.branches.as_slice()
         && only.name == FIRST
@@ -345,7 +346,7 @@ fn pointers(session: &Session) -> Vec<BranchPointer> {
     session.branches.iter().map(pointer).collect()
 }
 
-/// The public id of a node: its imported id, else its own.
+/// Returns the id of a node for export: its external id, or else its own.
 pub(crate) fn public_id(head: &NodeHead) -> String {
     head.external_id.clone().unwrap_or_else(|| head.id.to_string())
 }
@@ -380,7 +381,7 @@ pub(crate) fn dated(at: i64) -> String {
 }
 
 impl Core {
-    /// Opens a session on a branch that contains a message.
+    /// Opens a session on a branch whose path contains a message.
     pub(crate) fn open_at(&mut self, id: SessionId, node: NodeId) -> Result<Answer, Failure> {
         if !self.sessions.open.contains_key(&id) {
             let session = Session::load(&self.store, id)?;
@@ -390,7 +391,7 @@ impl Core {
         self.open(id, holding.map(|branch| branch.to_string()).as_deref(), false)
     }
 
-    /// Saves the draft of a branch.
+    /// Stores the unsent text of a branch.
     pub(crate) fn keep_draft(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
         self.sessions.branch(branch)?;
         if !self.store.read_only() {
@@ -400,7 +401,7 @@ impl Core {
         Ok(Answer::Done(String::new()))
     }
 
-    /// Saves the message that was last cleared on a branch.
+    /// Stores the message that was last cleared on a branch.
     pub(crate) fn keep_cleared(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
         self.sessions.branch(branch)?;
         if !self.store.read_only() && !text.is_empty() {

@@ -1,5 +1,5 @@
 //! Resolves what a person typed: ids, unique prefixes of ids or keys, names, external ids.
-//! Not for: full-text search.
+//! Not for: full-text search (`search`).
 
 use super::session::Session;
 use crate::domain::base::failure::Failure;
@@ -13,18 +13,18 @@ use crate::engine::core::Core;
 use crate::engine::plans::labels::atom_of;
 use std::collections::BTreeSet;
 
-/// Shorter prefixes are refused: they would soon be ambiguous.
+/// The minimum length of a prefix; shorter ones would soon be ambiguous.
 const SHORTEST: usize = 4;
 
-/// The node that a text names: on the branch's path first, then anywhere in the session.
+/// Returns the node that a text names: on the branch's path first, then anywhere in the session.
 pub(crate) fn node(session: &Session, branch: &Branch, text: &str) -> Result<Slot, Failure> {
     let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
     resolve::message(&session.tree, &path, text)
 }
 
 impl Core {
-    /// The item with this row id, or a prefix of it, as `plan --json` prints it: a marked item, a row of the plan drawn
-    /// last, a memory, a turn, or code of the workspace.
+    /// Returns the item that a text names by its row's id or a prefix of it, as `plan --json` prints it: the target of
+    /// a mark, a row of the plan drawn last, a memory, a turn, or code of the workspace. `None` if nothing matches.
     pub(crate) fn item_by_row_id(&self, branch: &Branch, text: &str) -> Result<Option<Atom>, Failure> {
         let wanted = text.trim().to_lowercase();
         if wanted.len() < SHORTEST {
@@ -52,7 +52,7 @@ impl Core {
         }
     }
 
-    /// The session that was named; the last used when none was.
+    /// Returns the session that was named; without a name, the one used last. `None` if there are no sessions.
     pub(crate) fn named_session(&self, named: Option<&str>) -> Result<Option<SessionId>, Failure> {
         let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else {
             let last = self.store.last_session()?;
@@ -67,7 +67,7 @@ impl Core {
             .map(|c| Some(c.id))
     }
 
-    /// The branch of a session that was named; the last used when none was.
+    /// Returns the branch of a session that was named; without a name, the one used last.
     pub(crate) fn named_branch(session: &Session, named: Option<&str>) -> Result<BranchId, Failure> {
         let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(session.current) };
         pick(text, "branch", &session.branches, |branch: &Branch| (branch.id.to_string(), branch.name.clone()))
@@ -75,10 +75,10 @@ impl Core {
     }
 }
 
-/// Whether an id and a name fit.
+/// A predicate on an id and a name.
 type Fits<'a> = dyn Fn(&(String, String)) -> bool + 'a;
 
-/// By id, by name, by unique prefix of an id, or by unique prefix of a name.
+/// Returns the element that a text means: by id, by name, by a unique prefix of an id, or by a unique prefix of a name.
 fn pick<'a, T>(text: &str, what: &str, all: &'a [T], names: impl Fn(&T) -> (String, String)) -> Result<&'a T, Failure> {
     let wanted = text.to_lowercase();
     let rules: [&Fits<'_>; 4] = [

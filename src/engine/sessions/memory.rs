@@ -1,4 +1,4 @@
-//! Acts of a person on memories and suggested pins. Each is stored with its operation and its step.
+//! Acts of a person on memories and suggested pins. Each is stored with its operation and its state change.
 //! Not for: suggesting memories (`turns::state_suggestions`), or sending them (`plans::sources::memory`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -14,16 +14,16 @@ use crate::engine::core::Core;
 use crate::engine::plans::sources::memory::ranked;
 use crate::engine::plans::sources::memory_terms::known;
 use crate::engine::plans::sources::suggested_pins::first;
-use crate::engine::turns::state_suggestions::{born, standing};
+use crate::engine::turns::state_suggestions::{first_transition, state_of_status};
 use crate::export::secrets;
 use crate::store::types::Write;
 use uuid::Uuid;
 
-/// Shorter beginnings of ids name nothing.
+/// The minimum length of a prefix of an id.
 const SHORTEST: usize = 4;
 
 impl Core {
-    /// Memories that apply to a session: all of them, or those that match some words, best first.
+    /// Returns the memories that apply to a session: all of them, or those that match some words, best first.
     pub(crate) fn memories(
         &self,
         session: Option<&str>,
@@ -51,9 +51,10 @@ impl Core {
         Ok(Answer::Memories(order.into_iter().map(|at| known[at].memory.clone()).collect()))
     }
 
-    /// A memory of the person's own: confirmed from the start.
+    /// Stores a memory of the person's own, which is confirmed from the start. Fails if the same text is already
+    /// stored.
     pub(crate) fn remember(&mut self, kind: MemoryKind, text: &str, scope: MemoryScope) -> Result<Answer, Failure> {
-        let text = fit(text)?;
+        let text = checked_text(text)?;
         let session = self.sessions.current()?;
         let (id, branch) = (session.card.id, session.current);
         let plain = memory::normalized(&text);
@@ -79,7 +80,7 @@ impl Core {
             id: MemoryId(Uuid::now_v7()),
             kind,
             text,
-            scope: wide(scope, id),
+            scope: scope_in(scope, id),
             lane: tip.map(|head| head.lane.clone()).unwrap_or_default(),
             source: Origin { session: Some(id), node: None, by: Actor::User },
             status: MemoryStatus::Confirmed,
@@ -87,12 +88,12 @@ impl Core {
             created_at: now,
             updated_at: now,
         };
-        let step = born(id, &made, "decided by the person");
+        let step = first_transition(id, &made, "decided by the person");
         self.change_memory(None, Some(made.clone()), "remembered something", vec![step])?;
         Ok(Answer::Memories(vec![made]))
     }
 
-    /// Confirms, edits, dismisses, widens or deletes a memory.
+    /// Confirms, edits, dismisses or deletes a memory.
     pub(crate) fn act_on_memory(&mut self, named: &str, act: &MemoryAct) -> Result<Answer, Failure> {
         let session = self.sessions.current()?.card.id;
         let before = self.named_memory(session, named)?;
@@ -100,12 +101,12 @@ impl Core {
         let what = match act {
             MemoryAct::Confirm(scope) => {
                 after.status = MemoryStatus::Confirmed;
-                after.scope = scope.map_or(before.scope, |scope| wide(scope, session));
+                after.scope = scope.map_or(before.scope, |scope| scope_in(scope, session));
                 "confirmed a memory"
             }
             MemoryAct::Edit(text, scope) => {
-                after.text = text.as_deref().map_or_else(|| Ok(before.text.clone()), fit)?;
-                after.scope = scope.map_or(before.scope, |scope| wide(scope, session));
+                after.text = text.as_deref().map_or_else(|| Ok(before.text.clone()), checked_text)?;
+                after.scope = scope.map_or(before.scope, |scope| scope_in(scope, session));
                 "edited a memory"
             }
             MemoryAct::Dismiss => {
@@ -121,7 +122,7 @@ impl Core {
             return Ok(Answer::Done("Nothing to change.".into()));
         }
         let moved = after.status != before.status;
-        let step = moved.then(|| self.step(session, &before, standing(after.status), "decided by the person"));
+        let step = moved.then(|| self.step(session, &before, state_of_status(after.status), "decided by the person"));
         self.change_memory(Some(before), Some(after), what, step.into_iter().collect())
     }
 
@@ -130,7 +131,7 @@ impl Core {
             session,
             transition: Box::new(Transition {
                 item: Subject::Memory(memory.id),
-                from: standing(memory.status),
+                from: state_of_status(memory.status),
                 to,
                 reason: reason.into(),
                 turn: memory.source.node,
@@ -149,17 +150,18 @@ impl Core {
         steps: Vec<Write>,
     ) -> Result<Answer, Failure> {
         let session = self.sessions.current()?.card.id;
-        let mut writes: Vec<Write> = written(before.as_ref(), after.as_ref(), before.as_ref()).into_iter().collect();
+        let mut writes: Vec<Write> =
+            memory_write(before.as_ref(), after.as_ref(), before.as_ref()).into_iter().collect();
         let change = Change::Memory { before: before.map(Box::new), after: after.map(Box::new) };
         writes.extend(steps);
         writes.push(self.operation(session, what.to_owned(), vec![change]));
         self.store.write(writes)?;
-        self.memories_moved();
+        self.memories_changed();
         Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
     }
 
-    /// Every drawn plan may be another one now: memories reach beyond a branch.
-    pub(crate) fn memories_moved(&mut self) {
+    /// Makes all drawn plans stale, because memories apply to all branches.
+    pub(crate) fn memories_changed(&mut self) {
         let branches: Vec<BranchId> =
             self.sessions.open.values().flat_map(|session| session.branches.iter().map(|branch| branch.id)).collect();
         for branch in branches {
@@ -170,12 +172,12 @@ impl Core {
         }
     }
 
-    /// The writes for undoing or redoing a change of a memory, checked against the current state.
+    /// Returns the writes of a memory's change by undo or redo, based on what is stored now.
     pub(crate) fn memory_writes(&self, before: Option<&Memory>, after: Option<&Memory>) -> Vec<Write> {
         let Some(id) = before.or(after).map(|memory| memory.id) else { return Vec::new() };
         let now = self.store.memory(id).ok().flatten();
-        let mut writes: Vec<Write> = written(before, after, now.as_ref()).into_iter().collect();
-        let stands = |memory: Option<&Memory>| memory.map_or(ItemState::None, |memory| standing(memory.status));
+        let mut writes: Vec<Write> = memory_write(before, after, now.as_ref()).into_iter().collect();
+        let stands = |memory: Option<&Memory>| memory.map_or(ItemState::None, |memory| state_of_status(memory.status));
         if stands(before) != stands(after)
             && let Ok(session) = self.sessions.current().map(|session| session.card.id)
         {
@@ -231,7 +233,7 @@ impl Core {
             && self.store.memories(session).is_ok_and(|all| all.iter().any(|memory| memory.atom() == *atom))
     }
 
-    /// Turns a suggested pin down, for good.
+    /// Dismisses a suggested pin, so that it is not suggested again.
     pub(crate) fn dismiss(&mut self, id: BranchId, item: &ItemName) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let (target, _) = self.target(&branch, item)?;
@@ -257,7 +259,7 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
     }
 
-    /// The transitions of suggested pins for a change of the dismissed suggestions.
+    /// Returns the state changes of suggested pins that follow from a change of the dismissed items.
     pub(crate) fn dismissal_steps(&self, change: &Change) -> Vec<Write> {
         let Change::Overrides { branch, before, after } = change else { return Vec::new() };
         let Ok(branch) = self.sessions.branch(*branch) else { return Vec::new() };
@@ -271,7 +273,8 @@ impl Core {
         gone.chain(come).map(|(atom, step)| self.pin_step(&branch, atom, step)).collect()
     }
 
-    /// Whether the model, the program or a call without it suggested on this branch to pin it.
+    /// Whether a pin of this item was suggested on the branch: by the model, by the program, or by a replay without the
+    /// item.
     fn suggests(&self, id: BranchId, target: &Atom) -> bool {
         let Atom::Message { node } = target else { return false };
         let by_model = |session: &super::session::Session| {
@@ -290,11 +293,11 @@ impl Core {
     }
 
     fn pin_step(&self, branch: &Branch, target: Atom, step: (ItemState, ItemState)) -> Write {
-        self.told_step(branch, target, step, "decided by the person", Actor::User)
+        self.item_transition(branch, target, step, "decided by the person", Actor::User)
     }
 
-    /// A step on a branch.
-    pub(crate) fn told_step(
+    /// Returns the write of an item's state change on a branch.
+    pub(crate) fn item_transition(
         &self,
         branch: &Branch,
         target: Atom,
@@ -319,7 +322,8 @@ impl Core {
         }
     }
 
-    /// The transition of an item for a change of its mark by a person: pinned, excluded, removed, undone.
+    /// Returns the state change of an item that follows from a person's change of its mark; `None` if its state is the
+    /// same.
     pub(crate) fn mark_step(&self, change: &Change, reason: &str) -> Option<Write> {
         let Change::Mark { branch, target, before, after } = change else { return None };
         let branch = self.sessions.branch(*branch).ok()?;
@@ -328,11 +332,12 @@ impl Core {
         let stands = |mark: Option<&Mark>| mark.map_or(nothing, |mark| ItemState::of(mark.kind));
         let step = (stands(before.as_deref()), stands(after.as_deref()));
         let again = matches!(after.as_deref(), Some(Mark { kind: MarkKind::Leased { .. }, .. }));
-        (step.0 != step.1 || again).then(|| self.told_step(&branch, *target, step, reason, Actor::User))
+        (step.0 != step.1 || again).then(|| self.item_transition(&branch, *target, step, reason, Actor::User))
     }
 
-    /// The sentence about confirmed memories that came from messages that are being deleted; empty if there are none.
-    pub(crate) fn made_from(&self, session: SessionId, keys: &[Hash]) -> Result<String, Failure> {
+    /// Returns a sentence about confirmed memories that came from messages which are being deleted; empty if there are
+    /// none.
+    pub(crate) fn kept_memories_sentence(&self, session: SessionId, keys: &[Hash]) -> Result<String, Failure> {
         let mut all = self.store.memories(Some(session))?;
         all.retain(|memory| {
             memory.status == MemoryStatus::Confirmed
@@ -348,8 +353,8 @@ impl Core {
     }
 }
 
-/// The write that changes a memory from one state to another, given the current state.
-fn written(before: Option<&Memory>, after: Option<&Memory>, now: Option<&Memory>) -> Option<Write> {
+/// Returns the write that changes a memory from one version to another, based on what is stored now.
+fn memory_write(before: Option<&Memory>, after: Option<&Memory>, now: Option<&Memory>) -> Option<Write> {
     let expect = now.map(|memory| memory.version);
     match (before, after) {
         (_, Some(after)) => {
@@ -362,15 +367,16 @@ fn written(before: Option<&Memory>, after: Option<&Memory>, now: Option<&Memory>
     }
 }
 
-fn wide(scope: MemoryScope, session: SessionId) -> Scope {
+fn scope_in(scope: MemoryScope, session: SessionId) -> Scope {
     match scope {
         MemoryScope::All => Scope::All,
         MemoryScope::Session => Scope::Session(session),
     }
 }
 
-/// A valid text for a memory: one line, not too long, and nothing that looks like a secret.
-pub(crate) fn fit(said: &str) -> Result<String, Failure> {
+/// Checks and normalizes the text of a memory: it must be one line, not too long, and contain nothing that looks like a
+/// secret.
+pub(crate) fn checked_text(said: &str) -> Result<String, Failure> {
     let text = memory::one_line(said);
     if text.is_empty() {
         return Err(Failure::user("A memory needs text."));
@@ -388,7 +394,8 @@ pub(crate) fn fit(said: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The end of an id, by which people name it: its beginning is a time, which memories of one answer share.
+/// Returns the end of an id, by which people name a memory. The beginning is a time, which memories of one answer
+/// share.
 pub(crate) fn short(id: MemoryId) -> String {
     let id = id.0.simple().to_string();
     id[id.len() - 8..].to_owned()

@@ -4,22 +4,24 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
+use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::message::{End, NodeHead, Role};
 use crate::domain::conversation::tree::{self, Slot, Tree, Turn};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Paths kept at hand: a few branches between which a person switches.
+/// The number of cached paths: a few branches between which a person switches.
 const KEPT: usize = 4;
 
-/// Facts about a message for retrieval.
+/// What a search of older messages needs to know about a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PathNode {
     pub(crate) key: Hash,
     pub(crate) id: NodeId,
     pub(crate) at: i64,
     pub(crate) role: Role,
-    /// It has words that may be sent.
+    /// Whether it has text that may be sent.
     pub(crate) speaks: bool,
 }
 
@@ -30,23 +32,41 @@ impl PathNode {
     }
 }
 
-/// See the module.
+/// The nodes and turns of a path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathView {
     pub(crate) slots: Vec<Slot>,
     pub(crate) turns: Vec<Turn>,
     pub(crate) nodes: Arc<Vec<PathNode>>,
-    /// Bytes of all turns before the n-th.
+    /// For each turn, the bytes of all turns before it.
     sums: Vec<u64>,
+    /// The lane of each turn, as a number.
+    lanes: Vec<LaneNumber>,
+}
+
+/// A lane as a number, so that many can be compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LaneNumber(u64);
+
+impl LaneNumber {
+    /// For a stored text.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        if !text.is_empty() {
+            Lane::read(text).text().hash(&mut hasher);
+        }
+        Self(if text.is_empty() { 0 } else { hasher.finish() })
+    }
 }
 
 impl PathView {
-    /// The path from the root to `tip`.
+    /// Returns the path from the root to `tip`.
     pub(crate) fn of(tree: &Tree, tip: Slot) -> Self {
         let slots = tree.path(tip);
         let turns = tree::turns(tree, &slots);
         let nodes = slots.iter().map(|slot| PathNode::of(tree.head(*slot))).collect();
-        let mut view = Self { turns, nodes: Arc::new(nodes), sums: Vec::new(), slots };
+        let lanes = turns.iter().map(|turn| lane(tree, &slots, turn)).collect();
+        let mut view = Self { turns, nodes: Arc::new(nodes), sums: Vec::new(), lanes, slots };
         view.sums = Vec::with_capacity(view.turns.len());
         let mut sum = 0;
         for turn in &view.turns {
@@ -56,7 +76,7 @@ impl PathView {
         view
     }
 
-    /// One node more at its end.
+    /// Appends one node.
     fn grow(&mut self, tree: &Tree, slot: Slot) {
         let head = tree.head(slot);
         let position = self.slots.len();
@@ -67,17 +87,23 @@ impl PathView {
                 let before = last.map_or(0, |turn| size(tree, &self.slots[turn.nodes.clone()]));
                 self.sums.push(self.sums.last().copied().unwrap_or(0) + before);
                 self.turns.push(Turn { nodes: position..position + 1, asked: asks });
+                self.lanes.push(LaneNumber::of(&head.lane));
             }
         }
         self.slots.push(slot);
         Arc::make_mut(&mut self.nodes).push(PathNode::of(head));
     }
 
-    /// Bytes of some turns.
+    /// Returns the bytes of a range of turns.
     pub(crate) fn bytes(&self, tree: &Tree, turns: Range<usize>) -> u64 {
         let Some(last) = turns.end.checked_sub(1).filter(|last| *last >= turns.start) else { return 0 };
         let all = self.sums[last] + size(tree, &self.slots[self.turns[last].nodes.clone()]);
         all - self.sums[turns.start]
+    }
+
+    /// Whether a turn is in a lane.
+    pub(crate) fn is_in(&self, turn: usize, lane: LaneNumber) -> bool {
+        self.lanes.get(turn) == Some(&lane)
     }
 
     /// The turn at a position.
@@ -86,16 +112,20 @@ impl PathView {
     }
 }
 
+fn lane(tree: &Tree, slots: &[Slot], turn: &Turn) -> LaneNumber {
+    slots.get(turn.nodes.start).map_or(LaneNumber::of(""), |slot| LaneNumber::of(&tree.head(*slot).lane))
+}
+
 fn size(tree: &Tree, slots: &[Slot]) -> u64 {
     slots.iter().map(|slot| tree.head(*slot).bytes).sum()
 }
 
-/// The paths last used, the newest first.
+/// A cache of the paths that were used last, newest first.
 #[derive(Default)]
 pub(crate) struct Paths(Mutex<Vec<Arc<PathView>>>);
 
 impl Paths {
-    /// The path to `tip`; extended from its parent's path if that is cached.
+    /// Returns the path to `tip`. If the path to its parent is cached, that one is extended.
     pub(crate) fn get(&self, tree: &Tree, tip: Option<Slot>) -> Arc<PathView> {
         let Some(tip) = tip else { return Arc::default() };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,12 +159,13 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Extending a path node by node equals reading it whole.
+        /// Growing a path node by node gives the same result as reading it whole.
         #[test]
-        fn grown_is_read(roles in proptest::collection::vec(0_u8..3, 1..40)) {
-            let heads: Vec<NodeHead> = roles.iter().zip(1_u128..).map(|(role, id)| {
+        fn grown_is_read(roles in proptest::collection::vec((0_u8..3, 0_usize..4), 1..40)) {
+            let heads: Vec<NodeHead> = roles.iter().zip(1_u128..).map(|((role, lane), id)| {
                 let role = [Role::User, Role::Assistant, Role::Tool][usize::from(*role)];
-                head(id, (id > 1).then(|| id - 1), role)
+                let lane = ["", "a", "topic:a", "reply:a"][*lane].to_owned();
+                NodeHead { lane, ..head(id, (id > 1).then(|| id - 1), role) }
             }).collect();
             let tree = Tree::build(heads.clone());
             let paths = Paths::default();
@@ -144,6 +175,14 @@ pub(crate) mod tests {
                 prop_assert_eq!(&grown.slots, &read.slots);
                 prop_assert_eq!(&grown.turns, &read.turns);
                 prop_assert_eq!(&grown.nodes, &read.nodes);
+                prop_assert_eq!(&grown.lanes, &read.lanes);
+                for (at, turn) in read.turns.iter().enumerate() {
+                    let lane = |text: &str| Lane::read(text).text();
+                    let own = lane(&tree.head(read.slots[turn.nodes.start]).lane);
+                    for text in ["", "a", "topic:a", "reply:a"] {
+                        prop_assert_eq!(read.is_in(at, LaneNumber::of(text)), own == lane(text));
+                    }
+                }
                 for start in 0..read.turns.len() {
                     let plain: u64 = read.slots[read.turns[start].nodes.start..].iter().map(|slot| tree.head(*slot).bytes).sum();
                     prop_assert_eq!(grown.bytes(&tree, start..read.turns.len()), plain);

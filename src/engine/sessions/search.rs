@@ -1,5 +1,5 @@
 //! The thread that searches all sessions; a newer search replaces an older one.
-//! Not for: retrieval into prompts (`indexing::messages`).
+//! Not for: retrieval into requests (`indexing::messages`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::conversation::search::{FoundMessages, SearchFilter};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Most messages that one search brings.
+/// The maximum number of messages that one search returns.
 const MOST: usize = 500;
 
 struct Search {
@@ -20,7 +20,7 @@ struct Search {
     limit: usize,
 }
 
-/// Accepts searches. The thread ends when this is dropped.
+/// A handle to the thread, which ends when this is dropped.
 pub(crate) struct SearchWorker {
     newest: Arc<AtomicU64>,
     to: Sender<Search>,
@@ -35,7 +35,7 @@ impl SearchWorker {
         Ok(Self { newest, to })
     }
 
-    /// Searches for the typed text; an earlier search is dropped.
+    /// Searches for the typed text. An older search is answered as stale.
     pub(crate) fn look(&self, ticket: Ticket, line: String, limit: usize) {
         let number = self.newest.fetch_add(1, Ordering::SeqCst) + 1;
         let _ = self.to.send(Search { number, ticket, line, limit: limit.min(MOST) });
@@ -44,7 +44,7 @@ impl SearchWorker {
 
 impl Drop for SearchWorker {
     fn drop(&mut self) {
-        // A search that is under way is given up.
+        // The search under way is aborted.
         self.newest.fetch_add(1, Ordering::SeqCst);
     }
 }

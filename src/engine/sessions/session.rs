@@ -1,5 +1,5 @@
-//! An open session in memory: its tree, branches, states and runs, read from the store and kept in step with it.
-//! Not for: changing anything; `branches::marks` and `turns` write first and then apply here.
+//! An open session in memory: its tree, branches, states and runs, read from the store and kept up to date with it.
+//! Not for: changes; `branches::marks` and `turns` write to the store first and then apply them here.
 
 use super::path::Paths;
 use crate::domain::base::failure::Failure;
@@ -17,46 +17,46 @@ use crate::store::Store;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Traces given to the screen when a session opens.
+/// The number of tool traces that the screen gets when a session opens.
 const TRACES: usize = 500;
 
-/// The key of the setting that stores a branch's draft.
+/// Returns the settings key of a branch's draft.
 pub(crate) fn draft_key(branch: BranchId) -> String {
     format!("draft:{branch}")
 }
 
-/// The key of the message that was last cleared on a branch; the value is its time in milliseconds, a space, and the
-/// text.
+/// Returns the settings key of the message that was last cleared on a branch. The value is the time in milliseconds, a
+/// space, and the text.
 pub(crate) fn cleared_key(branch: BranchId) -> String {
     format!("cleared:{branch}")
 }
 
-/// See the module.
+/// An open session.
 pub(crate) struct Session {
     pub(crate) card: SessionCard,
     pub(crate) tree: Arc<Tree>,
     pub(crate) branches: Vec<Branch>,
     pub(crate) states: Vec<StateVersion>,
-    /// Which of `states` hang on a node.
+    /// Indexes into `states` by node.
     pub(crate) state_at: HashMap<NodeId, Vec<usize>>,
-    /// Which of `states` suggest pins, oldest first.
+    /// Indexes of the `states` that suggest pins, oldest first.
     pub(crate) suggesting: Vec<usize>,
     pub(crate) runs: Arc<Vec<RunCard>>,
-    /// Names and stars, by the message's key.
+    /// Labels and stars, by the message's key.
     pub(crate) tags: BTreeMap<Hash, Tag>,
-    /// The branches of races, in the order in which they were made.
+    /// The records of branches in races, in the order in which they were made.
     pub(crate) races: Vec<BranchRun>,
     /// All summaries, by id.
     pub(crate) summaries: HashMap<Hash, LoadedSummary>,
     pub(crate) current: BranchId,
     /// Branches whose last answer lacked the state block that it should contain.
     pub(crate) state_missing: HashSet<BranchId>,
-    /// Paths of branches, for planning.
+    /// Cached paths of branches.
     pub(crate) paths: Paths,
 }
 
 impl Session {
-    /// Reads a session.
+    /// Reads a session from the store.
     pub(crate) fn load(store: &Store, id: SessionId) -> Result<Self, Failure> {
         let card = store.session(id)?.ok_or_else(|| Failure::user("That session no longer exists."))?;
         let mut session = Self {
@@ -88,7 +88,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The session for the screen.
+    /// Returns what the screen needs of the session.
     pub(crate) fn view(
         &self,
         store: &Store,
@@ -111,7 +111,7 @@ impl Session {
         })
     }
 
-    /// The drafts of its branches.
+    /// Returns the unsent drafts of its branches.
     fn drafts(&self, store: &Store) -> Result<Vec<(BranchId, Arc<str>)>, Failure> {
         let mut drafts = Vec::new();
         for branch in &self.branches {
@@ -122,7 +122,7 @@ impl Session {
         Ok(drafts)
     }
 
-    /// The messages that were last cleared on its branches.
+    /// Returns the messages that were last cleared on its branches.
     fn cleared(&self, store: &Store) -> Result<Vec<(BranchId, i64, Arc<str>)>, Failure> {
         let mut cleared = Vec::new();
         for branch in &self.branches {
@@ -134,33 +134,33 @@ impl Session {
         Ok(cleared)
     }
 
-    /// The branch.
+    /// Returns the branch, or a failure if it no longer exists.
     pub(crate) fn branch(&self, id: BranchId) -> Result<&Branch, Failure> {
         self.branches.iter().find(|b| b.id == id).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 
-    /// A copy for another thread.
+    /// Returns a copy for another thread.
     pub(crate) fn snapshot(&self) -> SessionSnapshot {
         let (tree, runs) = (self.tree.clone(), self.runs.clone());
         SessionSnapshot { id: self.card.id, tree, branches: self.branches.clone(), runs }
     }
 
-    /// Adds a node's head.
+    /// Adds or replaces a node's head.
     pub(crate) fn put_node(&mut self, head: NodeHead) {
         Arc::make_mut(&mut self.tree).insert(head);
     }
 
-    /// The branch, to be changed.
+    /// Returns the branch, to be changed.
     pub(crate) fn branch_mut(&mut self, id: BranchId) -> Option<&mut Branch> {
         self.branches.iter_mut().find(|b| b.id == id)
     }
 
-    /// The slot of a branch's head.
+    /// Returns the slot of a branch's head.
     pub(crate) fn head(&self, branch: &Branch) -> Option<Slot> {
         branch.head.and_then(|id| self.tree.slot(id))
     }
 
-    /// The node's head, or a failure if it no longer exists.
+    /// Returns the node's head, or a failure if it no longer exists.
     pub(crate) fn node(&self, id: NodeId) -> Result<&NodeHead, Failure> {
         self.tree.get(id).ok_or_else(|| Failure::user("That message no longer exists."))
     }
@@ -176,14 +176,14 @@ impl Session {
         }
     }
 
-    /// The current state version on a branch whose path ends at `tip`: the deepest one, a person's before the model's.
-    /// A person's version applies only to the branch on which it was written. Searches upward from the tip, because the
-    /// answer is nearly always there.
+    /// Returns the state version that applies on a branch whose path ends at `tip`: the deepest one, a person's before
+    /// the model's. A person's version applies only on the branch on which it was written. The search goes upward from
+    /// the tip, because the answer is usually there.
     pub(crate) fn state_on(&self, branch: &Branch, tip: Option<Slot>) -> Option<StateVersion> {
         self.nearest(branch, tip, |state| !state.offered)
     }
 
-    /// The imported state that would apply there if it were adopted.
+    /// Returns the imported state that would apply there if it were adopted.
     fn offered_on(&self, branch: &Branch, tip: Option<Slot>) -> Option<StateVersion> {
         self.nearest(branch, tip, |_| true).filter(|state| state.offered)
     }
@@ -215,24 +215,24 @@ impl Session {
         self.branches[at].offered = offered;
     }
 
-    /// Recomputes all branches' states.
+    /// Recomputes the states of all branches.
     pub(crate) fn refresh_states(&mut self) {
         for id in self.branches.iter().map(|branch| branch.id).collect::<Vec<_>>() {
             self.refresh_state(id);
         }
     }
 
-    /// A summary.
+    /// Returns a summary by its id.
     pub(crate) fn summary(&self, id: Hash) -> Option<&LoadedSummary> {
         self.summaries.get(&id)
     }
 
-    /// The number of the next state version.
+    /// Returns the number of the next state version.
     pub(crate) fn next_state(&self) -> u32 {
         self.states.iter().map(|state| state.version).max().unwrap_or(0) + 1
     }
 
-    /// Replaces a run's card, or appends it.
+    /// Adds a run's card, or replaces its older version.
     pub(crate) fn put_run(&mut self, card: &RunCard) {
         let runs = Arc::make_mut(&mut self.runs);
         match runs.iter_mut().rev().find(|run| run.id == card.id) {
@@ -251,12 +251,12 @@ pub(crate) struct SessionSnapshot {
 }
 
 impl SessionSnapshot {
-    /// The branch.
+    /// Returns the branch, or a failure if it no longer exists.
     pub(crate) fn branch(&self, id: BranchId) -> Result<&Branch, Failure> {
         self.branches.iter().find(|b| b.id == id).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 
-    /// The slot of a branch's head.
+    /// Returns the slot of a branch's head.
     pub(crate) fn head(&self, branch: &Branch) -> Option<Slot> {
         branch.head.and_then(|id| self.tree.slot(id))
     }
@@ -293,7 +293,7 @@ pub(crate) fn capital(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// A branch and its ancestors, each with the time of the fork until which its events apply.
+/// Returns a branch and its ancestors, each with the time until which its events belong to the branch.
 pub(crate) fn lineage(branches: &[Branch], branch: &Branch) -> Vec<(BranchId, i64)> {
     let (mut lines, mut until, mut at) = (Vec::new(), i64::MAX, Some(branch));
     while let Some(branch) = at.filter(|branch| lines.iter().all(|(id, _)| *id != branch.id)) {
@@ -305,7 +305,7 @@ pub(crate) fn lineage(branches: &[Branch], branch: &Branch) -> Vec<(BranchId, i6
 }
 
 impl Session {
-    /// A branch whose path contains a node.
+    /// Returns a branch whose path contains a node, the current one if possible.
     pub(crate) fn holding(&self, node: NodeId) -> Option<BranchId> {
         branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)
     }

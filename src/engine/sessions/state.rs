@@ -1,5 +1,5 @@
-//! The open sessions, the current one, and the last known state of the store.
-//! Not for: one session (`session`), or finding one by name (`lookup`).
+//! The sessions that are open in this program, which one is current, and what was last seen of the store.
+//! Not for: a single session (`session`), or finding one by name (`lookup`).
 
 use super::session::Session;
 use crate::domain::base::failure::Failure;
@@ -9,7 +9,7 @@ use crate::domain::conversation::branch::Branch;
 use crate::engine::api::Ticket;
 use std::collections::{HashMap, HashSet};
 
-/// See the module.
+/// The open sessions.
 #[derive(Default)]
 pub(crate) struct Sessions {
     /// The sessions that were opened.
@@ -17,41 +17,41 @@ pub(crate) struct Sessions {
     /// The session that requests without a branch mean.
     pub(crate) current_id: Option<SessionId>,
     /// Sessions whose title the model is writing.
-    pub(crate) titling: HashSet<SessionId>,
-    /// Notices about the store and recovery, for the next session that opens.
+    pub(crate) titles_in_progress: HashSet<SessionId>,
+    /// Notices about the store and what was recovered, for the next session that opens.
     pub(crate) recovered: Vec<String>,
-    /// SQLite's counter of changes by other connections, as read last.
+    /// SQLite's counter of changes by other connections, as it was read last.
     pub(crate) data_version: i64,
     /// The store's clock of memories, as read last.
     pub(crate) memory_clock: Option<String>,
 }
 
 impl Sessions {
-    /// The session that requests without a branch mean.
+    /// Returns the session that requests without a branch mean.
     pub(crate) fn current(&self) -> Result<&Session, Failure> {
         let id = self.current_id.ok_or_else(|| Failure::user("No session is open."))?;
         self.open.get(&id).ok_or_else(|| Failure::user("No session is open."))
     }
 
-    /// The session that contains a branch.
+    /// Returns the session that contains a branch.
     pub(crate) fn of_branch(&self, branch: BranchId) -> Result<&Session, Failure> {
         let holds = |session: &&Session| session.branches.iter().any(|b| b.id == branch);
         self.open.values().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 
-    /// The session that contains a branch, mutable.
+    /// Returns the session that contains a branch, to be changed.
     pub(crate) fn of_branch_mut(&mut self, branch: BranchId) -> Result<&mut Session, Failure> {
         let holds = |session: &&mut Session| session.branches.iter().any(|b| b.id == branch);
         self.open.values_mut().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 
-    /// A copy of a branch.
+    /// Returns a copy of a branch.
     pub(crate) fn branch(&self, id: BranchId) -> Result<Branch, Failure> {
         self.of_branch(id)?.branch(id).cloned()
     }
 }
 
-/// A title by the model, or why there is none.
+/// A title by the model, or the reason that there is none.
 pub(crate) struct TitleResult {
     pub(crate) ticket: Option<Ticket>,
     pub(crate) session: SessionId,

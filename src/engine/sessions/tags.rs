@@ -1,4 +1,4 @@
-//! Labels and stars of messages: undoable, shared by all branches, part of no plan.
+//! Labels and stars of messages: undoable, shared by all branches, and no part of any plan.
 //! Not for: marks (`branches::marks`).
 
 use crate::domain::base::failure::Failure;
@@ -12,7 +12,7 @@ use crate::engine::core::Core;
 use crate::store::types::Write;
 
 impl Core {
-    /// Sets or removes the name or star of a message (of a turn's question, for a turn).
+    /// Labels or stars a message, or removes its label or star. A turn means its user message.
     pub(crate) fn tag(&mut self, id: BranchId, item: &ItemName, act: &TagAct) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let (atom, _) = self.target(&branch, item)?;
@@ -51,12 +51,12 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
     }
 
-    /// Whether a message still has this name and star.
+    /// Whether a message still has this label and star.
     pub(crate) fn tag_is_current(&self, session: SessionId, node: Hash, tag: Option<&Tag>) -> bool {
         self.sessions.open.get(&session).is_some_and(|session| session.tags.get(&node) == tag)
     }
 
-    /// Applies a name or star in memory and on the screen.
+    /// Applies a label or star in memory and on the screen.
     pub(crate) fn put_tag(&mut self, session: SessionId, node: Hash, tag: Option<&Tag>) {
         if let Some(open) = self.sessions.open.get_mut(&session) {
             match tag {
@@ -67,10 +67,10 @@ impl Core {
         self.show_tags(session);
     }
 
-    /// Sends all names and stars to the screen.
+    /// Sends all labels and stars of a session to the screen.
     pub(crate) fn show_tags(&self, session: SessionId) {
         if let Some(open) = self.sessions.open.get(&session) {
-            self.say(Event::Session(SessionEvent::Tags { session, tags: open.tags.values().cloned().collect() }));
+            self.emit(Event::Session(SessionEvent::Tags { session, tags: open.tags.values().cloned().collect() }));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! undo reverts all of it.
 //! Not for: the weight of a task's turns (`context::policy::levels`), or how tasks are shown.
 
-use super::memory::fit;
+use super::memory::checked_text;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, MemoryId};
 use crate::domain::conversation::branch::Branch;
@@ -41,7 +41,7 @@ impl Core {
                 let Some(name) = ended else {
                     return Err(Failure::user("No task is running here.").todo("/task start NAME starts one."));
                 };
-                let outcome = words.as_deref().map(|words| fit(&format!("{name}: {words}"))).transpose()?;
+                let outcome = words.as_deref().map(|words| checked_text(&format!("{name}: {words}"))).transpose()?;
                 if let Some(last) = tasks.last_mut() {
                     last.outcome = outcome.as_ref().and(words.clone());
                 }
@@ -57,8 +57,7 @@ impl Core {
         Ok(Answer::Done(format!("{}. u undoes it.{summary}", super::session::capital(&what))))
     }
 
-    /// Writes the change with its consequences: if a task `ended`, the program's own pins end, and an outcome becomes a
-    /// memory.
+    /// Writes a task's change. If a task `ended`, the program's own pins end with it, and its outcome becomes a memory.
     fn change_task(
         &mut self,
         branch: &Branch,
@@ -76,14 +75,14 @@ impl Core {
             let (target, expect) = (mark.target, Some(mark.revision));
             writes.push(Write::PutMark { branch: branch.id, target, expect, mark: None });
             let change = Change::Mark { branch: branch.id, target, before: Some(Box::new(mark.clone())), after: None };
-            let from = crate::engine::branches::mark_state::standing(Some(mark));
+            let from = crate::engine::branches::mark_state::state_of_mark(Some(mark));
             let step = (from, crate::domain::conversation::transition::ItemState::None);
-            writes.push(self.told_step(branch, target, step, "its task ended", Actor::Engine));
+            writes.push(self.item_transition(branch, target, step, "its task ended", Actor::Engine));
             changes.push(change);
         }
         if let Some(text) = outcome {
             let memory = self.outcome(branch, text);
-            writes.push(crate::engine::turns::state_suggestions::born(
+            writes.push(crate::engine::turns::state_suggestions::first_transition(
                 branch.session,
                 &memory,
                 "the outcome of a task",

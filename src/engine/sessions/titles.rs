@@ -17,23 +17,23 @@ use crate::engine::api::{Answer, Event, ProgramEvent, SessionEvent, Ticket, Turn
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::core::Core;
 use crate::engine::inbox::Inbox;
-use crate::engine::plans::input_builder::bar;
-use crate::engine::summaries::writer::told;
+use crate::engine::plans::input_builder::send_barrier;
+use crate::engine::summaries::writer::source_text;
 use crate::export::secrets;
 use crate::store::types::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Maximum characters of a title made of a message's words.
-const WORDS: usize = 48;
-/// Characters of a title that a model made.
-const MADE: usize = 60;
-/// Characters of each message that the model reads.
-const READ: usize = 4_000;
+/// The maximum length in characters of a title from the first question.
+const MAX_FIRST_WORDS: usize = 48;
+/// The maximum length in characters of a title by the model.
+const MAX_MODEL_TITLE: usize = 60;
+/// The number of characters of each message that the model reads.
+const MAX_READ: usize = 4_000;
 
 impl Core {
-    /// A question became a message: a session that has only its date for a title is called after its first question.
-    pub(crate) fn title_by_words(&mut self, branch: BranchId) {
+    /// Titles a session after its first question, if its title is only a date. Called when a question becomes a node.
+    pub(crate) fn title_from_first_question(&mut self, branch: BranchId) {
         if self.setup.titles == Titles::Date {
             return;
         }
@@ -53,7 +53,7 @@ impl Core {
         self.show_title(card, title);
     }
 
-    /// A turn closed: after the first one, the model may be asked for a title.
+    /// Asks the model for a title after the first turn, if the settings want that.
     pub(crate) fn title_automatically(&mut self, branch: BranchId, completed: bool) {
         let wanted = self.setup.titles == Titles::Model && completed && !self.setup.patient && !self.store.read_only();
         let first = wanted
@@ -73,7 +73,7 @@ impl Core {
         }
     }
 
-    /// A person wants a title from the model; answered when it is there.
+    /// Asks the model for a title because a person wants one. Answered when the title is there.
     pub(crate) fn title_by_model(&mut self, ticket: Ticket, named: Option<&str>) -> Result<(), Failure> {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
         if !self.sessions.open.contains_key(&id) {
@@ -99,7 +99,7 @@ impl Core {
             return Err(Failure::user("There is no message yet to write a title from."));
         }
         let id = session.card.id;
-        if !self.sessions.titling.insert(id) {
+        if !self.sessions.titles_in_progress.insert(id) {
             return Err(Failure::new(FailureKind::Busy, "A title is already being written.").todo("Wait for it."));
         }
         let provider = self.setup.servers.provider(&rules.profile)?;
@@ -124,21 +124,21 @@ impl Core {
     /// Applies the model's title, or reports the failure.
     pub(crate) fn apply_title(&mut self, titled: TitleResult) {
         let TitleResult { ticket, session, branch, sources, result, runs } = titled;
-        self.sessions.titling.remove(&session);
+        self.sessions.titles_in_progress.remove(&session);
         if let Ok(open) = self.sessions.of_branch_mut(branch) {
             for run in &runs {
                 open.put_run(run);
             }
         }
         for run in runs {
-            self.say(Event::Turn(TurnEvent::Run(Box::new(run))));
+            self.emit(Event::Turn(TurnEvent::Run(Box::new(run))));
         }
-        let result = result.and_then(|title| self.give_title(session, title, sources));
+        let result = result.and_then(|title| self.set_model_title(session, title, sources));
         match (ticket, result) {
             (Some(ticket), result) => self.answer(ticket, result.map(Answer::Done)),
             (None, Ok(_)) => {}
             (None, Err(failure)) => {
-                self.say(Event::Program(ProgramEvent::Notice(format!(
+                self.emit(Event::Program(ProgramEvent::Notice(format!(
                     "The model gave this session no title: {}",
                     failure.what
                 ))));
@@ -146,7 +146,7 @@ impl Core {
         }
     }
 
-    fn give_title(&mut self, id: SessionId, title: String, sources: Vec<NodeId>) -> Result<String, Failure> {
+    fn set_model_title(&mut self, id: SessionId, title: String, sources: Vec<NodeId>) -> Result<String, Failure> {
         let card = self.store.session(id)?.ok_or_else(|| Failure::user("That session no longer exists."))?;
         let change = Change::Title { before: card.title.clone(), after: title.clone() };
         let operation = self.operation(id, format!("the model titled the session {title}"), vec![change]);
@@ -160,25 +160,25 @@ impl Core {
         Ok(said)
     }
 
-    /// In memory and on the screen.
+    /// Applies a title in memory and on the screen.
     pub(crate) fn show_title(&mut self, mut card: SessionCard, title: String) {
         if let Some(session) = self.sessions.open.get_mut(&card.id) {
             session.card.title.clone_from(&title);
         }
         card.title = title;
-        self.say(Event::Session(SessionEvent::Card(card)));
+        self.emit(Event::Session(SessionEvent::Card(card)));
     }
 }
 
-/// One call with the first turn's words, secrets masked.
+/// Makes one call with the text of the first turn, with secrets masked.
 fn ask(auxiliary_call: &AuxiliaryCall, sources: &[NodeId], runs: &mut Vec<RunCard>) -> Result<String, Failure> {
     let mut text = String::new();
     for node in auxiliary_call.store.nodes(sources)? {
-        let words: String = told(&node.head, &node.content).chars().take(READ).collect();
+        let words: String = source_text(&node.head, &node.content).chars().take(MAX_READ).collect();
         text.extend([node.head.role.name(), ": ", words.trim(), "\n\n"]);
     }
     let (text, _) = secrets::mask(&text);
-    let order = Prompt {
+    let prompt = Prompt {
         what: "title",
         policy: "title",
         instructions: prompts::TITLE,
@@ -187,18 +187,18 @@ fn ask(auxiliary_call: &AuxiliaryCall, sources: &[NodeId], runs: &mut Vec<RunCar
         text: &text,
         otherwise: "Type a title yourself.",
     };
-    let (said, _) = auxiliary_call.ask(&order, &mut |_| {}, runs)?;
+    let (said, _) = auxiliary_call.ask(&prompt, &mut |_| {}, runs)?;
     let (said, _) = secrets::mask(&said);
-    let title = cleaned(&said);
+    let title = title_from_answer(&said);
     if title.is_empty() {
         return Err(Failure::new(FailureKind::Provider, "The model returned no title."));
     }
     Ok(title)
 }
 
-/// The first words of a line in which no secret is left.
+/// Returns the first words of a line after masking secrets.
 fn masked(line: &str) -> String {
-    by_words(&secrets::mask(line).0)
+    first_words(&secrets::mask(line).0)
 }
 
 fn first_question(session: &Session, branch: BranchId) -> Option<&NodeHead> {
@@ -211,12 +211,12 @@ fn turns_of(session: &Session, branch: BranchId) -> usize {
     path_of(session, branch).map_or(0, |path| path.turns.iter().filter(|turn| turn.asked).count())
 }
 
-/// The messages of the first turn that may be read.
+/// Returns the messages of the first turn that may be sent.
 fn first_turn(session: &Session, branch: BranchId) -> Vec<NodeHead> {
     let Some(path) = path_of(session, branch) else { return Vec::new() };
     let Some(turn) = path.turns.iter().find(|turn| turn.asked) else { return Vec::new() };
     let heads = path.slots[turn.nodes.clone()].iter().map(|slot| session.tree.head(*slot));
-    heads.filter(|head| head.role != Role::Tool && bar(head, false).is_none()).cloned().collect()
+    heads.filter(|head| head.role != Role::Tool && send_barrier(head, false).is_none()).cloned().collect()
 }
 
 fn path_of(session: &Session, branch: BranchId) -> Option<Arc<super::path::PathView>> {
@@ -224,14 +224,14 @@ fn path_of(session: &Session, branch: BranchId) -> Option<Arc<super::path::PathV
     Some(session.paths.get(&session.tree, session.head(branch)))
 }
 
-/// Whether a title is nothing but the time at which its session was made.
+/// Whether a title is only the time at which its session was created.
 fn is_dated(title: &str) -> bool {
     let shape = |c: char| if c.is_ascii_digit() { '0' } else { c };
     title.chars().map(shape).eq("0000-00-00 00:00".chars())
 }
 
-/// The first words of a line, up to its first sentence's end, as many whole ones as fit.
-fn by_words(line: &str) -> String {
+/// Returns the first words of a line, up to the end of its first sentence, as many whole words as fit.
+fn first_words(line: &str) -> String {
     let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
     let ends = |(at, c): (usize, char)| {
         let next = line[at + c.len_utf8()..].chars().next();
@@ -240,11 +240,11 @@ fn by_words(line: &str) -> String {
     let sentence = line.char_indices().find_map(ends).filter(|at| *at >= 12).map_or(line, |at| &line[..at]);
     let sentence =
         sentence.trim_end_matches(|c: char| matches!(c, '.' | '?' | '!' | ':' | ',' | ';') || c.is_whitespace());
-    fitted(sentence, WORDS)
+    shortened(sentence, MAX_FIRST_WORDS)
 }
 
-/// As many whole words as fit; a single long word is cut.
-fn fitted(line: &str, most: usize) -> String {
+/// Shortens a line to as many whole words as fit; a single long word is cut.
+fn shortened(line: &str, most: usize) -> String {
     if line.chars().count() <= most {
         return line.to_owned();
     }
@@ -253,15 +253,15 @@ fn fitted(line: &str, most: usize) -> String {
     format!("{}…", whole.trim_end())
 }
 
-/// A model's answer as a title: its first line without quotation marks, Markdown, a label, or a period.
-fn cleaned(said: &str) -> String {
+/// Converts a model's answer to a title: its first line without quotation marks, Markdown, a label or a period.
+fn title_from_answer(said: &str) -> String {
     let Some(line) = said.lines().map(str::trim).find(|line| !line.is_empty()) else { return String::new() };
     let odd =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '“' | '”' | '„' | '«' | '»' | '*' | '#' | '`' | '_');
     let line = line.trim_matches(odd);
     let line = ["Title:", "title:", "Name:"].iter().find_map(|label| line.strip_prefix(label)).unwrap_or(line);
     let line: String = line.trim_matches(odd).chars().filter(|c| !c.is_control()).collect();
-    fitted(line.trim_end_matches('.').trim(), MADE)
+    shortened(line.trim_end_matches('.').trim(), MAX_MODEL_TITLE)
 }
 
 #[cfg(test)]
@@ -270,19 +270,19 @@ mod tests {
 
     #[test]
     fn the_first_sentence_makes_a_title() {
-        assert_eq!(by_words("Why is the sky blue?"), "Why is the sky blue");
+        assert_eq!(first_words("Why is the sky blue?"), "Why is the sky blue");
         assert_eq!(
-            by_words("My server hangs on start. It prints nothing at all, what now?"),
+            first_words("My server hangs on start. It prints nothing at all, what now?"),
             "My server hangs on start"
         );
-        assert_eq!(by_words("v1.2.3 fails"), "v1.2.3 fails");
+        assert_eq!(first_words("v1.2.3 fails"), "v1.2.3 fails");
         assert_eq!(
-            by_words("Hi. How do I sort a list of pairs by their second part?"),
+            first_words("Hi. How do I sort a list of pairs by their second part?"),
             "Hi. How do I sort a list of pairs by their…"
         );
-        assert_eq!(by_words("  -- "), "");
-        let long = by_words(&"ö".repeat(100));
-        assert_eq!(long.chars().count(), WORDS);
+        assert_eq!(first_words("  -- "), "");
+        let long = first_words(&"ö".repeat(100));
+        assert_eq!(long.chars().count(), MAX_FIRST_WORDS);
         assert!(long.ends_with('…'));
     }
 
@@ -295,11 +295,11 @@ mod tests {
     }
 
     #[test]
-    fn a_models_decorations_are_taken_off() {
-        assert_eq!(cleaned("\n**\"Sorting pairs in Rust.\"**\nBecause …"), "Sorting pairs in Rust");
-        assert_eq!(cleaned("Title: `serde` and lifetimes"), "serde` and lifetimes");
-        assert_eq!(cleaned("a\u{1b}[31mred"), "a[31mred");
-        assert_eq!(cleaned(" \n \n"), "");
-        assert!(cleaned(&"word ".repeat(50)).chars().count() <= MADE);
+    fn decorations_of_a_models_title_are_removed() {
+        assert_eq!(title_from_answer("\n**\"Sorting pairs in Rust.\"**\nBecause …"), "Sorting pairs in Rust");
+        assert_eq!(title_from_answer("Title: `serde` and lifetimes"), "serde` and lifetimes");
+        assert_eq!(title_from_answer("a\u{1b}[31mred"), "a[31mred");
+        assert_eq!(title_from_answer(" \n \n"), "");
+        assert!(title_from_answer(&"word ".repeat(50)).chars().count() <= MAX_MODEL_TITLE);
     }
 }

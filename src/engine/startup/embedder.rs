@@ -1,4 +1,4 @@
-//! The configured embedder, the doctor's findings about it, and the vectors to delete with removed messages.
+//! The configured embedder, the findings of `doctor` about it, and the vectors to delete with removed messages.
 //! Not for: embedding passages (`indexing::vectors`).
 
 use super::setup::{EmbedderSetup, OpenEmbedder};
@@ -17,15 +17,15 @@ use crate::llm::key;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Messages read from the store at once.
+/// The number of messages that are read from the store at a time.
 const READ: usize = 256;
-/// How long the doctor waits for a vector.
+/// How long `doctor` waits for a vector.
 const TRY: Duration = Duration::from_secs(20);
 
-/// What the settings name.
+/// Returns the configured embedder; `None` if there is none.
 ///
 /// # Errors
-/// When they name a profile that does not exist (their check says so earlier).
+/// Fails if the settings name a profile that does not exist (their check reports that earlier).
 pub(crate) fn of(config: &Config) -> Result<Option<EmbedderSetup>, Failure> {
     let set = &config.settings.embedder;
     match set.kind {
@@ -59,8 +59,8 @@ pub(crate) fn of(config: &Config) -> Result<Option<EmbedderSetup>, Failure> {
 }
 
 impl Core {
-    /// The hashes under which vectors of messages are kept, also those of an embedder that is no longer set. From here on
-    /// nothing that was read of any message is written.
+    /// Returns the hashes under which vectors of messages are stored, including those of earlier embedders. From then
+    /// on, nothing that was read of any message before is written.
     pub(crate) fn vectors_of(&self, nodes: &[NodeId]) -> Result<Vec<Hash>, Failure> {
         self.forget_vectors();
         let mut keys = Vec::new();
@@ -70,7 +70,7 @@ impl Core {
         Ok(keys)
     }
 
-    /// Stops the use of all message texts that were read before.
+    /// Makes the thread of vectors drop everything that it read, so that none of it is used or written.
     pub(crate) fn forget_vectors(&self) {
         if let Some(vectors) = &self.workers.vectors {
             vectors.forget();
@@ -78,7 +78,7 @@ impl Core {
     }
 }
 
-/// Whether it loads and computes a vector.
+/// Checks whether the embedder loads and returns a vector.
 pub(crate) fn finding(set: Option<&EmbedderSetup>) -> Finding {
     let finding = |ok, text: String, todo: &str| Finding {
         subject: "embedder".into(),

@@ -1,5 +1,5 @@
-//! Facts learned while running (quirks of servers, models that servers reported, tools, code), and the rules of a
-//! branch that follow from them and the settings.
+//! What the program learned while running (quirks of servers, models that servers reported, tools, code), and the rules
+//! of a branch that follow from it and the settings.
 //! Not for: the settings themselves (`setup`), or reading quirks from the store (`calls::quirks`).
 
 use super::rules::Rules;
@@ -17,29 +17,29 @@ use crate::engine::indexing::code_workspace::CodeWorkspace;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Facts learned while running.
+/// What the program learned while running.
 #[derive(Default)]
 pub(crate) struct LearnedSettings {
     /// Quirks of servers, by profile and model.
     pub(crate) quirks: HashMap<(String, String), Vec<Quirk>>,
     /// Models as their servers describe them, by profile and model.
     pub(crate) models: HashMap<(String, String), ModelInfo>,
-    /// Tools of servers that are there and approved.
+    /// Tools of servers that are available and approved.
     pub(crate) offered: Arc<Vec<OfferedTool>>,
     /// The workspace's code.
     pub(crate) code: Option<CodeWorkspace>,
-    /// How models count tokens, compared with us.
+    /// How models count tokens, compared with the program's counter.
     pub(crate) meters: Meters,
 }
 
 impl LearnedSettings {
-    /// Whether the model is offered tools for code.
+    /// Whether the tools for code are offered to the model.
     pub(crate) fn offers_code(&self, setup: &Setup) -> bool {
         let wanted = setup.orient.enabled && setup.orient.tools;
         wanted && self.code.as_ref().is_some_and(CodeWorkspace::holds_code)
     }
 
-    /// The program's own tools, including those for code if there is code.
+    /// Returns the program's own tools, including those for code if they are offered.
     pub(crate) fn own_specs(&self, setup: &Setup, own: &dyn RunTools) -> Vec<ToolSpec> {
         let mut all = own.specs();
         if self.offers_code(setup) {
@@ -49,7 +49,8 @@ impl LearnedSettings {
     }
 }
 
-/// Resolves the rules: command line above branch above configuration above policy.
+/// Computes the rules of a branch. The command line takes precedence over the branch, the branch over the
+/// configuration, and the configuration over the policy.
 pub(crate) fn rules(
     setup: &Setup,
     learned: &LearnedSettings,
@@ -66,7 +67,7 @@ pub(crate) fn rules(
         quirk.apply(&mut profile.dialect);
     }
     let set = (setup.models)(&model, &profile);
-    // The settings of now decide how tokens are counted, not those at the time when the server reported its window.
+    // The encoding comes from the present settings, not from those at the time when the server reported its window.
     let counted = |told: ModelInfo| ModelInfo { encoding: set.encoding, exact_encoding: set.exact_encoding, ..told };
     let model = learned.models.get(&(profile.name.clone(), model)).cloned().map_or_else(|| set.clone(), counted);
     let policy_name = pick(&|o| o.policy.clone()).unwrap_or_else(|| "layered".into());
@@ -74,6 +75,7 @@ pub(crate) fn rules(
     if let Some(wish) = setup.state_block {
         policy.state_block = wish;
     }
+    policy.lane_window &= branch.overrides.lane.is_some();
     let layers = [&setup.call, &branch.overrides, &setup.defaults];
     let layout = pick(&|o| o.layout.clone()).unwrap_or_else(|| policy.layout.name().into());
     let layout = Layout::from_name(&layout).ok_or_else(|| {
@@ -120,8 +122,8 @@ pub(crate) fn unknown(what: &str, name: &str, setup: &Setup) -> Failure {
         .todo(format!("Available: {}.", known.join(", ")))
 }
 
-/// A model chosen for one profile does not follow to another: the nearest layer that names a model wins, unless a nearer
-/// one names the profile.
+/// Returns the model's name. A model chosen for one profile does not apply to another: the nearest layer that names a
+/// model decides, unless a nearer layer names a profile.
 pub(crate) fn model_name(setup: &Setup, branch: &Branch, profile: &Profile) -> String {
     for layer in [&setup.call, &branch.overrides] {
         if let Some(model) = &layer.model {
@@ -134,7 +136,7 @@ pub(crate) fn model_name(setup: &Setup, branch: &Branch, profile: &Profile) -> S
     setup.model.clone().filter(|_| profile.name == setup.profile).unwrap_or_else(|| profile.model.clone())
 }
 
-/// The encoding if no branch is open: by the command line and the settings.
+/// Returns the encoding when no branch is open, from the command line and the settings.
 pub(crate) fn encoding(setup: &Setup) -> Encoding {
     let layers = [&setup.call, &setup.defaults];
     let named = |get: &dyn Fn(&Overrides) -> Option<String>| layers.iter().find_map(|layer| get(layer));

@@ -1,5 +1,5 @@
 //! Recovery at the start: runs whose program died become interrupted answers, and nothing is sent again. Also loads
-//! quirks and takes over changes by other windows.
+//! quirks and applies changes by other windows.
 //! Not for: damaged stores (`store`).
 
 use crate::domain::base::failure::Failure;
@@ -26,17 +26,17 @@ impl Core {
         self.sessions.recovered.extend(said);
     }
 
-    /// Ends a run that hangs on a branch since its program died while this one was running (or gave it up).
+    /// Ends an open run on a branch whose program died while this one was running, or that this program gave up.
     pub(crate) fn recover_branch(&mut self, branch: BranchId) {
         for sentence in self.recover_where(|run| run.card.branch == branch) {
-            self.say(Event::Program(ProgramEvent::Notice(sentence)));
+            self.emit(Event::Program(ProgramEvent::Notice(sentence)));
         }
     }
 
-    /// The same for a whole session.
+    /// Ends such runs in a whole session.
     pub(crate) fn recover_session(&mut self, session: SessionId) {
         for sentence in self.recover_where(|run| run.card.session == session) {
-            self.say(Event::Program(ProgramEvent::Notice(sentence)));
+            self.emit(Event::Program(ProgramEvent::Notice(sentence)));
         }
     }
 
@@ -56,7 +56,7 @@ impl Core {
         let each = dead.iter().filter_map(|run| {
             let sentence = match self.recover_run(run) {
                 Ok(sentence) => Some(sentence),
-                // Its program ended it between our two looks, or another one recovers it now.
+                // Its program ended the run between the two checks, or another program is recovering it.
                 Err(_) if !self.still_open(run) => None,
                 Err(failure) => Some(format!("A call could not be recovered: {failure}")),
             };
@@ -116,9 +116,9 @@ impl Core {
         ))
     }
 
-    /// Loads facts learned earlier about servers: their quirks and models.
+    /// Reads the quirks and models of servers that were learned earlier.
     pub(crate) fn load_learned(&mut self) {
-        self.recall_quirks();
+        self.load_quirks();
         for (name, profile) in &self.setup.profiles {
             let known = |key: String| self.store.setting(&key).ok().flatten();
             let models: Vec<ModelInfo> = known(model_key(&profile.base_url, name))
@@ -130,7 +130,7 @@ impl Core {
         }
     }
 
-    /// Stores the models that a server reported. Plans change only if this is news.
+    /// Stores what a server reported about its models. Plans become stale only if something is new.
     pub(crate) fn learn_models(&mut self, models: Vec<(String, ModelInfo)>) {
         let mut changed = BTreeSet::new();
         for (profile, model) in models {
@@ -166,7 +166,7 @@ impl Core {
         }
     }
 
-    /// Checks whether another window wrote to the store, and adopts its changes. Also retries writes that the store
+    /// Checks whether another window wrote to the store, and applies its changes. Also retries writes that the store
     /// refused.
     pub(crate) fn check_store(&mut self) {
         self.retry_stalled();
@@ -178,10 +178,10 @@ impl Core {
         self.sessions.data_version = version;
         let clock = self.store.memory_clock().unwrap_or_default();
         if std::mem::replace(&mut self.sessions.memory_clock, clock.clone()) != clock {
-            self.memories_moved();
+            self.memories_changed();
         }
         self.learned.meters.forget();
-        if self.recall_quirks() {
+        if self.load_quirks() {
             self.outdate_all_plans();
         }
         let ids: Vec<SessionId> = self.sessions.open.keys().copied().collect();
@@ -192,8 +192,8 @@ impl Core {
         }
     }
 
-    /// Whether a session differs between the store and memory. Compares everything except the messages themselves,
-    /// whose number and time are in the session's card.
+    /// Whether a session in the store differs from the one in memory. Compares everything except the messages, whose
+    /// number and time are part of the session's card.
     fn changed(&self, id: SessionId) -> Result<bool, Failure> {
         let Some(old) = self.sessions.open.get(&id) else { return Ok(false) };
         let branches: Vec<Branch> =
@@ -206,7 +206,7 @@ impl Core {
             || self.store.states(id)? != old.states)
     }
 
-    /// Another window deleted a session.
+    /// Removes a session that another window deleted.
     fn drop_session(&mut self, id: SessionId) {
         let Some(old) = self.sessions.open.remove(&id) else { return };
         let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
@@ -214,7 +214,7 @@ impl Core {
         if self.sessions.current_id == Some(id) {
             self.sessions.current_id = None;
         }
-        self.say(Event::Program(ProgramEvent::Notice(format!(
+        self.emit(Event::Program(ProgramEvent::Notice(format!(
             "The session {:?} was deleted in another window.",
             old.card.title
         ))));
@@ -252,7 +252,7 @@ impl Core {
         }
         self.show_nodes(id, news);
         for run in runs {
-            self.say(Event::Turn(TurnEvent::Run(Box::new(run))));
+            self.emit(Event::Turn(TurnEvent::Run(Box::new(run))));
         }
         for branch in changed {
             self.show_branch(branch);
@@ -262,7 +262,7 @@ impl Core {
         }
         self.show_records(&records);
         if card_changed {
-            self.say(Event::Session(SessionEvent::Card(card)));
+            self.emit(Event::Session(SessionEvent::Card(card)));
         }
         Ok(())
     }

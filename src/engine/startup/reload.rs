@@ -8,8 +8,8 @@ use crate::engine::api::Answer;
 use crate::engine::core::{Core, with_skills};
 
 impl Core {
-    /// Reads the configuration again. A fault in it changes nothing.
-    pub(crate) fn read_again(&mut self) -> Result<Answer, Failure> {
+    /// Reads the configuration again. If it is invalid, nothing changes.
+    pub(crate) fn reload_config(&mut self) -> Result<Answer, Failure> {
         let Some(read) = self.setup.read_again.clone() else { return Ok(Answer::Done(String::new())) };
         let fresh = read()?;
         let said = sentence(&fresh.changed, &fresh.later);
@@ -44,7 +44,7 @@ impl Core {
     }
 }
 
-/// The sentence about changes, and those that wait for the next start.
+/// Returns a sentence about the changed settings and those of them that apply only after a restart.
 fn sentence(changed: &[String], later: &[String]) -> String {
     let now: Vec<&str> = changed.iter().filter(|name| !later.contains(name)).map(String::as_str).collect();
     let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! The rules of a branch at a moment: profile, model, policy, mode, layout, budget, texts, and tools.
+//! The rules of a branch at a moment: profile, model, policy, mode, layout, budget, texts and tools.
 //! Not for: computing them (`learned`).
 
 use super::setup::Prompts;
@@ -13,7 +13,7 @@ use crate::domain::tool::trace::ToolSpec;
 use crate::domain::tool::visibility::FileVisibility;
 use std::sync::Arc;
 
-/// The rules of a branch at a moment.
+/// The rules that apply to a branch at a moment.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rules {
     pub(crate) profile: Profile,
@@ -27,22 +27,22 @@ pub(crate) struct Rules {
     /// Texts that are part of every call; not part of the wire digest.
     pub(crate) prompts: Arc<Prompts>,
     pub(crate) tools: Vec<ToolSpec>,
-    /// Tools that are switched off, each with its place among all.
+    /// Tools that are switched off, each with its index among all.
     pub(crate) tools_off: Vec<(usize, ToolSpec)>,
-    /// The code settings for plans; `None` if the folder is not trusted or code is off.
+    /// How plans use the workspace's code; `None` if the folder is not trusted or code is switched off.
     pub(crate) code: Option<CodeRules>,
     /// Automatic summaries; not part of the request.
     pub(crate) compaction: AutoSummarySettings,
 }
 
 impl Rules {
-    /// The limit on the answer.
+    /// Returns the requested maximum of the answer in tokens; `None` if there is none.
     pub(crate) fn max_output(&self) -> Option<u32> {
         Some(self.profile.max_output).filter(|limit| *limit > 0)
     }
 }
 
-/// The digest of everything that shapes the request, except its texts.
+/// Returns the digest of everything that shapes the request besides its texts.
 pub(crate) fn wire_digest(rules: &Rules, state_block: StateBlock) -> Hash {
     Fields::new("wire")
         .text(&rules.profile.name)
@@ -59,12 +59,12 @@ pub(crate) fn wire_digest(rules: &Rules, state_block: StateBlock) -> Hash {
         .finish()
 }
 
-/// The code settings for plans, under the rules of a branch.
+/// How plans use the code under the rules of a branch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CodeRules {
     pub(crate) orienting: CodeSettings,
-    /// The branch's focus.
+    /// The files, folders and symbols to which the search is limited.
     pub(crate) focus: Vec<String>,
-    /// The person's rules about readable files.
+    /// The person's rules about files that may be read.
     pub(crate) sight: FileVisibility,
 }

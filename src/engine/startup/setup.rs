@@ -1,4 +1,4 @@
-//! The engine's setup.
+//! Everything that the engine is started with.
 //! Not for: reading configuration files (`config`), or the rules of a branch (`rules`).
 
 use crate::domain::base::failure::Failure;
@@ -18,12 +18,12 @@ use crate::store::Store;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Texts that are part of every request.
+/// Texts that are sent with every call.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Prompts {
-    /// Instructions.
+    /// The instructions.
     pub system: String,
-    /// How to read history.
+    /// How to read the history.
     pub guidelines: String,
     /// The request to keep a state block.
     pub state_request: String,
@@ -33,38 +33,38 @@ pub struct Prompts {
     pub personality: String,
 }
 
-/// Creates providers and knows servers: the external models behind one trait.
+/// Creates providers and knows their servers: the interface between the engine and the network.
 pub trait Servers: Send + Sync {
-    /// A callable provider for this profile; a failure says what is missing.
+    /// Returns a provider that can be called for this profile. The failure says what is missing.
     fn provider(&self, profile: &Profile) -> Result<Arc<dyn Provider>, Failure>;
-    /// Whether it could be called, without calling: is the key there?
+    /// Checks without a call whether the profile can be called, for example whether it has a key.
     fn ready(&self, profile: &Profile) -> Result<(), Failure>;
-    /// The models that a profile's server offers.
+    /// Returns the models that a profile's server offers.
     fn models(&self, profile: &Profile) -> Result<Vec<ModelInfo>, ProviderError>;
-    /// Whether a server answers at all: how many models it names.
+    /// Checks whether a server answers, and returns the number of models that it lists.
     fn probe(&self, profile: &Profile) -> Result<usize, ProviderError>;
 }
 
-/// Looks up the facts about a model of a profile.
+/// Looks up a model for a profile.
 pub type ModelLookup = Arc<dyn Fn(&str, &Profile) -> ModelInfo + Send + Sync>;
 
-/// Makes the embedder. May be slow, so it never runs on a thread that someone waits for.
+/// Opens the embedder. May be slow, so it never runs on a thread that a person waits for.
 pub type OpenEmbedder = Arc<dyn Fn() -> Result<Arc<dyn Embed>, EmbedError> + Send + Sync>;
 
 /// Which rules and skills of the workspace are used.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProjectSetup {
-    /// Files with rules go.
+    /// Whether rules files are sent.
     pub rules: bool,
-    /// Names of skills go.
+    /// Whether the names of skills are sent.
     pub skills: bool,
-    /// Files with rules that stay out, by patterns of their paths.
+    /// Rules files that are left out, as patterns of their paths.
     pub off: Vec<String>,
-    /// Bytes of one file that go.
+    /// The maximum size of a rules file that is sent, in bytes.
     pub limit: u32,
     /// The folder of the person's own rules.
     pub own: Option<std::path::PathBuf>,
-    /// The person's home.
+    /// The person's home folder.
     pub home: Option<std::path::PathBuf>,
 }
 
@@ -82,25 +82,25 @@ pub struct ReloadedSettings {
     pub defaults: Overrides,
     /// Overrides the policies' setting for the state block.
     pub state_block: Option<StateBlock>,
-    /// Texts.
+    /// The texts of every call.
     pub prompts: Arc<Prompts>,
-    /// Tools, if any.
+    /// The workspace's tools, if any.
     pub tools: Option<Arc<dyn RunTools>>,
     /// Reads the configured tool servers again.
     pub named: Arc<dyn Fn() -> ConfiguredServers + Send + Sync>,
-    /// The maximum bytes of their results.
+    /// The maximum size of a tool server's results, in bytes.
     pub output_limit: usize,
     /// How calls use the workspace's code.
     pub orient: CodeSettings,
-    /// Rules of the configuration about calls to tools.
+    /// Rules for tool calls from the configuration.
     pub tool_rules: Vec<crate::domain::tool::consent::Rule>,
-    /// Tool rounds in a turn.
+    /// The maximum number of rounds in a turn.
     pub rounds: u32,
     /// Which rules and skills of the workspace are used.
     pub project: ProjectSetup,
     /// Whether the workspace folder is trusted.
     pub trusted: bool,
-    /// Model table.
+    /// Looks up models.
     pub models: ModelLookup,
     /// Settings that changed.
     pub changed: Vec<String>,
@@ -117,23 +117,23 @@ pub struct FolderFile {
     pub say: Arc<dyn Fn(Hash, bool) -> Result<bool, Failure> + Send + Sync>,
 }
 
-/// Reads the configuration again.
+/// Reads the configuration again; fails if it is invalid.
 pub type ReadAgain = Arc<dyn Fn() -> Result<ReloadedSettings, Failure> + Send + Sync>;
 
-/// The embedder that is set.
+/// The configured embedder.
 #[derive(Clone)]
 pub struct EmbedderSetup {
-    /// Its description.
+    /// A description in words.
     pub what: String,
-    /// Makes it.
+    /// Opens it.
     pub open: OpenEmbedder,
 }
 
-/// Everything that the engine needs.
+/// Everything that the engine needs to start.
 pub struct Setup {
     /// The store.
     pub store: Store,
-    /// How many backups of it are kept.
+    /// The number of backups that are kept.
     pub backups: usize,
     /// Sentences about how the store was opened.
     pub notices: Vec<String>,
@@ -153,21 +153,21 @@ pub struct Setup {
     pub call: Overrides,
     /// Overrides the policies' setting for the state block.
     pub state_block: Option<StateBlock>,
-    /// Texts.
+    /// The texts of every call.
     pub prompts: Arc<Prompts>,
-    /// Tools, if any.
+    /// The workspace's tools, if any.
     pub tools: Option<Arc<dyn RunTools>>,
     /// Tool servers.
     pub foreign: Arc<dyn ToolServers>,
     /// Reads the configured tool servers again; `None` starts none.
     pub named: Option<Arc<dyn Fn() -> ConfiguredServers + Send + Sync>>,
-    /// The maximum bytes of their results.
+    /// The maximum size of a tool server's results, in bytes.
     pub output_limit: usize,
     /// How calls use the workspace's code.
     pub orient: CodeSettings,
-    /// Rules about calls to tools that the settings give.
+    /// Rules for tool calls from the settings.
     pub tool_rules: Vec<crate::domain::tool::consent::Rule>,
-    /// Tool rounds in a turn.
+    /// The maximum number of rounds in a turn.
     pub rounds: u32,
     /// Default limits of a branch in a race.
     pub race: Limits,
@@ -177,31 +177,31 @@ pub struct Setup {
     pub titles: crate::config::settings::Titles,
     /// The workspace folder.
     pub workspace: String,
-    /// Whether it is trusted.
+    /// Whether the workspace folder is trusted.
     pub trusted: bool,
-    /// Remembers trust.
+    /// Stores whether the folder is trusted.
     pub save_trust: Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>,
-    /// The folder's own settings file; `None` if decisions are not stored.
+    /// The folder's own settings file; `None` if nothing is stored.
     pub folder: Option<FolderFile>,
-    /// Model table.
+    /// Looks up models.
     pub models: ModelLookup,
-    /// Servers.
+    /// Creates providers and knows their servers.
     pub servers: Arc<dyn Servers>,
-    /// Token counter.
+    /// Counts tokens.
     pub counter: Arc<dyn CountTokens>,
-    /// The embedder, if one is set.
+    /// The embedder, if one is configured.
     pub embedder: Option<EmbedderSetup>,
-    /// Plans wait until older messages are indexed and their stored vectors read (for single commands; a screen never
-    /// waits).
+    /// Whether plans wait until older messages are indexed and their stored vectors are read (for single commands; a
+    /// screen never waits).
     pub patient: bool,
     /// The folder of code indexes; `None` keeps them in memory only.
     pub code: Option<std::path::PathBuf>,
-    /// Conversations to start with (the demo).
+    /// A conversation to import at the start (the demo).
     pub reading: Option<crate::domain::conversation::record::ImportedFile>,
     /// A folder to delete at the end (the demo's store).
     pub temporary: Option<std::path::PathBuf>,
-    /// Reads the configuration again, if there is one.
+    /// Reads the configuration again; `None` if there is none to read.
     pub read_again: Option<ReadAgain>,
-    /// Milliseconds since 1970.
+    /// Returns the present time in milliseconds since 1970.
     pub now: Arc<dyn Fn() -> i64 + Send + Sync>,
 }

@@ -1,4 +1,4 @@
-//! Makes an engine's setup from the configuration: store, models, tools, prompts.
+//! Creates an engine's setup from the configuration: store, models, tools, prompts.
 //! Not for: decisions while the engine runs.
 
 use super::setup::{FolderFile, ModelLookup, ProjectSetup, Prompts, ReadAgain, ReloadedSettings, Servers, Setup};
@@ -26,22 +26,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a server may take to list its models.
+/// How long a server may take to list its models, and to show that it is available.
 const LIST: Duration = Duration::from_secs(10);
 const PROBE: Duration = Duration::from_millis(1_500);
 
-/// The setup for a configuration, or for the offline tour.
+/// Creates the setup for a configuration, or for the offline tour if `demo` is set.
 ///
 /// # Errors
-/// When the store cannot be opened.
+/// Fails if the store cannot be opened.
 pub fn setup(config: &Config, demo: bool) -> Result<Setup, Failure> {
     if demo { tour(config) } else { plain(config) }
 }
 
-/// Like `setup`; if the store is damaged, asks a person what to do and repairs it accordingly.
+/// Creates the setup for a screen. If the store is damaged, a person is asked how to repair it.
 ///
 /// # Errors
-/// When the store cannot be opened, also after that.
+/// Fails if the store cannot be opened, also after a repair.
 pub fn setup_or_ask(config: &Config, demo: bool, ask: Ask<'_>) -> Result<Setup, Failure> {
     let failure = match setup(config, demo) {
         Ok(setup) => return Ok(Setup { patient: false, ..setup }),
@@ -54,7 +54,7 @@ pub fn setup_or_ask(config: &Config, demo: bool, ask: Ask<'_>) -> Result<Setup, 
     Ok(setup)
 }
 
-/// Asks what to do with a damaged store; `None` leaves it unchanged.
+/// Asks a person how to repair a damaged store; `None` leaves it unchanged.
 pub type Ask<'a> = &'a dyn Fn(&Damage) -> Option<StartWith>;
 
 fn plain(config: &Config) -> Result<Setup, Failure> {
@@ -67,7 +67,7 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
     let mut notices = config.notes.clone();
     notices.extend(opened.notices);
     let start = first_profile(config);
-    let again = read_again(config, counter.clone());
+    let again = reload_config(config, counter.clone());
     let settings = &config.settings;
     Ok(Setup {
         store: opened.store,
@@ -132,16 +132,16 @@ fn project(config: &Config) -> ProjectSetup {
     }
 }
 
-/// The profile for branches that name none.
+/// Returns the profile for branches that name none.
 fn first_profile(config: &Config) -> String {
     config.start_profile().map_or_else(|| "offline".to_owned(), |profile| profile.name.clone())
 }
 
-/// Settings that are applied only at the start of the program.
+/// Settings that apply only when the program starts.
 const AT_START: [&str; 3] = ["store", "log", "embedder"];
 
-/// Reads the configuration again, and returns what changed since the previous reading.
-fn read_again(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
+/// Returns a function that reads the configuration again and names the settings that changed since the last reading.
+fn reload_config(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
     let last = Mutex::new(config.clone());
     Arc::new(move || {
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,7 +174,7 @@ fn read_again(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
     })
 }
 
-/// The model table, with the tokenizer file of each model, if one is configured.
+/// Returns the look-up of models, including the tokenizer file of a model if one is configured.
 fn models(config: &Config, counter: &Arc<Tokenizers>) -> ModelLookup {
     let (table, env, counter) = (config.models.clone(), config.env.clone(), counter.clone());
     Arc::new(move |name, profile| {
@@ -185,7 +185,7 @@ fn models(config: &Config, counter: &Arc<Tokenizers>) -> ModelLookup {
     })
 }
 
-/// Loads in the background the vocabulary for the first plan.
+/// Loads in the background the vocabulary with which the first plan is counted.
 fn warm(config: &Config, counter: &Arc<Tokenizers>, models: ModelLookup) {
     let counter = counter.clone();
     let profile = config.start_profile().cloned();
@@ -197,36 +197,36 @@ fn warm(config: &Config, counter: &Arc<Tokenizers>, models: ModelLookup) {
         }
         counter.preload(Encoding::O200kBase);
     };
-    // Without it the first plan loads what it needs itself.
+    // Without this thread, the first plan loads the vocabulary itself.
     drop(jobs::service("vocabulary", work));
 }
 
-/// Why the store did not open; for a damaged store, also the available backups.
+/// Returns the failure for a store that could not be opened; for a damaged one it names the available backups.
 fn unopened(error: StoreError, path: &Path) -> Failure {
     let damaged = matches!(error, StoreError::Corrupt { .. });
     let failure = Failure::from(error);
     match damage::find_damage(path, false) {
         Ok(Some(found)) if damaged => {
-            failure.kept(format!("The store was not changed. {}", found.backups_sentence())).todo(REPAIR)
+            failure.kept(format!("The store was not changed. {}", found.backups_sentence())).todo(REPAIR_HINT)
         }
         _ if damaged => failure.kept("The store was not changed.").todo("Name another store with --store."),
         _ => failure,
     }
 }
 
-const REPAIR: &str = "`pleach doctor --repair` moves it aside after asking, and starts from the newest backup \
+const REPAIR_HINT: &str = "`pleach doctor --repair` moves it aside after asking, and starts from the newest backup \
     (with --empty: with an empty store); or name another store with --store.";
 
-/// Damage of the configured store, without opening it for use; `thorough` reads all of it.
+/// Returns the damage of the configured store, without opening it for use. `thorough` reads the whole file.
 ///
 /// # Errors
-/// When it cannot be opened for another reason than damage.
+/// Fails if the store cannot be opened for another reason than damage.
 pub fn damaged(config: &Config, thorough: bool) -> Result<Option<Damage>, Failure> {
     Ok(damage::find_damage(&config.paths.store, thorough)?)
 }
 
-/// Moves a damaged store aside and replaces it with the newest good backup or an empty store; everything readable is
-/// exported beside it. The caller has asked the person.
+/// Moves a damaged store aside and replaces it by the newest good backup, or by an empty store. Messages that can still
+/// be read are exported beside it. The caller has asked the person.
 ///
 /// # Errors
 /// When it is not damaged, is open in another program, has no good backup, or cannot be moved: then it stands as it stood.
@@ -243,14 +243,14 @@ pub fn repair(config: &Config, start: StartWith) -> Result<RepairResult, Failure
     Ok(RepairResult { salvaged: Some((file, count)), ..repaired })
 }
 
-/// The folder of the code indexes, beside the store's file.
+/// Returns the folder of the code indexes, beside the store's file.
 fn beside(store: &Path) -> PathBuf {
     let mut name = store.file_name().unwrap_or_default().to_owned();
     name.push("-code");
     store.with_file_name(name)
 }
 
-/// The offline tour: a bundled conversation in a store that is deleted at the end.
+/// Creates the setup of the offline tour: a bundled conversation in a store that is deleted at the end.
 fn tour(config: &Config) -> Result<Setup, Failure> {
     let folder = std::env::temp_dir().join(format!("pleach-demo-{}", uuid::Uuid::now_v7()));
     let mut config = config.clone();
@@ -260,7 +260,7 @@ fn tour(config: &Config) -> Result<Setup, Failure> {
     let reading = crate::import::read(DEMO, "demo.jsonl")?;
     let save_trust: SaveTrust = Arc::new(|_| Err("the demo saves nothing".into()));
     let mut setup = plain(&config)?;
-    // The offline model is the only one there is, and a branch may choose between its voices.
+    // The offline model is the only one, and a branch may choose between its variants.
     setup.profiles.retain(|name, _| name == "offline");
     (setup.call.profile, setup.model) = (None, None);
     Ok(Setup {
@@ -325,13 +325,14 @@ fn tools(config: &Config) -> Option<Arc<dyn RunTools>> {
     opened.map(|workspace| Arc::new(workspace) as Arc<dyn RunTools>)
 }
 
-/// Reads the configured MCP servers: from the settings as they were read, and from the folder's file as it is now.
+/// Returns a function that reads the configured tool servers: the settings as they were read, the folder's file as it
+/// is now.
 fn named(config: &Config) -> Arc<dyn Fn() -> ConfiguredServers + Send + Sync> {
     let config = config.clone();
     Arc::new(move || config.named_servers())
 }
 
-/// Paths whose `~/` is the home folder.
+/// Expands `~/` in paths to the home folder.
 fn at_home(paths: &[PathBuf]) -> Vec<PathBuf> {
     let home = std::env::home_dir().unwrap_or_default();
     paths.iter().map(|path| path.strip_prefix("~").map_or_else(|_| path.clone(), |rest| home.join(rest))).collect()
@@ -356,7 +357,7 @@ fn folder(config: &Config) -> FolderFile {
     }
 }
 
-/// Servers over the network, with keys from the environment or a command.
+/// Servers on the network, with keys from the environment or a command.
 struct Network {
     env: Environment,
     counter: Arc<dyn CountTokens>,
@@ -420,7 +421,7 @@ impl Servers for Network {
     }
 }
 
-/// The profile's model; of the offline one also its second voice.
+/// Returns the profile's model; for the offline profile also the other offline model.
 fn own_models(profile: &Profile) -> Vec<ModelInfo> {
     let voices = llm::offline::OFFLINE_MODELS
         .into_iter()

@@ -1,4 +1,4 @@
-//! Accepted summaries: which are in use, reverting one level by level, their list and figures.
+//! Accepted summaries: which are in use, reverting one level by level, their list and statistics.
 //! Not for: drafts (`drafts`), or which summaries are sent (`plans::sources::summaries`).
 
 use crate::domain::base::failure::Failure;
@@ -15,7 +15,8 @@ use crate::store::types::Write;
 use std::sync::Arc;
 
 impl Core {
-    /// Makes other summaries the branch's own, undoably.
+    /// Replaces the summaries in use on a branch, with additional writes `first` in the same transaction (undoable).
+    /// `known` is called after the write and before the change is applied.
     pub(crate) fn use_summaries(
         &mut self,
         branch: &Branch,
@@ -25,17 +26,21 @@ impl Core {
         known: impl FnOnce(&mut Self),
     ) -> Result<(), Failure> {
         let before = branch.summaries.clone();
-        // Undoing a level restores the window's anchor from before that level.
+        // Reverting a level restores the window that the branch had before that level.
         let older = before.len() > after.len() || after.last().is_some_and(|last| self.is_older(branch, *last));
         let (known_anchor, anchor) = if older {
-            crate::engine::branches::undo::kept_capsules_anchor(&self.store, branch.id, &after)?
+            crate::engine::branches::undo::stored_anchor_for_summaries(&self.store, branch.id, &after)?
         } else {
             (false, None)
         };
         let change = Change::Summaries { branch: branch.id, before: before.clone(), after: after.clone() };
         let mut writes = first;
         writes.push(Write::SetSummaries { branch: branch.id, expect: before.clone(), summaries: after });
-        writes.push(crate::engine::branches::undo::keep_capsules_anchor(branch.id, &before, branch.anchor.as_ref()));
+        writes.push(crate::engine::branches::undo::store_anchor_for_summaries(
+            branch.id,
+            &before,
+            branch.anchor.as_ref(),
+        ));
         writes.push(self.operation(branch.session, what, vec![change.clone()]));
         if known_anchor {
             writes.push(Write::SetAnchor { branch: branch.id, anchor: anchor.clone() });
@@ -52,14 +57,14 @@ impl Core {
         Ok(())
     }
 
-    /// Whether a summary is a level below one that the branch uses.
+    /// Whether a summary is the level below one that the branch uses.
     fn is_older(&self, branch: &Branch, id: Hash) -> bool {
         let session = self.sessions.of_branch(branch.id);
         let parent = |used: &Hash| session.as_ref().ok()?.summary(*used)?.summary.parent;
         branch.summaries.iter().any(|used| parent(used) == Some(id))
     }
 
-    /// Undoes the newest level of a kind.
+    /// Reverts the newest level of a kind.
     pub(crate) fn undo_level(&mut self, id: BranchId, kind: SummaryKind) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
@@ -90,7 +95,7 @@ impl Core {
         Ok(Answer::Done(format!("{now}; u undoes it.")))
     }
 
-    /// A summary and the levels below it, newest first.
+    /// Returns a summary and the levels below it, newest first.
     pub(crate) fn levels(&self, branch: &Branch, top: Hash) -> Vec<Arc<Summary>> {
         let mut chain: Vec<Arc<Summary>> = Vec::new();
         let Ok(session) = self.sessions.of_branch(branch.id) else { return chain };
@@ -109,17 +114,17 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let ground = SummaryView { session, path: &path, marks: &branch.marks };
+        let view = SummaryView { session, path: &path, marks: &branch.marks, lane: None };
         let mode = self.rules(&branch)?.mode;
         let mut cards = Vec::new();
         for newest in branch.summaries.iter().rev() {
-            let goes = ground.usable(*newest, mode).0.map(|going| going.summary.id);
+            let goes = view.usable(*newest, mode).0.map(|going| going.summary.id);
             let chain = self.levels(&branch, *newest);
             let levels = chain.len();
             let card = |(place, summary): (usize, Arc<Summary>)| {
                 let held = session.summary(summary.id)?;
                 Some(SummaryCard {
-                    state: summaries::state(&ground, held),
+                    state: summaries::state(&view, held),
                     active: place == 0,
                     goes: Some(summary.id) == goes,
                     depth: u32::try_from(levels - 1 - place).unwrap_or(0),
@@ -131,7 +136,7 @@ impl Core {
         Ok(Answer::Summaries(cards))
     }
 
-    pub(crate) fn memory_stats(&self, id: BranchId) -> Result<Answer, Failure> {
+    pub(crate) fn summary_stats(&self, id: BranchId) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let done = self.store.summary_figures(branch.session)?;
@@ -150,18 +155,18 @@ impl Core {
         })))
     }
 
-    /// The summary of a kind that the branch uses in a lane.
+    /// Returns the summary of a kind that the branch uses in a lane.
     pub(crate) fn in_use(&self, branch: &Branch, kind: SummaryKind, lane: &str) -> Option<Arc<Summary>> {
         let session = self.sessions.of_branch(branch.id).ok()?;
         let found = branch.summaries.iter().rev().filter_map(|id| session.summary(*id));
         found.map(|held| held.summary.clone()).find(|summary| summary.kind == kind && summary.lane == lane)
     }
 
-    /// Whether a summary itself, and not an older level of it, could be sent.
+    /// Whether a summary itself, not only an older level of it, is valid on the branch's path.
     pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let ground = SummaryView { session, path: &path, marks: &branch.marks };
-        session.summary(id).is_some_and(|held| ground.sight(held).source.is_none() && ground.sight(held).on_path)
+        let view = SummaryView { session, path: &path, marks: &branch.marks, lane: None };
+        session.summary(id).is_some_and(|held| view.position(held).source.is_none() && view.position(held).on_path)
     }
 }

@@ -1,6 +1,6 @@
-//! Automatic summaries: after a turn closes, a thread works out whether the branch's policy calls for a summary; the
+//! Automatic summaries: after a turn closes, a thread checks whether the branch's policy calls for a summary; the
 //! result is a draft. No turns are summarized twice: not while a draft waits, not if a summary covers them, and not
-//! after a person rejected the draft until as much has been added as the policy measures.
+//! after a person rejected the draft until as much has been added as the policy requires.
 //! Not for: writing drafts (`writer`), acts on them (`drafts`), or the measures (`context::policy`).
 
 use super::candidates::{readable, stays};
@@ -34,11 +34,11 @@ use std::sync::{Arc, PoisonError};
 const MOST_TURNS: usize = 1_000;
 /// The maximum bytes of a path that are read for an automatic summary.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
-/// Messages whose counts are remembered before the cache is cleared.
-const REMEMBERED: usize = 20_000;
-/// Messages that are read at a time.
+/// The number of cached counts at which the cache is cleared.
+const MAX_CACHED: usize = 20_000;
+/// The number of messages that are read at a time.
 const BATCH: usize = 256;
-/// Turns that are counted at a time, because a few may be enough to decide.
+/// The number of turns that are counted at a time, because a few may be enough for a decision.
 const BATCH_TURNS: usize = 16;
 
 /// A turn that no summary covers.
@@ -48,15 +48,15 @@ struct Turn {
     heads: Vec<NodeHead>,
 }
 
-/// The input of the check whether a summary is due.
+/// The input of a check whether a summary is due.
 struct DueCheck {
     branch: BranchId,
     turns: Vec<Turn>,
     policy: PolicySpec,
     compaction: AutoSummarySettings,
-    /// Seconds since the last summary, or since the start.
+    /// Seconds since the last summary, or since the first unsummarized turn.
     since: u64,
-    /// The first turn in the last request's window, by its number.
+    /// The number of the first turn in the last request's window.
     window: u32,
     /// Tokens of the request besides the turns.
     fixed: u32,
@@ -68,15 +68,15 @@ struct DueCheck {
 }
 
 impl Core {
-    /// A turn closed. `plan` is that of its last call.
+    /// Checks after a closed turn whether a summary is due. `plan` is the plan of the turn's last call.
     pub(crate) fn check_due(&mut self, branch: BranchId, plan: &ContextPlan, completed: bool) {
         if self.summaries.drafts.own.remove(&branch) {
-            self.accept_by_itself(branch);
+            self.accept_automatically(branch);
         }
         if self.store.read_only() || !completed || self.summaries.drafts.busy(branch) {
             return;
         }
-        match self.look_for_due(branch, plan) {
+        match self.prepare_due_check(branch, plan) {
             Ok(Some(look)) if self.setup.patient => self.due_after_command(&look),
             Ok(Some(look)) => look.start(&self.jobs),
             Ok(None) => {}
@@ -84,8 +84,9 @@ impl Core {
         }
     }
 
-    /// The same for a single command, which ends with the turn: a summary that is used at once and costs nothing is
-    /// written before the turn ends. A draft could not wait, so a notice says once for the same turns how to draft it.
+    /// Checks for a single command, which ends with the turn. A summary that is accepted automatically and needs no
+    /// model is made before the command ends. A draft could not wait, so a notice says how to have one made, once for
+    /// the same turns.
     fn due_after_command(&mut self, look: &DueCheck) {
         let Some((up_to, cause)) = look.due().ok().flatten() else { return };
         let AutoSummarySettings { accept, by, .. } = look.compaction;
@@ -93,14 +94,14 @@ impl Core {
             return self.draft_if_due(DueResult { branch: look.branch, due: Some((up_to, cause)) });
         }
         let first = look.turns.first().map_or(0, |turn| turn.number);
-        if self.first_time(format!("compaction.told.{}", look.branch), &first.to_string()) {
-            self.say(Event::Program(ProgramEvent::Notice(format!(
+        if self.report_once(format!("compaction.told.{}", look.branch), &first.to_string()) {
+            self.emit(Event::Program(ProgramEvent::Notice(format!(
                 "A summary of turns {first} to {up_to} is due ({cause}). `pleach compress --up-to {up_to}` drafts it."
             ))));
         }
     }
 
-    fn look_for_due(&mut self, id: BranchId, plan: &ContextPlan) -> Result<Option<DueCheck>, Failure> {
+    fn prepare_due_check(&mut self, id: BranchId, plan: &ContextPlan) -> Result<Option<DueCheck>, Failure> {
         let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
         if rules.compaction.measure == AutoSummaryTrigger::Off {
@@ -110,13 +111,13 @@ impl Core {
         let path = session.paths.get(&session.tree, session.head(&branch));
         let Some(last) = path.slots.last().map(|slot| session.tree.head(*slot)) else { return Ok(None) };
         let (lane, now) = (last.lane.clone(), last.at);
-        let summed = self.summed_up_to(session, &branch, &path.slots, &lane);
+        let summed = self.summarized_up_to(session, &branch, &path.slots, &lane);
         let from = summed.map_or(0, |(place, _)| path.turn_at(place) + 1);
         if path.turns.len().saturating_sub(from) > MOST_TURNS {
             self.report_too_long(id);
             return Ok(None);
         }
-        let turns = unsummed(session, &branch, &path, from, (&lane, now));
+        let turns = unsummarized_turns(session, &branch, &path, from, (&lane, now));
         let began = turns.first().and_then(|turn| turn.heads.first()).map_or(now, |head| head.at);
         Ok(Some(DueCheck {
             branch: id,
@@ -134,9 +135,9 @@ impl Core {
         }))
     }
 
-    /// The place on the path up to which a lane is summed up, or a person did not want it to be; and when that was, by the
-    /// conversation's own time.
-    fn summed_up_to(
+    /// Returns the position on the path up to which a lane is summarized or a person rejected that, and the time of
+    /// that, in the conversation's own time.
+    fn summarized_up_to(
         &self,
         session: &Session,
         branch: &Branch,
@@ -148,9 +149,9 @@ impl Core {
             let at = session.tree.depth(slot) as usize;
             (path.get(at) == Some(&slot)).then_some(at)
         };
-        let ground = SummaryView { session, path, marks: &branch.marks };
+        let view = SummaryView { session, path, marks: &branch.marks, lane: None };
         let mode = self.rules(branch).ok()?.mode;
-        let summary = self.in_use(branch, SummaryKind::Lane, lane).and_then(|top| ground.usable(top.id, mode).0);
+        let summary = self.in_use(branch, SummaryKind::Lane, lane).and_then(|top| view.usable(top.id, mode).0);
         let summary = summary.and_then(|going| Some((place(going.summary.tip()?)?, going.summary.generated_at)));
         let down = self.rejection_on(session, branch, lane).and_then(|(tip, at)| Some((place(tip)?, at)));
         summary.into_iter().chain(down).max()
@@ -168,12 +169,12 @@ impl Core {
         let at = path.last().map_or(0, |slot| session.tree.head(*slot).at);
         let value = serde_json::to_string(&(tip, at)).ok();
         if !self.store.read_only() && before <= place(tip) {
-            self.store.post(vec![Write::SetValue { key: put_down_key(branch.id, lane), value }]);
+            self.store.post(vec![Write::SetValue { key: rejection_key(branch.id, lane), value }]);
         }
     }
 
     /// Records that summaries reverted by undo are not made again automatically.
-    pub(crate) fn put_down_undone(&self, changes: &[Change]) {
+    pub(crate) fn record_undone_summaries(&self, changes: &[Change]) {
         for change in changes {
             let Change::Summaries { branch, before, after } = change else { continue };
             let (Ok(session), Ok(branch)) = (self.sessions.of_branch(*branch), self.sessions.branch(*branch)) else {
@@ -186,12 +187,12 @@ impl Core {
         }
     }
 
-    /// The last rejection on a branch or its ancestors.
+    /// Returns the last rejection on a branch or its ancestors.
     fn rejection_on(&self, session: &Session, branch: &Branch, lane: &str) -> Option<(Hash, i64)> {
         let mut at = Some(branch);
         for _ in 0..session.branches.len() {
             let here = at?;
-            if let Ok(Some(text)) = self.store.setting(&put_down_key(here.id, lane)) {
+            if let Ok(Some(text)) = self.store.setting(&rejection_key(here.id, lane)) {
                 return serde_json::from_str(&text).ok();
             }
             at = here.parent.and_then(|id| session.branch(id).ok());
@@ -199,7 +200,7 @@ impl Core {
         None
     }
 
-    /// Starts the draft if a summary is due.
+    /// Starts a draft if a summary is due.
     pub(crate) fn draft_if_due(&mut self, looked: DueResult) {
         let DueResult { branch, due } = looked;
         let Some((up_to, cause)) = due.filter(|_| !self.summaries.drafts.busy(branch)) else { return };
@@ -227,12 +228,12 @@ impl Core {
         self.start_draft(None, id, kind, Some(up_to), by, Some(cause))
     }
 
-    /// A task has ended: drafts a summary of its turns for the whole session, if summaries are automatic. Returns a
-    /// sentence about that, or about how to draft it.
+    /// Drafts a summary of the session so far after a task has ended, if automatic summaries are on. Returns a sentence
+    /// about that, or about how to have a summary drafted.
     pub(crate) fn summarize_task(&mut self, id: BranchId, name: &str) -> String {
         let Ok(turns) = self.turns_until_now(id) else { return String::new() };
-        let by_itself = self.sessions.branch(id).and_then(|branch| self.rules(&branch));
-        let off = by_itself.map_or(true, |rules| rules.compaction.measure == AutoSummaryTrigger::Off);
+        let automatic = self.sessions.branch(id).and_then(|branch| self.rules(&branch));
+        let off = automatic.map_or(true, |rules| rules.compaction.measure == AutoSummaryTrigger::Off);
         if turns == 0 || self.store.read_only() {
             return String::new();
         }
@@ -255,16 +256,16 @@ impl Core {
     }
 
     fn report_too_long(&mut self, branch: BranchId) {
-        if self.first_time(format!("compaction.too_much.{branch}"), "said") {
+        if self.report_once(format!("compaction.too_much.{branch}"), "said") {
             let words = "A summary of the older turns is due, but there are too many turns to summarize \
                 automatically.";
             let todo = "/compress N summarizes the first N.";
-            self.say(Event::Program(ProgramEvent::Notice(format!("{words} Nothing was changed; {todo}"))));
+            self.emit(Event::Program(ProgramEvent::Notice(format!("{words} Nothing was changed; {todo}"))));
         }
     }
 
-    /// Whether this was not reported before, by this program or another; records it as reported.
-    fn first_time(&self, key: String, value: &str) -> bool {
+    /// Whether this value was not stored before, by this program or another one. Stores it.
+    fn report_once(&self, key: String, value: &str) -> bool {
         let first = self.store.setting(&key).ok().flatten().as_deref() != Some(value);
         if first {
             self.store.post(vec![Write::SetValue { key, value: Some(value.to_owned()) }]);
@@ -272,21 +273,21 @@ impl Core {
         first
     }
 
-    /// Handles a finished automatic draft.
-    pub(crate) fn made_by_itself(&mut self, branch: BranchId) {
+    /// Handles a finished automatic draft: accepts it if the policy wants that, at the end of the open turn.
+    pub(crate) fn finish_automatic_draft(&mut self, branch: BranchId) {
         let accepts = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
         if accepts.is_ok_and(|rules| rules.compaction.accept == AutoSummaryAcceptance::Own) {
             if self.turns.live.contains_key(&branch) {
                 self.summaries.drafts.own.insert(branch);
             } else {
-                self.accept_by_itself(branch);
+                self.accept_automatically(branch);
             }
         }
     }
 
-    /// Accepts a draft automatically, after adding the dropped facts that fit. A draft that saves too little, or that
-    /// is no longer valid, waits for a person.
-    fn accept_by_itself(&mut self, branch: BranchId) {
+    /// Accepts a draft automatically, after keeping the dropped items that fit. A draft that saves too little, or that
+    /// can no longer be used, waits for a person.
+    fn accept_automatically(&mut self, branch: BranchId) {
         let Some(number) = self.summaries.drafts.number(branch) else { return };
         let accepted = self.keep_all(branch, number).and_then(|_| {
             let summary = self.waiting(branch, number)?.draft.summary.clone();
@@ -296,7 +297,7 @@ impl Core {
         match accepted {
             Ok(Some((summary, Answer::Done(said)))) => {
                 let (before, after) = (grouped(summary.original_tokens.into()), grouped(summary.tokens.into()));
-                self.say(Event::Program(ProgramEvent::Notice(format!(
+                self.emit(Event::Program(ProgramEvent::Notice(format!(
                     "{said} ({before} est. tokens became {after}; the policy accepts \
                     drafts automatically.)"
                 ))));
@@ -306,19 +307,19 @@ impl Core {
         }
     }
 
-    /// Records that an automatic draft failed, so that it is not tried again with every turn.
+    /// Records that an automatic draft failed, so that it is not tried again after every turn.
     pub(crate) fn automatic_draft_failed(&mut self, id: BranchId, lane: &str, tip: Hash, failure: &Failure) {
         tracing::debug!(%failure, "no summary was drafted");
         let Ok(branch) = self.sessions.branch(id) else { return };
         self.record_rejection(&branch, lane, tip);
         if failure.kind != FailureKind::User {
             let what = format!("A summary was due but could not be written: {failure}");
-            self.say(Event::Program(ProgramEvent::Notice(format!("{what} /compress tries again."))));
+            self.emit(Event::Program(ProgramEvent::Notice(format!("{what} /compress tries again."))));
         }
     }
 }
 
-fn put_down_key(branch: BranchId, lane: &str) -> String {
+fn rejection_key(branch: BranchId, lane: &str) -> String {
     format!("compaction.put_down.{branch}.{}", Hash::of(lane.as_bytes()).short())
 }
 
@@ -326,8 +327,8 @@ fn seconds(now: i64, then: i64) -> u64 {
     u64::try_from(now.saturating_sub(then)).unwrap_or(0) / 1_000
 }
 
-/// The closed turns of a lane, from a turn on, that could be summed up.
-fn unsummed(
+/// Returns the closed turns of a lane, from an index on, that could be summarized.
+fn unsummarized_turns(
     session: &Session,
     branch: &Branch,
     path: &crate::engine::sessions::path::PathView,
@@ -352,7 +353,7 @@ fn unsummed(
     found
 }
 
-/// Tokens of a call besides its turns: instructions, pins, state, summaries, retrieved content, tools.
+/// Returns the tokens of a call besides its turns: instructions, pins, state, summaries, retrieved content, tools.
 fn beside_turns(plan: &ContextPlan) -> u32 {
     let turns = |section: Option<Section>| {
         matches!(section, Some(Section::Recent | Section::UserMessage | Section::QuotedReply))
@@ -362,7 +363,7 @@ fn beside_turns(plan: &ContextPlan) -> u32 {
     rows.fold(fixed, |sum, row| sum.saturating_add(row.tokens))
 }
 
-/// The number of the first turn that is sent automatically, in full; 0 if there is none.
+/// Returns the number of the first turn in the window; 0 if the window is empty.
 fn window_start(plan: &ContextPlan) -> u32 {
     let recent = plan.included().filter(|row| row.section() == Some(Section::Recent) && row.pin.is_none());
     recent.filter_map(|row| row.source.turn).min().unwrap_or(0)
@@ -393,7 +394,7 @@ impl DueCheck {
         Ok(found.and_then(|(upto, cause)| Some((last(upto)?, cause))))
     }
 
-    /// By messages, tokens, or hours. Tokens are counted only if messages alone do not decide.
+    /// Checks messages, tokens and hours of a lane. Tokens are counted only if the number of messages does not decide.
     fn lane_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let spec = &self.policy.lanes;
         let messages = |turn: &Turn| u32::try_from(turn.heads.len()).unwrap_or(u32::MAX);
@@ -423,7 +424,7 @@ impl DueCheck {
         }))
     }
 
-    /// By the tokens of all levels.
+    /// Checks the tokens in all priority levels.
     fn levels_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let counted = self.tokens()?;
         let turns: Vec<UnsummarizedTurn> =
@@ -436,7 +437,7 @@ impl DueCheck {
         }))
     }
 
-    /// By the tokens of turns older than the window, counted only as far as needed.
+    /// Checks the tokens of turns before the window, counting only as many as are needed.
     fn window_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let outside = self.turns.partition_point(|turn| turn.number < self.window);
         let (most, mut held) = (self.compaction.tokens, 0_u32);
@@ -455,10 +456,10 @@ impl DueCheck {
         self.tokens_of(&self.turns)
     }
 
-    /// Tokens of each turn, whole.
+    /// Returns the tokens of each turn in full form.
     fn tokens_of(&self, turns: &[Turn]) -> Result<Vec<u32>, Failure> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if counts.len() > REMEMBERED {
+        if counts.len() > MAX_CACHED {
             counts.clear();
         }
         let unknown = |head: &&NodeHead| !counts.contains_key(&(head.key, self.encoding));

@@ -10,16 +10,16 @@ use crate::domain::conversation::tree::{self, Slot};
 use crate::domain::summary::accepted::{Summary, SummaryKind};
 use crate::domain::summary::draft::{KeepReason, SourceTurn};
 use crate::engine::core::Core;
-use crate::engine::plans::input_builder::bar;
+use crate::engine::plans::input_builder::send_barrier;
 
-/// The input of a draft: the path of a branch and its closed turns.
+/// The input of a draft: the closed turns of a branch, each with its readable messages, and the lane.
 pub(crate) struct Ready {
     pub(crate) turns: Vec<(SourceTurn, Vec<NodeHead>)>,
     pub(crate) lane: String,
 }
 
 impl Core {
-    /// The closed turns of a branch as candidates, without an open or unanswered turn.
+    /// Returns the closed turns of a branch as candidates, without an open or unanswered turn.
     pub(crate) fn ready(&self, branch: &Branch, kind: SummaryKind) -> Result<Ready, Failure> {
         let session = self.sessions.of_branch(branch.id)?;
         let tree = &session.tree;
@@ -59,15 +59,20 @@ impl Core {
     }
 }
 
-/// The messages of a turn that may be read: those that would be sent and that are not excluded.
+/// Returns the messages of a turn that may be read: those that would be sent and are not excluded.
 pub(crate) fn readable(branch: &Branch, heads: &[&NodeHead]) -> Vec<NodeHead> {
-    let taken_out = |head: &NodeHead| {
+    let is_excluded = |head: &NodeHead| {
         branch.marks.iter().filter(|mark| mark.kind.excludes()).any(|mark| on_node(&mark.target, head.key))
     };
-    heads.iter().filter(|head| bar(head, false).is_none() && !taken_out(head)).map(|head| (*head).clone()).collect()
+    heads
+        .iter()
+        .filter(|head| send_barrier(head, false).is_none() && !is_excluded(head))
+        .map(|head| (*head).clone())
+        .collect()
 }
 
-/// Why a turn is not summed up: a mark on it or on one of its messages, or nothing to read.
+/// Returns why a turn is not summarized: a mark on it or on one of its messages, or nothing to read. `None` if it can
+/// be.
 pub(crate) fn stays(branch: &Branch, heads: &[&NodeHead], empty: bool) -> Option<KeepReason> {
     let first = heads.first()?.key;
     let on_turn = |mark: &&Mark| match mark.target {

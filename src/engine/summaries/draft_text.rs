@@ -1,4 +1,4 @@
-//! A draft in memory: composed of its body and its kept words, counted, and checked for facts that it dropped.
+//! A draft in memory: composed of its body and its kept items, counted, and checked for facts that it dropped.
 //! Not for: writing a body (`writer`), or acts on a draft (`drafts`).
 
 use crate::context::summary::survive::RequiredFacts;
@@ -9,7 +9,7 @@ use crate::domain::summary::draft::SummaryDraft;
 use crate::engine::plans::sources::summaries::summary_text;
 use std::sync::Arc;
 
-/// A draft with its required facts.
+/// A draft with the facts that it should contain.
 #[derive(Clone)]
 pub(crate) struct PendingDraft {
     pub(crate) draft: SummaryDraft,
@@ -24,10 +24,10 @@ impl From<SummaryError> for Failure {
 }
 
 impl PendingDraft {
-    /// The draft with this body and these kept sentences: counted, checked, and its dropped facts recomputed.
+    /// Returns the draft with this body and these kept items: counted, checked, with its dropped items found anew.
     ///
     /// # Errors
-    /// Where it would be empty or no smaller than its sources.
+    /// Fails if it would be empty or no smaller than its sources.
     pub(crate) fn composed(
         &self,
         body: String,
@@ -48,18 +48,19 @@ impl PendingDraft {
         Ok(Self { draft, wanted: self.wanted.clone() })
     }
 
-    /// The draft for display, with all its facts.
+    /// Returns the draft as a person sees it, with all warnings.
     pub(crate) fn shown(&self) -> SummaryDraft {
         SummaryDraft { warnings: self.warnings(), ..self.draft.clone() }
     }
 
-    /// Tokens that may still be kept: the summary stays at half of its sources, and within twice its usual size.
+    /// Returns the tokens that may still be added by keeping items: the summary stays below half of its sources, and
+    /// below twice its usual size.
     pub(crate) fn room(&self) -> u32 {
         let most = (self.draft.summary.original_tokens / 2).min(Size::default().most * 2);
         most.saturating_sub(self.draft.summary.tokens)
     }
 
-    /// Warnings to read before accepting.
+    /// Returns the warnings that a person should see before accepting.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let summary = &self.draft.summary;
         let mut warnings = self.draft.warnings.clone();

@@ -1,4 +1,4 @@
-//! Acts of a person on summaries: start a draft, keep dropped words, edit, accept, reject, revert a level.
+//! Acts of a person on summaries: start a draft, keep dropped items, edit, accept, reject, revert a level.
 //! Not for: writing a draft (`writer`), or which summary is sent (`plans::sources::summaries`).
 //!
 //! A draft changes nothing until it is accepted. Accepting stores the summary and its use on the branch as one undoable
@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Core {
-    /// Starts a draft; answered when it is ready. An automatic draft has no ticket and a cause.
+    /// Starts a draft. Its ticket is answered when the draft is written. An automatic draft has no ticket but a cause.
     pub(crate) fn start_draft(
         &mut self,
         ticket: Option<Ticket>,
@@ -50,7 +50,7 @@ impl Core {
         let mut turns: Vec<Option<_>> = turns.into_iter().map(Some).collect();
         let turns: Vec<_> = choice.covered.iter().filter_map(|at| turns[*at].take()).collect();
         let tip = turns.last().map(|(turn, _)| turn.tip).unwrap_or_default();
-        let (number, cancel) = self.begin_making(id, ticket.is_none(), (lane.clone(), tip));
+        let (number, cancel) = self.register_draft(id, ticket.is_none(), (lane.clone(), tip));
         let job = Job {
             number,
             ticket,
@@ -72,11 +72,11 @@ impl Core {
         Ok(())
     }
 
-    /// One draft a branch is made at a time; an older one stops.
-    fn begin_making(&mut self, id: BranchId, by_itself: bool, reach: (String, Hash)) -> (u64, Arc<AtomicBool>) {
+    /// Registers a draft that is being written. Only one per branch is written at a time; an older one is stopped.
+    fn register_draft(&mut self, id: BranchId, automatic: bool, reach: (String, Hash)) -> (u64, Arc<AtomicBool>) {
         self.summaries.drafts.last += 1;
         let (number, cancel) = (self.summaries.drafts.last, Arc::new(AtomicBool::new(false)));
-        let making = DraftInProgress { number, cancel: cancel.clone(), by_itself, reach };
+        let making = DraftInProgress { number, cancel: cancel.clone(), automatic, reach };
         if let Some(old) = self.summaries.drafts.making.insert(id, making) {
             old.cancel.store(true, Ordering::Relaxed);
         }
@@ -92,20 +92,20 @@ impl Core {
             }
         }
         for run in runs {
-            self.say(Event::Turn(TurnEvent::Run(Box::new(run))));
+            self.emit(Event::Turn(TurnEvent::Run(Box::new(run))));
         }
         let current = self.summaries.drafts.making.get(&branch).is_some_and(|making| making.number == number);
         let making = if current { self.summaries.drafts.making.remove(&branch) } else { None };
         let result = match &making {
-            Some(_) => result.map(|drafted| self.put_draft(branch, drafted)),
+            Some(_) => result.map(|drafted| self.store_draft(branch, drafted)),
             None => Err(Failure::user("Stopped.").kept("Nothing was changed.")),
         };
         if result.is_err() && !self.summaries.drafts.making.contains_key(&branch) {
-            self.say(Event::Summary(SummaryEvent::Draft { branch, draft: self.shown_draft(branch) }));
+            self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: self.shown_draft(branch) }));
         }
         match (ticket, result) {
             (Some(ticket), result) => self.answer(ticket, result.map(|draft| Answer::Draft(Some(draft)))),
-            (None, Ok(_)) => self.made_by_itself(branch),
+            (None, Ok(_)) => self.finish_automatic_draft(branch),
             (None, Err(failure)) => {
                 if let Some(DraftInProgress { reach: (lane, tip), .. }) = making {
                     self.automatic_draft_failed(branch, &lane, tip, &failure);
@@ -114,10 +114,10 @@ impl Core {
         }
     }
 
-    fn put_draft(&mut self, branch: BranchId, drafted: PendingDraft) -> Arc<SummaryDraft> {
+    fn store_draft(&mut self, branch: BranchId, drafted: PendingDraft) -> Arc<SummaryDraft> {
         let shown = Arc::new(drafted.shown());
         self.summaries.drafts.waiting.insert(branch, drafted);
-        self.say(Event::Summary(SummaryEvent::Draft { branch, draft: Some(shown.clone()) }));
+        self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: Some(shown.clone()) }));
         shown
     }
 
@@ -125,7 +125,7 @@ impl Core {
         self.summaries.drafts.waiting.get(&branch).map(|drafted| Arc::new(drafted.shown()))
     }
 
-    /// Everything that is answered at once.
+    /// Handles the acts that are answered at once.
     pub(crate) fn act_on_summary(&mut self, branch: BranchId, act: SummaryAct) -> Result<Answer, Failure> {
         match act {
             SummaryAct::Draft { .. } => Err(Failure::user("A draft needs its own request.")),
@@ -139,12 +139,12 @@ impl Core {
             }
             SummaryAct::Accept { draft } => self.accept(branch, draft),
             SummaryAct::Reject => self.reject(branch),
-            SummaryAct::Stop => self.stop_making(branch),
+            SummaryAct::Stop => self.stop_draft(branch),
             SummaryAct::UndoLevel { kind } => self.undo_level(branch, kind),
             SummaryAct::TakeBack { summary } => self.undo_summary(branch, summary),
             SummaryAct::Rewrite { summary, text } => self.rewrite(branch, summary, &text),
             SummaryAct::List => self.list_summaries(branch),
-            SummaryAct::Stats => self.memory_stats(branch),
+            SummaryAct::Stats => self.summary_stats(branch),
         }
     }
 
@@ -186,7 +186,8 @@ impl Core {
         self.recompose(branch, draft, None, kept)
     }
 
-    /// The draft with another body or other kept words. A text that a person changed is the person's.
+    /// Composes the draft again with another body or other kept items. A body that a person changed counts as the
+    /// person's.
     fn recompose(
         &mut self,
         branch: BranchId,
@@ -201,14 +202,14 @@ impl Core {
         let source = if changed { SummarySource::User } else { drafted.draft.summary.source };
         let body = body.unwrap_or_else(|| drafted.draft.body.clone());
         let fresh = drafted.composed(body, kept, source, &|text| counter.count(encoding, text))?;
-        Ok(Answer::Draft(Some(self.put_draft(branch, fresh))))
+        Ok(Answer::Draft(Some(self.store_draft(branch, fresh))))
     }
 
-    /// Stores the draft and uses it.
+    /// Stores the draft as a summary and uses it on the branch.
     pub(crate) fn accept(&mut self, id: BranchId, draft: u64) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let summary = self.waiting(id, draft)?.draft.summary.clone();
-        self.must_still_hold(&branch, &summary)?;
+        self.ensure_sources_unchanged(&branch, &summary)?;
         let mut after = branch.summaries.clone();
         let old = self.in_use(&branch, summary.kind, &summary.lane).map(|summary| summary.id);
         after.retain(|id| Some(*id) != old && *id != summary.id);
@@ -222,23 +223,23 @@ impl Core {
             }
         })?;
         self.summaries.drafts.waiting.remove(&id);
-        self.say(Event::Summary(SummaryEvent::Draft { branch: id, draft: None }));
+        self.emit(Event::Summary(SummaryEvent::Draft { branch: id, draft: None }));
         Ok(Answer::Done(format!("The summary now replaces turns {from}–{to}; u undoes it.")))
     }
 
-    /// Checks that the sources are unchanged, and that none of them has been pinned or excluded since.
-    fn must_still_hold(&self, branch: &Branch, summary: &Summary) -> Result<(), Failure> {
+    /// Fails unless the messages that were read are unchanged, and none of them was pinned or excluded since.
+    fn ensure_sources_unchanged(&self, branch: &Branch, summary: &Summary) -> Result<(), Failure> {
         let session = self.sessions.of_branch(branch.id)?;
         let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
         let marks: Vec<Mark> = branch.marks.clone();
         let held = LoadedSummary::new(summary.clone());
-        let sight = SummaryView { session, path: &path, marks: &marks }.sight(&held);
+        let position = SummaryView { session, path: &path, marks: &marks, lane: None }.position(&held);
         let same = |(key, content): &(Hash, Hash)| {
             session.tree.by_key(*key).is_some_and(|slot| session.tree.head(slot).content == Some(*content))
         };
         let read = summary.covers.iter().flat_map(|cover| &cover.nodes).all(same);
         let pinned = marks.iter().any(|mark| !mark.kind.excludes() && on_cover(summary, &mark.target));
-        if sight.on_path && sight.source.is_none() && read && !pinned {
+        if position.on_path && position.source.is_none() && read && !pinned {
             return Ok(());
         }
         Err(Failure::new(FailureKind::Stale, "The conversation has changed since the draft was written.")
@@ -249,7 +250,7 @@ impl Core {
     /// Rejects a draft; its turns are not summarized automatically again.
     fn reject(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let making =
-            self.summaries.drafts.making.get(&id).filter(|making| making.by_itself).map(|making| making.reach.clone());
+            self.summaries.drafts.making.get(&id).filter(|making| making.automatic).map(|making| making.reach.clone());
         let waiting = self.summaries.drafts.waiting.get(&id).map(|drafted| {
             let summary = &drafted.draft.summary;
             (summary.lane.clone(), summary.tip().unwrap_or_default())
@@ -263,19 +264,19 @@ impl Core {
         Ok(Answer::Done("The draft is discarded; nothing was changed.".into()))
     }
 
-    /// A person stops a draft that is being made.
-    fn stop_making(&mut self, id: BranchId) -> Result<Answer, Failure> {
+    /// Stops a draft that is being written.
+    fn stop_draft(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let making =
             self.summaries.drafts.making.remove(&id).ok_or_else(|| Failure::user("No summary is being written."))?;
         making.cancel.store(true, Ordering::Relaxed);
-        if let (true, Ok(branch)) = (making.by_itself, self.sessions.branch(id)) {
+        if let (true, Ok(branch)) = (making.automatic, self.sessions.branch(id)) {
             self.record_rejection(&branch, &making.reach.0, making.reach.1);
         }
-        self.say(Event::Summary(SummaryEvent::Draft { branch: id, draft: self.shown_draft(id) }));
+        self.emit(Event::Summary(SummaryEvent::Draft { branch: id, draft: self.shown_draft(id) }));
         Ok(Answer::Done("Stopped; nothing was changed.".into()))
     }
 
-    /// Drops a draft, or stops one that is being written; returns whether there was any.
+    /// Drops a draft and stops one that is being written. Returns whether there was any.
     fn drop_draft(&mut self, branch: BranchId) -> bool {
         let making = self.summaries.drafts.making.remove(&branch);
         if let Some(making) = &making {
@@ -284,12 +285,12 @@ impl Core {
         self.summaries.drafts.own.remove(&branch);
         let was = self.summaries.drafts.waiting.remove(&branch).is_some() || making.is_some();
         if was {
-            self.say(Event::Summary(SummaryEvent::Draft { branch, draft: None }));
+            self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: None }));
         }
         was
     }
 
-    /// Drops drafts whose sources no longer exist.
+    /// Drops the drafts of branches, because they were made from messages that no longer exist.
     pub(crate) fn drop_drafts(&mut self, branches: &[BranchId]) {
         for branch in branches {
             self.drop_draft(*branch);

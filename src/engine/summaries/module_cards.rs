@@ -1,4 +1,4 @@
-//! Module summaries as they are kept and sent: which are current in a workspace, and the text of one.
+//! Module summaries as they are stored and sent: which are current in a workspace, and the text of one.
 //! Not for: making them (`modules`).
 
 use crate::code::parse::walk::Bounds;
@@ -12,19 +12,19 @@ use crate::engine::tools::workspace::Project;
 use crate::store::Store;
 use std::path::{Path, PathBuf};
 
-/// The folder by which a workspace's summaries are kept.
+/// Returns the folder under which a workspace's module summaries are stored.
 pub(crate) fn root_of(project: &Project) -> String {
     let workspace = &project.workspace;
     workspace.canonicalize().unwrap_or_else(|_| workspace.clone()).display().to_string()
 }
 
-/// How marks name a summary.
+/// Returns the atom of a module summary.
 pub(crate) fn atom_of(root: &str, path: &str) -> Atom {
     atom(ProjectKind::Module, root, path)
 }
 
-/// The current summaries of a workspace, with their staleness. Empty if the folder is not trusted; without summaries of
-/// files that a rule denies.
+/// Returns the current module summaries of a workspace with their staleness. Empty if the folder is not trusted;
+/// summaries of files that a rule denies are omitted.
 pub(crate) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, ModuleCard, Staleness)>, Failure> {
     if !project.settings().1 {
         return Ok(Vec::new());
@@ -35,7 +35,7 @@ pub(crate) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, Mod
         if undone {
             continue;
         }
-        // A summary tells of what it was made of.
+        // A summary reveals the content of its files.
         if card.files.iter().any(|file| !denied.shows(READS, &file.path)) {
             continue;
         }
@@ -50,7 +50,7 @@ pub(crate) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, Mod
         .collect())
 }
 
-/// The text of a summary in a request, labeled as a summary.
+/// Returns a module summary as it is sent: labeled so that it is not taken for a source.
 pub(crate) fn sent(card: &ModuleCard, stale: Option<&Staleness>) -> String {
     let day = jiff::Timestamp::from_millisecond(card.generated_at)
         .map_or_else(|_| "undated".into(), |at| at.strftime("%Y-%m-%d").to_string());
@@ -63,12 +63,12 @@ pub(crate) fn sent(card: &ModuleCard, stale: Option<&Staleness>) -> String {
     fenced(&label, &card.text)
 }
 
-/// The workspace, or a path beneath it, as people name it.
+/// Returns the workspace or a path in it in the form that people use.
 pub(crate) fn shown(path: &Path) -> String {
     if path.as_os_str().is_empty() { ".".to_owned() } else { plain(&path.display().to_string()) }
 }
 
-/// The bounds of a walk through a folder, under the person's rules for paths of the workspace.
+/// Returns the bounds of a walk through a folder, under the person's rules for paths of the workspace.
 pub(crate) fn bounds(sight: FileVisibility, beneath: PathBuf) -> Bounds {
     Bounds { files: 20_000, sight, beneath, ..Bounds::default() }
 }

@@ -26,17 +26,17 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// Maximum tokens of the files, and the overhead of the request.
+/// The maximum tokens of files that are sent, and an allowance for the framing of the request.
 const MOST: u32 = 24_000;
 const AROUND: u32 = 200;
-/// Bytes of one file that are shown.
+/// The maximum number of bytes of one file that are sent.
 const ONE: usize = 40_000;
 /// The minimum length of a name to check.
 const SHORTEST: usize = 4;
 
-/// Bytes of the model's text between two progress reports, and the minimum time between reports while reading.
-const TOLD: usize = 200;
-const TELL: Duration = Duration::from_millis(200);
+/// Bytes of the model's text, and time of reading, between reports of progress.
+const REPORT_BYTES: usize = 200;
+const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Reports the progress of a module summary.
 pub(crate) struct ProgressReporter {
@@ -44,30 +44,30 @@ pub(crate) struct ProgressReporter {
     branch: BranchId,
     path: String,
     by: SummaryAuthor,
-    told: Cell<Option<Instant>>,
+    last_report: Cell<Option<Instant>>,
 }
 
 impl ProgressReporter {
     pub(crate) fn new(events: Sender<Event>, branch: BranchId, path: &Path, by: SummaryAuthor) -> Self {
-        Self { events, branch, path: module_cards::shown(path), by, told: Cell::new(None) }
+        Self { events, branch, path: module_cards::shown(path), by, last_report: Cell::new(None) }
     }
 
-    fn say(&self, files: (usize, usize), tokens: u32) {
+    fn report(&self, files: (usize, usize), tokens: u32) {
         let (branch, path, by) = (self.branch, self.path.clone(), self.by);
         let _ = self.events.send(Event::Summary(SummaryEvent::ModuleProgress { branch, path, by, files, tokens }));
     }
 
-    /// Files are being read.
-    pub(crate) fn reads(&self, progress: Progress) {
-        if self.told.get().is_none_or(|at| at.elapsed() > TELL) {
-            self.told.set(Some(Instant::now()));
-            self.say((progress.done, progress.files), 0);
+    /// Reports the progress of reading files, at most once per interval.
+    pub(crate) fn report_reading(&self, progress: Progress) {
+        if self.last_report.get().is_none_or(|at| at.elapsed() > REPORT_INTERVAL) {
+            self.last_report.set(Some(Instant::now()));
+            self.report((progress.done, progress.files), 0);
         }
     }
 }
 
 impl Core {
-    /// An auxiliary call for a module summary.
+    /// Returns the settings of the auxiliary call for a module summary.
     pub(crate) fn module_job(&self, branch: &Branch) -> Result<AuxiliaryCall, Failure> {
         let rules = self.rules(branch)?;
         let provider = self.setup.servers.provider(&rules.profile)?;
@@ -75,13 +75,13 @@ impl Core {
     }
 }
 
-/// The same summary in the model's words.
-pub(crate) fn asked(
+/// Returns the module summary with its text rewritten by the model.
+pub(crate) fn rewrite_by_model(
     job: &AuxiliaryCall,
     root: &Path,
     card: ModuleCard,
     runs: &mut Vec<RunCard>,
-    teller: &ProgressReporter,
+    progress: &ProgressReporter,
 ) -> Result<ModuleCard, Failure> {
     let count = |text: &str| job.counter.count(job.rules.model.encoding, text);
     let fixed = count(prompts::MODULE).saturating_add(count(&card.text)).saturating_add(AROUND);
@@ -92,7 +92,7 @@ pub(crate) fn asked(
         (text.into_owned(), masked)
     };
     tracing::debug!(masked, "files for a summary");
-    let order = Prompt {
+    let prompt = Prompt {
         what: "summary",
         policy: "module",
         instructions: prompts::MODULE,
@@ -105,15 +105,15 @@ pub(crate) fn asked(
         return Err(Failure::user("Stopped."));
     }
     let files = (card.files.len(), card.files.len());
-    teller.say(files, 0);
-    let mut told = 0;
-    let mut hear = |said: &str| {
-        if said.len() > told + TOLD {
-            told = said.len();
-            teller.say(files, count(said));
+    progress.report(files, 0);
+    let mut last_report = 0;
+    let mut on_text = |said: &str| {
+        if said.len() > last_report + REPORT_BYTES {
+            last_report = said.len();
+            progress.report(files, count(said));
         }
     };
-    let (said, end) = job.ask(&order, &mut hear, runs)?;
+    let (said, end) = job.ask(&prompt, &mut on_text, runs)?;
     let (said, _) = secrets::mask(&said);
     let mut said = said.trim().to_owned();
     if said.is_empty() {
@@ -123,7 +123,7 @@ pub(crate) fn asked(
         said.push_str("\n[cut at the model's output limit]");
     }
     Ok(ModuleCard {
-        confidence: known_names(&said, &text),
+        confidence: share_of_known_names(&said, &text),
         text: said,
         source: SummarySource::Llm,
         model: Some(job.rules.model.name.clone()),
@@ -132,7 +132,7 @@ pub(crate) fn asked(
     })
 }
 
-/// The symbols of the module, then its files, as far as they fit.
+/// Returns the text of the extractive summary, then the files of the module, as far as they fit.
 fn shown(root: &Path, card: &ModuleCard, space: u32, count: &dyn Fn(&str) -> u32) -> String {
     let mut out = format!("{}\n", card.text);
     let mut left = space;
@@ -141,7 +141,7 @@ fn shown(root: &Path, card: &ModuleCard, space: u32, count: &dyn Fn(&str) -> u32
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(ONE)]);
         let mut piece = format!("── {} ──\n{text}\n", file.path);
         if count(&piece) > left {
-            // Four bytes a token, roughly, and never more than is left.
+            // Three characters per token is a low estimate, so the piece probably fits.
             let cut = (left as usize).saturating_mul(3);
             piece = piece.chars().take(cut).collect();
             piece.push_str("\n[cut]\n");
@@ -157,8 +157,8 @@ fn shown(root: &Path, card: &ModuleCard, space: u32, count: &dyn Fn(&str) -> u32
     out
 }
 
-/// The share of names and paths in a text that occur in its sources, in thousandths; 0 if it names nothing.
-fn known_names(text: &str, sources: &str) -> u32 {
+/// Returns the share of names and paths in a text that occur in its sources, in thousandths; 0 if it names nothing.
+fn share_of_known_names(text: &str, sources: &str) -> u32 {
     let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '.' | ':');
     let words = |text: &str| -> BTreeSet<String> {
         let bare = text.split(|c: char| !part(c)).map(|word| word.trim_matches(['.', ':', '/']));
@@ -185,10 +185,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_stand_nowhere_lower_the_confidence() {
+    fn unknown_names_lower_the_confidence() {
         let source = "── src/a.rs ──\npub struct BeeHive;\nimpl BeeHive { fn fly_out(&self) {} }\n";
-        assert_eq!(known_names("BeeHive::fly_out in src/a.rs lets them out.", source), 1_000);
-        assert_eq!(known_names("BeeHive calls wasp_nest.", source), 500);
-        assert_eq!(known_names("It does a thing.", source), 0);
+        assert_eq!(share_of_known_names("BeeHive::fly_out in src/a.rs lets them out.", source), 1_000);
+        assert_eq!(share_of_known_names("BeeHive calls wasp_nest.", source), 500);
+        assert_eq!(share_of_known_names("It does a thing.", source), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! Module summaries: summaries of parts of the workspace's program, made from its code on another thread and stored
 //! with the hashes of their files. Mode Heavy sends them with a line that says who made them, when, and whether they
 //! are stale.
-//! Not for: how code is summarized (`code::find::module_summary`), or files with rules (`plans::sources::rules`).
+//! Not for: how code is summarized (`code::find::module_summary`), or rules files (`plans::sources::rules`).
 
 use super::module_cards::{bounds, root_of, sent, shown};
 use super::module_model::{self, ProgressReporter};
@@ -31,9 +31,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Files that one summary is made from, at most.
+/// The maximum number of files of one summary.
 const FILES: usize = 400;
-/// Characters of a summary that are kept.
+/// The maximum length of a summary in characters.
 const LONGEST: usize = 8_000;
 
 /// Reads files of a folder as they are now.
@@ -52,7 +52,7 @@ impl Core {
             ModuleAct::Make { branch, path, by } => return self.make_module(ticket, branch, &path, by),
             ModuleAct::List { branch } => {
                 let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
-                self.listed_modules(encoding).map(Answer::Modules)
+                self.module_versions(encoding).map(Answer::Modules)
             }
             ModuleAct::Edit { path, text } => self.edit_module(&path, &text),
             ModuleAct::Step { path, forward } => self.step_module(&path, forward),
@@ -77,7 +77,7 @@ impl Core {
         let path = normal(path).ok_or_else(|| kept(Failure::user(format!("{path:?} is outside this folder."))))?;
         let cancel = self.summaries.modules.begin(ticket, id, &path)?;
         let job = job.map(|job| AuxiliaryCall { cancel: cancel.clone(), ..job });
-        let teller = ProgressReporter::new(self.events.clone(), id, &path, by);
+        let progress = ProgressReporter::new(self.events.clone(), id, &path, by);
         let (now, denied) = (self.now(), self.tools.project.denied());
         let ended = move |result: Result<ModuleCard, Failure>, root, runs| {
             let result = result.map_err(|failure| failure.kept("Nothing was changed."));
@@ -94,8 +94,8 @@ impl Core {
         let lost = move |failure| ended(Err(failure), lost_root, Vec::new());
         self.jobs.report("module", lost, move || {
             let mut runs = Vec::new();
-            let made = make(Path::new(&root), &path, now, &cancel, (&teller, &denied)).and_then(|card| match &job {
-                Some(job) => module_model::asked(job, Path::new(&root), card, &mut runs, &teller),
+            let made = make(Path::new(&root), &path, now, &cancel, (&progress, &denied)).and_then(|card| match &job {
+                Some(job) => module_model::rewrite_by_model(job, Path::new(&root), card, &mut runs, &progress),
                 None => Ok(card),
             });
             ended(made, root, runs)
@@ -111,7 +111,7 @@ impl Core {
         Ok(Answer::Done(format!("Stopping the summary of {}.", stopped.join(", "))))
     }
 
-    /// A summary is there: it is stored, and plans on the screen are made again.
+    /// Stores a finished module summary and has the plans on the screen made again.
     pub(crate) fn finish_module_summary(&mut self, made: ModuleResult) {
         let ModuleResult { ticket, branch, root, result, runs, instead } = made;
         let counted = if runs.is_empty() { "" } else { " The call counts as usage." };
@@ -127,7 +127,7 @@ impl Core {
             }
         }
         for run in runs {
-            self.say(Event::Turn(TurnEvent::Run(Box::new(run))));
+            self.emit(Event::Turn(TurnEvent::Run(Box::new(run))));
         }
         let stored = result.and_then(|card| {
             let files = if card.files.len() == 1 { "file" } else { "files" };
@@ -183,24 +183,24 @@ impl Core {
         root_of(&self.tools.project)
     }
 
-    fn listed_modules(&self, encoding: Encoding) -> Result<Vec<ModuleVersion>, Failure> {
+    fn module_versions(&self, encoding: Encoding) -> Result<Vec<ModuleVersion>, Failure> {
         versions(&self.store, &self.tools.project, self.setup.counter.as_ref(), encoding)
     }
 
-    /// Module summaries as editable texts, with their versions; computed on a separate thread.
-    pub(crate) fn module_things(&self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
+    /// Lists module summaries as editable texts with their versions, on a thread of its own.
+    pub(crate) fn list_module_summaries(&self, ticket: Ticket, branch: BranchId) -> Result<(), Failure> {
         let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
         let (store, project) = (self.store.clone(), self.tools.project.clone());
         let counter = self.setup.counter.clone();
         self.jobs.answer("module", ticket, move || {
             let made = versions(&store, &project, counter.as_ref(), encoding);
-            made.map(|all| Answer::Editables(EditableKind::Modules, things(&all)))
+            made.map(|all| Answer::Editables(EditableKind::Modules, editables(&all)))
         });
         Ok(())
     }
 }
 
-/// All versions, newest first within each path.
+/// Returns all versions, newest first within each path.
 fn versions(
     store: &Store,
     project: &Project,
@@ -220,12 +220,12 @@ fn versions(
     Ok(found)
 }
 
-fn things(all: &[ModuleVersion]) -> Vec<Editable> {
-    let mut things: Vec<Editable> = Vec::new();
+fn editables(all: &[ModuleVersion]) -> Vec<Editable> {
+    let mut editables: Vec<Editable> = Vec::new();
     for one in all {
         let card = &one.card;
-        if things.last().is_none_or(|thing| thing.id != card.path) {
-            things.push(Editable {
+        if editables.last().is_none_or(|editable| editable.id != card.path) {
+            editables.push(Editable {
                 kind: EditableKind::Modules,
                 id: card.path.clone(),
                 title: card.path.clone(),
@@ -235,7 +235,7 @@ fn things(all: &[ModuleVersion]) -> Vec<Editable> {
                 versions: Vec::new(),
             });
         }
-        let Some(thing) = things.last_mut() else { continue };
+        let Some(editable) = editables.last_mut() else { continue };
         if one.current {
             let mut stale = one.stale.as_ref().map_or_else(String::new, |stale| stale.to_text(card.files.len()));
             if let Some(names) = one.stale.as_ref().map(Staleness::names).filter(|names| !names.is_empty()) {
@@ -247,12 +247,12 @@ fn things(all: &[ModuleVersion]) -> Vec<Editable> {
                 .as_ref()
                 .map_or_else(String::new, |commit| format!("; commit {}", commit.chars().take(8).collect::<String>()));
             let short = if stale == "fresh" { String::new() } else { "stale; ".to_owned() };
-            thing.note = format!("{short}{stale}; {tokens} est. tokens; by {}; {}{commit}", card.by(), card.trust());
-            thing.goes = one.stale.as_ref().is_some_and(Staleness::is_fresh);
-            thing.editing = Editability::Here;
+            editable.note = format!("{short}{stale}; {tokens} est. tokens; by {}; {}{commit}", card.by(), card.trust());
+            editable.goes = one.stale.as_ref().is_some_and(Staleness::is_fresh);
+            editable.editing = Editability::Here;
         }
-        let at = thing.versions.len();
-        thing.versions.push(Version {
+        let at = editable.versions.len();
+        editable.versions.push(Version {
             what: match card.source {
                 SummarySource::Extractive => "by pleach".into(),
                 SummarySource::Llm => "by the model".into(),
@@ -264,19 +264,19 @@ fn things(all: &[ModuleVersion]) -> Vec<Editable> {
             from: Some(at + 1),
         });
     }
-    for thing in &mut things {
-        let count = thing.versions.len();
-        for (at, version) in thing.versions.iter_mut().enumerate() {
+    for editable in &mut editables {
+        let count = editable.versions.len();
+        for (at, version) in editable.versions.iter_mut().enumerate() {
             version.what = format!("version {}, {}", count - at, version.what);
         }
-        if let Some(last) = thing.versions.last_mut() {
+        if let Some(last) = editable.versions.last_mut() {
             last.from = None;
         }
     }
-    things
+    editables
 }
 
-/// A path beneath the workspace, by its names alone; `.` is the workspace.
+/// Normalizes a path inside the workspace, `.` being the workspace; `None` if its components lead outside.
 fn normal(path: &str) -> Option<PathBuf> {
     let mut steps = PathBuf::new();
     for step in Path::new(path.trim()).components() {
@@ -289,13 +289,13 @@ fn normal(path: &str) -> Option<PathBuf> {
     Some(steps)
 }
 
-/// Reads a folder, or the folder of a file, and sums it up.
+/// Reads a folder, or one file, and makes an extractive summary of it.
 fn make(
     root: &Path,
     path: &Path,
     now: i64,
     stop: &AtomicBool,
-    (teller, sight): (&ProgressReporter, &FileVisibility),
+    (progress, sight): (&ProgressReporter, &FileVisibility),
 ) -> Result<ModuleCard, Failure> {
     let shown = shown(path);
     let whole = root.join(path).canonicalize();
@@ -312,7 +312,7 @@ fn make(
     let mut index = Index::default();
     let beneath = folder.strip_prefix(root).unwrap_or(Path::new(""));
     let bounds = bounds(sight.clone(), beneath.to_owned());
-    renew(&mut index, &folder, &bounds, stop, &mut |_| {}, &mut |progress| teller.reads(progress))
+    renew(&mut index, &folder, &bounds, stop, &mut |_| {}, &mut |read| progress.report_reading(read))
         .map_err(|error| Failure::user(format!("{error}.")))?;
     let made = module_summary::summary(&index, &Disk(&folder), &shown, only.as_deref());
     let none = || Failure::user(format!("{shown} has no code in a supported language."));
@@ -336,7 +336,7 @@ fn make(
     })
 }
 
-/// The commit that is checked out in the repository of a folder.
+/// Returns the commit that is checked out in the repository of a folder; `None` without one.
 fn commit(folder: &Path) -> Option<String> {
     let git = folder.ancestors().take(32).map(|path| path.join(".git")).find(|path| path.is_dir())?;
     let read = |name: &str| {
@@ -362,7 +362,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_commit_that_is_checked_out_is_read_wherever_git_keeps_it() {
+    fn the_checked_out_commit_is_read_from_loose_and_packed_refs() {
         let home = tempfile::tempdir().unwrap();
         let (git, inside) = (home.path().join(".git"), home.path().join("src/deep"));
         std::fs::create_dir_all(git.join("refs/heads")).unwrap();

@@ -1,6 +1,6 @@
-//! The engine's state of summaries: drafts that wait or are being written, module summaries being written, and the
-//! reports of their threads.
-//! Not for: writing them (`writer`, `modules`), or a person's actions on drafts (`drafts`).
+//! The engine's state of summaries: drafts that wait or are being written, module summaries that are being written, and
+//! the results of their threads.
+//! Not for: writing them (`writer`, `modules`), or a person's acts on drafts (`drafts`).
 
 use super::draft_text::PendingDraft;
 use super::module_cards;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// See the module.
+/// The state of summaries.
 #[derive(Default)]
 pub(crate) struct Summaries {
     /// Drafts of summaries of turns.
@@ -33,17 +33,17 @@ pub(crate) struct Drafts {
     pub(crate) last: u64,
     /// Branches whose automatic draft is accepted as soon as their open turn ends.
     pub(crate) own: HashSet<BranchId>,
-    /// Token counts of messages, shared with the checks whether a summary is due.
+    /// Cached tokens of messages, shared with the checks whether a summary is due.
     pub(crate) counts: Counts,
 }
 
 impl Drafts {
-    /// Whether a draft waits on a branch or is being made.
+    /// Whether a draft waits on a branch or is being written.
     pub(crate) fn busy(&self, branch: BranchId) -> bool {
         self.waiting.contains_key(&branch) || self.making.contains_key(&branch)
     }
 
-    /// The number of the draft that waits.
+    /// Returns the number of the draft that waits on a branch.
     pub(crate) fn number(&self, branch: BranchId) -> Option<u64> {
         self.waiting.get(&branch).map(|drafted| drafted.draft.number)
     }
@@ -53,9 +53,9 @@ impl Drafts {
 pub(crate) struct DraftInProgress {
     pub(crate) number: u64,
     pub(crate) cancel: Arc<AtomicBool>,
-    /// Whether it is automatic.
-    pub(crate) by_itself: bool,
-    /// Its lane and the last node of its last turn.
+    /// Whether the draft is automatic.
+    pub(crate) automatic: bool,
+    /// The lane of the draft and the last node of its last turn.
     pub(crate) reach: (String, Hash),
 }
 
@@ -68,25 +68,25 @@ pub(crate) struct DueResult {
     pub(crate) due: Option<(u32, String)>,
 }
 
-/// The result of a job.
+/// The result of writing a draft.
 pub(crate) struct DraftResult {
     pub(crate) number: u64,
     pub(crate) ticket: Option<Ticket>,
     pub(crate) branch: BranchId,
     pub(crate) result: Result<PendingDraft, Failure>,
-    /// The model's calls.
+    /// The calls of the model.
     pub(crate) runs: Vec<RunCard>,
 }
 
-/// A module summary, or why there is none.
+/// A module summary, or the reason that there is none.
 pub(crate) struct ModuleResult {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,
     pub(crate) root: String,
     pub(crate) result: Result<ModuleCard, Failure>,
-    /// The model's calls.
+    /// The calls of the model.
     pub(crate) runs: Vec<RunCard>,
-    /// Whether the built-in offline model, which is no language model, should have written it.
+    /// Whether an extractive summary was made because the offline model, which is no language model, was chosen.
     pub(crate) instead: bool,
 }
 
@@ -102,8 +102,8 @@ pub(crate) struct PendingModule {
 }
 
 impl PendingModules {
-    /// Starts a summary; refused while one of the same module is being written. The returned flag is set when it is
-    /// canceled.
+    /// Registers a summary that is being written. Fails while another one of the same path is being written. The
+    /// returned flag is set when the summary is canceled.
     pub(crate) fn begin(&mut self, ticket: Ticket, branch: BranchId, path: &Path) -> Result<Arc<AtomicBool>, Failure> {
         let path = module_cards::shown(path);
         if self.0.iter().any(|one| one.path == path) {
@@ -120,7 +120,7 @@ impl PendingModules {
         own.inspect(|one| one.cancel.store(true, Ordering::Relaxed)).map(|one| one.path.clone()).collect()
     }
 
-    /// Ends a summary and returns whether it was canceled.
+    /// Removes a summary and returns whether it was canceled.
     pub(crate) fn end(&mut self, ticket: Ticket) -> bool {
         let Some(at) = self.0.iter().position(|one| one.ticket == ticket) else { return false };
         self.0.swap_remove(at).cancel.load(Ordering::Relaxed)

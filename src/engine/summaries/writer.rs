@@ -22,19 +22,19 @@ use crate::engine::api::{Event, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::inbox::{Inbox, SummaryReport};
 use crate::engine::jobs::Jobs;
-use crate::engine::plans::input_builder::bar;
+use crate::engine::plans::input_builder::send_barrier;
 use crate::export::secrets;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-/// Maximum error lines of a tool result that a summary may quote.
-const ERROR_LINES: usize = 3;
-/// Bytes of a model's text between progress reports.
-const TOLD: usize = 400;
+/// The maximum number of lines about errors in a tool result that a summary may quote.
+const MAX_ERROR_LINES: usize = 3;
+/// Bytes of a model's text between reports of progress.
+const REPORT_BYTES: usize = 400;
 /// Tokens of framing and labels around the sources in a model's request.
 const AROUND: u32 = 200;
-/// The minimum room for sources; with less, the model is not called.
-const LEAST_ROOM: u32 = 256;
+/// The minimum number of tokens for sources; a model is not asked with less.
+const MIN_ROOM: u32 = 256;
 
 /// A draft to write.
 pub(crate) struct Job {
@@ -43,20 +43,20 @@ pub(crate) struct Job {
     pub(crate) kind: SummaryKind,
     pub(crate) lane: String,
     pub(crate) parent: Option<Arc<Summary>>,
-    /// The turns, without their messages, and the nodes of each that may be read.
+    /// The turns without their messages, and for each turn the heads of its readable messages.
     pub(crate) turns: Vec<(SourceTurn, Vec<NodeHead>)>,
     pub(crate) stays: Vec<(u32, KeepReason)>,
     pub(crate) by: SummaryAuthor,
     /// Why it is made automatically, if it is.
     pub(crate) cause: Option<String>,
-    /// The auxiliary call, if the model writes.
+    /// The settings of calls to the model, if the model writes the summary.
     pub(crate) auxiliary_call: AuxiliaryCall,
-    /// The receiver of progress.
+    /// The receiver of progress events.
     pub(crate) events: Sender<Event>,
 }
 
 impl Job {
-    /// Starts it on a separate thread.
+    /// Writes the draft on a thread of its own.
     pub(crate) fn start(self, jobs: &Jobs<Inbox>) {
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
         let ended = |made| Inbox::Summary(SummaryReport::Draft(Box::new(made)));
@@ -67,7 +67,7 @@ impl Job {
         jobs.report("summary", lost, move || ended(self.made()));
     }
 
-    /// Does it here and now.
+    /// Writes the draft on the present thread.
     pub(crate) fn made(self) -> DraftResult {
         let mut runs = Vec::new();
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
@@ -84,8 +84,8 @@ impl Job {
         self.auxiliary_call.count(text)
     }
 
-    /// Reports progress: the part, the number of parts, and tokens of the part's text so far.
-    fn tell(&self, (done, of): (u32, u32), tokens: u32) {
+    /// Reports progress: the parts that are written, their number, and the tokens of the present part so far.
+    fn report_progress(&self, (done, of): (u32, u32), tokens: u32) {
         let number = |turn: Option<&(SourceTurn, Vec<NodeHead>)>| turn.map_or(0, |(turn, _)| turn.number);
         let turns = (number(self.turns.first()), number(self.turns.last()));
         let _ = self.events.send(Event::Summary(SummaryEvent::Progress {
@@ -99,18 +99,18 @@ impl Job {
     }
 
     fn make(&self, runs: &mut Vec<RunCard>) -> Result<PendingDraft, Failure> {
-        self.tell((0, 1), 0);
+        self.report_progress((0, 1), 0);
         let (sources, masked) = self.read()?;
         let original = sources.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.tokens));
         let wanted = Arc::new(RequiredFacts::of(&sources));
         let covers: Vec<TurnCover> = sources.iter().map(cover).collect();
-        let kept = self.carried(&covers);
+        let kept = self.kept_items(&covers);
         let (body, source, warnings) = match self.by {
             SummaryAuthor::Extractive => {
                 (self.extracted(&sources, original, &kept), SummarySource::Extractive, Vec::new())
             }
             SummaryAuthor::Model => {
-                let (text, warnings) = self.asked(&sources, runs)?;
+                let (text, warnings) = self.summarize_by_model(&sources, runs)?;
                 (text, SummarySource::Llm, warnings)
             }
         };
@@ -152,8 +152,8 @@ impl Job {
         Ok(drafted.composed(body, kept, source, &|text| self.count(text))?)
     }
 
-    /// Sentences that a person kept in an older level and that are still in the sources.
-    fn carried(&self, covers: &[TurnCover]) -> Vec<KeptSentence> {
+    /// Returns the items that a person kept in an older level, if their messages are still among the sources.
+    fn kept_items(&self, covers: &[TurnCover]) -> Vec<KeptSentence> {
         let old = self.parent.iter().flat_map(|summary| summary.kept.clone()).filter(|kept| !kept.auto);
         old.filter(|kept| covers.iter().any(|c| c.nodes.iter().any(|(key, _)| *key == kept.node))).collect()
     }
@@ -164,16 +164,17 @@ impl Job {
         extract::extract(sources, target, &|text| self.count(text))
     }
 
-    /// The sources' messages, secrets masked before anything else sees them.
+    /// Reads the messages of the sources. Secrets are masked before anything else sees the text.
     fn read(&self) -> Result<(Vec<SourceTurn>, u32), Failure> {
         let mut masked = 0;
         let mut sources = Vec::new();
         for (turn, heads) in &self.turns {
-            let ids: Vec<NodeId> = heads.iter().filter(|head| bar(head, false).is_none()).map(|head| head.id).collect();
+            let ids: Vec<NodeId> =
+                heads.iter().filter(|head| send_barrier(head, false).is_none()).map(|head| head.id).collect();
             let mut turn = turn.clone();
             for Node { head, content } in self.auxiliary_call.store.nodes(&ids)? {
                 turn.tokens = turn.tokens.saturating_add(cost(&head, &content, &|text| self.count(text)));
-                let text = told(&head, &content);
+                let text = source_text(&head, &content);
                 let (text, found) = secrets::mask(&text);
                 masked += u32::try_from(found).unwrap_or(u32::MAX);
                 let content = head.content.unwrap_or_default();
@@ -187,9 +188,13 @@ impl Job {
         Ok((sources, masked))
     }
 
-    /// A summary by the model: chunk by chunk from the sources, with the parts joined. Each chunk is a separate call,
+    /// Has the model summarize the sources chunk by chunk and merges the answers. Each chunk is a call of its own,
     /// recorded before it is made.
-    fn asked(&self, sources: &[SourceTurn], runs: &mut Vec<RunCard>) -> Result<(String, Vec<String>), Failure> {
+    fn summarize_by_model(
+        &self,
+        sources: &[SourceTurn],
+        runs: &mut Vec<RunCard>,
+    ) -> Result<(String, Vec<String>), Failure> {
         let count = |text: &str| self.count(text);
         let fixed = self.count(prompts::SUMMARIZE).saturating_add(AROUND);
         let room = room(self.auxiliary_call.rules.budget.prompt, fixed)?;
@@ -198,7 +203,7 @@ impl Job {
         let chunks = parts::chunks(sources, room, &count);
         let of = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
         for (done, run) in (0..).zip(chunks) {
-            self.tell((done, of), 0);
+            self.report_progress((done, of), 0);
             let chunk = &sources[run];
             let whole = parts::to_prompt_text(chunk, usize::MAX);
             let most = room as usize * 2 / chunk.iter().map(|turn| turn.messages.len()).sum::<usize>().max(1);
@@ -220,7 +225,7 @@ impl Job {
         Ok((text, warnings))
     }
 
-    /// One call for one part of the sources.
+    /// Makes one call for one chunk of the sources.
     fn ask(
         &self,
         part: (u32, u32),
@@ -230,7 +235,7 @@ impl Job {
     ) -> Result<(String, CallEnd), Failure> {
         let number = |turn: Option<&SourceTurn>| turn.map_or(0, |turn| turn.number);
         let title = format!("turns {}–{}, to summarize", number(chunk.first()), number(chunk.last()));
-        let order = Prompt {
+        let prompt = Prompt {
             what: "summary",
             policy: "summarise",
             instructions: prompts::SUMMARIZE,
@@ -239,28 +244,28 @@ impl Job {
             text,
             otherwise: "Extract the summary from the turns' own sentences instead.",
         };
-        let mut told = 0;
-        let mut hear = |said: &str| {
-            if said.len() > told + TOLD {
-                told = said.len();
-                self.tell(part, self.count(said));
+        let mut reported = 0;
+        let mut on_text = |said: &str| {
+            if said.len() > reported + REPORT_BYTES {
+                reported = said.len();
+                self.report_progress(part, self.count(said));
             }
         };
-        self.auxiliary_call.ask(&order, &mut hear, runs)
+        self.auxiliary_call.ask(&prompt, &mut on_text, runs)
     }
 }
 
-/// Tokens of sources that fit in one request, beside its fixed content.
+/// Returns the tokens of sources that one request may contain. Fails if that is too little.
 fn room(budget: u32, fixed: u32) -> Result<u32, Failure> {
     let room = budget.saturating_sub(fixed) / 10 * 9;
-    if room < LEAST_ROOM {
+    if room < MIN_ROOM {
         return Err(Failure::new(FailureKind::Blocked, "The model's budget leaves no room for sources.")
             .todo("Raise the budget, or extract the summary from the turns' own sentences."));
     }
     Ok(room)
 }
 
-/// Tokens of a message as it would be sent whole.
+/// Returns the tokens of a message as it would be sent in full.
 pub(crate) fn cost(head: &NodeHead, content: &Content, count: &dyn Fn(&str) -> u32) -> u32 {
     let words = count(&render_forms::message_text(head.key, head.role, content, Form::NoState));
     let calls = content.calls().map(|(_, name, args)| count(name) + count(args) + CALL_FRAMING);
@@ -272,8 +277,9 @@ fn cover(turn: &SourceTurn) -> TurnCover {
     TurnCover { user: turn.user, tip: turn.tip, nodes }
 }
 
-/// The part of a message that is read: its text without a state block; of a tool result, the first error lines.
-pub(crate) fn told(head: &NodeHead, content: &Content) -> String {
+/// Returns the text of a message that a summary reads: without its state block, and of a tool result only the first
+/// lines about errors.
+pub(crate) fn source_text(head: &NodeHead, content: &Content) -> String {
     let words = render_forms::message_text(head.key, head.role, content, Form::NoState);
     if head.role != Role::Tool {
         return words;
@@ -284,7 +290,7 @@ pub(crate) fn told(head: &NodeHead, content: &Content) -> String {
             .iter()
             .any(|cue| line.contains(cue))
     };
-    words.lines().filter(tells).take(ERROR_LINES).collect::<Vec<_>>().join("\n")
+    words.lines().filter(tells).take(MAX_ERROR_LINES).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -292,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_with_hardly_any_room_for_sources_is_not_made() {
+    fn a_request_with_too_little_room_for_sources_is_refused() {
         for (budget, fixed, wanted) in
             [(4_000, 400, Some(3_240)), (690, 400, Some(261)), (689, 400, None), (400, 400, None), (0, 400, None)]
         {

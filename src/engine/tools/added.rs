@@ -1,5 +1,5 @@
 //! Tools that the engine itself adds to those of the workspace.
-//! Not for: what they do (`code`, `skills`).
+//! Not for: the tools themselves (`code`, `skills`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::ToolEffect;
@@ -7,19 +7,19 @@ use crate::domain::tool::trace::{RunTools, ToolObserver, ToolOutcome, ToolOutput
 use crate::domain::tool::visibility::FileVisibility;
 use std::sync::Arc;
 
-/// Tools that only read.
+/// A group of tools that only read.
 pub(crate) trait LookupTools: Send + Sync {
-    /// The tools on offer now, in a fixed order.
+    /// Returns the tools that are available now, in a fixed order.
     fn specs(&self) -> Vec<ToolSpec>;
 
-    /// The target of a call, empty if the call names none; `None` if the tool is not one of these.
+    /// Returns what a call would read, empty if the call names nothing; `None` if the tool is not part of this group.
     fn target(&self, name: &str, args: &str) -> Option<String>;
 
-    /// Runs one call of these.
+    /// Runs one call.
     fn look(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput;
 }
 
-/// The workspace's tools, followed by added ones.
+/// The workspace's tools, followed by a group of added ones.
 pub(crate) struct WithAdded<T> {
     pub(crate) inner: Arc<dyn RunTools>,
     pub(crate) added: T,

@@ -13,9 +13,9 @@ use crate::engine::core::Core;
 use crate::engine::startup::learned;
 
 impl Core {
-    /// All tools, as a branch has them.
+    /// Returns all tools as a branch sees them.
     pub(crate) fn toolbox(&mut self, branch: Option<BranchId>) -> Result<Toolbox, Failure> {
-        // A file that was changed meanwhile is shown as it is now.
+        // A server file that was changed in the meantime is read again.
         let fresh = self.setup.named.as_ref().map(|read| read());
         if fresh.is_some_and(|fresh| fresh != self.tools.servers.named) {
             self.set_servers();
@@ -58,7 +58,7 @@ impl Core {
         FileCard {
             path: file.path.clone(),
             digest: file.digest,
-            word: self.file_word(file.digest),
+            word: self.file_decision(file.digest),
             servers: file.servers.as_ref().map(|all| all.iter().map(shown).collect()).unwrap_or_default(),
             fault: file.servers.as_ref().err().cloned(),
         }
@@ -151,7 +151,7 @@ fn blank(key: String, name: &str, origin: Origin, state: ServerState, on: bool, 
 }
 
 fn finish(card: ServerCard) -> ServerCard {
-    let tokens = card.going().map(|tool| tool.tokens).sum();
+    let tokens = card.sent_tools().map(|tool| tool.tokens).sum();
     ServerCard { tokens, ..card }
 }
 

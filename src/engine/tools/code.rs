@@ -1,6 +1,6 @@
-//! The model's tools for code: symbols for a question; the source of one; its users; what it uses. They only read the
-//! index that plans use, and every piece of an answer names its file and lines.
-//! Not for: other tools (the module `tools`), consent (`turns::consent`), or code that plans include
+//! The model's tools for code: the symbols for a question, the source of a symbol, its callers, and its callees. They
+//! only read the index that plans use, and every piece of an answer names its file and lines.
+//! Not for: other tools (the room `tools`), consent (`turns::consent`), or code that plans include
 //! (`plans::sources::code`).
 
 use super::added::LookupTools;
@@ -25,24 +25,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The tools' names.
+/// The names of the tools.
 pub(crate) const FIND: &str = "request_code_context";
 pub(crate) const EXPAND: &str = "expand";
 /// How long a call waits for the code to be read.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Tokens of an answer by default, and at most.
+/// The tokens of an answer by default, and the maximum.
 const USUAL: u32 = 2_000;
 const MOST: u32 = 8_000;
-/// Pieces of an answer.
+/// The maximum number of pieces of an answer.
 const PIECES: usize = 12;
-/// Symbols that are ranked.
+/// The maximum number of symbols that are ranked.
 const RANKED: usize = 120;
-/// Users or used symbols that are listed.
+/// The maximum number of callers or callees that are listed.
 const LISTED: usize = 40;
-/// Maximum lines of a symbol per answer.
+/// The maximum number of lines of a symbol in one answer.
 const LINES: u32 = 400;
 
-/// The two tools as the model reads of them.
+/// Returns the definitions of the two tools for the model.
 pub(crate) fn specs() -> Vec<ToolSpec> {
     let spec = |name: &str, description: &str, properties: serde_json::Value, required: &[&str]| ToolSpec {
         name: name.into(),
@@ -152,11 +152,11 @@ impl CodeTools {
     ) -> Result<String, String> {
         let args: A = serde_json::from_str(args).map_err(|error| format!("the arguments do not fit: {error}."))?;
         self.book.settle(PATIENCE, cancelled);
-        let looked = self.book.wait_look(PATIENCE, cancelled, |held| with(&args, held));
+        let looked = self.book.wait_with_loaded(PATIENCE, cancelled, |held| with(&args, held));
         looked.unwrap_or_else(|| Err("the code is still being read; ask again, or use search.".into()))
     }
 
-    /// Whether a rule keeps a file from being read without approval.
+    /// Whether a person's rule keeps a file from being read.
     fn withheld(&self, path: &str) -> bool {
         !self.rules.sight.shows(READS, path)
     }
@@ -221,7 +221,7 @@ impl CodeTools {
         }
     }
 
-    /// Why no symbol was found: the path does not exist, or the symbol is elsewhere.
+    /// Returns why no symbol matches a name: the path does not exist, or the symbol is in another file.
     fn nowhere(&self, args: &Expand, held: &LoadedWorkspace) -> String {
         let name = short(&args.symbol);
         let Some(path) = &args.path else {
@@ -239,7 +239,7 @@ impl CodeTools {
         }
     }
 
-    /// The symbols with a name, in one file if a path is given.
+    /// Returns the symbols that a name means, only in the given file if there is one.
     fn meant(&self, args: &Expand, held: &LoadedWorkspace) -> Vec<SymbolId> {
         let index = &held.index;
         let wanted = args.symbol.trim();
@@ -251,7 +251,7 @@ impl CodeTools {
         let named = found.filter(|named| named.qualified.rsplit([':', '.']).next() == Some(own));
         let at = |named: NamedSymbol| names::at(index, &named.path, &named.qualified, named.lines.0);
         let ids: Vec<SymbolId> = named.filter_map(at).collect();
-        // An exact name comes before one in another case; definitions in tests come last.
+        // An exact match is preferred to one in other letter case, and symbols of the program to those of tests.
         let exact: Vec<SymbolId> = ids
             .iter()
             .copied()
@@ -267,7 +267,7 @@ impl CodeTools {
         if list.is_empty() { none.to_owned() } else { list }
     }
 
-    /// One line for each symbol, by file; tests last.
+    /// Lists symbols with one line each, by file, tests last.
     fn list(&self, held: &LoadedWorkspace, ids: impl Iterator<Item = SymbolId>) -> String {
         let mut lines: Vec<(bool, String, u32, String)> = Vec::new();
         for id in ids {
@@ -292,7 +292,7 @@ impl CodeTools {
     }
 }
 
-/// A line about paths that do not exist, so that the whole workspace was searched.
+/// Returns a line about a path that does not exist, so that the whole workspace was searched; empty otherwise.
 fn unknown(scope: &choose::Scope) -> String {
     let names: Vec<String> = scope.unknown.iter().map(|name| short(name)).collect();
     if names.is_empty() {
@@ -301,7 +301,7 @@ fn unknown(scope: &choose::Scope) -> String {
     format!("[no file or folder is named {}; the whole workspace was searched]\n", names.join(", "))
 }
 
-/// A whole symbol, up to a maximum number of lines.
+/// Returns the source of a symbol, up to the maximum number of lines.
 fn whole(held: &LoadedWorkspace, id: SymbolId) -> Result<String, String> {
     let named = names::named(&held.index, id).ok_or("the symbol no longer exists.")?;
     let last = named.lines.1.min(named.lines.0.saturating_add(LINES - 1));
@@ -316,7 +316,7 @@ fn whole(held: &LoadedWorkspace, id: SymbolId) -> Result<String, String> {
     Ok(format!("{}{more}", piece(&shown, &text)))
 }
 
-/// Lines of a file with their place over them, in a fence that nothing in them closes.
+/// Formats lines of a file with their place as a heading, in a code fence that nothing in them closes.
 fn piece(named: &NamedSymbol, text: &str) -> String {
     let (text, _) = secrets::mask(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);

@@ -13,7 +13,7 @@ use crate::export::secrets;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The maximum bytes of an attachment.
+/// The maximum size of an attachment in bytes.
 const LARGEST: u64 = 200_000;
 
 impl Core {
@@ -24,13 +24,13 @@ impl Core {
         Some(tools).filter(|_| self.tools.trusted).ok_or_else(|| untrusted().todo("/trust-folder changes that."))
     }
 
-    /// Files that match the typed text, on a separate thread.
+    /// Completes a file name, on a thread of its own.
     pub(crate) fn files(&self, ticket: Ticket, query: String, limit: usize) {
         let listed = self.tools.files.clone();
         let (tools, skills, denied) = (self.readable(), self.skill_names(&query), self.denied());
         self.jobs.answer("files", ticket, move || {
             let mut list = match tools {
-                // Only skills of the person's own can be named where files cannot.
+                // Without trust in the folder, only the person's own skills can be named.
                 Err(_) if !skills.is_empty() => FileList::default(),
                 Err(why) => FileList { paths: Vec::new(), note: format!("{} {}", why.what, why.todo) },
                 Ok(tools) => {
@@ -46,11 +46,11 @@ impl Core {
         });
     }
 
-    /// Queries the code. Attaching code requires trust in the folder; without it there are no names, and the list of
-    /// files says why.
+    /// Handles a request about code. Acts on the program's own workspace require its trust; without it, no names are
+    /// returned, and the list of files contains the reason.
     pub(crate) fn ask_code(&self, ticket: Ticket, act: CodeAct, root: Option<PathBuf>) -> Result<(), Failure> {
         let branch = self.sessions.current().ok().map(|session| session.current);
-        self.deny_files(branch);
+        self.apply_denials(branch);
         let wanted = self.setup.orient.enabled || !act.is_names();
         let allowed = if act.is_own() { self.readable().map(drop) } else { Ok(()) };
         match allowed {
@@ -65,7 +65,7 @@ impl Core {
         }
     }
 
-    /// The text of a file, on a separate thread.
+    /// Reads a file or skill as an attachment, on a thread of its own.
     pub(crate) fn attach(&self, ticket: Ticket, path: String) -> Result<(), Failure> {
         if let Some(name) = path.strip_prefix(PREFIX) {
             let text = self.skill_text(name);
@@ -88,7 +88,7 @@ fn largest() -> String {
     format!("Only text files of at most {} bytes can be attached.", grouped(LARGEST))
 }
 
-/// The names that match the typed text, best first; without a text, the names nearest to the root.
+/// Returns the names that match what was typed, best first; without typed text, the shortest paths.
 fn best(names: &[String], query: &str, limit: usize) -> Vec<String> {
     let wanted: Vec<char> = query.to_lowercase().chars().collect();
     let mut found: Vec<(i64, usize)> =
@@ -97,8 +97,9 @@ fn best(names: &[String], query: &str, limit: usize) -> Vec<String> {
     found.into_iter().take(limit).map(|(_, at)| names[at].clone()).collect()
 }
 
-/// The score of a name that contains the letters in this order; `None` if it does not. Runs of letters count, starts of
-/// words count more, the file's own name counts more than its folders; short names come before long ones.
+/// Returns how well a name matches letters that occur in it in this order; `None` if they do not. Consecutive letters
+/// score higher, beginnings of words higher still, and matches in the file's own name higher than in its folders; short
+/// names precede long ones.
 fn score(name: &str, wanted: &[char]) -> Option<i64> {
     let depth = i64::try_from(name.matches('/').count()).unwrap_or(i64::MAX / 4);
     let length = i64::try_from(name.len()).unwrap_or(i64::MAX / 4);
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_that_was_meant_comes_first() {
+    fn the_best_match_comes_first() {
         let names: Vec<String> = [
             "src/tui/view/composer.rs",
             "src/tui/model/composer.rs",
@@ -149,11 +150,11 @@ mod tests {
         assert_eq!(best(&names, "", 1), ["Cargo.toml"]);
     }
 
-    /// The points of a name: two for a letter, six more at the start of a word, five more beside the previous letter,
-    /// eight more at the very start, forty for the file's own name; eight times that, less its length and four for each
-    /// folder.
+    /// The points of a name: two per letter, six more at the beginning of a word, five more after the previous letter,
+    /// eight more at the very beginning, forty for a match in the file's own name; times eight, less the length and
+    /// four per folder.
     #[test]
-    fn names_get_points_for_where_the_letters_stand() {
+    fn the_score_of_a_name_depends_on_the_positions_of_the_letters() {
         let points = |name: &str, typed: &str| score(name, &typed.chars().collect::<Vec<_>>());
         let sum = |own: i64, letters: &[i64], name: &str| {
             let folders = i64::try_from(name.matches('/').count()).unwrap();

@@ -28,7 +28,7 @@ impl Core {
         if let Err(why) = saved {
             return Answer::Done(format!("{what} This lasts until pleach ends: {why}"));
         }
-        let more = match self.read_again() {
+        let more = match self.reload_config() {
             Err(failure) => Some(format!("The settings could not be read again: {failure}")),
             Ok(_) => self.folder_card().filter(|_| trusted).and_then(|card| card.notice()),
         };
@@ -39,7 +39,7 @@ impl Core {
     pub(crate) fn folder_settings(&mut self, act: FolderAct) -> Result<Answer, Failure> {
         match act {
             FolderAct::Show => Ok(Answer::FolderSettings(self.folder_card().map(Box::new))),
-            FolderAct::Say { digest, yes } => self.say_to_settings(digest, yes),
+            FolderAct::Say { digest, yes } => self.decide_on_settings(digest, yes),
         }
     }
 
@@ -47,7 +47,7 @@ impl Core {
         self.setup.folder.as_ref().and_then(|file| (file.look)())
     }
 
-    fn say_to_settings(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
+    fn decide_on_settings(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
         let card = self.folder_card();
         let stale = || Failure::new(FailureKind::Stale, "The file was changed in the meantime; read it again.");
         let Some(file) = self.setup.folder.clone().filter(|_| {
@@ -58,7 +58,7 @@ impl Core {
         if !(file.say)(digest, yes)? {
             return Err(stale());
         }
-        self.read_again()?;
+        self.reload_config()?;
         Ok(Answer::Done(if yes {
             "The folder's settings are in use; when they change, you are asked again.".into()
         } else {

@@ -1,4 +1,4 @@
-//! The tools in a branch's requests, without those that are switched off, and the cost of a single tool.
+//! Which tools are sent with a branch's calls, without those that are switched off, and what a tool costs by itself.
 //! Not for: switching tools (`switches`).
 
 use crate::context::render::tools_text;
@@ -6,11 +6,11 @@ use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::tool::mcp::{self, OfferedTool};
 use crate::domain::tool::trace::ToolSpec;
 
-/// All of the program's own tools, as a switch.
+/// The key under which all of the program's own tools are switched off.
 pub(crate) const OWN: &str = "*";
 
-/// The program's own tools and then the servers': those that are included in a branch's requests, and those that are
-/// switched off, each with its index among all.
+/// Returns the program's own tools followed by those of servers: the tools that are sent with a branch's calls, and
+/// those that are switched off, each with its index among all.
 pub(crate) fn switched(
     own: Vec<ToolSpec>,
     offered: &[OfferedTool],
@@ -30,12 +30,12 @@ pub(crate) fn switched(
     (goes, stays)
 }
 
-/// The tools in a branch's requests.
+/// Returns the tools that are sent with a branch's calls.
 pub(crate) fn specs(own: Vec<ToolSpec>, offered: &[OfferedTool], off: &[String]) -> Vec<ToolSpec> {
     switched(own, offered, off).0
 }
 
-/// Tokens of a tool alone.
+/// Returns the tokens of a single tool.
 pub(crate) fn alone(spec: &ToolSpec, counter: &dyn CountTokens, encoding: Encoding) -> u32 {
     let text = tools_text(std::slice::from_ref(spec));
     counter.count(encoding, text.trim_start_matches('[').trim_end_matches(']'))
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_keeps_its_place() {
+    fn a_tool_that_is_off_keeps_its_index() {
         let offered = [("a", "one"), ("a", "two"), ("b", "one")].map(|(server, tool)| OfferedTool {
             spec: spec(&format!("mcp__{server}__{tool}")),
             server: server.into(),

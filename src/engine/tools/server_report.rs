@@ -1,4 +1,4 @@
-//! The doctor's report on tool servers: their names, transport, state and faults. Starts none of them.
+//! The report of `doctor` on tool servers: their names, transport, state and faults. Starts none of them.
 //! Not for: using them (`servers`).
 
 use crate::domain::tool::cards::FileDecision;
@@ -7,11 +7,12 @@ use crate::engine::api::Finding;
 use crate::engine::core::Core;
 use crate::mcp;
 
-/// The state of a server: a name for programs, whether it is healthy, a sentence, and what to do.
+/// The state of a server: a word for programs, whether it is good, a sentence, and what to do.
 struct State(&'static str, Option<bool>, String, String);
 
 impl Core {
-    /// One finding for each server that the settings and the folder's file name, and one for a file that cannot be read.
+    /// Returns one finding for each server in the settings and in the folder's file, and one for a file that cannot be
+    /// read.
     pub(crate) fn examine_servers(&self) -> Vec<Finding> {
         let ConfiguredServers { servers, file } =
             self.setup.named.as_ref().map_or_else(ConfiguredServers::default, |read| read());
@@ -37,7 +38,7 @@ impl Core {
     }
 
     fn state_of(&self, spec: &ServerSpec, file: Option<&FolderFile>) -> State {
-        let word = file.map_or(FileDecision::Yes, |file| self.file_word(file.digest));
+        let word = file.map_or(FileDecision::Yes, |file| self.file_decision(file.digest));
         let lives = self.setup.foreign.servers().into_iter().find(|server| server.spec == *spec);
         let still = |word, why: &str, todo: &str| State(word, None, why.to_owned(), todo.to_owned());
         if !mcp::BUILT {

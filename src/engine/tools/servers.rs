@@ -64,9 +64,9 @@ impl Core {
             self.tools.servers.waiting.push((ticket, request));
             return None;
         }
-        // The present state may not have been reported yet.
+        // The present state of the servers may not have been reported yet.
         if settles || (plans && self.setup.patient) {
-            self.take_offered();
+            self.update_offered();
         }
         Some(request)
     }
@@ -75,7 +75,7 @@ impl Core {
         self.setup.foreign.servers().iter().all(|server| server.state.settled())
     }
 
-    /// Reads which servers are named, and has exactly those run that may.
+    /// Reads the configured servers and starts or stops servers accordingly.
     pub(crate) fn set_servers(&mut self) {
         if !self.tools.servers.wanted {
             return;
@@ -89,12 +89,13 @@ impl Core {
         self.servers_changed();
     }
 
-    /// The servers of the user's settings, and those of the folder if approved. The user's own name wins.
+    /// Returns the servers that may run: the person's own, and those of the folder's file if a person accepted it. A
+    /// name of the person's own takes precedence.
     fn usable(&self) -> Vec<ServerSpec> {
         let named = &self.tools.servers.named;
         let mut all = named.servers.clone();
         if let Some(file) = &named.file
-            && self.file_word(file.digest) == FileDecision::Yes
+            && self.file_decision(file.digest) == FileDecision::Yes
             && let Ok(servers) = &file.servers
         {
             let own: BTreeSet<&str> = named.servers.iter().map(|spec| spec.name.as_str()).collect();
@@ -107,7 +108,7 @@ impl Core {
         format!("mcp.file.{}", Hash::of(self.setup.workspace.as_bytes()))
     }
 
-    pub(crate) fn file_word(&self, digest: Hash) -> FileDecision {
+    pub(crate) fn file_decision(&self, digest: Hash) -> FileDecision {
         let kept = self.store.setting(&self.file_key()).ok().flatten();
         match kept
             .and_then(|text| serde_json::from_str::<FolderAnswer>(&text).ok())
@@ -121,17 +122,19 @@ impl Core {
 
     fn report_folder_servers(&mut self, may: bool) {
         let Some(file) = self.tools.servers.named.file.clone().filter(|_| may) else { return };
-        if self.tools.servers.file_told.replace(file.digest) == Some(file.digest) {
+        if self.tools.servers.reported_file.replace(file.digest) == Some(file.digest) {
             return;
         }
         match &file.servers {
-            Err(why) => self
-                .say(Event::Program(ProgramEvent::Notice(format!("{} of this folder is not used: {why}.", file.path)))),
-            Ok(servers) if !servers.is_empty() && self.file_word(file.digest) == FileDecision::Waits => {
+            Err(why) => self.emit(Event::Program(ProgramEvent::Notice(format!(
+                "{} of this folder is not used: {why}.",
+                file.path
+            )))),
+            Ok(servers) if !servers.is_empty() && self.file_decision(file.digest) == FileDecision::Waits => {
                 let count = servers.len();
                 let what = if count == 1 { "a server".to_owned() } else { format!("{count} servers") };
                 let path = &file.path;
-                self.say(Event::Program(ProgramEvent::Notice(format!(
+                self.emit(Event::Program(ProgramEvent::Notice(format!(
                     "{path} of this folder names {what} for tools; /mcp shows them \
                     and asks."
                 ))));
@@ -142,7 +145,7 @@ impl Core {
 
     /// Updates the offered tools after a server changed, and reports what needs a decision.
     pub(crate) fn servers_changed(&mut self) {
-        self.take_offered();
+        self.update_offered();
         for server in self.setup.foreign.servers() {
             let (name, state) = (server.spec.name.clone(), server.state.clone());
             let before = self.tools.servers.stood.insert(name.clone(), state.clone());
@@ -150,10 +153,10 @@ impl Core {
                 && before.as_ref() != Some(&state)
             {
                 let what = if before == Some(ServerState::Ready) { "ended" } else { "could not be used" };
-                self.say(Event::Program(ProgramEvent::Notice(format!("The server {name} {what}: {why}. {todo}"))));
+                self.emit(Event::Program(ProgramEvent::Notice(format!("The server {name} {what}: {why}. {todo}"))));
             }
         }
-        self.say(Event::Tool(ToolEvent::ServersChanged));
+        self.emit(Event::Tool(ToolEvent::ServersChanged));
         if self.settled() {
             for (ticket, request) in std::mem::take(&mut self.tools.servers.waiting) {
                 self.request_now(ticket, request);
@@ -161,8 +164,8 @@ impl Core {
         }
     }
 
-    /// Computes the offered tools. A changed list makes drawn plans stale.
-    fn take_offered(&mut self) {
+    /// Updates the offered tools. A changed list makes drawn plans stale.
+    fn update_offered(&mut self) {
         let servers = self.setup.foreign.servers();
         let mut all: Vec<(String, Vec<ServerTool>)> = Vec::new();
         for server in servers.iter().filter(|server| server.state == ServerState::Ready) {
@@ -174,7 +177,7 @@ impl Core {
                 .filter(|tool| self.tools.servers.told.insert((server.spec.name.clone(), tool.digest())))
                 .collect();
             if !news.is_empty() {
-                self.say(Event::Program(ProgramEvent::Alarm(otherwise(&server.spec.name, &news, &approved))));
+                self.emit(Event::Program(ProgramEvent::Alarm(otherwise(&server.spec.name, &news, &approved))));
             }
             all.push((server.spec.name.clone(), known.into_iter().cloned().collect()));
         }
@@ -194,7 +197,7 @@ impl Core {
         format!("mcp.tools.{}", spec.identity())
     }
 
-    /// The approved tools of a server. The tools of its first start count as approved.
+    /// Returns the approved tools of a server. Configuring a server implies approval of the tools that it offers first.
     pub(crate) fn approved(&self, server: &Server) -> BTreeMap<String, Approved> {
         let key = Self::approvals_key(&server.spec);
         let kept = self.store.setting(&key).ok().flatten();
@@ -213,11 +216,11 @@ impl Core {
             && let Ok(text) = serde_json::to_string(value)
             && let Err(error) = self.store.write(vec![Write::SetValue { key, value: Some(text) }])
         {
-            self.say(Event::Program(ProgramEvent::Alarm(format!("Your approvals could not be saved: {error}."))));
+            self.emit(Event::Program(ProgramEvent::Alarm(format!("Your approvals could not be saved: {error}."))));
         }
     }
 
-    /// Handles a request about servers.
+    /// Handles a request about servers and their tools.
     pub(crate) fn act_on_servers(&mut self, branch: Option<BranchId>, act: ServerAct) -> Result<Answer, Failure> {
         match act {
             ServerAct::List | ServerAct::Settle | ServerAct::Test { .. } => {
@@ -230,7 +233,7 @@ impl Core {
                 Ok(Answer::Done(format!("{server} is restarting.")))
             }
             ServerAct::Approve { server, tool } => self.approve_tools(&server, tool.as_deref()),
-            ServerAct::File { digest, yes } => self.say_to_file(digest, yes),
+            ServerAct::File { digest, yes } => self.decide_on_file(digest, yes),
         }
     }
 
@@ -256,7 +259,7 @@ impl Core {
         Ok(Answer::Done(format!("{what} approved as described now.")))
     }
 
-    fn say_to_file(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
+    fn decide_on_file(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
         self.set_servers();
         if self.tools.servers.named.file.as_ref().is_none_or(|file| file.digest != digest) {
             return Err(Failure::new(FailureKind::Stale, "The file was changed in the meantime; read it again."));
@@ -270,7 +273,7 @@ impl Core {
         }))
     }
 
-    /// The runner of a branch's tools.
+    /// Returns the runner for the tools of a branch; `None` without trust or tools.
     pub(crate) fn runner(&self, branch: BranchId) -> Option<Arc<dyn RunTools>> {
         let tools = self.setup.tools.clone().filter(|_| self.tools.trusted)?;
         let keep = tools.keeps();
@@ -285,7 +288,7 @@ fn approve(tool: &ServerTool) -> (String, Approved) {
     (tool.name.clone(), Approved { digest: tool.digest(), description: tool.description.clone() })
 }
 
-/// The sentence about a server whose tools differ from the approved ones.
+/// Returns the alarm about tools of a server that differ from the approved ones.
 fn otherwise(server: &str, news: &[&ServerTool], approved: &BTreeMap<String, Approved>) -> String {
     let names = |changed: bool| -> Vec<&str> {
         let of = |tool: &&&ServerTool| approved.contains_key(&tool.name) == changed;

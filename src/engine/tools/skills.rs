@@ -1,4 +1,4 @@
-//! Skills: folders with a SKILL.md in the workspace or in the person's home; their names as a line of the plan; the
+//! Skills: folders with a SKILL.md in the workspace or in the person's home; the list of their names in the plan; the
 //! tool that loads one.
 //! Not for: when to search for them again (`workspace`).
 
@@ -13,16 +13,16 @@ use crate::tools::folder::{Folder, Looked};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The maximum number of folders in each place.
+/// The maximum number of skill folders in each place.
 const MOST: usize = 64;
-/// Bytes of a file that are read for its name, and for its text.
+/// The maximum bytes of a file that are read for its name, and for its text.
 const FIRST: u64 = 8_192;
 const LARGEST: u64 = 200_000;
-/// Maximum characters of a skill's description.
+/// The maximum length of a skill's description in characters.
 const ABOUT: usize = 240;
-/// The tool.
+/// The name of the tool.
 pub(crate) const TOOL: &str = "load_skill";
-/// The prefix of a skill's name where files are named.
+/// The prefix of a skill's name in lists of files.
 pub(crate) const PREFIX: &str = "skill:";
 
 /// A skill.
@@ -30,19 +30,19 @@ pub(crate) const PREFIX: &str = "skill:";
 pub(crate) struct Skill {
     pub(crate) name: String,
     pub(crate) about: String,
-    /// As people name it.
+    /// Its path in the form that people use.
     pub(crate) path: String,
-    /// The folder that it is read beneath, and its path there.
+    /// The folder that it is read from, and its path in that folder.
     place: (PathBuf, PathBuf),
     looked: Looked,
 }
 
-/// How marks name the list of skills.
+/// Returns the atom of the list of skills.
 pub(crate) fn atom() -> Atom {
     workspace_rules::atom(ProjectKind::Skill, "", "")
 }
 
-/// All skills, by name; of two with one name that of the workspace.
+/// Returns all skills, by name. If two have the same name, the one of the workspace is used.
 pub(crate) fn find(workspace: Option<&Path>, home: Option<&Path>) -> Vec<Skill> {
     let mut found: Vec<Skill> = Vec::new();
     let own = home.filter(|home| Some(*home) != workspace);
@@ -78,7 +78,7 @@ pub(crate) fn find(workspace: Option<&Path>, home: Option<&Path>) -> Vec<Skill> 
 }
 
 impl Skill {
-    /// Its text, secrets masked, with how many of them.
+    /// Reads its text, with secrets masked, and returns the number of masked secrets.
     pub(crate) fn text(&self) -> Result<(String, usize), String> {
         let (root, path) = &self.place;
         let folder = Folder::open(root).map_err(|error| format!("{} cannot be read: {error}.", self.path))?;
@@ -88,13 +88,13 @@ impl Skill {
         Ok((format!("{text}{more}"), masked))
     }
 
-    /// Bytes of its file.
+    /// Returns the size of its file in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         if let Looked::File(stamp) = self.looked { stamp.bytes } else { 0 }
     }
 }
 
-/// The names as they are sent.
+/// Returns the list of skills as it is sent.
 pub(crate) fn listed(skills: &[Skill]) -> String {
     let line = |skill: &Skill| {
         if skill.about.is_empty() { format!("- {}", skill.name) } else { format!("- {}: {}", skill.name, skill.about) }
@@ -102,7 +102,7 @@ pub(crate) fn listed(skills: &[Skill]) -> String {
     skills.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The tool by which a skill is loaded.
+/// The tool that loads a skill.
 pub(crate) struct SkillTools {
     pub(crate) project: Arc<Project>,
 }

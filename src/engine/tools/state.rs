@@ -1,4 +1,4 @@
-//! The engine's state of tools: servers, the last listing of file names, and whether the folder is trusted.
+//! The engine's state of tools: their servers, the file names that were read last, and whether the folder is trusted.
 //! Not for: calling servers (`mcp`), or approving their tools (`servers`).
 
 use super::workspace::Project;
@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// See the module.
+/// The state of tools.
 pub(crate) struct Tools {
-    /// Servers of tools.
+    /// Tool servers.
     pub(crate) servers: ServerRegistry,
-    /// Names of the workspace's files.
+    /// The names of the workspace's files.
     pub(crate) files: FileNames,
-    /// Rules, skills and summaries of the workspace.
+    /// Rules, skills and module summaries of the workspace.
     pub(crate) project: Arc<Project>,
     /// Whether the workspace folder is trusted.
     pub(crate) trusted: bool,
@@ -34,19 +34,19 @@ pub(crate) struct ServerRegistry {
     pub(crate) waiting: Vec<(Ticket, Request)>,
     /// The state of each server as reported last.
     pub(crate) stood: BTreeMap<String, ServerState>,
-    /// Reported tools whose description differs from the approved one.
+    /// Tools that were reported because they differ from the approved ones.
     pub(crate) told: BTreeSet<(String, Hash)>,
     /// The digest of the folder's server file that was reported.
-    pub(crate) file_told: Option<Hash>,
+    pub(crate) reported_file: Option<Hash>,
 }
 
-/// The maximum number of files.
+/// The maximum number of file names.
 pub(crate) const MOST: usize = 50_000;
 
-/// How long a list of names counts as fresh.
+/// How long a list of names is used before it is read again.
 pub(crate) const FRESH: Duration = Duration::from_secs(5);
 
-/// The time of the last listing, its rules, the names, and whether there are more.
+/// The time at which names were read, the rules that applied, the names, and whether there are more.
 pub(crate) type Names = Option<(Instant, FileVisibility, Arc<Vec<String>>, bool)>;
 
 /// The file names that were read last.
@@ -54,7 +54,7 @@ pub(crate) type Names = Option<(Instant, FileVisibility, Arc<Vec<String>>, bool)
 pub(crate) struct FileNames(pub(crate) Arc<Mutex<Names>>);
 
 impl FileNames {
-    /// The names, read again if they are old. One thread reads while others wait.
+    /// Returns the names and whether there are more. Old names are read again; one thread reads while others wait.
     pub(crate) fn names(&self, tools: &dyn RunTools, sight: &FileVisibility) -> (Arc<Vec<String>>, bool) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = held.as_ref().filter(|(at, under, ..)| at.elapsed() < FRESH && under == sight);

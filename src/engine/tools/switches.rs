@@ -8,11 +8,11 @@ use crate::domain::tool::mcp;
 use crate::engine::api::Answer;
 use crate::engine::core::Core;
 
-/// The key of a server or group of tools, and the keys of its tools.
+/// The key that switches a whole group of tools off, and the keys of its tools.
 type Family = (String, Vec<String>);
 
-/// The switched-off keys after `key` was switched. If one of several tools that are off together is switched on, only
-/// that tool comes back.
+/// Returns the keys that are switched off after `key` was switched. Switching on one tool of a group that is off as a
+/// whole leaves the others off.
 fn after(mut off: Vec<String>, key: &str, on: bool, families: &[Family]) -> Vec<String> {
     if on {
         let of = families.iter().find(|(all, each)| off.contains(all) && each.iter().any(|one| one == key));
@@ -30,7 +30,7 @@ fn after(mut off: Vec<String>, key: &str, on: bool, families: &[Family]) -> Vec<
 }
 
 impl Core {
-    /// Switches tools on or off on a branch: by their keys, or as the model sees them.
+    /// Switches tools on or off on a branch. Tools are named by their keys or by the names that the model sees.
     pub(crate) fn switch_tools(
         &mut self,
         branch: Option<BranchId>,
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_many_comes_back_alone() {
+    fn one_tool_of_a_group_is_switched_on_alone() {
         let families =
             [("*".to_owned(), strings(&["read_file", "run"])), ("a/*".to_owned(), strings(&["a/one", "a/two"]))];
         let off = after(strings(&["*", "a/*"]), "a/two", true, &families);

@@ -11,10 +11,10 @@ use crate::store::Store;
 use crate::store::types::Write;
 use std::sync::Arc;
 
-/// Calls of a session that are searched for an id.
+/// The number of calls of a session that are searched for an id.
 pub(crate) const LOOKED: usize = 20_000;
 
-/// The stored result of a call, by the call's id.
+/// Returns the stored result of a call, by the call's id.
 pub(crate) fn kept(store: &Store, session: SessionId, id: &str) -> Option<String> {
     let all = store.traces(session, LOOKED).ok()?;
     let trace = all.into_iter().rev().find(|trace| trace.id() == id)?;
@@ -44,13 +44,13 @@ pub(crate) fn ended(trace: &mut ToolTrace, done: &ToolOutcome, tokens: u32, mill
     trace.more.files = changed.iter().map(texts).collect();
 }
 
-/// The write that stores the part of a result that the model does not get.
+/// Returns the write that stores the full result if the model did not get all of it.
 pub(crate) fn kept_of(session: SessionId, trace: &ToolTrace, done: &ToolOutcome) -> Vec<Write> {
     let full = done.cut.as_ref().and_then(|cut| cut.full.as_deref());
     full.map(|full| output(session, trace, full)).into_iter().collect()
 }
 
-/// The write that stores a result.
+/// Returns the write that stores a result.
 pub(crate) fn output(session: SessionId, trace: &ToolTrace, text: &str) -> Write {
     Write::PutToolOutput { session, run: trace.run, call_id: trace.call_id.clone(), text: text.into() }
 }

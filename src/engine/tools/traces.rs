@@ -13,7 +13,7 @@ use crate::tools;
 use std::sync::Arc;
 
 impl Core {
-    /// Requests about calls to tools.
+    /// Handles a request about tool calls.
     pub(crate) fn traces(&mut self, act: TraceAct) -> Result<Answer, Failure> {
         match act {
             TraceAct::List { most } => Ok(Answer::Traces(self.store.traces(self.sessions.current()?.card.id, most)?)),
@@ -27,7 +27,7 @@ impl Core {
         }
     }
 
-    /// The call that a prefix of its id names, in the open session.
+    /// Returns the call of the open session that a prefix of its id names.
     pub(crate) fn find_trace(&self, id: &str) -> Result<(SessionId, ToolTrace), Failure> {
         let session = self.sessions.current()?.card.id;
         let mut found = self.store.traces(session, LOOKED)?;
@@ -54,7 +54,7 @@ impl Core {
         Ok(TraceWhole { result: self.result_of(&trace).map(Arc::from), full, files, trace })
     }
 
-    /// The result as the model got it.
+    /// Returns the result as the model got it; for a rerun, the stored result.
     pub(crate) fn result_of(&self, trace: &ToolTrace) -> Option<String> {
         match trace.node {
             Some(node) => self.content(node).ok().map(|content| content.plain_text()),

@@ -1,5 +1,5 @@
-//! Rules and skills of the workspace: found, and read again when they change. The planner's thread and the polling
-//! thread read files; the engine's own thread uses only what is already known.
+//! Rules and skills of the workspace: finds them, and reads them again when they change. The planner's thread and the
+//! polling thread read files; the engine's own thread uses only what is already known.
 //! Not for: putting them into a plan (`plans::sources::rules`), requests about them (`workspace_rules`), or module
 //! summaries (`summaries::modules`).
 
@@ -22,36 +22,36 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The files of a folder, the first that is there counts.
+/// The names of rules files; the first that exists in a folder is used.
 pub(crate) const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// Maximum number of rules files around named or touched files; four times as many folders are checked.
+/// The maximum number of rules files around named or touched paths; four times as many folders are checked.
 pub(crate) const AROUND: usize = 24;
-/// Why rules in a folder that git ignores do not go.
+/// Why the rules in a folder that git ignores are not sent.
 const IGNORED: &str = "lies in a folder that git ignores";
-/// Texts that are kept at hand.
+/// The number of cached texts at which a cache is cleared.
 const KEPT: usize = 200;
 
-/// A file with rules.
+/// A rules file.
 #[derive(Clone, Debug)]
-pub(crate) struct Guide {
+pub(crate) struct RulesFile {
     pub(crate) atom: Atom,
-    /// As people name it.
+    /// Its path in the form that people use.
     pub(crate) path: String,
-    /// The folder whose work it is for, in words; empty for the person's own.
+    /// The folder that the rules apply to, in words; empty for the person's own rules.
     pub(crate) folder: String,
-    /// Of the person, not of the project.
+    /// Whether these are the person's own rules, not the project's.
     pub(crate) own: bool,
-    /// It is sent only because a file near it is named or touched.
+    /// Whether it is sent only because something near it is named or touched.
     pub(crate) nested: bool,
-    /// Switched off in the settings.
+    /// Whether it is switched off in the settings.
     pub(crate) off: bool,
-    pub(crate) found: Result<Arc<GuideText>, String>,
+    pub(crate) found: Result<Arc<RulesText>, String>,
 }
 
-/// The text of a file with rules.
+/// The text of a rules file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GuideText {
-    /// The text as sent: secrets masked, named files inserted.
+pub(crate) struct RulesText {
+    /// The text as it is sent: with secrets masked and included files inserted.
     pub(crate) sent: Arc<str>,
     /// The text of the file, as far as it is read.
     pub(crate) raw: Arc<str>,
@@ -60,55 +60,55 @@ pub(crate) struct GuideText {
     /// The number of invisible characters.
     pub(crate) hidden: u32,
     pub(crate) notes: Vec<String>,
-    /// The files from which it was made, with their state.
+    /// The files that the text was made from, in the state in which they were read.
     pub(crate) of: Vec<(PathBuf, Looked)>,
 }
 
-/// Files with rules, farthest first.
+/// Rules files, farthest first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Guides {
-    pub(crate) list: Vec<Guide>,
-    /// Files that stay out because the folder is not trusted.
+pub(crate) struct RulesFiles {
+    pub(crate) list: Vec<RulesFile>,
+    /// The number of files that are left out because the folder is not trusted.
     pub(crate) untrusted: u32,
 }
 
-/// State known without reading.
+/// What is known without reading files.
 struct Known {
     set: ProjectSetup,
     trusted: bool,
     atoms: HashSet<Atom>,
     sent: HashMap<BranchId, HashMap<Atom, Hash>>,
     skills: Arc<Vec<Skill>>,
-    /// The files hidden by the person's rules.
+    /// The files that a person's rules keep from being read.
     denied: FileVisibility,
 }
 
-/// State that was read.
+/// What was read from files.
 #[derive(Default)]
 struct Read {
-    texts: HashMap<PathBuf, Arc<GuideText>>,
-    /// The targets of the last check: the folder, the path beneath it, and its state.
+    texts: HashMap<PathBuf, Arc<RulesText>>,
+    /// The files that the last search checked: the root folder, the path in it, and its state.
     looked: Vec<(PathBuf, PathBuf, Looked)>,
     polls: u32,
-    /// Hashes of files, with their state.
+    /// The hashes of files with the state in which they were read.
     hashes: HashMap<PathBuf, (Looked, Option<Hash>)>,
-    /// Files added to folders since their summaries were made, by folder and the summary's time.
+    /// Files that were added to folders after summaries of them were made, by folder and the summary's time.
     arrived: HashMap<(PathBuf, i64), Arc<NewFiles>>,
 }
 
-/// See the module.
+/// The rules and skills of a workspace.
 pub(crate) struct Project {
     pub(crate) workspace: PathBuf,
     known: Mutex<Known>,
     read: Mutex<Read>,
 }
 
-/// The opened topmost folder, with the workspace's path beneath it.
+/// The topmost folder that is searched, opened, and the workspace's path in it.
 pub(crate) struct WorkspaceTop {
     pub(crate) folder: Folder,
     pub(crate) path: PathBuf,
     pub(crate) below: PathBuf,
-    /// The folder's own name, which names the project.
+    /// The folder's own name, which is the project's name.
     pub(crate) name: String,
 }
 
@@ -136,7 +136,7 @@ impl Project {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Other settings, or another trust.
+    /// Changes the settings or the trust.
     pub(crate) fn configure(&self, set: Option<ProjectSetup>, trusted: bool) {
         let mut known = self.known();
         known.trusted = trusted;
@@ -147,15 +147,15 @@ impl Project {
         self.find_skills();
     }
 
-    /// Sets the files hidden by the person's rules.
-    pub(crate) fn deny_files(&self, denied: FileVisibility) {
+    /// Sets the files that a person's rules keep from being read.
+    pub(crate) fn apply_denials(&self, denied: FileVisibility) {
         let before = std::mem::replace(&mut self.known().denied, denied);
         if before != self.denied() {
             self.read().arrived.clear();
         }
     }
 
-    /// The files hidden by the person's rules.
+    /// Returns the files that a person's rules keep from being read.
     pub(crate) fn denied(&self) -> FileVisibility {
         self.known().denied.clone()
     }
@@ -170,12 +170,12 @@ impl Project {
         self.known().atoms.contains(atom)
     }
 
-    /// An item that is no file with rules.
+    /// Registers an atom of the project that is not a rules file.
     pub(crate) fn learn(&self, atom: Atom) {
         self.known().atoms.insert(atom);
     }
 
-    /// A fork copies the record of its parent.
+    /// Copies to a fork what the last call of its parent contained.
     pub(crate) fn inherit(&self, from: BranchId, to: BranchId) {
         let mut known = self.known();
         if let Some(sent) = known.sent.get(&from).cloned() {
@@ -183,8 +183,8 @@ impl Project {
         }
     }
 
-    /// Records the rules that a call contained.
-    pub(crate) fn carried(&self, branch: BranchId, plan: &ContextPlan) {
+    /// Records which texts of the project a call contained.
+    pub(crate) fn record_sent(&self, branch: BranchId, plan: &ContextPlan) {
         let ours = plan.included().filter(|row| matches!(row.kind, RowKind::Rules | RowKind::Module));
         let texts = ours.filter_map(|row| Some((row.atom, row.text?))).collect();
         self.known().sent.insert(branch, texts);
@@ -195,7 +195,7 @@ impl Project {
         self.known().sent.get(&branch)?.get(atom).copied()
     }
 
-    /// The folder from which on rules count.
+    /// Returns the topmost folder whose rules apply: the root of the repository, or the workspace.
     pub(crate) fn top(&self) -> Option<WorkspaceTop> {
         let workspace = self.workspace.canonicalize().ok()?;
         let path = repository(&workspace);
@@ -205,13 +205,13 @@ impl Project {
         Some(WorkspaceTop { folder, path, below, name })
     }
 
-    /// The rules that count while these paths beneath the workspace are named or touched: the person's own, then from the
-    /// topmost folder down to the nearest.
-    pub(crate) fn guides(&self, near: &[String], most: usize) -> Guides {
+    /// Returns the rules that apply while these paths in the workspace are named or touched: the person's own, then
+    /// those from the topmost folder down to the nearest.
+    pub(crate) fn rules_files(&self, near: &[String], most: usize) -> RulesFiles {
         let (set, trusted) = self.settings();
-        let mut guides = Guides::default();
+        let mut rules_files = RulesFiles::default();
         if !set.rules {
-            return guides;
+            return rules_files;
         }
         let mut read = self.read();
         if read.texts.len() > KEPT {
@@ -220,7 +220,7 @@ impl Project {
         let mut looked = Vec::new();
         let mut search = Search { set: &set, read: &mut read, looked: &mut looked };
         if let Some(own) = set.own.as_ref().and_then(|own| Some((own, Folder::open(own).ok()?))) {
-            guides.list.extend(search.own(own.0, &own.1));
+            rules_files.list.extend(search.own(own.0, &own.1));
         }
         if let Some(top) = self.top() {
             let mut nested = 0;
@@ -228,23 +228,23 @@ impl Project {
                 match trusted {
                     true if place.nested && nested == most => {}
                     true => {
-                        let found = search.guide(&top, &place);
+                        let found = search.rules_file(&top, &place);
                         nested += usize::from(place.nested && found.is_some());
-                        guides.list.extend(found);
+                        rules_files.list.extend(found);
                     }
                     false if place.nested => {}
-                    false => guides.untrusted += u32::from(search.name(&top, &place).is_some()),
+                    false => rules_files.untrusted += u32::from(search.name(&top, &place).is_some()),
                 }
             }
         }
         read.looked = looked;
         drop(read);
         let mut known = self.known();
-        known.atoms.extend(guides.list.iter().map(|guide| guide.atom));
-        guides
+        known.atoms.extend(rules_files.list.iter().map(|rules_file| rules_file.atom));
+        rules_files
     }
 
-    /// Files with rules that stay out because the folder is not trusted, by their names alone.
+    /// Returns the names of rules files that are left out because the folder is not trusted, without reading them.
     pub(crate) fn untrusted(&self) -> Vec<String> {
         let (set, _) = self.settings();
         let Some(top) = self.top() else { return Vec::new() };
@@ -257,8 +257,8 @@ impl Project {
         named.collect()
     }
 
-    /// The changed files of a summary, and the new files of its folder. A file is read again only if it was written
-    /// since the last check, a folder only if a name was added or removed.
+    /// Returns which files of a module summary have changed, and which were added to its folder. A file is read again
+    /// only if it was written since the last check, a folder only if a name was added or removed.
     pub(crate) fn stale(&self, root: &Path, card: &ModuleCard) -> Staleness {
         let mut stale = self.changed(root, &card.files);
         let Some(folder) = card.folder().and_then(|folder| root.join(folder).canonicalize().ok()) else { return stale };
@@ -280,7 +280,7 @@ impl Project {
             found
         });
         for file in &arrived.files {
-            stale.comes(&beneath.join(file).to_string_lossy());
+            stale.add_new(&beneath.join(file).to_string_lossy());
         }
         stale
     }
@@ -303,18 +303,18 @@ impl Project {
                 hash
             });
             if hash != Some(file.hash) {
-                stale.changes(&file.path);
+                stale.add_changed(&file.path);
             }
         }
         stale
     }
 
-    /// The available skills.
+    /// Returns the skills that were found last.
     pub(crate) fn skills(&self) -> Arc<Vec<Skill>> {
         self.known().skills.clone()
     }
 
-    /// Searches for skills; returns whether they changed.
+    /// Searches for skills. Returns whether they changed.
     fn find_skills(&self) -> bool {
         let (set, trusted) = self.settings();
         let workspace = self.workspace.canonicalize().ok().filter(|_| trusted);
@@ -329,7 +329,7 @@ impl Project {
         changed
     }
 
-    /// Whether anything that was read has changed.
+    /// Whether anything that was read has changed. Searches for skills at every fourth call.
     pub(crate) fn poll(&self) -> bool {
         let mut read = self.read();
         read.polls = read.polls.wrapping_add(1);
@@ -347,17 +347,17 @@ impl Project {
     }
 }
 
-/// A folder that may contain rules.
+/// A folder that may contain a rules file.
 struct RuleFolder {
-    /// Beneath the topmost folder.
+    /// Its path relative to the topmost folder.
     folder: PathBuf,
-    /// Before the file's name, as people name it.
+    /// The prefix of the file's name in the form that people use.
     shown: String,
     words: String,
     nested: bool,
 }
 
-/// The folders from the topmost down to the workspace, then those around the paths that are near.
+/// Returns the folders from the topmost down to the workspace, then those around the paths in `near`.
 fn places(top: &WorkspaceTop, near: &[String], most: usize) -> Vec<RuleFolder> {
     let steps: Vec<Component<'_>> = top.below.components().collect();
     let mut found = Vec::new();
@@ -381,7 +381,7 @@ fn places(top: &WorkspaceTop, near: &[String], most: usize) -> Vec<RuleFolder> {
     found
 }
 
-/// A path beneath the workspace by its names alone.
+/// Normalizes a path inside the workspace; `None` if its components lead outside.
 fn beneath(path: &str) -> Option<PathBuf> {
     let steps = Path::new(path).components().filter(|step| !matches!(step, Component::CurDir));
     let steps: Vec<Component<'_>> = steps.collect();
@@ -389,7 +389,7 @@ fn beneath(path: &str) -> Option<PathBuf> {
     plain.then(|| steps.iter().collect())
 }
 
-/// A path and its parent folders, without the workspace itself. A file contributes nothing.
+/// Returns a path and its parent folders below the workspace. A path that is no folder contains no rules file.
 fn around(path: &Path) -> Vec<PathBuf> {
     path.ancestors().filter(|folder| !folder.as_os_str().is_empty()).map(Path::to_path_buf).collect()
 }
@@ -401,7 +401,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The name of the file that counts in a folder.
+    /// Returns the name of the rules file that is used in a folder.
     fn name(&mut self, top: &WorkspaceTop, spot: &RuleFolder) -> Option<(&'static str, Looked)> {
         self.first(&top.path, &top.folder, &spot.folder)
     }
@@ -418,29 +418,29 @@ impl Search<'_> {
         None
     }
 
-    fn guide(&mut self, top: &WorkspaceTop, spot: &RuleFolder) -> Option<Guide> {
+    fn rules_file(&mut self, top: &WorkspaceTop, spot: &RuleFolder) -> Option<RulesFile> {
         let (name, there) = self.name(top, spot)?;
         let path = spot.folder.join(name);
         let foreign = spot.nested && top.folder.ignored(&spot.folder);
         let shown = format!("{}{name}", spot.shown);
         let off = self.set.off.iter().any(|pattern| matches(pattern, &shown));
-        Some(Guide {
+        Some(RulesFile {
             atom: atom(ProjectKind::Rules, &top.name, &path.to_string_lossy()),
             folder: spot.words.clone(),
             own: false,
             nested: spot.nested,
             off,
-            // What a package brought along does not speak for the project.
+            // Rules that a package brought along do not speak for the project.
             found: if foreign { Err(IGNORED.into()) } else { self.text(&top.path, &top.folder, &path, &there) },
             path: shown,
         })
     }
 
-    fn own(&mut self, root: &Path, folder: &Folder) -> Option<Guide> {
+    fn own(&mut self, root: &Path, folder: &Folder) -> Option<RulesFile> {
         let (name, there) = self.first(root, folder, Path::new(""))?;
         let shown = short(&root.join(name), self.set.home.as_deref());
         let off = self.set.off.iter().any(|pattern| matches(pattern, &shown));
-        Some(Guide {
+        Some(RulesFile {
             atom: atom(ProjectKind::Rules, "", name),
             folder: String::new(),
             own: true,
@@ -451,8 +451,8 @@ impl Search<'_> {
         })
     }
 
-    /// The text of a file, read again if it, or a file that it names, has changed.
-    fn text(&mut self, root: &Path, folder: &Folder, path: &Path, there: &Looked) -> Result<Arc<GuideText>, String> {
+    /// Returns the text of a file, read again if it or an included file has changed.
+    fn text(&mut self, root: &Path, folder: &Folder, path: &Path, there: &Looked) -> Result<Arc<RulesText>, String> {
         if let Looked::Refused(why) = there {
             return Err(why.clone());
         }
@@ -473,7 +473,7 @@ impl Search<'_> {
     }
 }
 
-/// A path with `~` for the home folder.
+/// Returns a path with `~` for the home folder.
 pub(crate) fn short(path: &Path, home: Option<&Path>) -> String {
     let inner = home.and_then(|home| path.strip_prefix(home).ok());
     plain(&inner.map_or_else(|| path.display().to_string(), |inner| format!("~/{}", inner.display())))
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_what_was_looked_at_is_seen_once() {
+    fn a_change_of_a_checked_file_is_reported_once() {
         let outer = tempfile::tempdir().unwrap();
         let (one, two) = (outer.path().join("one"), outer.path().join("two"));
         fs::create_dir_all(&one).unwrap();
@@ -533,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_named_from_the_top_down_and_then_those_that_are_near() {
+    fn folders_are_listed_from_the_top_down_followed_by_those_around_paths() {
         let outer = tempfile::tempdir().unwrap();
         let top = |below: &str| WorkspaceTop {
             folder: Folder::open(outer.path()).unwrap(),

@@ -3,7 +3,7 @@
 //! Not for: finding and reading them (`workspace`, `skills`), or plans (`plans::sources::rules`).
 
 use super::skills;
-use super::workspace::{AROUND, Guide, GuideText, NAMES, Project};
+use super::workspace::{AROUND, NAMES, Project, RulesFile, RulesText};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -21,15 +21,16 @@ use crate::engine::plans::sources::rules;
 use crate::store::types::Write;
 use std::sync::Arc;
 
-/// Maximum number of the workspace's files that are searched for rules.
+/// The maximum number of workspace files that are searched for rules.
 const MOST: usize = 50_000;
 /// The maximum number of folders whose rules are listed.
 const LISTED: usize = 300;
-/// How the list of skills is named.
-pub(crate) const SKILLS: &str = "skills";
+/// The name that stands for the list of skills.
+pub(crate) const SKILL_LIST: &str = "skills";
 
-/// The mark that includes or excludes rules, toggling if `on` is not given. `off` rules are switched off in the
-/// settings; `nested` rules are sent only near named files. Or why nothing changes.
+/// Returns the act that includes or excludes rules; if `on` is `None`, the opposite of the present state. `off` rules
+/// are switched off in the settings; `nested` ones are sent only near what a message is about. The error says why
+/// nothing changes.
 fn switch(
     on: Option<bool>,
     mark: Option<MarkKind>,
@@ -50,8 +51,8 @@ fn switch(
     }
 }
 
-/// The input of the list, so that it can be made beside the engine.
-struct Ground {
+/// The input of the list, so that it can be made on another thread.
+struct ListInput {
     denied: FileVisibility,
     project: Arc<Project>,
     tools: Option<Arc<dyn RunTools>>,
@@ -62,11 +63,11 @@ struct Ground {
 }
 
 impl Core {
-    /// Handles a request about the project; the list is made on a separate thread.
+    /// Handles a request about the project. The list is made on a thread of its own.
     pub(crate) fn project_act(&mut self, ticket: Ticket, act: ProjectAct) -> Result<(), Failure> {
         let result = match act {
             ProjectAct::List { branch } => {
-                return self.beside(ticket, branch, |ground| Ok(Answer::Project(Box::new(ground.list()))));
+                return self.answer_in_background(ticket, branch, |input| Ok(Answer::Project(Box::new(input.list()))));
             }
             ProjectAct::Module(act) => return self.module_act(ticket, act),
             ProjectAct::Set { branch, path, on, once } => self.set_item(branch, &path, on, once),
@@ -76,14 +77,14 @@ impl Core {
         Ok(())
     }
 
-    fn beside(
+    fn answer_in_background(
         &self,
         ticket: Ticket,
         branch: BranchId,
-        make: impl FnOnce(&Ground) -> Result<Answer, Failure> + Send + 'static,
+        make: impl FnOnce(&ListInput) -> Result<Answer, Failure> + Send + 'static,
     ) -> Result<(), Failure> {
         let branch = self.sessions.branch(branch)?;
-        let ground = Ground {
+        let input = ListInput {
             denied: self.denied(),
             project: self.tools.project.clone(),
             tools: self.setup.tools.clone().filter(|_| self.tools.trusted),
@@ -92,34 +93,44 @@ impl Core {
             counter: self.setup.counter.clone(),
             encoding: self.rules(&branch)?.model.encoding,
         };
-        self.jobs.answer("project", ticket, move || make(&ground));
+        self.jobs.answer("project", ticket, move || make(&input));
         Ok(())
     }
 
-    /// Rules or skills as editable texts.
-    pub(crate) fn project_things(&self, ticket: Ticket, branch: BranchId, kind: EditableKind) -> Result<(), Failure> {
-        self.beside(ticket, branch, move |ground| {
+    /// Lists rules or skills as editable texts.
+    pub(crate) fn list_project_texts(
+        &self,
+        ticket: Ticket,
+        branch: BranchId,
+        kind: EditableKind,
+    ) -> Result<(), Failure> {
+        self.answer_in_background(ticket, branch, move |input| {
             let wanted = if kind == EditableKind::Rules { ProjectKind::Rules } else { ProjectKind::Skill };
-            let items = ground.list().items.into_iter().filter(|item| item.kind == wanted);
-            Ok(Answer::Editables(kind, items.map(|item| thing(kind, item)).collect()))
+            let items = input.list().items.into_iter().filter(|item| item.kind == wanted);
+            Ok(Answer::Editables(kind, items.map(|item| editable(kind, item)).collect()))
         })
     }
 
-    /// The rules that a path names.
-    fn guide(&self, path: &str) -> Result<Guide, Failure> {
-        let found =
-            self.tools.project.guides(&[path.to_owned()], AROUND).list.into_iter().find(|guide| guide.path == path);
+    /// Returns the rules file with this path.
+    fn rules_file(&self, path: &str) -> Result<RulesFile, Failure> {
+        let found = self
+            .tools
+            .project
+            .rules_files(&[path.to_owned()], AROUND)
+            .list
+            .into_iter()
+            .find(|rules_file| rules_file.path == path);
         let gone = || Failure::user(format!("There are no rules in {path:?}.")).todo("pleach project lists them.");
         found.ok_or_else(gone)
     }
 
     fn set_item(&mut self, id: BranchId, path: &str, on: Option<bool>, once: bool) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
-        let (atom, off, nested) = if path == SKILLS {
+        let (atom, off, nested) = if path == SKILL_LIST {
             (skills::atom(), false, false)
         } else {
-            let guide = self.guide(path)?;
-            (guide.atom, guide.off, guide.nested)
+            let rules_file = self.rules_file(path)?;
+            (rules_file.atom, rules_file.off, rules_file.nested)
         };
         let mark = branch.marks.iter().find(|mark| mark.target == atom).map(|mark| mark.kind);
         match switch(on, mark, (off, nested), once) {
@@ -128,7 +139,7 @@ impl Core {
         }
     }
 
-    /// Writes a rules file like the tools do, so that undo reverts it.
+    /// Writes a rules file in the same way as the tools do, so that undo reverts it.
     fn save_rules(&mut self, id: BranchId, path: &str, text: &str, expected: Option<Hash>) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let kept = |failure: Failure| failure.kept("Nothing was written; your text is kept.");
@@ -156,8 +167,8 @@ impl Core {
         Ok(Answer::Done(format!("Wrote {path}; u undoes it.")))
     }
 
-    /// Rules or skills changed: the plan on the screen is made again. No plan is refused for that; a drawn plan is sent
-    /// as drawn. While an answer arrives, the plan stays; the turn's end makes a new one.
+    /// Has the plan on the screen made again after something of the project changed. Drawn plans stay valid for
+    /// sending. During a turn nothing happens, because its end makes a new plan.
     pub(crate) fn project_changed(&mut self) {
         let here = self.plans.on_screen.as_ref().map(|screen| screen.branch);
         if here.is_some_and(|branch| !self.turns.live.contains_key(&branch)) {
@@ -165,7 +176,7 @@ impl Core {
         }
     }
 
-    /// Skills whose names match the typed text, with or without `skill:`.
+    /// Returns the skills whose names match what was typed, with or without the prefix `skill:`.
     pub(crate) fn skill_names(&self, query: &str) -> Vec<String> {
         let query = query.strip_prefix(skills::PREFIX).unwrap_or(query).to_lowercase();
         let begins = skills::PREFIX.starts_with(&query);
@@ -174,7 +185,7 @@ impl Core {
         fits.map(|skill| format!("{}{}", skills::PREFIX, skill.name)).take(20).collect()
     }
 
-    /// A skill's text for a message.
+    /// Reads a skill's text for a message.
     pub(crate) fn skill_text(&self, name: &str) -> Result<Answer, Failure> {
         let skills = self.tools.project.skills();
         let found = skills.iter().find(|skill| skill.name == name);
@@ -184,7 +195,7 @@ impl Core {
         Ok(Answer::Attached { text: text.into(), masked })
     }
 
-    /// The text of an item of the project that stays out.
+    /// Returns the text of an item of the project that is left out.
     pub(crate) fn project_text(&self, atom: &Atom, path: Option<&str>) -> Option<String> {
         if *atom == skills::atom() {
             return Some(skills::listed(&self.tools.project.skills()));
@@ -194,23 +205,23 @@ impl Core {
         if let Some((_, card, stale)) = modules.into_iter().find(|(of, ..)| of == atom) {
             return Some(crate::engine::summaries::module_cards::sent(&card, Some(&stale)));
         }
-        let guide = self.guide(path?).ok().filter(|guide| guide.atom == *atom)?;
-        guide.found.ok().map(|text| text.sent.to_string())
+        let rules_file = self.rules_file(path?).ok().filter(|rules_file| rules_file.atom == *atom)?;
+        rules_file.found.ok().map(|text| text.sent.to_string())
     }
 }
 
-/// Whether a path ends as files with rules are named.
+/// Whether a path ends in the name of a rules file.
 fn is_rules(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| NAMES.contains(&name))
 }
 
-impl Ground {
+impl ListInput {
     fn list(&self) -> ProjectList {
         let (_, trusted) = self.project.settings();
         let names = self.tools.as_ref().map(|tools| tools.files(MOST, &self.denied).0).unwrap_or_default();
         let near: Vec<String> = names.into_iter().filter(|name| is_rules(name)).collect();
-        let guides = self.project.guides(&near, LISTED).list;
-        let mut items: Vec<ProjectItem> = guides.iter().map(|guide| self.rules(guide)).collect();
+        let rules_files = self.project.rules_files(&near, LISTED).list;
+        let mut items: Vec<ProjectItem> = rules_files.iter().map(|rules_file| self.rules(rules_file)).collect();
         items.extend(self.untrusted());
         let listed = self.marks.iter().find(|mark| mark.target == skills::atom() && mark.kind.excludes());
         let stands =
@@ -240,33 +251,36 @@ impl Ground {
         ProjectList { root, trusted, items }
     }
 
-    fn rules(&self, guide: &Guide) -> ProjectItem {
-        let none = Arc::new(GuideText::default());
-        let text = guide.found.as_ref().unwrap_or(&none);
-        let whole = text.left == 0 && guide.found.is_ok();
+    fn rules(&self, rules_file: &RulesFile) -> ProjectItem {
+        let none = Arc::new(RulesText::default());
+        let text = rules_file.found.as_ref().unwrap_or(&none);
+        let whole = text.left == 0 && rules_file.found.is_ok();
         ProjectItem {
             kind: ProjectKind::Rules,
-            atom: Some(guide.atom),
-            path: guide.path.clone(),
-            title: guide.path.clone(),
-            about: if guide.own { "all your projects".into() } else { guide.folder.clone() },
-            stands: self.stands(guide),
-            tokens: guide.found.as_ref().map_or(0, |text| self.counter.count(self.encoding, &rules::sent(guide, text))),
+            atom: Some(rules_file.atom),
+            path: rules_file.path.clone(),
+            title: rules_file.path.clone(),
+            about: if rules_file.own { "all your projects".into() } else { rules_file.folder.clone() },
+            stands: self.stands(rules_file),
+            tokens: rules_file
+                .found
+                .as_ref()
+                .map_or(0, |text| self.counter.count(self.encoding, &rules::sent(rules_file, text))),
             bytes: text.bytes,
             left: text.left,
             notes: text.notes.clone(),
             hash: Hash::of(text.raw.as_bytes()),
             text: text.raw.clone(),
-            writable: whole && !guide.own && !guide.path.starts_with("../") && self.tools.is_some(),
+            writable: whole && !rules_file.own && !rules_file.path.starts_with("../") && self.tools.is_some(),
         }
     }
 
-    fn stands(&self, guide: &Guide) -> RuleState {
-        if let Err(why) = &guide.found {
+    fn stands(&self, rules_file: &RulesFile) -> RuleState {
+        if let Err(why) = &rules_file.found {
             return RuleState::Unread { why: why.clone() };
         }
-        let row = self.plan.as_ref().and_then(|plan| plan.rows.iter().find(|row| row.atom == guide.atom));
-        let mark = self.marks.iter().find(|mark| mark.target == guide.atom).map(|mark| mark.kind);
+        let row = self.plan.as_ref().and_then(|plan| plan.rows.iter().find(|row| row.atom == rules_file.atom));
+        let mark = self.marks.iter().find(|mark| mark.target == rules_file.atom).map(|mark| mark.kind);
         let goes = row.is_some_and(Row::included);
         match mark {
             Some(MarkKind::Exclude) => RuleState::Excluded { once: false },
@@ -279,13 +293,13 @@ impl Ground {
                 RuleState::NoRoom
             }
             Some(MarkKind::IncludeOnce) => RuleState::Goes,
-            _ if guide.off => RuleState::Off,
-            _ if guide.nested => RuleState::Waits,
+            _ if rules_file.off => RuleState::Off,
+            _ if rules_file.nested => RuleState::Waits,
             _ => RuleState::Goes,
         }
     }
 
-    /// In an untrusted folder: the names of the files, none of their content.
+    /// Returns the names of the rules files in a folder that is not trusted, without their text.
     fn untrusted(&self) -> Vec<ProjectItem> {
         let (set, trusted) = self.project.settings();
         if trusted || !set.rules {
@@ -311,8 +325,8 @@ impl Ground {
     }
 }
 
-/// An item as a text of the editors' screen.
-fn thing(kind: EditableKind, item: ProjectItem) -> Editable {
+/// Converts an item to an editable text.
+fn editable(kind: EditableKind, item: ProjectItem) -> Editable {
     let mut note = Vec::new();
     if kind == EditableKind::Rules {
         note.extend([item.stands.short().to_owned(), item.stands.to_text()]);
@@ -349,7 +363,8 @@ fn thing(kind: EditableKind, item: ProjectItem) -> Editable {
     }
 }
 
-/// Whether a mark on a rule is possible: rules are sent automatically, so they cannot be pinned.
+/// Checks whether a mark makes sense for an item of the project: rules are sent in any case, so there is nothing to
+/// pin.
 pub(crate) fn markable(kind: MarkKind) -> Result<(), Failure> {
     if matches!(kind, MarkKind::Sticky | MarkKind::Leased { .. }) {
         return Err(Failure::user("Every request already includes this text; a pin changes nothing.")
@@ -363,7 +378,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_key_puts_rules_in_and_takes_them_out() {
+    fn the_same_key_includes_and_excludes_rules() {
         let goes = |mark: Option<MarkKind>, off: bool| mark.map_or(!off, |kind| !kind.excludes());
         let marks = [
             None,
@@ -382,7 +397,7 @@ mod tests {
                 Ok(Act::Clear) => None,
                 other => panic!("{about}: {other:?}"),
             };
-            // An exclusion of rules that the settings switch off is removed first; then they can be included.
+            // An exclusion of rules that the settings switch off is removed first; then the rules can be included.
             let (cleared, excluded) = (off && !now && mark.is_some(), after.is_some_and(MarkKind::excludes));
             assert!(goes(after, off) != now || cleared, "{about}: {after:?}");
             assert_eq!(excluded && once, after == Some(MarkKind::ExcludeOnce), "{about}");
@@ -395,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn only_rules_of_this_folder_that_are_read_whole_are_edited_here() {
+    fn only_completely_read_rules_of_this_folder_are_editable() {
         let edits = |kind, writable, left, stands| {
             let (path, title, about, text) =
                 ("AGENTS.md".to_owned(), "AGENTS.md".to_owned(), String::new(), "x".into());
@@ -415,7 +430,7 @@ mod tests {
                 writable,
                 hash,
             };
-            thing(kind, item).editing
+            editable(kind, item).editing
         };
         let not = |editing, word: &str| matches!(editing, Editability::Not(why) if why.contains(word));
         assert_eq!(edits(EditableKind::Rules, true, 0, RuleState::Goes), Editability::Here);

@@ -1,5 +1,5 @@
-//! Side questions: asked in a branch's present context, answered beside it, and forgotten. They become no message,
-//! count down no mark, run no tool, and none of their text is stored; the store records only the call and its cost.
+//! Side questions: asked in a branch's present context, answered beside it, and not kept. They become no message, count
+//! down no mark, run no tool, and none of their text is stored; the store records only the call and its cost.
 //! Not for: turns (`live`).
 
 use super::machine::Arrived;
@@ -27,22 +27,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use uuid::Uuid;
 
 impl Core {
-    /// Sends a side question on a branch, starting with its plan.
+    /// Starts a side question: submits its plan.
     pub(crate) fn aside(&mut self, ticket: Ticket, branch: BranchId, text: Arc<str>) -> Result<(), Failure> {
         if text.trim().is_empty() {
             return Err(Failure::user("There is no side question yet.").todo("Type the side question."));
         }
         let there = self.sessions.branch(branch)?;
-        // Without tools: what a side question does must leave no trace.
+        // Without tools: a side question must have no effects.
         let rules = rules(&self.setup, &self.learned, &there, false)?;
         self.setup.servers.ready(&rules.profile).map_err(|failure| failure.kept("Nothing was sent."))?;
         let base = self.before_turn(&there);
         let question = Question { base, text: Some(text.clone()), ..Question::default() };
         let waiting = UnplannedAside { ticket, branch, text, base };
-        self.submit_under(&there, rules, &question, PlanPurpose::Aside(waiting)).map(drop)
+        self.submit_with_rules(&there, rules, &question, PlanPurpose::Aside(waiting)).map(drop)
     }
 
-    /// Its plan is there: the call is written down and made.
+    /// Handles the plan of a side question: records the call and starts it.
     pub(crate) fn aside_planned(&mut self, waiting: UnplannedAside, solution: Solution) {
         let ticket = waiting.ticket;
         let opened = match solution {
@@ -61,7 +61,7 @@ impl Core {
         let run = RunId(Uuid::now_v7());
         let card = RunCard::open(run, whose, &solved.plan, solved.wire.digest, 1, self.now());
         let card = RunCard { aside: true, ..card };
-        // Should the program die meanwhile, the call is on record as interrupted; nothing of it has to be recovered.
+        // If the program dies in the meantime, the call stays recorded as interrupted; there is nothing to recover.
         let kept = RunCard { status: RunStatus::Interrupted, ..card.clone() };
         self.store.write(vec![
             Write::PutPlan { id: solved.plan.id, branch: branch.id, body: without_words(&solved)? },
@@ -92,8 +92,8 @@ impl Core {
             card: None,
             failure: None,
         };
-        self.say(Event::Turn(TurnEvent::Run(Box::new(card.clone()))));
-        self.say(Event::Turn(TurnEvent::Aside(Box::new(view.clone()))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(card.clone()))));
+        self.emit(Event::Turn(TurnEvent::Aside(Box::new(view.clone()))));
         let (arrived, price) = (Arrived::default(), rules.model.price);
         let aside =
             Aside { view, base: waiting.base, card, solved, arrived, price, prompt_micro, cancel, dropped: false };
@@ -103,7 +103,7 @@ impl Core {
         Ok(run)
     }
 
-    /// Handles a report of its call.
+    /// Handles a report of a side question's call.
     pub(crate) fn aside_report(&mut self, report: Report) {
         match report {
             Report::Deltas { run, deltas, tokens } => {
@@ -123,10 +123,10 @@ impl Core {
                 let priced = aside.price.zip(aside.prompt_micro);
                 aside.view.cost_micro = priced.map(|(price, prompt)| price.so_far(prompt, tokens));
                 let view = Box::new(aside.view.clone());
-                self.say(Event::Turn(TurnEvent::Aside(view)));
+                self.emit(Event::Turn(TurnEvent::Aside(view)));
             }
             Report::Ended { run, outcome } => self.aside_ended(run, *outcome),
-            // It runs no tools.
+            // A side question runs no tools.
             Report::ToolWants { .. }
             | Report::ToolBegan { .. }
             | Report::ToolSaid { .. }
@@ -153,7 +153,7 @@ impl Core {
         let report = UsageReport::of(&aside.card, &aside.solved.plan, outcome);
         let writes = vec![Write::PutRun(Box::new(aside.card.clone())), Write::PutUsage(Box::new(report))];
         if let Err(error) = self.store.write(writes) {
-            self.say(Event::Program(ProgramEvent::Alarm(format!(
+            self.emit(Event::Program(ProgramEvent::Alarm(format!(
                 "The cost of a side question could not be recorded: {error}."
             ))));
         }
@@ -161,14 +161,14 @@ impl Core {
         if let Ok(session) = self.sessions.of_branch_mut(aside.view.branch) {
             session.put_run(&aside.card);
         }
-        self.say(Event::Turn(TurnEvent::Run(Box::new(aside.card.clone()))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(aside.card.clone()))));
         if !aside.dropped {
-            self.say(Event::Turn(TurnEvent::Aside(Box::new(aside.view.clone()))));
+            self.emit(Event::Turn(TurnEvent::Aside(Box::new(aside.view.clone()))));
             self.turns.asides.insert(run, aside);
         }
     }
 
-    /// The answer is no longer needed.
+    /// Stops a side question, or discards its answer.
     pub(crate) fn drop_aside(&mut self, run: RunId) -> Result<Answer, Failure> {
         let over = self.turns.asides.get(&run).map(|aside| aside.view.card.is_some());
         match over {
@@ -184,14 +184,14 @@ impl Core {
         Ok(Answer::Done("The side question is discarded; the cost of its call still counts.".into()))
     }
 
-    /// Stops all running side questions, because the program ends.
+    /// Stops all side questions under way, because the program ends.
     pub(crate) fn stop_asides(&mut self) {
         for aside in self.turns.asides.values() {
             aside.cancel.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Turns an answered side question into a branch at its original message.
+    /// Makes a branch from an answered side question, at the place where it was asked.
     pub(crate) fn keep_aside(&mut self, run: RunId) -> Result<Answer, Failure> {
         let aside = self.turns.asides.get(&run).ok_or_else(gone)?;
         if aside.view.card.is_none() {
@@ -221,20 +221,20 @@ impl Core {
         new_branch.grown = vec![Node { head: asked, content }, answer.clone()];
         new_branch.writes.push(Write::PutRun(Box::new(card.clone())));
         let fork = aside.base;
-        let made = self.create_branches_at(from, fork, vec![new_branch], format!("kept a side question as {name}"))?;
+        let made = self.make_branches_at(from, fork, vec![new_branch], format!("kept a side question as {name}"))?;
         let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
         self.turns.asides.remove(&run);
         let open = self.sessions.of_branch_mut(child)?;
         open.put_run(&card);
         let states = crate::engine::sessions::library::states_of(&[answer], open.next_state()).into_iter();
-        // The model wrote it here: only the state of an import waits for a person.
+        // The state comes from this program's own call. Only an imported state waits for a person's decision.
         let states: Vec<_> = states.map(|state| StateVersion { offered: false, ..state }).collect();
         let session = open.card.id;
         let write = |version: &StateVersion| Write::PutState { session, version: version.clone() };
         self.store.write(states.iter().map(write).collect())?;
         self.sessions.of_branch_mut(child)?.add_states(states);
         self.show_branch(child);
-        self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
         Ok(Answer::Branch(Box::new(self.sessions.branch(child)?)))
     }
 }
@@ -243,7 +243,7 @@ fn gone() -> Failure {
     Failure::user("That side question was discarded.").todo("Ask it again.")
 }
 
-/// The answer as a message below its question.
+/// Returns the answer as a node below its question.
 fn answered(asked: &NodeHead, aside: &Aside) -> Node {
     let content: Content = aside.arrived.without_calls();
     let end = match aside.card.status {
@@ -270,7 +270,7 @@ fn answered(asked: &NodeHead, aside: &Aside) -> Node {
     Node { head, content }
 }
 
-/// The failure of an answer without text.
+/// Returns the failure of an answer that cannot be used; `None` if it can.
 fn aside_failure(arrived: &Arrived, outcome: &Outcome) -> Option<Failure> {
     if let Some(error) = &outcome.error {
         return Some(Failure::new(FailureKind::Provider, error.what.clone()).todo(error.hint.clone()));
@@ -283,7 +283,7 @@ fn aside_failure(arrived: &Arrived, outcome: &Outcome) -> Option<Failure> {
     nothing.then(|| Failure::new(FailureKind::Provider, "The server ended its answer without any text."))
 }
 
-/// The stored form of the plan, without any text of the question.
+/// Returns the plan as it is stored, without any text of the question.
 fn without_words(solved: &Solved) -> Result<String, Failure> {
     let failed =
         |error: serde_json::Error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}."));

@@ -1,5 +1,5 @@
-//! Claims: only one process sends on a branch at a time. It takes the claim before it sends a message and holds it
-//! until the turn ends. A process that does not get the claim learns its holder, or waits in the queue.
+//! Claims: only one program at a time asks on a branch. A program takes the claim before it sends a message and holds
+//! it until the turn ends. A program that does not get the claim learns who holds it, or waits in line.
 //! Not for: the locks (`store`).
 
 use super::state::HeldClaim;
@@ -15,7 +15,7 @@ use crate::store::types::OpenRun;
 use std::sync::Arc;
 
 impl Core {
-    /// Takes the claim on a branch, then adopts changes made meanwhile.
+    /// Takes the claim on a branch, then loads the changes that other programs made in the meantime.
     pub(crate) fn claim(&mut self, branch: BranchId) -> Result<(), Failure> {
         if let Some(held) = self.turns.claims.get_mut(&branch) {
             held.unused = false;
@@ -31,7 +31,7 @@ impl Core {
         }
     }
 
-    /// Checks that no process is sending on a branch.
+    /// Fails if this or another program asks on a branch.
     pub(crate) fn ensure_idle_everywhere(&mut self, branch: BranchId) -> Result<(), Failure> {
         self.turns.ensure_idle(branch)?;
         self.claim(branch).map_err(|taken| {
@@ -55,7 +55,7 @@ impl Core {
         if run.card.round <= 1 {
             return run.head;
         }
-        // A later round follows results that are already messages.
+        // A later round follows tool results that are already nodes.
         self.check_store();
         let Ok(session) = self.sessions.of_branch(branch.id) else { return branch.head };
         let tree = &session.tree;
@@ -75,7 +75,7 @@ impl Core {
                 self.answer(ticket, Ok(Answer::Done(String::new())));
                 return Ok(());
             }
-            Err(taken) => self.say(Event::Program(ProgramEvent::Notice(format!(
+            Err(taken) => self.emit(Event::Program(ProgramEvent::Notice(format!(
                 "{} Your message is sent when that call is done.",
                 taken.what
             )))),
@@ -90,7 +90,7 @@ impl Core {
         Ok(())
     }
 
-    /// Stores a granted claim.
+    /// Stores a claim that was granted and answers the request that waited for it.
     pub(crate) fn claim_granted(&mut self, ticket: Ticket, branch: BranchId, claim: Claim) {
         self.turns.claims.insert(branch, HeldClaim { _claim: claim, unused: true });
         self.check_store();
@@ -113,12 +113,12 @@ impl Core {
         Answer::Done(String::new())
     }
 
-    /// Whether this process is sending on a branch.
+    /// Whether this program has an open turn or a pending send on a branch.
     fn asks(&self, branch: BranchId) -> bool {
         self.turns.live.contains_key(&branch) || self.plans.about_to_send(branch)
     }
 
-    /// Releases the unused claims.
+    /// Releases the claims on branches without an open turn or a pending send.
     pub(crate) fn release_claims(&mut self) {
         let over: Vec<BranchId> = self
             .turns
@@ -156,7 +156,7 @@ fn claim_owner(now: &Arc<dyn Fn() -> i64 + Send + Sync>, workbench: bool) -> Cla
     ClaimOwner { process: std::process::id(), since: now(), workbench }
 }
 
-/// A time of day in the person's own zone, with the date.
+/// Formats a time in the person's own time zone, with the date.
 fn clock(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map_or_else(
         |_| "?".into(),

@@ -22,8 +22,9 @@ use crate::engine::plans::snapshot::fresh_key;
 use crate::store::types::{StoreError, Write};
 
 impl Core {
-    /// Writes a turn's end. If another window made changes meanwhile, writes it again so that nothing of the answer is
-    /// lost: as another version if the branch moved, without marks if they changed.
+    /// Writes the end of a turn. If another window changed the session in the meantime, the session is reloaded and the
+    /// write repeated such that no part of the answer is lost: on another path if the branch's head was moved, and at
+    /// the last attempt without mark changes.
     fn commit<T>(
         &mut self,
         branch: BranchId,
@@ -34,18 +35,18 @@ impl Core {
             let (written, writes) = make(self, live, attempt == 2)?;
             match self.store.write(writes) {
                 Ok(()) => return Ok(written),
-                Err(StoreError::Moved) => self.look_closely(branch, live)?,
+                Err(StoreError::Moved) => self.reload_after_conflict(branch, live)?,
                 Err(error) => return Err(error.into()),
             }
         }
         Err(Failure::new(FailureKind::Stale, "This answer was ended by another window."))
     }
 
-    fn look_closely(&mut self, branch: BranchId, live: &mut LiveTurn) -> Result<(), Failure> {
+    fn reload_after_conflict(&mut self, branch: BranchId, live: &mut LiveTurn) -> Result<(), Failure> {
         self.reload(live.session)?;
         if self.sessions.branch(branch)?.head != live.head && !std::mem::replace(&mut live.detached, true) {
             let what = "Another window moved this branch; the answer is kept as another version.";
-            self.say(Event::Program(ProgramEvent::Notice(what.into())));
+            self.emit(Event::Program(ProgramEvent::Notice(what.into())));
         }
         Ok(())
     }
@@ -55,7 +56,7 @@ impl Core {
         self.with_live(branch, |core, live| core.write_user(branch, live))
     }
 
-    /// Works on a turn that is taken out of the map meanwhile.
+    /// Works on an open turn that is removed from the map for the duration.
     fn with_live(
         &mut self,
         branch: BranchId,
@@ -70,17 +71,17 @@ impl Core {
     fn write_user(&mut self, branch: BranchId, live: &mut LiveTurn) -> Result<(), Failure> {
         let Some((planned, content)) = live.user.clone() else { return Ok(()) };
         let head = self.commit(branch, live, |core, live, _| {
-            let grown = core.grow(branch, live, Role::User, &content, End::Complete)?;
+            let grown = core.next_head(branch, live, Role::User, &content, End::Complete)?;
             let head = NodeHead { id: planned.id, at: planned.at, lane: planned.lane.clone(), ..grown };
             let card = RunCard { user: Some(head.id), ..live.card.clone() };
             let node = Node { head: head.clone(), content: content.clone() };
             let mut writes = vec![Write::PutNodes { session: live.session, nodes: vec![node] }];
-            writes.extend(moved(branch, live, head.id));
+            writes.extend(head_move(branch, live, head.id));
             writes.extend([Write::UserIsNode(card.id), Write::PutRun(Box::new(card))]);
             writes.extend(uses_reply(live).then_some(Write::SetReply { branch, reply: None }));
             Ok((head, writes))
         })?;
-        let tip = self.landed(branch, live, vec![head])?;
+        let tip = self.adopt_written(branch, live, vec![head])?;
         live.user = None;
         live.card.user = Some(tip);
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
@@ -89,15 +90,20 @@ impl Core {
                 branch.reply = None;
             }
         }
-        self.title_by_words(branch);
+        self.title_from_first_question(branch);
         self.show_branch(branch);
-        self.say(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
         Ok(())
     }
 
-    /// Applies written nodes in memory and on the screen; returns the last one's id. If another window wrote the same
-    /// message at the same position first, the store keeps that one, and so do we.
-    fn landed(&mut self, branch: BranchId, live: &mut LiveTurn, heads: Vec<NodeHead>) -> Result<NodeId, Failure> {
+    /// Adds nodes that were just written to memory and the screen, and returns the id of the last one. If another
+    /// window wrote the same message at the same place first, the store kept that node, and its id is returned.
+    fn adopt_written(
+        &mut self,
+        branch: BranchId,
+        live: &mut LiveTurn,
+        heads: Vec<NodeHead>,
+    ) -> Result<NodeId, Failure> {
         let last = heads.last().ok_or_else(|| Failure::new(FailureKind::Internal, "Nothing was written."))?;
         let (mut tip, key) = (last.id, last.key);
         if self.store.nodes(&[tip]).is_ok_and(|found| found.is_empty()) {
@@ -114,7 +120,7 @@ impl Core {
         Ok(tip)
     }
 
-    /// Nodes and a head that were just written, in memory and on the screen.
+    /// Adds nodes and a head that were just written to memory and the screen.
     fn adopt(&mut self, branch: BranchId, heads: Vec<NodeHead>, tip: Option<NodeId>) {
         let Ok(session) = self.sessions.of_branch_mut(branch) else { return };
         let id = session.card.id;
@@ -130,8 +136,8 @@ impl Core {
         self.show_nodes(id, heads);
     }
 
-    /// A message as a node after the turn's last one.
-    fn grow(
+    /// Returns the head of a new node after the turn's last one.
+    fn next_head(
         &self,
         branch: BranchId,
         live: &LiveTurn,
@@ -150,7 +156,8 @@ impl Core {
         Ok(head)
     }
 
-    /// The answer becomes a node and the run ends; with a natural end, the turn is reflected upon (`reflect`).
+    /// Stores the answer as a node and closes the run. If the answer is complete, the turn-end reflection (`reflect`)
+    /// is part of the transaction.
     pub(crate) fn commit_answer(&mut self, branch: BranchId, content: &Content, end: End) -> Result<(), Failure> {
         self.with_live(branch, |core, live| core.write_answer(branch, live, content, end))
     }
@@ -164,26 +171,26 @@ impl Core {
     ) -> Result<(), Failure> {
         live.card.status = status_of(end);
         let answered = self.commit(branch, live, |core, live, bare| {
-            let head = core.grow(branch, live, Role::Assistant, content, end)?;
-            let wishes = core.wishes(branch, live, &head, content, end)?;
-            let state = wishes.state.clone();
+            let head = core.next_head(branch, live, Role::Assistant, content, end)?;
+            let suggestions = core.read_state_block(branch, live, &head, content, end)?;
+            let state = suggestions.state.clone();
             let card = RunCard { answer: Some(head.id), ..live.card.clone() };
             let node = Node { head: head.clone(), content: content.clone() };
             let mut writes = vec![Write::PutNodes { session: live.session, nodes: vec![node] }];
-            writes.extend(moved(branch, live, head.id));
+            writes.extend(head_move(branch, live, head.id));
             writes.push(Write::CloseRun(Box::new(card.clone())));
             writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
             writes.extend(state.clone().map(|version| Write::PutState { session: live.session, version }));
-            writes.extend(wishes.writes);
+            writes.extend(suggestions.writes);
             let counts = end == End::Complete && !bare;
             let done = if counts { core.reflect(branch, live, &head, content)? } else { TurnEndChanges::default() };
             writes.extend(done.marks.iter().map(|moved| moved.write(branch)));
             writes.extend(done.writes);
             writes.extend(core.head_operation(branch, live, head.id, &done.marks));
-            let said = [wishes.said, done.said].concat();
-            Ok(((head, state, done.marks, card, said), writes))
+            let notices = [suggestions.notices, done.notices].concat();
+            Ok(((head, state, done.marks, card, notices), writes))
         })?;
-        let (head, state, marks, card, said) = answered;
+        let (head, state, marks, card, notices) = answered;
         live.undoable = live.moves;
         live.card = card;
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
@@ -195,20 +202,20 @@ impl Core {
                 }
             }
         }
-        let tip = self.landed(branch, live, vec![head])?;
+        let tip = self.adopt_written(branch, live, vec![head])?;
         live.card.answer = Some(tip);
         if end == End::Complete {
             self.check_uses_later(branch, live, content, &[]);
         }
-        self.settle(branch, live, state, end);
-        for words in said {
-            self.say(Event::Program(ProgramEvent::Notice(words)));
+        self.report_answer(branch, live, state, end);
+        for notice in notices {
+            self.emit(Event::Program(ProgramEvent::Notice(notice)));
         }
         Ok(())
     }
 
     /// Reports a stored answer to the screen.
-    fn settle(&mut self, branch: BranchId, live: &LiveTurn, state: Option<StateVersion>, end: End) {
+    fn report_answer(&mut self, branch: BranchId, live: &LiveTurn, state: Option<StateVersion>, end: End) {
         let card = live.card.clone();
         let asked = live.solved.plan.rows.iter().any(|row| matches!(row.reason, Reason::StateRequested { .. }));
         let required = asked
@@ -228,14 +235,14 @@ impl Core {
         }
         self.show_branch(branch);
         if state.is_some() || missing {
-            self.say(Event::Session(SessionEvent::State { branch, version: state, missing }));
+            self.emit(Event::Session(SessionEvent::State { branch, version: state, missing }));
         }
         self.learned.meters.forget();
-        self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
     }
 
-    /// Regenerating and editing move the head by a person's act, so that undo leads back to the old leaf, with the marks
-    /// and the window as they were.
+    /// Returns the operation for a turn that moved the head because a person regenerated or edited, so that undo
+    /// restores the old leaf, the marks and the window. Empty for other turns.
     fn head_operation(&self, branch: BranchId, live: &LiveTurn, tip: NodeId, marks: &[MarkUpdate]) -> Vec<Write> {
         if !live.moves || live.undoable || live.detached {
             return Vec::new();
@@ -249,11 +256,12 @@ impl Core {
         changes.extend(marks.iter().map(|moved| moved.change(branch)));
         let operation =
             Operation { seq: 0, session: live.session, what: what.into(), changes, undone: false, at: self.now() };
-        let anchor = crate::engine::branches::undo::keep_anchor(branch, live.before.0, live.before.1.as_ref());
+        let anchor =
+            crate::engine::branches::undo::store_anchor_for_head(branch, live.before.0, live.before.1.as_ref());
         vec![anchor, Write::PutOperation(Box::new(operation))]
     }
 
-    /// The calling message and all results become nodes, in call order, in one transaction.
+    /// Stores the calling message and all results as nodes, in call order, in one transaction.
     pub(crate) fn commit_episode(
         &mut self,
         branch: BranchId,
@@ -281,7 +289,7 @@ impl Core {
             }
             let session = live.session;
             let mut writes = vec![Write::PutNodes { session, nodes: nodes.clone() }];
-            writes.extend(last.and_then(|tip| moved(branch, live, tip)));
+            writes.extend(last.and_then(|tip| head_move(branch, live, tip)));
             writes.push(Write::CloseRun(Box::new(card.clone())));
             writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
             writes.extend(traces.iter().map(|trace| Write::PutTrace { session, trace: Box::new(trace.clone()) }));
@@ -295,19 +303,19 @@ impl Core {
         self.check_uses_later(branch, live, content, &traces);
         live.traces.clear();
         self.learned.meters.forget();
-        self.landed(branch, live, nodes.into_iter().map(|node| node.head).collect())?;
+        self.adopt_written(branch, live, nodes.into_iter().map(|node| node.head).collect())?;
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
             session.put_run(&live.card);
         }
         self.show_branch(branch);
-        self.say(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
         for trace in traces {
-            self.say(Event::Tool(ToolEvent::Trace(Box::new(trace))));
+            self.emit(Event::Tool(ToolEvent::Trace(Box::new(trace))));
         }
         Ok(())
     }
 
-    /// The nodes of an episode, in which each result follows the one before.
+    /// Returns the nodes of an episode; each result follows the one before.
     fn episode(
         &self,
         branch: BranchId,
@@ -318,7 +326,7 @@ impl Core {
         let mut nodes: Vec<Node> = Vec::new();
         let parts = std::iter::once((Role::Assistant, content)).chain(results.iter().map(|r| (Role::Tool, r)));
         for (role, content) in parts {
-            let mut head = self.grow(branch, live, role, content, End::Complete)?;
+            let mut head = self.next_head(branch, live, role, content, End::Complete)?;
             if let Some(Node { head: above, .. }) = nodes.last() {
                 head.parent = Some(above.id);
                 head.key = crate::domain::conversation::message::node_key(Some(above.key), role, head.content, 0, None);
@@ -330,7 +338,7 @@ impl Core {
         Ok(nodes)
     }
 
-    /// The run ends without a node.
+    /// Closes the run without a node.
     pub(crate) fn close_run(&mut self, branch: BranchId) -> Result<(), Failure> {
         let Some(live) = self.turns.live.get_mut(&branch) else { return Ok(()) };
         let cancelled = live.outcome.as_ref().is_some_and(|outcome| outcome.end == CallEnd::Cancelled);
@@ -342,11 +350,11 @@ impl Core {
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
             session.put_run(&card);
         }
-        self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
         Ok(())
     }
 
-    /// The turn is over.
+    /// Closes the turn: reports its end, releases its claim, and starts what follows a turn.
     pub(crate) fn close_turn(&mut self, branch: BranchId, draft_back: bool, completed: bool) {
         let Some(mut live) = self.turns.live.remove(&branch) else { return };
         let stopped = live.watch.as_ref().is_some_and(|watch| watch.stopped.is_some());
@@ -361,7 +369,7 @@ impl Core {
             } else {
                 format!("Stopped after {} rounds of tools; c continues.", live.state.rounds)
             };
-            self.say(Event::Program(ProgramEvent::Notice(said)));
+            self.emit(Event::Program(ProgramEvent::Notice(said)));
         }
         let elsewhere = live.head != live.before.0 && live.after == live.head;
         if let (true, Some(tip)) = (elsewhere, live.head) {
@@ -379,23 +387,23 @@ impl Core {
             if failure.kept.is_empty() { failure.kept(kept) } else { failure }
         });
         if let Ok(session) = self.sessions.of_branch(branch) {
-            self.say(Event::Session(SessionEvent::Card(session.card.clone())));
+            self.emit(Event::Session(SessionEvent::Card(session.card.clone())));
         }
-        self.watched(branch, &live);
-        // Who hears of the end may ask at once, from another window too.
+        self.finish_race_record(branch, &live);
+        // A receiver of the closing event may ask at once, also in another window.
         self.release_claims();
         self.check_due(branch, &live.solved.plan, completed);
-        self.say(Event::Turn(TurnEvent::Closed { branch, draft, failure }));
+        self.emit(Event::Turn(TurnEvent::Closed { branch, draft, failure }));
         self.title_automatically(branch, completed);
     }
 }
 
-/// The head's move to a node that is written with it.
-fn moved(branch: BranchId, live: &LiveTurn, tip: NodeId) -> Option<Write> {
+/// Returns the write that moves the head to a node of the same transaction; `None` if the turn is detached.
+fn head_move(branch: BranchId, live: &LiveTurn, tip: NodeId) -> Option<Write> {
     (!live.detached).then_some(Write::MoveHead { branch, expect: live.head, head: Some(tip) })
 }
 
-/// Whether the turn's own message uses the branch's reply up.
+/// Whether the turn's message uses up the branch's reply.
 fn uses_reply(live: &LiveTurn) -> bool {
     matches!(live.draft.kind, DraftKind::Message | DraftKind::Edit(_))
 }
@@ -410,7 +418,7 @@ pub(crate) fn status_of(end: End) -> RunStatus {
     }
 }
 
-/// The account of a turn's present call.
+/// Returns the usage report of the turn's present call; `None` before the call has ended.
 fn usage(live: &LiveTurn) -> Option<UsageReport> {
     Some(UsageReport::of(&live.card, &live.solved.plan, live.outcome.as_ref()?))
 }

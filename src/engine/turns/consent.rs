@@ -1,4 +1,4 @@
-//! Consent to tool calls, by rules or by a person; a person's rules; and undoing what tools changed.
+//! Consent to tool calls, by rules or by a person; a person's rules; and undoing the changes of tools.
 //! Not for: the effect of a call (`tools`), reading rules (`domain::tool::consent`), or the thread that waits
 //! (`tool_calls`).
 
@@ -22,11 +22,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-/// Rules of one scope that are kept at most.
-const MOST: usize = 200;
+/// The maximum number of rules of one scope.
+const MAX_RULES: usize = 200;
 
-/// Earlier calls that are checked when a rule is added.
-const LOOKED: usize = 10_000;
+/// The number of earlier calls that are checked when a rule is added.
+const MAX_CALLS: usize = 10_000;
 
 impl Core {
     /// Decides on a parsed tool call by a rule, or asks a person.
@@ -38,21 +38,21 @@ impl Core {
         reply: Sender<CallDecision>,
     ) {
         let rules = self.all_rules(branch);
-        let sight = sight(&rules);
-        let effect = warned(effect, &sight);
+        let sight = visibility_of(&rules);
+        let effect = with_rule_warning(effect, &sight);
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let Some(trace) = live.traces.get_mut(index) else { return };
         trace.more.protection = protection(&effect);
         let (tool, args) = (trace.name.clone(), trace.args.clone());
         let asking = PendingApproval { index, tool, args, effect, rule: None };
-        match by_rule(&rules, asking) {
+        match decide_by_rules(&rules, asking) {
             Ok((consent, words)) => {
                 trace.word = words;
                 let _ = reply.send(CallDecision { consent, sight });
             }
             Err(asking) => {
                 live.asks = Some(WaitingCall { asking: asking.clone(), reply });
-                self.say(Event::Tool(ToolEvent::Approval { branch, pending: Some(asking) }));
+                self.emit(Event::Tool(ToolEvent::Approval { branch, pending: Some(asking) }));
             }
         }
     }
@@ -70,7 +70,7 @@ impl Core {
             return Err(Failure::new(FailureKind::Stale, "That call no longer waits for approval."));
         }
         if always.is_some()
-            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.effect.steers())
+            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.effect.config_change())
         {
             return Err(Failure::user(format!("No rule can allow changing {path}: it controls pleach."))
                 .kept("Nothing was done.")
@@ -83,49 +83,49 @@ impl Core {
         }
         let waiting = live.asks.take();
         if let Some(WaitingCall { asking, reply }) = waiting {
-            let sight = self.sight(branch).answered(&asking.tool, &asking.effect);
+            let sight = self.file_visibility(branch).answered(&asking.tool, &asking.effect);
             let _ = reply.send(CallDecision { consent, sight });
         }
-        self.say(Event::Tool(ToolEvent::Approval { branch, pending: None }));
+        self.emit(Event::Tool(ToolEvent::Approval { branch, pending: None }));
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
     }
 
-    /// A call ended, with or without a decision.
-    pub(crate) fn answered(&mut self, branch: BranchId, index: usize) {
+    /// Withdraws the approval request of a call that ended.
+    pub(crate) fn close_approval(&mut self, branch: BranchId, index: usize) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         if live.asks.take_if(|waiting| waiting.asking.index == index).is_some() {
-            self.say(Event::Tool(ToolEvent::Approval { branch, pending: None }));
+            self.emit(Event::Tool(ToolEvent::Approval { branch, pending: None }));
         }
     }
 
-    /// The rules about files on a branch, for content shown to the model.
-    pub(crate) fn sight(&self, branch: BranchId) -> FileVisibility {
-        sight(&self.all_rules(branch))
+    /// Returns the rules about files on a branch, which limit what the model sees.
+    pub(crate) fn file_visibility(&self, branch: BranchId) -> FileVisibility {
+        visibility_of(&self.all_rules(branch))
     }
 
-    /// The files hidden by the person's rules: those of the current session, the folder, and the settings.
+    /// Returns the denials of the person's own rules: those of the open session, the folder and the settings.
     pub(crate) fn denied(&self) -> FileVisibility {
         let here = self.sessions.current().ok().map(|session| session.current);
         let rules = here.map_or_else(|| self.rules_of(None), |branch| self.all_rules(branch));
         FileVisibility::denying(rules.into_iter().map(|(_, rule)| rule))
     }
 
-    /// Passes the denying rules to background readers of files: those of a branch's session, or those without a
-    /// session.
-    pub(crate) fn deny_files(&self, branch: Option<BranchId>) {
+    /// Passes the denials to the readers of files that work without a call: those of a branch's session, or those that
+    /// apply without a session.
+    pub(crate) fn apply_denials(&self, branch: Option<BranchId>) {
         let session = branch.and_then(|branch| self.sessions.of_branch(branch).ok()).map(|session| session.card.id);
         let denies = |(_, rule): (RuleScope, Rule)| Some(rule).filter(|rule| rule.verdict == Verdict::Deny);
         let rules = self.rules_of(session).into_iter().filter_map(denies).collect();
-        self.tools.project.deny_files(self.workers.code.book().deny_files(session, rules));
+        self.tools.project.apply_denials(self.workers.code.book().apply_denials(session, rules));
     }
 
-    /// Rules by scope, the session's first.
+    /// Returns the rules that apply on a branch, the session's first.
     pub(crate) fn all_rules(&self, branch: BranchId) -> Vec<(RuleScope, Rule)> {
         self.rules_of(self.sessions.of_branch(branch).map(|session| session.card.id).ok())
     }
 
     fn rules_of(&self, session: Option<SessionId>) -> Vec<(RuleScope, Rule)> {
-        let own = session.map(|id| self.kept_rules(RuleScope::Session, id)).unwrap_or_default();
+        let own = session.map(|id| self.rules_in_scope(RuleScope::Session, id)).unwrap_or_default();
         let folder = self.kept(&self.folder_key());
         let of = |scope: RuleScope| move |rule: Rule| (scope, rule);
         let config = self.setup.tool_rules.iter().cloned();
@@ -133,7 +133,7 @@ impl Core {
         all.chain(config.map(of(RuleScope::Config))).collect()
     }
 
-    fn kept_rules(&self, scope: RuleScope, session: SessionId) -> Vec<Rule> {
+    fn rules_in_scope(&self, scope: RuleScope, session: SessionId) -> Vec<Rule> {
         self.kept(&self.rules_key(scope, session))
     }
 
@@ -153,18 +153,18 @@ impl Core {
         format!("rules.folder.{}", Hash::of(self.setup.workspace.as_bytes()))
     }
 
-    /// All rules that apply, with their scopes.
-    pub(crate) fn rules_listed(&self) -> Result<Answer, Failure> {
+    /// Returns all rules that apply, with their scopes.
+    pub(crate) fn list_rules(&self) -> Result<Answer, Failure> {
         Ok(Answer::Rules(self.all_rules(self.sessions.current()?.current)))
     }
 
-    /// Adds or removes a person's rule.
+    /// Adds or removes a person's rule. Fails for rules of the settings.
     pub(crate) fn set_rule(&mut self, scope: RuleScope, rule: Rule, on: bool) -> Result<Answer, Failure> {
         if scope == RuleScope::Config {
             return Err(Failure::user("That rule is in the settings.").todo("Change it under [tools] there."));
         }
         let session = self.sessions.current()?.card.id;
-        let mut rules = self.kept_rules(scope, session);
+        let mut rules = self.rules_in_scope(scope, session);
         let words = rule.to_text();
         let before = rules.len();
         rules.retain(|known| *known != rule);
@@ -174,33 +174,34 @@ impl Core {
         if on {
             rules.insert(0, rule);
         }
-        if rules.len() > MOST {
-            return Err(Failure::user(format!("At most {MOST} rules are kept.")).todo("Remove one first."));
+        if rules.len() > MAX_RULES {
+            return Err(Failure::user(format!("At most {MAX_RULES} rules are kept.")).todo("Remove one first."));
         }
-        let earlier = if on { self.earlier(&rules[0])? } else { None };
+        let remaining = if on { self.remaining_results(&rules[0])? } else { None };
         let value = serde_json::to_string(&rules).ok().filter(|_| !rules.is_empty());
         self.store.write(vec![Write::SetValue { key: self.rules_key(scope, session), value }])?;
         let place = if scope == RuleScope::Session { "in this session" } else { "in this folder" };
         Ok(Answer::Done(if on {
-            let earlier = earlier.map_or_else(String::new, |sentence| format!(" {sentence}"));
-            format!("From now on {place}: {words}.{earlier}")
+            let remaining = remaining.map_or_else(String::new, |sentence| format!(" {sentence}"));
+            format!("From now on {place}: {words}.{remaining}")
         } else {
             format!("Removed {place}: {words}.")
         }))
     }
 
-    /// Earlier results that a denying rule does not affect. They are messages that the person sees in every plan, so
-    /// they stay and are sent until the person excludes them.
-    fn earlier(&self, rule: &Rule) -> Result<Option<String>, Failure> {
+    /// Returns a sentence about earlier tool results that contain what a new rule denies; `None` if there are none.
+    /// These results are messages that the person sees in every plan, so they stay and are sent until a person excludes
+    /// them.
+    fn remaining_results(&self, rule: &Rule) -> Result<Option<String>, Failure> {
         let sight = FileVisibility::new([rule.clone()]);
         if rule.verdict != Verdict::Deny || sight.is_open() {
             return Ok(None);
         }
         let session = self.sessions.current()?;
         let there = |id: NodeId| session.tree.slot(id).is_some_and(|slot| session.tree.head(slot).end != End::Removed);
-        let mut traces = self.store.traces(session.card.id, LOOKED)?;
+        let mut traces = self.store.traces(session.card.id, MAX_CALLS)?;
         traces.retain(|trace| trace.status == Some(ToolStatus::Ok) && trace.node.is_some_and(there));
-        // A search names its files in what it found.
+        // A search names files in its result.
         let searches: Vec<NodeId> =
             traces.iter().filter(|trace| trace.name == "search").filter_map(|trace| trace.node).collect();
         let found = self.store.nodes(&searches)?;
@@ -216,7 +217,7 @@ impl Core {
             count += usize::from(!files.is_empty());
             denied.extend(files);
         }
-        Ok((count > 0).then(|| stays(count, &denied)))
+        Ok((count > 0).then(|| remaining_results_sentence(count, &denied)))
     }
 
     /// Records files that tools changed as an operation, so that undo reverts them.
@@ -235,21 +236,22 @@ impl Core {
         let names: Vec<&str> = changed.iter().map(|change| change.path.as_str()).collect();
         writes.push(self.operation(session, format!("changed {}", names.join(", ")), files.collect()));
         if let Err(error) = self.store.write(writes) {
-            self.say(Event::Program(ProgramEvent::Alarm(format!(
+            self.emit(Event::Program(ProgramEvent::Alarm(format!(
                 "{} was changed, but undo can't restore it: {error}",
                 names.join(", ")
             ))));
         }
     }
 
-    /// Restores the texts of files from changes; if one of them cannot be restored, reverts the others.
-    pub(crate) fn put_files_back(&self, session: SessionId, changes: &[Change]) -> Result<(), Failure> {
+    /// Restores the file contents that changes name. If one file cannot be restored, those already restored are
+    /// reverted.
+    pub(crate) fn revert_files(&self, session: SessionId, changes: &[Change]) -> Result<(), Failure> {
         let mut done: Vec<(&str, Option<Hash>, Option<Hash>)> = Vec::new();
         for change in changes {
             let Change::File { path, before, after } = change else { continue };
-            if let Err(failure) = self.put_file_back(session, path, *before, *after) {
+            if let Err(failure) = self.revert_file(session, path, *before, *after) {
                 for (path, before, after) in done.into_iter().rev() {
-                    let _ = self.put_file_back(session, path, after, before);
+                    let _ = self.revert_file(session, path, after, before);
                 }
                 return Err(failure);
             }
@@ -258,7 +260,7 @@ impl Core {
         Ok(())
     }
 
-    fn put_file_back(
+    fn revert_file(
         &self,
         session: SessionId,
         path: &str,
@@ -286,15 +288,15 @@ impl Core {
     }
 }
 
-/// The decision by rules, with its text.
+/// Returns the decision of the rules and a description of its source.
 ///
 /// # Errors
-/// They give none: a person is asked.
-pub(crate) fn by_rule(
+/// Returns the approval request if the rules do not decide, so that a person is asked.
+pub(crate) fn decide_by_rules(
     rules: &[(RuleScope, Rule)],
     asking: PendingApproval,
 ) -> Result<(Consent, Option<String>), Arc<PendingApproval>> {
-    if let Some(why) = not_alone(&asking.effect) {
+    if let Some(why) = refusal_beside_others(&asking.effect) {
         return Ok((Consent::No { why: Some(why) }, Some("pleach".into())));
     }
     let (verdict, rule) = decide(rules.iter().map(|(_, rule)| rule), &asking.tool, &asking.effect);
@@ -309,13 +311,13 @@ pub(crate) fn by_rule(
     Ok((consent, words.map(|words| format!("rule {words}"))))
 }
 
-/// The rules about files.
-pub(crate) fn sight(rules: &[(RuleScope, Rule)]) -> FileVisibility {
+/// Returns the rules about files.
+pub(crate) fn visibility_of(rules: &[(RuleScope, Rule)]) -> FileVisibility {
     FileVisibility::new(rules.iter().map(|(_, rule)| rule.clone()))
 }
 
-/// A command with a note about rules that the sandbox does not enforce.
-pub(crate) fn warned(effect: ToolEffect, sight: &FileVisibility) -> ToolEffect {
+/// Adds to a command a warning about denials that cannot be enforced, because the sandbox does not know the rules.
+pub(crate) fn with_rule_warning(effect: ToolEffect, sight: &FileVisibility) -> ToolEffect {
     let ToolEffect::Run(command) = effect else { return effect };
     let denied: Vec<String> = sight.denied().into_iter().take(8).map(|on| format!("{on:?}")).collect();
     if denied.is_empty() {
@@ -330,14 +332,14 @@ pub(crate) fn warned(effect: ToolEffect, sight: &FileVisibility) -> ToolEffect {
 }
 
 /// Why a file that configures the program is not changed together with others: its change needs a separate approval.
-fn not_alone(effect: &ToolEffect) -> Option<String> {
-    let (path, what) = effect.steers()?;
+fn refusal_beside_others(effect: &ToolEffect) -> Option<String> {
+    let (path, what) = effect.config_change()?;
     let ToolEffect::Change(changes) = effect else { return None };
     (changes.len() > 1).then(|| format!("{path} {what}. Change it in a separate call, which needs its own approval."))
 }
 
-/// The sentence about results that stay.
-fn stays(count: usize, files: &BTreeSet<String>) -> String {
+/// Returns the sentence about earlier results that stay in the conversation.
+fn remaining_results_sentence(count: usize, files: &BTreeSet<String>) -> String {
     let names: Vec<&str> = files.iter().take(3).map(String::as_str).collect();
     let more =
         if files.len() > names.len() { format!(" and {} more", files.len() - names.len()) } else { String::new() };
@@ -366,7 +368,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_steers_the_program_is_not_changed_beside_others() {
+    fn a_file_that_controls_the_program_is_not_changed_together_with_others() {
         let change =
             |path: &str| FileChange { path: path.into(), before: None, after: Some("x".into()), hunks: Vec::new() };
         let asking = |effect: ToolEffect| PendingApproval {
@@ -376,17 +378,17 @@ mod tests {
             effect,
             rule: None,
         };
-        let both = by_rule(&[], asking(ToolEffect::Change(vec![change("a"), change(".mcp.json")])));
+        let both = decide_by_rules(&[], asking(ToolEffect::Change(vec![change("a"), change(".mcp.json")])));
         assert!(matches!(both, Ok((Consent::No { why: Some(why) }, _)) if why.starts_with(".mcp.json names programs")));
         assert!(
-            by_rule(&[], asking(ToolEffect::Change(vec![change(".mcp.json")]))).is_err(),
+            decide_by_rules(&[], asking(ToolEffect::Change(vec![change(".mcp.json")]))).is_err(),
             "alone it is asked about"
         );
     }
 
     #[test]
-    fn three_files_are_named_and_the_rest_counted() {
-        let told = |count: u32| stays(2, &(0..count).map(|n| format!("f{n}")).collect());
+    fn three_files_are_named_and_the_others_counted() {
+        let told = |count: u32| remaining_results_sentence(2, &(0..count).map(|n| format!("f{n}")).collect());
         for count in [1, 3, 4, 9] {
             let told = told(count);
             assert!(told.contains("f0") && !told.contains("f3"), "{told}");

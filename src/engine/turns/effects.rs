@@ -1,4 +1,4 @@
-//! Feeds the turn machine with the reports of threads, and carries out its effects in order.
+//! Feeds the turn machine with the reports of threads and carries out its effects in order.
 //! Not for: the machine's decisions (`machine`), or what is committed at an end (`commit`).
 
 use super::machine::{Effect, Phase, TurnInput, step};
@@ -18,10 +18,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How long calls and tools may take to stop when the program ends.
-const PATIENCE: Duration = Duration::from_millis(1_500);
+const STOP_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 impl Core {
-    /// Handles a report of a call's or an episode's thread. Reports of finished runs are ignored.
+    /// Handles a report of a call's or tool's thread. Reports of runs that are over are ignored.
     pub(crate) fn on_call_report(&mut self, branch: BranchId, report: Report) {
         let run = match &report {
             Report::Deltas { run, .. }
@@ -40,7 +40,7 @@ impl Core {
             Report::ToolBegan { index, .. } => self.tool_began(branch, index),
             Report::ToolWants { index, effect, reply, .. } => self.decide_tool_call(branch, index, effect, reply),
             Report::ToolSaid { index, text, .. } => {
-                self.say(Event::Tool(ToolEvent::Output { branch, run, index, text }));
+                self.emit(Event::Tool(ToolEvent::Output { branch, run, index, text }));
             }
             Report::ToolEnded { index, done, millis, .. } => self.tool_ended(branch, index, *done, millis),
         }
@@ -53,16 +53,16 @@ impl Core {
                 Delta::Text(more) => text.push_str(more),
                 Delta::Reasoning(more) => reasoning.push_str(more),
                 Delta::Retry { attempt, wait_ms, why } => {
-                    self.say(Event::Turn(TurnEvent::Retrying {
+                    self.emit(Event::Turn(TurnEvent::Retrying {
                         branch,
                         attempt: *attempt,
                         wait_ms: *wait_ms,
                         why: why.clone(),
                     }));
                 }
-                Delta::Diagnostic(told) => {
+                Delta::Diagnostic(diagnostic) => {
                     if let Some(live) = self.turns.live.get_mut(&branch) {
-                        live.card.diagnose(told.clone());
+                        live.card.diagnose(diagnostic.clone());
                     }
                 }
                 Delta::Tick | Delta::Accepted | Delta::Call { .. } | Delta::Usage(_) => {}
@@ -76,8 +76,8 @@ impl Core {
         let price = live.and_then(|live| Some((live.model.price?, live.prompt_micro?)));
         let cost_micro = price.map(|(price, prompt)| price.so_far(prompt, tokens));
         let certainty = Certainty::Estimated;
-        self.say(Event::Turn(TurnEvent::Stream { branch, run, text, reasoning, tokens, certainty, cost_micro }));
-        self.watch_words(branch, tokens, cost_micro);
+        self.emit(Event::Turn(TurnEvent::Stream { branch, run, text, reasoning, tokens, certainty, cost_micro }));
+        self.update_usage(branch, tokens, cost_micro);
     }
 
     fn ended(&mut self, branch: BranchId, mut outcome: Outcome) {
@@ -101,40 +101,40 @@ impl Core {
         }
         let cost = live.model.price.and_then(|price| price.bill(&outcome.usage));
         live.card.ended(&outcome, cost);
-        Self::watch_end(live, &outcome);
+        Self::end_call_usage(live, &outcome);
         live.outcome = Some(outcome.clone());
         self.feed(branch, TurnInput::Ended(outcome));
     }
 
-    /// Normalizes an ended answer. Corrections are reported, unless its failure mentions them.
+    /// Normalizes an answer that ended. Corrections are reported as notices unless the call failed.
     fn settle_answer(&mut self, branch: BranchId, outcome: &mut Outcome) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let expected = live.solved.plan.est_total;
-        for told in settle(live.card.id, &mut live.state.arrived, outcome, &live.solved.wire, expected) {
-            live.card.diagnose(told);
+        for diagnostic in settle(live.card.id, &mut live.state.arrived, outcome, &live.solved.wire, expected) {
+            live.card.diagnose(diagnostic);
         }
         if outcome.error.is_none() {
-            for told in live.card.diagnostics.clone() {
-                self.say(Event::Program(ProgramEvent::Notice(told.what)));
+            for diagnostic in live.card.diagnostics.clone() {
+                self.emit(Event::Program(ProgramEvent::Notice(diagnostic.what)));
             }
         }
     }
 
-    /// Feeds an event to a turn and carries out the effects.
+    /// Feeds an input to the turn machine and carries out the effects.
     pub(crate) fn feed(&mut self, branch: BranchId, event: TurnInput) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let effects = step(&mut live.state, event);
         live.pending.extend(effects);
-        self.carry_on(branch);
+        self.run_pending_effects(branch);
     }
 
-    /// Carries out the pending effects. If the store refuses, the rest waits: the text stays on the screen and is
-    /// written as soon as possible.
-    pub(crate) fn carry_on(&mut self, branch: BranchId) {
+    /// Carries out the pending effects of a turn. If the store cannot be written, the rest waits: the text stays on the
+    /// screen and is written as soon as possible.
+    pub(crate) fn run_pending_effects(&mut self, branch: BranchId) {
         while let Some(effect) = self.turns.live.get_mut(&branch).and_then(|live| live.pending.pop_front()) {
             let Err(failure) = self.perform(branch, &effect) else { continue };
             if failure.kind == FailureKind::Store {
-                self.stall(branch, effect, &failure);
+                self.postpone(branch, effect, &failure);
             } else {
                 self.fail_turn(branch, failure);
             }
@@ -142,27 +142,27 @@ impl Core {
         }
         if let Some(live) = self.turns.live.get_mut(&branch).filter(|live| live.stalled) {
             live.stalled = false;
-            self.say(Event::Program(ProgramEvent::Notice(
+            self.emit(Event::Program(ProgramEvent::Notice(
                 "The store can be written again; everything is saved.".into(),
             )));
         }
     }
 
-    fn stall(&mut self, branch: BranchId, effect: Effect, failure: &Failure) {
+    fn postpone(&mut self, branch: BranchId, effect: Effect, failure: &Failure) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         live.pending.push_front(effect);
         if !std::mem::replace(&mut live.stalled, true) {
             let kept = "The answer stays on the screen and is saved as soon as the store can be written.";
-            self.say(Event::Program(ProgramEvent::Notice(format!("{} {kept} {}", failure.what, failure.todo))));
+            self.emit(Event::Program(ProgramEvent::Notice(format!("{} {kept} {}", failure.what, failure.todo))));
         }
     }
 
-    /// Retries writes that the store refused.
+    /// Retries the effects that the store refused.
     pub(crate) fn retry_stalled(&mut self) {
         let stalled: Vec<BranchId> =
             self.turns.live.iter().filter(|(_, live)| live.stalled).map(|(branch, _)| *branch).collect();
         for branch in stalled {
-            self.carry_on(branch);
+            self.run_pending_effects(branch);
         }
     }
 
@@ -203,7 +203,7 @@ impl Core {
         let now = self.now();
         let turn = self.turns.live.get(&branch).and_then(|live| live.card.user);
         let turn = turn.and_then(|user| self.sessions.of_branch(branch).ok()?.tree.get(user).map(|head| head.key));
-        let (runner, sight) = (self.runner(branch), self.sight(branch));
+        let (runner, sight) = (self.runner(branch), self.file_visibility(branch));
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let ids: Vec<String> = live.state.arrived.with_calls().calls().map(|(id, _, _)| id.to_owned()).collect();
         let traces = calls.iter().map(|(index, name, args)| ToolTrace {
@@ -242,12 +242,12 @@ impl Core {
     fn tool_began(&mut self, branch: BranchId, index: usize) {
         let Some(live) = self.turns.live.get(&branch) else { return };
         if let Some(trace) = live.traces.get(index) {
-            self.say(Event::Tool(ToolEvent::Trace(Box::new(trace.clone()))));
+            self.emit(Event::Tool(ToolEvent::Trace(Box::new(trace.clone()))));
         }
     }
 
     fn tool_ended(&mut self, branch: BranchId, index: usize, done: ToolOutcome, millis: u64) {
-        self.answered(branch, index);
+        self.close_approval(branch, index);
         if let Some(session) = self.turns.live.get(&branch).map(|live| live.session) {
             self.changed_files(session, &done.changed);
         }
@@ -260,14 +260,14 @@ impl Core {
             let mut writes = crate::engine::tools::trace_records::kept_of(session, &trace, &done);
             writes.push(Write::PutTrace { session, trace: trace.clone() });
             let _ = self.store.write(writes);
-            self.say(Event::Tool(ToolEvent::Trace(trace)));
+            self.emit(Event::Tool(ToolEvent::Trace(trace)));
         }
         self.feed(branch, TurnInput::ToolDone { index, output: done.output });
     }
 
-    /// A person stops a turn, or a draft that waits to be sent.
+    /// Stops a turn or a pending send, because a person wants it.
     pub(crate) fn cancel(&mut self, branch: BranchId) -> Result<(), Failure> {
-        if self.cancel_latched(branch) {
+        if self.cancel_pending_send(branch) {
             return Ok(());
         }
         if !self.turns.live.contains_key(&branch) {
@@ -282,17 +282,17 @@ impl Core {
         Ok(())
     }
 
-    /// The turn cannot continue: its run was ended elsewhere, or the store refuses permanently.
+    /// Ends a turn that cannot continue, because its run was ended elsewhere or a person gave up waiting for the store.
     fn fail_turn(&mut self, branch: BranchId, failure: Failure) {
         let Some(live) = self.turns.live.remove(&branch) else { return };
         live.cancel.store(true, Ordering::Relaxed);
         let draft = live.user.is_some().then(|| live.draft.clone());
         let kept = "The part that arrived and was saved is restored at the next start.";
         self.release_claims();
-        self.say(Event::Turn(TurnEvent::Closed { branch, draft, failure: Some(failure.kept(kept)) }));
+        self.emit(Event::Turn(TurnEvent::Closed { branch, draft, failure: Some(failure.kept(kept)) }));
     }
 
-    /// At the program's end, stops calls and commits what arrived, within two seconds.
+    /// Stops all calls at the program's end and commits what has arrived, within about 1.5 seconds.
     pub(crate) fn end_all_turns(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
         self.stop_asides();
         let _ = self.stop_rerun();
@@ -303,7 +303,7 @@ impl Core {
                 self.feed(*branch, TurnInput::RoundRefused);
             }
         }
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + STOP_TIMEOUT;
         while self.turns.live.values().any(|live| live.state.phase != Phase::Closed) {
             match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Inbox::Turn(TurnReport::Call(branch, report))) => self.on_call_report(branch, *report),
@@ -312,12 +312,12 @@ impl Core {
             }
         }
         for branch in branches {
-            self.abandon(branch);
+            self.abandon_turn(branch);
         }
     }
 
-    /// Ends a turn whose threads do not stop in time, with the text that arrived.
-    fn abandon(&mut self, branch: BranchId) {
+    /// Ends a turn whose threads did not stop in time, with what has arrived.
+    fn abandon_turn(&mut self, branch: BranchId) {
         let Some(live) = self.turns.live.get(&branch) else { return };
         match live.state.phase {
             Phase::Calling => self.feed(branch, TurnInput::Ended(stopped())),
@@ -329,7 +329,7 @@ impl Core {
                 }
             }
             Phase::Planning => self.feed(branch, TurnInput::RoundRefused),
-            Phase::Closed => self.carry_on(branch),
+            Phase::Closed => self.run_pending_effects(branch),
         }
     }
 }

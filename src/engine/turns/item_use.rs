@@ -1,5 +1,5 @@
-//! Which items of its call an answer used: determined after the answer was stored and shown, and stored with the call,
-//! so that undo and forks do not change it.
+//! Determines which items of a call its answer used. This runs after the answer was stored and shown, and the result is
+//! stored with the call, so that undo and forks do not change it.
 //! Not for: the evidence (`context::item_use`), or totals (`calls::ledger`).
 
 use super::state::{AnswerToCheck, LiveTurn};
@@ -16,7 +16,7 @@ use crate::engine::plans::input_builder::Contents;
 use crate::store::types::Write;
 
 impl Core {
-    /// Records an answer that was just written. A request edited by hand has no items.
+    /// Queues an answer that was just written. An edited request has no items that could be distinguished.
     pub(crate) fn check_uses_later(&mut self, branch: BranchId, live: &LiveTurn, said: &Content, traces: &[ToolTrace]) {
         if live.solved.edited || !live.solved.plan.included().any(counts) {
             return;
@@ -32,14 +32,14 @@ impl Core {
         });
     }
 
-    /// Determines what the recorded answers used. Called once everything else that follows from a message is done: by
-    /// then the answer is on the screen, and a next round is being planned.
+    /// Determines what the queued answers used. Called after everything else that follows from a message: by then the
+    /// answer is on the screen, and a next round is being planned.
     pub(crate) fn check_uses(&mut self) {
         for answer in std::mem::take(&mut self.turns.unchecked) {
             let calls: Vec<ToolUse> = answer.traces.iter().map(|trace| self.tool_use(answer.session, trace)).collect();
             let uses = uses(&answer, &calls);
             let count = uses.count();
-            // Nothing depends on it: where the store refuses, the call stays without.
+            // Nothing depends on the result: if the store refuses, the call stays without.
             if self.store.write(vec![Write::PutUses { run: answer.run, uses }]).is_err() {
                 continue;
             }
@@ -49,7 +49,7 @@ impl Core {
             };
             card.uses = Some(count);
             session.put_run(&card);
-            self.say(Event::Turn(TurnEvent::Run(Box::new(card))));
+            self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
         }
     }
 
@@ -90,7 +90,7 @@ fn uses(answer: &AnswerToCheck, calls: &[ToolUse]) -> CallUses {
     CallUses { rule: RULE, items: items.collect() }
 }
 
-/// A row's text as it was sent.
+/// Returns a row's text as it was sent.
 fn text(row: &Row, contents: &Contents) -> String {
     let block = row.text.and_then(|text| contents.blocks.get(&text)).map(ToString::to_string);
     let messages = row.items.iter().filter_map(|item| {
@@ -100,8 +100,8 @@ fn text(row: &Row, contents: &Contents) -> String {
     block.into_iter().chain(messages).collect::<Vec<_>>().join("\n")
 }
 
-/// Text that the model had beside the items: instructions, and the question and tool results of the open turn. Its own
-/// text there is left out, because it may come from an item.
+/// Returns the text that the model had besides the items: the instructions, and of the open turn the question and the
+/// tool results. The model's own messages in the open turn are omitted, because what they say came from somewhere else.
 fn text_of_others(row: &Row, contents: &Contents) -> String {
     let items = row.items.iter().filter(|item| item.role != Role::Assistant).cloned().collect();
     text(&Row { items, ..row.clone() }, contents)

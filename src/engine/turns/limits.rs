@@ -1,4 +1,4 @@
-//! Limits of branches in a race: checked before each call and while an answer streams.
+//! The limits of branches in a race: checked before each call and while an answer streams.
 //! Not for: making races or ending them (`calls::race`).
 
 use super::machine::TurnInput;
@@ -13,8 +13,8 @@ use crate::store::types::Write;
 use std::time::Instant;
 
 impl Core {
-    /// The limits of a race branch that has not sent its message yet.
-    pub(crate) fn watch(&self, branch: BranchId) -> Option<LimitWatch> {
+    /// Returns a watch for a branch of a race whose question was not answered yet; `None` for other branches.
+    pub(crate) fn limit_watch(&self, branch: BranchId) -> Option<LimitWatch> {
         let record = self.sessions.of_branch(branch).ok()?.races.iter().find(|record| record.branch == branch)?;
         record.ended.is_none().then(|| LimitWatch {
             limits: record.limits,
@@ -25,8 +25,8 @@ impl Core {
         })
     }
 
-    /// Checks that the next call, whose prompt costs `prompt`, may be made.
-    pub(crate) fn within(live: &mut LiveTurn, prompt: Option<u64>) -> Result<(), Failure> {
+    /// Fails if the next call, whose prompt costs `prompt` millionths of a dollar, would exceed a limit.
+    pub(crate) fn check_limits(live: &mut LiveTurn, prompt: Option<u64>) -> Result<(), Failure> {
         let Some(watch) = &mut live.watch else { return Ok(()) };
         let refused = |limit: Limit, limits: Limits, more: &str| {
             let what = format!("{}{more}", limit.sentence(limits));
@@ -45,8 +45,8 @@ impl Core {
         Ok(())
     }
 
-    /// The branch's record with the present call noted in it.
-    pub(crate) fn note_call(&self, branch: BranchId, live: &LiveTurn) -> Option<(SessionId, BranchRun)> {
+    /// Returns the branch's record with the present call added; `None` outside a race.
+    pub(crate) fn record_call(&self, branch: BranchId, live: &LiveTurn) -> Option<(SessionId, BranchRun)> {
         live.watch.as_ref()?;
         let session = self.sessions.of_branch(branch).ok()?;
         let mut record = session.races.iter().find(|record| record.branch == branch)?.clone();
@@ -54,18 +54,18 @@ impl Core {
         Some((session.card.id, record))
     }
 
-    /// Stores a record and shows it.
+    /// Stores a record in memory and shows it.
     pub(crate) fn put_record(&mut self, record: BranchRun) {
         if let Ok(session) = self.sessions.of_branch_mut(record.branch)
             && let Some(known) = session.races.iter_mut().find(|known| known.branch == record.branch)
         {
             *known = record.clone();
         }
-        self.say(Event::Turn(TurnEvent::BranchRun(Box::new(record))));
+        self.emit(Event::Turn(TurnEvent::BranchRun(Box::new(record))));
     }
 
-    /// Text arrived from a call: its tokens and cost so far.
-    pub(crate) fn watch_words(&mut self, branch: BranchId, tokens: u32, cost: Option<u64>) {
+    /// Updates the usage of a call with its tokens and cost so far, and stops the turn at a limit.
+    pub(crate) fn update_usage(&mut self, branch: BranchId, tokens: u32, cost: Option<u64>) {
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let cancelled = live.state.cancelled;
         let Some(watch) = live.watch.as_mut().filter(|watch| watch.stopped.is_none() && !cancelled) else { return };
@@ -76,8 +76,8 @@ impl Core {
         }
     }
 
-    /// A call ended: adds its usage, and records the limit that ended it on its card.
-    pub(crate) fn watch_end(live: &mut LiveTurn, outcome: &Outcome) {
+    /// Adds the usage of a call that ended. If a limit ended it, the card names the limit.
+    pub(crate) fn end_call_usage(live: &mut LiveTurn, outcome: &Outcome) {
         let cost = live.card.cost_micro;
         let cancelled = live.state.cancelled;
         let Some(watch) = &mut live.watch else { return };
@@ -92,8 +92,8 @@ impl Core {
         }
     }
 
-    /// The turn of a branch of a race is over.
-    pub(crate) fn watched(&mut self, branch: BranchId, live: &LiveTurn) {
+    /// Completes the record of a branch of a race whose turn is over.
+    pub(crate) fn finish_race_record(&mut self, branch: BranchId, live: &LiveTurn) {
         let Some(watch) = &live.watch else { return };
         let Ok(session) = self.sessions.of_branch(branch) else { return };
         let id = session.card.id;
@@ -106,7 +106,7 @@ impl Core {
     /// Sends records to the screen.
     pub(crate) fn show_records(&self, records: &[BranchRun]) {
         for record in records {
-            self.say(Event::Turn(TurnEvent::BranchRun(Box::new(record.clone()))));
+            self.emit(Event::Turn(TurnEvent::BranchRun(Box::new(record.clone()))));
         }
     }
 }

@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 use uuid::Uuid;
 
 impl Core {
-    /// Writes the run and starts the call of a turn's first round.
+    /// Records the run of a turn's first round and starts its call.
     pub(crate) fn open_turn(&mut self, id: BranchId, draft: &Draft, solved: &Solved) -> Result<RunId, Failure> {
         self.claim(id)?;
         let branch = self.sessions.branch(id)?;
@@ -64,19 +64,19 @@ impl Core {
             stalled: false,
             detached: false,
             undoable: false,
-            watch: self.watch(id),
+            watch: self.limit_watch(id),
         };
         let run = live.card.id;
         let call = self.open_run(id, &mut live)?;
         let card = Box::new(live.card.clone());
         self.turns.live.insert(id, live);
-        self.say(Event::Turn(TurnEvent::Opened { branch: id, text: draft.text.clone(), after: question.base }));
-        self.say(Event::Turn(TurnEvent::Run(card)));
+        self.emit(Event::Turn(TurnEvent::Opened { branch: id, text: draft.text.clone(), after: question.base }));
+        self.emit(Event::Turn(TurnEvent::Run(card)));
         call.start(&self.jobs, self.reporter(id));
         Ok(run)
     }
 
-    /// One transaction: the plan, the run, the window's anchor. Returns the call, ready to start.
+    /// Writes the plan, the run and the window's anchor in one transaction. Returns the call, ready to start.
     fn open_run(&mut self, id: BranchId, live: &mut LiveTurn) -> Result<Call, Failure> {
         let branch = self.sessions.branch(id)?;
         let rules = self.rules(&branch)?;
@@ -84,7 +84,7 @@ impl Core {
         let same = self.plans.outlines.get(&id).map_or(0, |before| same_prefix(before, &live.solved.outline));
         let cost = self.learned.meters.prompt_cost(&self.store, live.model.price, &live.solved.plan, same);
         live.prompt_micro = cost.map(|cost| cost.micro);
-        Self::within(live, live.prompt_micro)?;
+        Self::check_limits(live, live.prompt_micro)?;
         live.card.user = live.user.is_none().then(|| self.user_above(id, live.after)).flatten();
         let open = OpenRun {
             card: live.card.clone(),
@@ -101,11 +101,11 @@ impl Core {
         writes.extend(sets.map(|set| Write::PutRetrieval { session: branch.session, set: Box::new(set) }));
         let anchor = live.solved.plan.anchor.clone().filter(|anchor| branch.anchor.as_ref() != Some(anchor));
         writes.extend(anchor.clone().map(|anchor| Write::SetAnchor { branch: id, anchor: Some(anchor) }));
-        let noted = self.note_call(id, live);
+        let recorded = self.record_call(id, live);
         let note = |(session, record)| Write::PutBranchRun { session, record: Box::new(record) };
-        writes.extend(noted.clone().map(note));
+        writes.extend(recorded.clone().map(note));
         self.store.write(writes)?;
-        if let Some((_, record)) = noted {
+        if let Some((_, record)) = recorded {
             self.put_record(record);
         }
         if let Ok(session) = self.sessions.of_branch_mut(id) {
@@ -116,7 +116,7 @@ impl Core {
         }
         self.plans.touch(id);
         self.plans.outlines.insert(id, live.solved.outline.clone());
-        self.tools.project.carried(id, &live.solved.plan);
+        self.tools.project.record_sent(id, &live.solved.plan);
         live.sent.extend(live.solved.plan.included().map(|row| row.atom));
         live.counted.extend(live.solved.marks.iter().copied());
         live.cancel = Arc::new(AtomicBool::new(false));
@@ -133,7 +133,7 @@ impl Core {
         })
     }
 
-    /// The reporter for a branch's threads.
+    /// Returns the function through which a branch's threads report.
     pub(crate) fn reporter(&self, branch: BranchId) -> impl Fn(Report) + Send + Clone + 'static {
         let inbox = self.inbox.clone();
         move |report| {
@@ -141,7 +141,7 @@ impl Core {
         }
     }
 
-    /// The user message at or above a node.
+    /// Returns the user message at or above a node.
     pub(crate) fn user_above(&self, branch: BranchId, node: Option<NodeId>) -> Option<NodeId> {
         let session = self.sessions.of_branch(branch).ok()?;
         let mut at = session.tree.slot(node?);
@@ -154,13 +154,13 @@ impl Core {
         None
     }
 
-    /// Plans the next request of the turn: the longer turn, or the same request in the format that the server expects.
+    /// Plans the next round: the grown turn, or the same request again in a form that the server accepts.
     pub(crate) fn next_round(&mut self, branch: BranchId) -> Result<(), Failure> {
         let Some(live) = self.turns.live.get_mut(&branch) else { return Ok(()) };
         let (draft, first) = (live.draft.clone(), live.state.round == 0);
         if let Some(quirk) = live.quirk.take() {
             let Some(mut live) = self.turns.live.remove(&branch) else { return Ok(()) };
-            let taken = self.take_quirk(&mut live, quirk);
+            let taken = self.handle_refusal(&mut live, quirk);
             self.turns.live.insert(branch, live);
             taken?;
             if first {
@@ -174,7 +174,7 @@ impl Core {
         self.solve_round(branch, Question { base: after, search, ..Question::default() })
     }
 
-    /// The grown turn's plan is there: open its run, or end the turn.
+    /// Handles the plan of the next round: opens its run, or ends the turn.
     pub(crate) fn round_planned(&mut self, branch: BranchId, solution: Solution) {
         let Some(mut live) = self.turns.live.remove(&branch) else { return };
         if live.state.phase != Phase::Planning {
@@ -206,7 +206,7 @@ impl Core {
     }
 
     fn open_round(&mut self, branch: BranchId, live: &mut LiveTurn, solved: Solved) -> Result<Option<Call>, Failure> {
-        self.another_form(live, solved.wire.digest)?;
+        self.check_new_form(live, solved.wire.digest)?;
         let shown: Planned = self.shown(branch, &solved);
         let there = self.sessions.branch(branch)?;
         live.model = self.rules(&there)?.model;
@@ -214,9 +214,9 @@ impl Core {
         live.solved = solved;
         live.outcome = None;
         let call = self.open_run(branch, live)?;
-        self.keep_drawn(branch, live.draft.clone(), live.solved.clone());
-        self.say(Event::Planned { branch, generation: u64::MAX, planned: shown });
-        self.say(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
+        self.store_round_plan(branch, live.draft.clone(), live.solved.clone());
+        self.emit(Event::Planned { branch, generation: u64::MAX, planned: shown });
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
         Ok(Some(call))
     }
 }
@@ -227,7 +227,7 @@ fn new_card(branch: &Branch, solved: &Solved, round: u32, at: i64) -> RunCard {
     RunCard { edited: solved.edited, ..card }
 }
 
-/// The user message of a turn that opens.
+/// Returns the user message of a turn that opens.
 pub(crate) fn asked_node(
     session: &Session,
     base: Option<Slot>,
@@ -242,7 +242,7 @@ pub(crate) fn asked_node(
     (new_head(session, base, key, Role::User, &content, at, lane), content)
 }
 
-/// The head of a node that does not exist yet. It is later than its parent even if the clock stands still or goes back.
+/// Returns the head of a new node. Its time is later than its parent's even if the clock stands still or was set back.
 pub(crate) fn new_head(
     session: &Session,
     parent: Option<Slot>,
@@ -257,7 +257,7 @@ pub(crate) fn new_head(
         id: NodeId(Uuid::now_v7()),
         key,
         parent: parent.map(|slot| tree.head(slot).id),
-        ord: behind(tree, parent),
+        ord: next_ord(tree, parent),
         role,
         end: End::Complete,
         at: parent.map_or(at, |slot| at.max(tree.head(slot).at + 1)),
@@ -274,8 +274,8 @@ pub(crate) fn new_head(
     }
 }
 
-/// The order number of a new child after the existing ones.
-fn behind(tree: &Tree, parent: Option<Slot>) -> u32 {
+/// Returns the position for a new child after the existing ones.
+fn next_ord(tree: &Tree, parent: Option<Slot>) -> u32 {
     tree.children(parent).iter().map(|slot| tree.head(*slot).ord + 1).max().unwrap_or(0)
 }
 
@@ -285,10 +285,10 @@ mod tests {
     use crate::engine::sessions::path::tests::head;
 
     #[test]
-    fn a_new_child_stands_behind_its_siblings() {
+    fn a_new_child_follows_its_siblings() {
         let root = head(1, None, Role::User);
         let child = |id, ord| NodeHead { ord, ..head(id, Some(1), Role::Assistant) };
         let tree = Tree::build(vec![root, child(2, 0), child(3, 7), child(4, 3)]);
-        assert_eq!((behind(&tree, None), behind(&tree, Some(0)), behind(&tree, Some(1))), (2, 8, 0));
+        assert_eq!((next_ord(&tree, None), next_ord(&tree, Some(0)), next_ord(&tree, Some(1))), (2, 8, 0));
     }
 }

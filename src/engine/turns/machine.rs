@@ -1,9 +1,9 @@
-//! A turn as a pure machine: events in, effects out. No I/O, no clock, no threads.
-//! Not for: carrying effects out (`live`).
+//! A turn as a pure state machine: inputs in, effects out. No I/O, no clock, no threads.
+//! Not for: carrying effects out (`effects`).
 //!
-//! A turn goes: run opened → first event (the user message becomes a node) → stream → end. An answer that calls tools
-//! keeps its run open until all results are there; call and results are committed together, then the grown turn is
-//! planned again and asked again, up to a limit of rounds.
+//! The course of a turn: run opened → first event (the user message becomes a node) → stream → end. An answer that
+//! calls tools keeps its run open until all results have arrived; the calling message and the results are committed
+//! together. Then the grown turn is planned and sent again, up to a maximum number of rounds.
 
 use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
 use crate::domain::conversation::message::{Content, End, Part};
@@ -15,37 +15,37 @@ use serde::{Deserialize, Serialize};
 pub enum Phase {
     /// The call is running.
     Calling,
-    /// Tools are at work.
+    /// Tools are running.
     Tools,
     /// The next round is being planned.
     Planning,
-    /// It is over.
+    /// The turn is over.
     Closed,
 }
 
-/// Something that happened to a turn.
+/// An input of the turn machine.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TurnInput {
-    /// A delta arrived.
+    /// A piece of the answer arrived.
     Delta(Delta),
     /// The call ended.
     Ended(Outcome),
     /// A tool ended.
     ToolDone {
-        /// Which call of the answer.
+        /// The index of the call in its answer.
         index: usize,
-        /// Its result.
+        /// The tool's result.
         output: ToolOutput,
     },
     /// The next round's run is open.
     RoundOpened,
     /// The next round cannot be sent.
     RoundRefused,
-    /// A person stops it.
+    /// A person stops the turn.
     Cancel,
 }
 
-/// An effect to carry out.
+/// An effect that has to be carried out.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Effect {
     /// Store the user message as a node and make it the branch's head.
@@ -58,27 +58,27 @@ pub enum Effect {
     RunTools(Vec<(usize, String, String)>),
     /// Store the answer as a node and close the run.
     CommitAnswer {
-        /// Its content.
+        /// The content of the answer.
         content: Content,
-        /// How it ended.
+        /// How the answer ended.
         end: End,
     },
-    /// Answer and results become nodes in call order; the run is closed.
+    /// Store the answer and the results as nodes in call order, and close the run.
     CommitEpisode {
         /// The calling message.
         content: Content,
-        /// The results, one a call.
+        /// The results, one per call.
         results: Vec<Content>,
     },
-    /// The run ends without a node.
+    /// Close the run without a node.
     CloseRun,
-    /// Plan the grown turn and ask again.
+    /// Plan the grown turn and send it.
     NextRound,
-    /// The turn has ended. The draft is returned if no part of an answer arrived.
+    /// Close the turn.
     Close {
-        /// Give the draft back.
+        /// Whether to return the draft, because no answer arrived.
         draft_back: bool,
-        /// It ended normally.
+        /// Whether the turn ended with a complete answer.
         completed: bool,
     },
 }
@@ -86,7 +86,7 @@ pub enum Effect {
 /// A tool call that arrives in pieces.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PartialCall {
-    /// Which call of the answer, as the server numbers them.
+    /// The index of the call in the answer, as the server numbers it.
     pub index: u32,
     /// Its id.
     pub id: String,
@@ -96,19 +96,19 @@ pub struct PartialCall {
     pub args: String,
 }
 
-/// The received part of an answer.
+/// The parts of an answer that have arrived.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Arrived {
-    /// Words.
+    /// The text.
     pub text: String,
-    /// Words thought aloud.
+    /// The reasoning text.
     pub reasoning: String,
     /// Tool calls.
     pub calls: Vec<PartialCall>,
 }
 
 impl Arrived {
-    /// Adds a delta.
+    /// Adds a piece.
     pub fn add(&mut self, delta: &Delta) {
         match delta {
             Delta::Text(text) => self.text.push_str(text),
@@ -137,7 +137,7 @@ impl Arrived {
         self.text.is_empty() && self.reasoning.is_empty() && self.calls.is_empty()
     }
 
-    /// As a message without calls: incomplete calls are kept separately.
+    /// Returns the answer as a message without calls. Calls are kept in `extra` as incomplete.
     #[must_use]
     pub fn without_calls(&self) -> Content {
         let mut content = self.spoken();
@@ -147,7 +147,7 @@ impl Arrived {
         content
     }
 
-    /// As a message with its calls; missing ids are generated.
+    /// Returns the answer as a message with its calls. Calls without an id get one.
     #[must_use]
     pub fn with_calls(&self) -> Content {
         let mut content = self.spoken();
@@ -173,24 +173,24 @@ impl Arrived {
 /// The state of a turn.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TurnState {
-    /// Its phase.
+    /// What the turn waits for.
     pub phase: Phase,
     /// The round, from 1.
     pub round: u32,
-    /// The last round that may call tools.
+    /// The maximum number of rounds; the last one makes no further call.
     pub rounds: u32,
     /// The text received in this round.
     pub arrived: Arrived,
-    /// The user message is a node (or there is none).
+    /// Whether the user message is a node, or there is none to store.
     pub committed: bool,
-    /// Results that are there, by call.
+    /// The results that have arrived, by call.
     pub results: Vec<Option<ToolOutput>>,
-    /// A person stopped it.
+    /// Whether a person stopped the turn.
     pub cancelled: bool,
 }
 
 impl TurnState {
-    /// A turn whose first run is open.
+    /// Returns a turn whose first run is open.
     #[must_use]
     pub fn new(rounds: u32, has_user: bool) -> Self {
         Self {
@@ -205,7 +205,7 @@ impl TurnState {
     }
 }
 
-/// Moves a turn on.
+/// Advances a turn by one input and returns the effects to carry out.
 pub fn step(turn: &mut TurnState, event: TurnInput) -> Vec<Effect> {
     match (turn.phase, event) {
         (Phase::Calling, TurnInput::Delta(delta)) => arrive(turn, &delta),
@@ -234,7 +234,7 @@ pub fn step(turn: &mut TurnState, event: TurnInput) -> Vec<Effect> {
             turn.cancelled = true;
             Vec::new()
         }
-        // Events after the end, or in a phase that does not expect them, are ignored.
+        // Inputs after the end, or in a phase that does not expect them, are ignored.
         (Phase::Closed | Phase::Tools | Phase::Planning | Phase::Calling, _) => Vec::new(),
     }
 }
@@ -339,9 +339,9 @@ mod tests {
         }
     }
 
-    /// Pieces of calls that arrive one among the other: numbers of the calls, ids, pieces of names and of arguments.
+    /// Pieces of several calls arrive interleaved: indexes, ids, pieces of names and of arguments.
     #[test]
-    fn pieces_of_calls_come_together() {
+    fn pieces_of_calls_are_joined() {
         let mut arrived = Arrived::default();
         for (index, id, name, args) in [
             (3, Some(""), Some("read"), ""),
@@ -392,7 +392,7 @@ mod tests {
         ]
     }
 
-    /// Invariants of each step's effects.
+    /// Checks the invariants of each step's effects.
     fn check(turn: &TurnState, effects: &[Effect], users: &mut u32, closes: &mut u32) {
         for effect in effects {
             match effect {
@@ -439,7 +439,7 @@ mod tests {
                 check(&turn, &effects, &mut users, &mut closes);
                 prop_assert!(turn.round <= rounds);
             }
-            // A canceled turn ends in every phase.
+            // A canceled turn ends from any state.
             for event in [TurnInput::Cancel, TurnInput::Ended(outcome(CallEnd::Cancelled, None)), done(0), done(1), done(2)] {
                 let effects = step(&mut turn, event);
                 check(&turn, &effects, &mut users, &mut closes);
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_second_try_gives_the_draft_back() {
+    fn a_refused_second_form_returns_the_draft() {
         let mut turn = TurnState::new(4, true);
         let body = ProviderErrorKind::Body(crate::domain::call::model::Quirk::NoTools);
         let effects = step(&mut turn, TurnInput::Ended(outcome(CallEnd::Errored, Some(body))));
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_turn_is_not_asked_in_another_form() {
+    fn a_stopped_turn_is_not_sent_in_another_form() {
         for (kind, cancelled, again) in [
             (Some(ProviderErrorKind::Body(crate::domain::call::model::Quirk::NoTools)), false, true),
             (Some(ProviderErrorKind::Body(crate::domain::call::model::Quirk::NoTools)), true, false),
@@ -479,9 +479,9 @@ mod tests {
         }
     }
 
-    /// A model of the whole: the effect of one answer on a turn, by its end and the received parts.
+    /// A model of the whole machine: the effects of one answer, by what arrived and how it ended.
     #[test]
-    fn answers_end_turns_by_what_came_and_how_it_ended() {
+    fn the_end_of_a_turn_follows_from_what_arrived_and_how_the_call_ended() {
         let ends = [CallEnd::Complete, CallEnd::Truncated, CallEnd::Errored, CallEnd::Cancelled];
         for end in ends {
             for (words, calls) in

@@ -1,4 +1,5 @@
-//! A turn from sending to its end: the pure machine, calls, tool calls, consent, the commit, and reflection.
+//! A turn from sending to its end: the pure state machine, calls, tool calls, consent, the commit, and the turn-end
+//! reflection.
 //! Not for: planning it (`plans`).
 
 pub(super) mod aside;

@@ -1,6 +1,6 @@
 //! The typed question that waits for an answer: the newest state block of a lane opens it; the next message in that
 //! lane answers or clears it.
-//! Not for: which words answer which type (`context::policy::lanes`).
+//! Not for: which text answers which type (`context::policy::lanes`).
 
 use crate::context::policy::lanes::{self, Focus, PendingQuestion};
 use crate::context::render::render_forms;
@@ -9,21 +9,21 @@ use crate::domain::conversation::message::Role;
 use crate::domain::planning::tuning::TurnSelection;
 use crate::engine::plans::snapshot::Snapshot;
 
-/// The additional request in the state block prompt, under policies with lanes.
+/// What the model is asked to add to its state block, under policies with lanes.
 pub(crate) const REQUEST: &str = "When you ask a question and need its answer, end the state block with one line \
     `Pending: <yes_no|number|path|text> <the question>`; otherwise leave that line out.";
-/// Characters of a question that are sent back.
+/// The maximum number of characters of a question that are sent back.
 const LONGEST: usize = 500;
 
-/// The question before the message that answers it.
+/// Returns the block with the question, which is sent before the message that answers it.
 pub(crate) fn text(pending: &PendingQuestion) -> String {
     let question: String = pending.question.chars().take(LONGEST).collect();
     render_forms::fenced("The user's message answers this question, which you asked", &question)
 }
 
-/// The question that a new message answers, if one is open in its lane: the state block that opened it is of this lane,
-/// no question has been asked in the lane since, it has not expired by the messages' own times, the message does not
-/// reply to another message, and its words match the expected type.
+/// Returns the question that a new message answers. The state block that opened it must be of this lane, no question
+/// may have followed in the lane, it must not have expired by the times of the messages, the message must reply to
+/// nothing else, and its text must have the expected type.
 pub(crate) fn answered(snapshot: &Snapshot, message: &str) -> Option<PendingQuestion> {
     if snapshot.rules.policy.choose != TurnSelection::Lane {
         return None;

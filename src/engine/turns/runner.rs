@@ -10,15 +10,15 @@ use crate::domain::tool::trace::{
 use crate::engine::tools::selection::{OWN, specs};
 use std::sync::Arc;
 
-/// The program's own tools and those of servers, as one.
+/// Runs the program's own tools and those of servers.
 pub(crate) struct Runner {
     pub(crate) own: Arc<dyn RunTools>,
     pub(crate) foreign: Arc<dyn ToolServers>,
     pub(crate) offered: Arc<Vec<OfferedTool>>,
     pub(crate) off: Vec<String>,
-    /// Bytes of a result that the model reads.
+    /// The maximum size of a result that the model reads, in bytes.
     pub(crate) limit: usize,
-    /// Maximum stored bytes of a longer result.
+    /// The maximum size of a longer result that is stored, in bytes.
     pub(crate) keep: usize,
 }
 
@@ -31,7 +31,8 @@ impl Runner {
         self.off.iter().any(|key| key == OWN || key == name)
     }
 
-    /// The tools that read stored results, unless they are switched off.
+    /// Returns the tools that can read a stored result, in words; `None` if they are switched off or no more is stored
+    /// than is shown.
     fn readers(&self) -> Option<(&'static str, &'static str)> {
         match (self.is_off("read_file"), self.is_off("search")) {
             _ if self.keep <= self.limit => None,
@@ -42,7 +43,8 @@ impl Runner {
         }
     }
 
-    /// Calls a server's tool; of a result that is too long the model reads the ends, and the rest is kept.
+    /// Calls a server's tool. If the result is too long, the model reads its beginning and its end, and the rest is
+    /// stored.
     fn call(&self, server: &str, tool: &str, args: &str, watch: &dyn ToolObserver) -> ToolOutcome {
         let Some(((readers, short), path)) = self.readers().zip(watch.kept_as()) else {
             return whole(self.foreign.call(server, tool, args, self.limit, watch));
@@ -118,7 +120,7 @@ impl RunTools for Runner {
     }
 }
 
-/// A result of which nothing more is kept than the model reads.
+/// Returns the outcome of a result of which no more is stored than the model reads.
 fn whole(output: ToolOutput) -> ToolOutcome {
     let back = (output.full_bytes > output.body.len() as u64).then(|| "ask the tool for less".to_owned());
     ToolOutcome { cut: back.map(|back| ShortenedResult { back, full: None }), ..ToolOutcome::unchanged(output) }

@@ -11,8 +11,7 @@ use crate::domain::call::usage::Usage;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Normalizes an answer, given its run, the received parts, its end, the request, and the estimated tokens of the
-/// prompt.
+/// Normalizes an answer. `wire` is the request and `expected` its estimated tokens. Returns the corrections.
 pub(crate) fn settle(
     run: RunId,
     arrived: &mut Arrived,
@@ -42,7 +41,7 @@ pub(crate) fn settle(
     told
 }
 
-/// Why a complete answer is a failure.
+/// Returns why a complete answer is a failure; `None` if it is not.
 fn unfit(arrived: &Arrived) -> Option<&'static str> {
     if arrived.calls.iter().any(|call| call.name.is_empty()) {
         return Some("The answer calls a tool without a name, so no tool was run.");
@@ -72,7 +71,7 @@ fn unique(run: RunId, arrived: &mut Arrived, wire: &Wire) -> Vec<Diagnostic> {
     told
 }
 
-/// Nine letters and digits, the only form that every server accepts.
+/// Returns a new id of nine letters and digits, the only form that every server accepts.
 fn fresh(run: RunId, at: usize, taken: &HashSet<String>) -> String {
     let id = |salt: u64| {
         let fields = Fields::new("another call").text(&run.to_string()).number(at as u64).number(salt);
@@ -81,7 +80,7 @@ fn fresh(run: RunId, at: usize, taken: &HashSet<String>) -> String {
     (0..u64::MAX).map(id).find(|id| !taken.contains(id)).unwrap_or_default()
 }
 
-/// The ids of the calls in a request.
+/// Returns the ids of the calls in a request.
 fn ids(wire: &Wire) -> HashSet<String> {
     let request: Value = serde_json::from_slice(&wire.bytes).unwrap_or_default();
     let messages = request.get("messages").and_then(Value::as_array).into_iter().flatten();
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_words_or_a_name_is_no_success() {
+    fn an_answer_without_text_or_a_tool_name_is_a_failure() {
         let call = |name: &str| PartialCall { name: name.into(), args: "{\"x\":1}".into(), ..PartialCall::default() };
         for (text, reasoning, calls, end, told) in [
             ("hi", "", vec![], CallEnd::Complete, 0),

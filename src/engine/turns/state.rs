@@ -1,6 +1,6 @@
-//! The engine's state of turns: running turns, claims on branches, side questions, a rerun of a tool call, and answers
-//! whose use of items is not determined yet.
-//! Not for: the events of a turn (`machine`, `effects`, `commit`).
+//! The engine's state of turns under way: the turns themselves, claims on branches, side questions, a rerun of a tool
+//! call, and answers whose use of items is not determined yet.
+//! Not for: what happens in a turn (`machine`, `effects`, `commit`).
 
 use super::machine::{Arrived, Effect, TurnState};
 use super::tool_calls::CallDecision;
@@ -27,23 +27,23 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// See the module.
+/// The state of turns under way.
 #[derive(Default)]
 pub(crate) struct Turns {
     /// The running turn of each branch.
     pub(crate) live: HashMap<BranchId, LiveTurn>,
-    /// Branches on which only this program may ask now.
+    /// The claims that this program holds.
     pub(crate) claims: HashMap<BranchId, HeldClaim>,
-    /// Side questions that are running or answered.
+    /// Side questions that are under way or answered, by run.
     pub(crate) asides: Asides,
-    /// The tool call that a person runs again.
+    /// The tool call that a person repeats.
     pub(crate) rerun: Option<RunningCall>,
     /// Answers whose use of items is not determined yet.
     pub(crate) unchecked: Vec<AnswerToCheck>,
 }
 
 impl Turns {
-    /// Refuses while an answer is arriving on the branch.
+    /// Fails while an answer is arriving on the branch.
     pub(crate) fn ensure_idle(&self, branch: BranchId) -> Result<(), Failure> {
         if self.live.contains_key(&branch) {
             return Err(Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.")
@@ -63,7 +63,7 @@ pub(crate) struct LiveTurn {
     pub(crate) user: Option<(NodeHead, Content)>,
     /// The node that the next one follows.
     pub(crate) after: Option<NodeId>,
-    /// The branch's head after our last move.
+    /// The branch's head after this turn's last move.
     pub(crate) head: Option<NodeId>,
     /// The branch's head and the window's anchor before the turn.
     pub(crate) before: (Option<NodeId>, Option<Anchor>),
@@ -78,20 +78,20 @@ pub(crate) struct LiveTurn {
     pub(crate) failure: Option<Failure>,
     /// Atoms that were sent with any of the turn's calls.
     pub(crate) sent: HashSet<Atom>,
-    /// Marks that counted in any of them, with their revisions.
+    /// Marks that were considered in any of them, with their revisions.
     pub(crate) counted: HashSet<(Atom, u64)>,
     pub(crate) traces: Vec<ToolTrace>,
-    /// The call that waits for approval.
+    /// The tool call that waits for a person's decision.
     pub(crate) asks: Option<crate::engine::turns::state::WaitingCall>,
     pub(crate) cancel: Arc<AtomicBool>,
     pub(crate) quirk: Option<Quirk>,
-    /// The request that was refused for its form, until the next one is there.
+    /// The request that was refused because of its form, until the next one is sent.
     pub(crate) refused: Option<crate::engine::turns::state::RefusedRequest>,
     /// Effects that are still to be carried out, in order.
     pub(crate) pending: VecDeque<Effect>,
-    /// Whether the store refused the first of them; it is retried periodically.
+    /// Whether the store refused the first effect; it is retried periodically.
     pub(crate) stalled: bool,
-    /// Whether another window moved the branch meanwhile, so that the answer is stored as another version.
+    /// Whether another window moved the branch in the meantime, so that the answer is stored beside the branch.
     pub(crate) detached: bool,
     /// Whether the operation that undoes the head's move is stored.
     pub(crate) undoable: bool,
@@ -107,7 +107,7 @@ pub(crate) struct LimitWatch {
     pub(crate) before: RaceUsage,
     /// Tokens and cost of the present call, as estimated.
     pub(crate) now: (u32, Option<u64>),
-    /// The limit that ended it.
+    /// The limit that ended the turn.
     pub(crate) stopped: Option<Limit>,
 }
 
@@ -121,13 +121,13 @@ impl LimitWatch {
         RaceUsage { tokens: self.before.tokens.saturating_add(self.now.0), cost_micro, ms }
     }
 
-    /// When its time is over.
+    /// Returns the time at which its time limit is reached; `None` without one.
     pub(crate) fn until(&self) -> Option<Instant> {
-        self.limits.set().seconds.map(|seconds| self.began + Duration::from_secs(u64::from(seconds)))
+        self.limits.without_zeros().seconds.map(|seconds| self.began + Duration::from_secs(u64::from(seconds)))
     }
 }
 
-/// A tool call that waits for a person.
+/// A tool call that waits for a person's decision.
 pub(crate) struct WaitingCall {
     pub(crate) asking: Arc<PendingApproval>,
     pub(crate) reply: Sender<CallDecision>,
@@ -143,7 +143,7 @@ pub(crate) struct RefusedRequest {
 /// A claim that this program holds.
 pub(crate) struct HeldClaim {
     pub(crate) _claim: Claim,
-    /// Whether it was waited for and not used yet.
+    /// Whether a request waited for it and has not used it yet.
     pub(crate) unused: bool,
 }
 
@@ -152,7 +152,7 @@ pub(crate) struct UnplannedAside {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,
     pub(crate) text: Arc<str>,
-    /// The node that it would follow.
+    /// The node that the question would follow.
     pub(crate) base: Option<NodeId>,
 }
 
@@ -199,6 +199,6 @@ pub(crate) struct RunningCall {
 pub(crate) enum RerunEvent {
     /// The call was parsed and waits for a decision.
     Wants(ToolEffect, Sender<CallDecision>),
-    /// It ended.
+    /// The call ended: its outcome and its duration in milliseconds.
     Ended(Box<ToolOutcome>, u64),
 }

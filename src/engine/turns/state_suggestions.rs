@@ -22,25 +22,25 @@ use crate::store::types::Write;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// Memories that one turn may suggest.
-const MOST: usize = 5;
-/// Shorter words would be found everywhere.
-const SHORTEST: usize = 8;
-/// Messages that are searched for named words.
-const HITS: usize = 40;
+/// The maximum number of memories that one answer may suggest.
+const MAX_MEMORIES: usize = 5;
+/// The minimum length of a quoted text that names a message, in characters; shorter texts occur everywhere.
+const MIN_QUOTE: usize = 8;
+/// The maximum number of messages that are checked for a quoted text.
+const MAX_HITS: usize = 40;
 
-/// The additional content of an answer.
+/// What an answer's state block contains, as changes.
 #[derive(Default)]
 pub(crate) struct StateSuggestions {
     pub(crate) state: Option<StateVersion>,
     pub(crate) writes: Vec<Write>,
-    /// Sentences for the user.
-    pub(crate) said: Vec<String>,
+    /// Sentences for the person.
+    pub(crate) notices: Vec<String>,
 }
 
 impl Core {
     /// Reads an answer's state block.
-    pub(crate) fn wishes(
+    pub(crate) fn read_state_block(
         &self,
         branch: BranchId,
         live: &LiveTurn,
@@ -58,10 +58,10 @@ impl Core {
         }
         let session = self.sessions.of_branch(branch)?;
         let tip = live.after.and_then(|id| session.tree.slot(id));
-        let mut wishes = StateSuggestions::default();
-        self.memories_of(&asked.remember, session.card.id, head, &mut wishes)?;
+        let mut suggestions = StateSuggestions::default();
+        self.memories_of(&asked.remember, session.card.id, head, &mut suggestions)?;
         let pins = self.pins_of(&asked.pins, session, branch, tip)?;
-        wishes.writes.extend(pins.iter().map(|pin| Write::PutTransition {
+        suggestions.writes.extend(pins.iter().map(|pin| Write::PutTransition {
             session: session.card.id,
             transition: Box::new(Transition {
                 item: Subject::Item(crate::engine::plans::sources::suggested_pins::atom(pin.key)),
@@ -77,7 +77,7 @@ impl Core {
         let before = session.branch(branch)?.state.as_ref().map(|state| state.text.clone());
         let text = if asked.state.is_empty() { before.filter(|_| !pins.is_empty()) } else { Some(asked.state) };
         let version = session.next_state();
-        wishes.state = text.map(|text| StateVersion {
+        suggestions.state = text.map(|text| StateVersion {
             text,
             node: head.id,
             key: head.key,
@@ -89,7 +89,7 @@ impl Core {
             at: head.at,
             pins,
         });
-        Ok(wishes)
+        Ok(suggestions)
     }
 
     fn memories_of(
@@ -97,7 +97,7 @@ impl Core {
         asked: &[(MemoryKind, String)],
         session: SessionId,
         head: &NodeHead,
-        wishes: &mut StateSuggestions,
+        suggestions: &mut StateSuggestions,
     ) -> Result<(), Failure> {
         if asked.is_empty() {
             return Ok(());
@@ -110,29 +110,33 @@ impl Core {
                 secret += 1;
             } else if text.chars().count() > memory::LONGEST {
                 long += 1;
-            } else if made < MOST && known.insert(memory::normalized(text)) {
+            } else if made < MAX_MEMORIES && known.insert(memory::normalized(text)) {
                 made += 1;
                 let memory = suggestion(*kind, text, session, head);
-                wishes.writes.push(born(session, &memory, "suggested by the model"));
-                wishes.writes.push(Write::PutMemory { memory: Box::new(memory), expect: None });
+                suggestions.writes.push(first_transition(session, &memory, "suggested by the model"));
+                suggestions.writes.push(Write::PutMemory { memory: Box::new(memory), expect: None });
             }
         }
         let counted = |n: usize| if n == 1 { "1 memory".to_owned() } else { format!("{n} memories") };
         if made > 0 {
-            wishes.said.push(format!("The model suggests {} to remember: /memories shows them.", counted(made)));
+            suggestions
+                .notices
+                .push(format!("The model suggests {} to remember: /memories shows them.", counted(made)));
         }
         if secret > 0 {
             let was = "looked like a secret, so it was not saved as a memory";
-            wishes.said.push(format!("What the model wanted to remember ({}) {was}.", counted(secret)));
+            suggestions.notices.push(format!("What the model wanted to remember ({}) {was}.", counted(secret)));
         }
         if long > 0 {
             let most = memory::LONGEST;
-            wishes.said.push(format!("The model suggested {} longer than {most} characters; skipped.", counted(long)));
+            suggestions
+                .notices
+                .push(format!("The model suggested {} longer than {most} characters; skipped.", counted(long)));
         }
         Ok(())
     }
 
-    /// The messages that the model named, as far as a name means one turn of the path and no other.
+    /// Returns the messages that the model named. A name counts only if it means one turn of the path.
     fn pins_of(
         &self,
         names: &[String],
@@ -148,7 +152,7 @@ impl Core {
             session.states.iter().flat_map(|state| &state.pins).filter(|p| p.branch == branch).map(|p| p.key).collect();
         let mut found: Vec<SuggestedPin> = Vec::new();
         for name in names {
-            let Some(key) = self.named(name, session, &path, &turns)? else { continue };
+            let Some(key) = self.resolve_name(name, session, &path, &turns)? else { continue };
             let again =
                 known.contains(&key) || dismissed.contains(&crate::engine::plans::sources::suggested_pins::atom(key));
             if !again && found.iter().all(|pin| pin.key != key) {
@@ -158,8 +162,9 @@ impl Core {
         Ok(found)
     }
 
-    /// The message that a name identifies uniquely on a path.
-    pub(crate) fn named(
+    /// Resolves a name to a message on a path: a turn's number, an id, or a quoted text. `None` unless it means exactly
+    /// one turn.
+    pub(crate) fn resolve_name(
         &self,
         name: &str,
         session: &Session,
@@ -167,25 +172,25 @@ impl Core {
         turns: &[tree::Turn],
     ) -> Result<Option<Hash>, Failure> {
         let head = |at: usize| session.tree.head(path[at]);
-        if let Some(number) = numbered(name) {
+        if let Some(number) = turn_number(name) {
             let turn = turns.iter().filter(|turn| turn.asked).nth(number.saturating_sub(1));
             return Ok(turn.map(|turn| head(turn.nodes.start).key));
         }
-        if let Some(id) = chip(name) {
+        if let Some(id) = id_prefix(name) {
             let fits = |head: &NodeHead| head.id.begins(&id) || head.key.begins(&id);
             let mut fitting = (0..path.len()).map(head).filter(|head| fits(head));
             return Ok(fitting.next().filter(|_| fitting.next().is_none()).map(|head| head.key));
         }
         let words = memory::normalized(name);
-        if words.chars().count() < SHORTEST {
+        if words.chars().count() < MIN_QUOTE {
             return Ok(None);
         }
         let turn_of = |at: usize| turns.partition_point(|turn| turn.nodes.end <= at);
         let mut first: Option<usize> = None;
-        for node in self.store.newest_with(&words, session.card.id, HITS)? {
+        for node in self.store.newest_with(&words, session.card.id, MAX_HITS)? {
             let Some(slot) = session.tree.slot(node) else { continue };
             let at = session.tree.depth(slot) as usize;
-            if path.get(at) != Some(&slot) || !self.says(node, session.tree.head(slot), &words)? {
+            if path.get(at) != Some(&slot) || !self.contains_words(node, session.tree.head(slot), &words)? {
                 continue;
             }
             if first.is_some_and(|first| turn_of(first) != turn_of(at)) {
@@ -197,7 +202,12 @@ impl Core {
     }
 
     /// Whether a message contains these words in this order, without its state block.
-    fn says(&self, id: crate::domain::base::ids::NodeId, head: &NodeHead, words: &str) -> Result<bool, Failure> {
+    fn contains_words(
+        &self,
+        id: crate::domain::base::ids::NodeId,
+        head: &NodeHead,
+        words: &str,
+    ) -> Result<bool, Failure> {
         let form = if head.role == Role::Assistant { Form::NoState } else { Form::Full };
         let said = render_forms::message_text(head.key, head.role, &self.content(id)?, form);
         Ok(format!(" {} ", memory::normalized(&said)).contains(&format!(" {words} ")))
@@ -219,14 +229,14 @@ fn suggestion(kind: MemoryKind, text: &str, session: SessionId, head: &NodeHead)
     }
 }
 
-/// The first step of a memory.
-pub(crate) fn born(session: SessionId, memory: &Memory, reason: &str) -> Write {
+/// Returns the write of a memory's first state change.
+pub(crate) fn first_transition(session: SessionId, memory: &Memory, reason: &str) -> Write {
     Write::PutTransition {
         session,
         transition: Box::new(Transition {
             item: Subject::Memory(memory.id),
             from: ItemState::None,
-            to: standing(memory.status),
+            to: state_of_status(memory.status),
             reason: reason.into(),
             turn: memory.source.node,
             branch: None,
@@ -236,8 +246,8 @@ pub(crate) fn born(session: SessionId, memory: &Memory, reason: &str) -> Write {
     }
 }
 
-/// The item state of a memory with this status.
-pub(crate) fn standing(status: MemoryStatus) -> ItemState {
+/// Returns the item state that corresponds to a memory's status.
+pub(crate) fn state_of_status(status: MemoryStatus) -> ItemState {
     match status {
         MemoryStatus::Suggested => ItemState::Suggested,
         MemoryStatus::Confirmed => ItemState::Confirmed,
@@ -245,13 +255,13 @@ pub(crate) fn standing(status: MemoryStatus) -> ItemState {
     }
 }
 
-fn numbered(name: &str) -> Option<usize> {
+fn turn_number(name: &str) -> Option<usize> {
     let lower = name.to_lowercase();
     lower.strip_prefix("turn ")?.trim().parse().ok().filter(|number| *number > 0)
 }
 
-/// An id or the beginning of one, of eight digits at least.
-fn chip(name: &str) -> Option<String> {
+/// Returns a name as a prefix of an id; `None` if it is not one of at least eight hexadecimal digits.
+fn id_prefix(name: &str) -> Option<String> {
     let id = name.trim_matches(['#', '[', ']']).to_lowercase();
     let digits = id.chars().filter(char::is_ascii_hexdigit).count();
     (digits >= 8 && id.chars().all(|c| c.is_ascii_hexdigit() || c == '-')).then_some(id)
@@ -262,9 +272,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_messages_are_told_apart() {
-        assert_eq!((numbered("turn 7"), numbered("Turn 0"), numbered("turn about")), (Some(7), None, None));
-        assert_eq!(chip("#1a2b3c4d").as_deref(), Some("1a2b3c4d"));
-        assert_eq!((chip("1a2b3c"), chip("deadbeef me")), (None, None));
+    fn names_of_messages_are_recognized() {
+        assert_eq!((turn_number("turn 7"), turn_number("Turn 0"), turn_number("turn about")), (Some(7), None, None));
+        assert_eq!(id_prefix("#1a2b3c4d").as_deref(), Some("1a2b3c4d"));
+        assert_eq!((id_prefix("1a2b3c"), id_prefix("deadbeef me")), (None, None));
     }
 }

@@ -1,5 +1,5 @@
 //! The thread of a call to a model, and the reports of such threads.
-//! Not for: decisions (it reports and obeys a flag), or tools (`tool_calls`).
+//! Not for: decisions (the thread only reports and obeys a flag), or tools (`tool_calls`).
 
 use super::machine::{Arrived, PartialCall};
 use super::tool_calls::CallDecision;
@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// How often new text is reported and saved.
-const PASS_ON: Duration = Duration::from_millis(24);
-const SAVE: Duration = Duration::from_millis(150);
+/// How often new text is reported, how often it is saved, and the size in bytes at which it is saved earlier.
+const REPORT_INTERVAL: Duration = Duration::from_millis(24);
+const SAVE_INTERVAL: Duration = Duration::from_millis(150);
 const SAVE_BYTES: usize = 4 * 1024;
 
 /// A report of a call's or tool's thread.
@@ -28,17 +28,17 @@ pub(crate) enum Report {
     Deltas { run: RunId, deltas: Vec<Delta>, tokens: u32 },
     /// The call ended.
     Ended { run: RunId, outcome: Box<Outcome> },
-    /// A tool started.
+    /// A tool call began.
     ToolBegan { run: RunId, index: usize },
     /// A call was parsed and waits for a decision.
     ToolWants { run: RunId, index: usize, effect: ToolEffect, reply: Sender<CallDecision> },
     /// A tool produced output.
     ToolSaid { run: RunId, index: usize, text: String },
-    /// A tool ended.
+    /// A tool call ended.
     ToolEnded { run: RunId, index: usize, done: Box<ToolOutcome>, millis: u64 },
 }
 
-/// A call's thread.
+/// A call to a model.
 pub(crate) struct Call {
     pub(crate) run: RunId,
     pub(crate) wire: Wire,
@@ -47,30 +47,30 @@ pub(crate) struct Call {
     pub(crate) counter: Arc<dyn CountTokens>,
     pub(crate) encoding: Encoding,
     pub(crate) cancel: Arc<AtomicBool>,
-    /// When it is stopped.
+    /// The time at which the call is stopped.
     pub(crate) until: Option<Instant>,
     /// Whether the text is saved while it arrives.
     pub(crate) saves: bool,
 }
 
 impl Call {
-    /// Starts it. `report` must not block.
+    /// Starts the call on a thread of its own. `report` must not block.
     pub(crate) fn start(self, jobs: &Jobs<impl Send + 'static>, report: impl Fn(Report) + Send + Clone + 'static) {
         let (run, failed) = (self.run, report.clone());
         let work = move || {
-            let mut flow = StreamReader::new(&self, &report);
+            let mut buffer = StreamBuffer::new(&self, &report);
             let asked =
-                std::panic::AssertUnwindSafe(|| self.provider.post(run, &self.wire, &mut |delta| flow.take(delta)));
-            let outcome = std::panic::catch_unwind(asked).unwrap_or_else(|_| broken());
-            flow.pass_on();
-            flow.save();
+                std::panic::AssertUnwindSafe(|| self.provider.post(run, &self.wire, &mut |delta| buffer.push(delta)));
+            let outcome = std::panic::catch_unwind(asked).unwrap_or_else(|_| panicked());
+            buffer.report_deltas();
+            buffer.save();
             report(Report::Ended { run, outcome: Box::new(outcome) });
         };
-        jobs.run("call", work, move |_| failed(Report::Ended { run, outcome: Box::new(broken()) }));
+        jobs.run("call", work, move |_| failed(Report::Ended { run, outcome: Box::new(panicked()) }));
     }
 }
 
-fn broken() -> Outcome {
+fn panicked() -> Outcome {
     use crate::domain::call::provider::{CallEnd, ProviderError, ProviderErrorKind};
     Outcome {
         end: CallEnd::Errored,
@@ -89,61 +89,61 @@ fn broken() -> Outcome {
     }
 }
 
-struct StreamReader<'a> {
+struct StreamBuffer<'a> {
     call: &'a Call,
     report: &'a dyn Fn(Report),
-    waiting: Vec<Delta>,
+    unreported: Vec<Delta>,
     unsaved: Arrived,
     seq: u64,
     tokens: u32,
-    passed: Option<Instant>,
+    reported: Option<Instant>,
     saved: Instant,
 }
 
-impl<'a> StreamReader<'a> {
+impl<'a> StreamBuffer<'a> {
     fn new(call: &'a Call, report: &'a dyn Fn(Report)) -> Self {
         Self {
             call,
             report,
-            waiting: Vec::new(),
+            unreported: Vec::new(),
             unsaved: Arrived::default(),
             seq: 0,
             tokens: 0,
-            passed: None,
+            reported: None,
             saved: Instant::now(),
         }
     }
 
-    /// Handles a delta; false stops the call.
-    fn take(&mut self, delta: Delta) -> bool {
+    /// Adds a piece of the answer. Returns whether the call should continue.
+    fn push(&mut self, delta: Delta) -> bool {
         #[cfg(debug_assertions)]
-        simulate_panic();
+        panic_if_requested();
         self.unsaved.add(&delta);
         if delta != Delta::Tick {
-            merge(&mut self.waiting, delta);
+            merge(&mut self.unreported, delta);
         }
-        if self.passed.is_none_or(|at| at.elapsed() >= PASS_ON) {
-            self.pass_on();
+        if self.reported.is_none_or(|at| at.elapsed() >= REPORT_INTERVAL) {
+            self.report_deltas();
         }
-        if self.saved.elapsed() >= SAVE || self.unsaved.text.len() >= SAVE_BYTES {
+        if self.saved.elapsed() >= SAVE_INTERVAL || self.unsaved.text.len() >= SAVE_BYTES {
             self.save();
         }
         let late = self.call.until.is_some_and(|until| Instant::now() >= until);
         !late && !self.call.cancel.load(Ordering::Relaxed)
     }
 
-    fn pass_on(&mut self) {
-        if self.waiting.is_empty() {
+    fn report_deltas(&mut self) {
+        if self.unreported.is_empty() {
             return;
         }
-        for delta in &self.waiting {
+        for delta in &self.unreported {
             if let Delta::Text(text) | Delta::Reasoning(text) | Delta::Call { args: text, .. } = delta {
                 self.tokens += self.call.counter.count(self.call.encoding, text);
             }
         }
-        let deltas = std::mem::take(&mut self.waiting);
+        let deltas = std::mem::take(&mut self.unreported);
         (self.report)(Report::Deltas { run: self.call.run, deltas, tokens: self.tokens });
-        self.passed = Some(Instant::now());
+        self.reported = Some(Instant::now());
     }
 
     fn save(&mut self) {
@@ -159,23 +159,23 @@ impl<'a> StreamReader<'a> {
     }
 }
 
-/// Lets a test see how the workbench behaves when a call's task panics.
+/// Panics if a test asked for it, to show what happens to the workbench when a call's thread panics.
 #[cfg(debug_assertions)]
-fn simulate_panic() {
+fn panic_if_requested() {
     assert!(std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "call"), "simulated panic in the call");
 }
 
-/// Joins neighboring pieces of one kind.
-fn merge(waiting: &mut Vec<Delta>, delta: Delta) {
-    match (waiting.last_mut(), delta) {
+/// Adds a piece, merged with the last one if both are text or both are reasoning.
+fn merge(unreported: &mut Vec<Delta>, delta: Delta) {
+    match (unreported.last_mut(), delta) {
         (Some(Delta::Text(text)), Delta::Text(more)) | (Some(Delta::Reasoning(text)), Delta::Reasoning(more)) => {
             text.push_str(&more);
         }
-        (_, delta) => waiting.push(delta),
+        (_, delta) => unreported.push(delta),
     }
 }
 
-/// Joins the saved pieces of a stream.
+/// Restores an answer from the saved pieces of its stream.
 pub(crate) fn restore(chunks: &[Vec<u8>]) -> Arrived {
     let mut whole = Arrived::default();
     for piece in chunks.iter().filter_map(|chunk| serde_json::from_slice::<Arrived>(chunk).ok()) {
@@ -188,7 +188,7 @@ pub(crate) fn restore(chunks: &[Vec<u8>]) -> Arrived {
     whole
 }
 
-/// The first line of a result, for lists.
+/// Returns the first line of a result, for lists.
 pub(crate) fn preview(body: &str) -> String {
     NodeHead::preview_of(body.lines().next().unwrap_or_default())
 }

@@ -1,5 +1,5 @@
 //! The thread that runs the tool calls of an answer, one after the other, each only after a decision on it.
-//! Not for: the decision (`consent`), or what happens with results (`effects`).
+//! Not for: the decision (`consent`), or the use of results (`effects`).
 
 use super::stream::Report;
 use crate::domain::base::failure::Failure;
@@ -16,7 +16,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// How often a waiting call checks whether it was stopped.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The decision on a call.
 pub(crate) struct CallDecision {
@@ -36,13 +36,13 @@ pub(crate) struct AnswerCalls {
     pub(crate) ids: Vec<String>,
     pub(crate) session: SessionId,
     pub(crate) store: Store,
-    /// The rules about files at its start.
+    /// The rules about files when the answer ended.
     pub(crate) sight: FileVisibility,
 }
 
 impl AnswerCalls {
-    /// Runs the calls one after the other on a separate thread. If the thread cannot be started, each of them has
-    /// failed.
+    /// Starts the calls, one after the other, on a thread of their own. If the thread cannot be started, each of them
+    /// fails.
     pub(crate) fn start(
         self,
         jobs: &Jobs<impl Send + 'static>,
@@ -60,8 +60,8 @@ impl AnswerCalls {
                 let mut began = Instant::now();
                 let host = RequestedCall { episode: &self, index: *index, report: &report };
                 let (runner, sight) = (self.runner.as_deref(), &self.sight);
-                let one = SingleCall { name, args, runner, cancel: &self.cancel, host: &host, sight };
-                let done = Box::new(one.go(&mut began));
+                let call = SingleCall { name, args, runner, cancel: &self.cancel, host: &host, sight };
+                let done = Box::new(call.run(&mut began));
                 let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                 report(Report::ToolEnded { run: self.run, index: *index, done, millis });
             }
@@ -70,25 +70,25 @@ impl AnswerCalls {
     }
 }
 
-fn said(status: ToolStatus, body: String) -> ToolOutcome {
+fn outcome(status: ToolStatus, body: String) -> ToolOutcome {
     ToolOutcome::unchanged(ToolOutput { status, full_bytes: body.len() as u64, body })
 }
 
-/// The end of a call for which there was no thread.
+/// Returns the outcome of a call whose thread could not be started.
 pub(crate) fn lost_call(failure: &Failure) -> ToolOutcome {
-    said(ToolStatus::Failed, format!("[failed] {}", failure.what))
+    outcome(ToolStatus::Failed, format!("[failed] {}", failure.what))
 }
 
-/// Who decides on a call and receives its output.
-pub(crate) trait Host: Sync {
-    /// The call was parsed and waits for a decision.
-    fn wants(&self, effect: ToolEffect, reply: Sender<CallDecision>);
-    /// It produced output meanwhile.
-    fn said(&self, text: &str);
-    /// The call's id.
+/// Gets the decision on a call and receives its output.
+pub(crate) trait CallHost: Sync {
+    /// Asks for a decision on a parsed call, to be sent to `reply`.
+    fn request_decision(&self, effect: ToolEffect, reply: Sender<CallDecision>);
+    /// Receives output of the running call.
+    fn on_output(&self, text: &str);
+    /// Returns the id of the call's trace.
     fn id(&self) -> String;
-    /// The stored part of an earlier call's result.
-    fn kept(&self, id: &str) -> Option<String>;
+    /// Returns the stored result of an earlier call.
+    fn stored_result(&self, id: &str) -> Option<String>;
 }
 
 /// One call, from its arguments to its end.
@@ -97,52 +97,53 @@ pub(crate) struct SingleCall<'a> {
     pub(crate) args: &'a str,
     pub(crate) runner: Option<&'a dyn RunTools>,
     pub(crate) cancel: &'a AtomicBool,
-    pub(crate) host: &'a dyn Host,
+    pub(crate) host: &'a dyn CallHost,
     pub(crate) sight: &'a FileVisibility,
 }
 
-/// A running call, under the rules at the time of the decision.
+/// A running call with the rules about files at the time of the decision.
 struct ActiveCall<'a> {
     one: &'a SingleCall<'a>,
     sight: FileVisibility,
 }
 
 impl SingleCall<'_> {
-    /// `began`: the start time of the tool, after the decision.
-    pub(crate) fn go(&self, began: &mut Instant) -> ToolOutcome {
+    /// Runs the call and returns its outcome. Sets `began` to the time at which the tool starts, after the decision.
+    pub(crate) fn run(&self, began: &mut Instant) -> ToolOutcome {
         if self.cancelled() {
-            return said(ToolStatus::Cancelled, "[cancelled]".into());
+            return outcome(ToolStatus::Cancelled, "[cancelled]".into());
         }
         let Some(tools) = self.runner else {
-            return said(ToolStatus::Refused, "[refused] Tools are off: the folder is not trusted.".into());
+            return outcome(ToolStatus::Refused, "[refused] Tools are off: the folder is not trusted.".into());
         };
         let args = if self.args.trim().is_empty() { "{}" } else { self.args };
         let Ok(read) = serde_json::from_str::<serde_json::Value>(args) else {
-            return said(ToolStatus::Failed, "[failed] The arguments are not valid JSON; nothing was done.".into());
+            return outcome(ToolStatus::Failed, "[failed] The arguments are not valid JSON; nothing was done.".into());
         };
-        let kept = read["path"].as_str().and_then(|path| path.strip_prefix(KEPT)).filter(|_| self.reads());
-        let broken = || said(ToolStatus::Failed, "[failed] An internal error stopped the tool.".into());
+        let kept =
+            read["path"].as_str().and_then(|path| path.strip_prefix(KEPT)).filter(|_| self.reads_stored_results());
+        let panicked = || outcome(ToolStatus::Failed, "[failed] An internal error stopped the tool.".into());
         let effect = match kept {
             Some(id) => ToolEffect::Look { what: kept_path(id) },
-            // The effect is not even determined: it would already reveal something about the file.
-            None if let Some(path) = self.denied(&read) => ToolEffect::Look { what: path.to_owned() },
+            // The effect is not even computed: that would already reveal something about the file.
+            None if let Some(path) = self.denied_path(&read) => ToolEffect::Look { what: path.to_owned() },
             None => match std::panic::catch_unwind(AssertUnwindSafe(|| tools.effect(self.name, args))) {
                 Ok(Ok(effect)) => effect,
                 Ok(Err(output)) => return ToolOutcome::unchanged(output),
-                Err(_) => return broken(),
+                Err(_) => return panicked(),
             },
         };
-        let (hunks, sight) = match self.word(&effect) {
-            None => return said(ToolStatus::Cancelled, "[cancelled] Nothing was done.".into()),
+        let (hunks, sight) = match self.await_decision(&effect) {
+            None => return outcome(ToolStatus::Cancelled, "[cancelled] Nothing was done.".into()),
             Some(CallDecision { consent: Consent::Unasked, .. }) => {
-                return said(
+                return outcome(
                     ToolStatus::Refused,
                     "[refused] Nothing was done. There was no terminal to ask on.".to_owned(),
                 );
             }
             Some(CallDecision { consent: Consent::No { why }, .. }) => {
                 let why = why.map_or_else(String::new, |why| format!(" {why}"));
-                return said(ToolStatus::Refused, format!("[refused] Nothing was done.{why}"));
+                return outcome(ToolStatus::Refused, format!("[refused] Nothing was done.{why}"));
             }
             Some(CallDecision { consent: Consent::Yes { hunks }, sight }) => (hunks, sight),
         };
@@ -150,35 +151,37 @@ impl SingleCall<'_> {
         let working = ActiveCall { one: self, sight };
         let running = AssertUnwindSafe(|| match kept {
             None => tools.carry_out(self.name, args, &effect, &hunks, &working),
-            Some(id) => match self.host.kept(id) {
+            Some(id) => match self.host.stored_result(id) {
                 Some(text) => tools.over(self.name, args, &text),
-                None => said(ToolStatus::Failed, format!("Failed: no stored result has the path {}.", kept_path(id))),
+                None => {
+                    outcome(ToolStatus::Failed, format!("Failed: no stored result has the path {}.", kept_path(id)))
+                }
             },
         });
-        std::panic::catch_unwind(running).unwrap_or_else(|_| broken())
+        std::panic::catch_unwind(running).unwrap_or_else(|_| panicked())
     }
 
     fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// The named file, if a rule denies it.
-    fn denied<'v>(&self, read: &'v serde_json::Value) -> Option<&'v str> {
+    /// Returns the path that the arguments name, if a rule denies it.
+    fn denied_path<'v>(&self, read: &'v serde_json::Value) -> Option<&'v str> {
         read["path"].as_str().filter(|path| self.sight.denies(self.name, path).is_some())
     }
 
-    /// Whether the tool can read stored results.
-    fn reads(&self) -> bool {
+    /// Whether the tool can read the stored result of an earlier call.
+    fn reads_stored_results(&self) -> bool {
         matches!(self.name, "read_file" | "search")
     }
 
-    /// Waits for a decision; `None` if a person stopped it.
-    fn word(&self, effect: &ToolEffect) -> Option<CallDecision> {
+    /// Waits for a decision; `None` if a person stopped the call.
+    fn await_decision(&self, effect: &ToolEffect) -> Option<CallDecision> {
         let (reply, answer) = channel();
-        self.host.wants(effect.clone(), reply);
+        self.host.request_decision(effect.clone(), reply);
         loop {
-            match answer.recv_timeout(LOOK) {
-                Ok(word) => return Some(word),
+            match answer.recv_timeout(POLL_INTERVAL) {
+                Ok(decision) => return Some(decision),
                 Err(RecvTimeoutError::Timeout) if !self.cancelled() => {}
                 Err(_) => return None,
             }
@@ -196,7 +199,7 @@ impl ToolObserver for ActiveCall<'_> {
     }
 
     fn said(&self, text: &str) {
-        self.one.host.said(text);
+        self.one.host.on_output(text);
     }
 
     fn kept_as(&self) -> Option<String> {
@@ -211,12 +214,12 @@ struct RequestedCall<'a> {
     report: &'a (dyn Fn(Report) + Sync),
 }
 
-impl Host for RequestedCall<'_> {
-    fn wants(&self, effect: ToolEffect, reply: Sender<CallDecision>) {
+impl CallHost for RequestedCall<'_> {
+    fn request_decision(&self, effect: ToolEffect, reply: Sender<CallDecision>) {
         (self.report)(Report::ToolWants { run: self.episode.run, index: self.index, effect, reply });
     }
 
-    fn said(&self, text: &str) {
+    fn on_output(&self, text: &str) {
         (self.report)(Report::ToolSaid { run: self.episode.run, index: self.index, text: text.to_owned() });
     }
 
@@ -224,7 +227,7 @@ impl Host for RequestedCall<'_> {
         trace::id(self.episode.run, self.episode.ids.get(self.index).map_or("", String::as_str))
     }
 
-    fn kept(&self, id: &str) -> Option<String> {
+    fn stored_result(&self, id: &str) -> Option<String> {
         crate::engine::tools::trace_records::kept(&self.episode.store, self.episode.session, id)
     }
 }

@@ -1,4 +1,4 @@
-//! Token counting.
+//! Counts tokens.
 //! Not for: calls.
 
 pub(super) mod pieces;

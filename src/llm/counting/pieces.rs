@@ -29,29 +29,29 @@ pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The length of the first piece in bytes. Scans at most the piece and one bounded run of white space.
+/// Returns the length of the first piece in bytes. Scans at most the piece and one bounded run of white space.
 fn first_piece(text: &str) -> usize {
     let mut before: Option<char> = None;
-    let mut border = 0;
+    let mut boundary = 0;
     let mut line_end = None;
     for (at, c) in text.char_indices() {
         if !c.is_whitespace()
             && let Some(cut) = line_end.take().filter(|cut| *cut < at || c != '/')
         {
-            border = cut;
+            boundary = cut;
             if ends_group(&text.as_bytes()[..cut]) || cut >= SOFT {
                 return cut;
             }
         }
-        if before.is_some_and(|before| is_border(before, c)) {
-            border = at;
+        if before.is_some_and(|before| is_boundary(before, c)) {
+            boundary = at;
         }
-        if border > 0 && at >= SOFT {
-            return border;
+        if boundary > 0 && at >= SOFT {
+            return boundary;
         }
         let limit = if c.is_numeric() { HARD_DIGITS } else { HARD };
-        if at - border + c.len_utf8() > limit {
-            return if border > 0 { border } else { hard_cut(text, at) };
+        if at - boundary + c.len_utf8() > limit {
+            return if boundary > 0 { boundary } else { hard_cut(text, at) };
         }
         if c == '\n' || c == '\r' {
             line_end = Some(at + 1);
@@ -63,7 +63,7 @@ fn first_piece(text: &str) -> usize {
     text.len()
 }
 
-/// A cut inside a run, at a character boundary; for runs of wide characters at a multiple of 64 characters.
+/// Returns a cut inside a run, at a character boundary; for runs of wide characters at a multiple of 64 characters.
 fn hard_cut(text: &str, at: usize) -> usize {
     let first = text.chars().next().map_or(1, char::len_utf8);
     let block = first * 64;
@@ -71,7 +71,7 @@ fn hard_cut(text: &str, at: usize) -> usize {
     if first > 1 && aligned > 0 && text.is_char_boundary(aligned) { aligned } else { at }
 }
 
-fn is_border(before: char, c: char) -> bool {
+fn is_boundary(before: char, c: char) -> bool {
     if before.is_whitespace() {
         return false;
     }
@@ -86,7 +86,8 @@ fn is_punctuation(c: char) -> bool {
         || matches!(u32::from(c), 0x3001..=0x3003 | 0x3008..=0x3011 | 0xFF01..=0xFF0F)
 }
 
-/// Whether a line closes a group. Depends on the line's last bytes alone, so that an edit moves only nearby boundaries.
+/// Returns whether a line closes a group. Depends only on the line's last bytes, so that an edit moves only nearby
+/// boundaries.
 fn ends_group(upto: &[u8]) -> bool {
     let tail = &upto[upto.len().saturating_sub(24)..];
     let hash = tail.iter().fold(0x811C_9DC5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
@@ -123,8 +124,8 @@ mod tests {
         let text = lines.join("\n");
         let edited = text.replacen("line 10000 ", "line 10000x ", 1);
         let old: std::collections::HashSet<&str> = pieces(&text).collect();
-        let fresh = pieces(&edited).filter(|piece| !old.contains(piece)).count();
-        assert!((1..=3).contains(&fresh), "{fresh}");
+        let changed = pieces(&edited).filter(|piece| !old.contains(piece)).count();
+        assert!((1..=3).contains(&changed), "{changed}");
     }
 
     proptest! {

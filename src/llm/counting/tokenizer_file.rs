@@ -51,7 +51,7 @@ impl TokenizerFile {
         Err(TokenizerFileError::NoFeature { path: path.display().to_string() })
     }
 
-    /// The hash of the file. Counts made under one id can be cached together.
+    /// Returns the hash of the file. Counts made under one id can be cached together.
     #[must_use]
     pub fn id(&self) -> Hash {
         self.id
@@ -61,27 +61,27 @@ impl TokenizerFile {
 /// Tokenizer files by path, each read at most once per process: hashed when first named, parsed when the first text is
 /// counted.
 #[derive(Default)]
-pub(crate) struct Files(Mutex<Vec<Arc<TokenizerEntry>>>);
+pub(crate) struct TokenizerFiles(Mutex<Vec<Arc<TokenizerEntry>>>);
 
 /// A tokenizer file that was named.
 struct TokenizerEntry {
     path: PathBuf,
     id: Hash,
-    /// The encoding that counts if the file cannot be used.
+    /// The encoding used if the file cannot be used.
     fallback: Encoding,
     opened: OnceLock<Result<TokenizerFile, TokenizerFileError>>,
 }
 
-impl Files {
-    /// The encoding for the file at `path`; only hashes the file. An unreadable file gets an encoding too, which
-    /// `settle` then replaces.
+impl TokenizerFiles {
+    /// Returns the encoding for the file at `path`; only hashes the file. An unreadable file gets an encoding, too,
+    /// which `settle` then replaces.
     pub(crate) fn encoding(&self, path: &Path, fallback: Encoding) -> Encoding {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(named) = known.iter().find(|named| named.path == path) {
-            return Encoding::File(named.id);
+        if let Some(entry) = known.iter().find(|entry| entry.path == path) {
+            return Encoding::File(entry.id);
         }
         let opened = OnceLock::new();
-        let id = digest(path).unwrap_or_else(|error| {
+        let id = hash_file(path).unwrap_or_else(|error| {
             let _ = opened.set(Err(error));
             Fields::new("no tokenizer").text(&path.display().to_string()).finish()
         });
@@ -90,32 +90,32 @@ impl Files {
         Encoding::File(id)
     }
 
-    /// The encoding that counts for a file's id: the file's own, or its fallback and the reason. Loads the file; takes
-    /// up to a second.
+    /// Returns the encoding that counts for a file's id: the file's own, or its fallback and the reason. Loads the
+    /// file, which takes up to a second.
     pub(crate) fn settle(&self, id: Hash) -> (Encoding, Option<String>) {
-        let Some(named) = self.named(id) else {
+        let Some(entry) = self.entry(id) else {
             return (Encoding::O200kBase, Some("the tokenizer.json in the settings does not exist".into()));
         };
-        match named.open() {
+        match entry.open() {
             Ok(_) => (Encoding::File(id), None),
-            Err(error) => (named.fallback, Some(error.to_string())),
+            Err(error) => (entry.fallback, Some(error.to_string())),
         }
     }
 
-    /// Tokens of a text by the file with this id; `None` if it cannot count.
+    /// Returns the tokens of a text by the file with this id; `None` if it cannot count.
     pub(crate) fn count(&self, id: Hash, text: &str) -> Option<u32> {
-        let named = self.named(id)?;
-        let file = named.open().as_ref().ok()?;
+        let entry = self.entry(id)?;
+        let file = entry.open().as_ref().ok()?;
         Some(file.count(Encoding::File(id), text))
     }
 
-    /// Whether loading the file with this id was attempted.
+    /// Returns whether loading the file with this id was attempted.
     pub(crate) fn opened(&self, id: Hash) -> bool {
-        self.named(id).is_none_or(|named| named.opened.get().is_some())
+        self.entry(id).is_none_or(|entry| entry.opened.get().is_some())
     }
 
-    fn named(&self, id: Hash) -> Option<Arc<TokenizerEntry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|named| named.id == id).cloned()
+    fn entry(&self, id: Hash) -> Option<Arc<TokenizerEntry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|entry| entry.id == id).cloned()
     }
 }
 
@@ -131,7 +131,7 @@ impl TokenizerEntry {
 }
 
 #[cfg(feature = "hf-tokenizers")]
-fn digest(path: &Path) -> Result<Hash, TokenizerFileError> {
+fn hash_file(path: &Path) -> Result<Hash, TokenizerFileError> {
     let unusable = |error: std::io::Error| TokenizerFileError::Unusable {
         path: path.display().to_string(),
         why: error.to_string(),
@@ -140,7 +140,7 @@ fn digest(path: &Path) -> Result<Hash, TokenizerFileError> {
 }
 
 #[cfg(not(feature = "hf-tokenizers"))]
-fn digest(path: &Path) -> Result<Hash, TokenizerFileError> {
+fn hash_file(path: &Path) -> Result<Hash, TokenizerFileError> {
     TokenizerFile::open(path).map(|file| file.id())
 }
 
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn without_the_feature_the_vocabulary_is_used() {
-        let files = Files::default();
+        let files = TokenizerFiles::default();
         let Encoding::File(id) = files.encoding(Path::new("a/tokenizer.json"), Encoding::Cl100kBase) else {
             panic!("no file")
         };
@@ -313,14 +313,14 @@ mod tests {
         let (good, other) = (write("a.json", SMALL), write("b.json", &SMALL.replace("\"world\"", "\"earth\"")));
         let (bad, none) = (write("c.json", "{}"), folder.path().join("none.json"));
         let tokenizers = crate::llm::counting::tokens::Tokenizers::new();
-        let named = [&good, &other, &bad, &none].map(|path| tokenizers.file(path, Encoding::Approximate));
-        let distinct: std::collections::BTreeSet<Encoding> = named.into_iter().collect();
+        let encodings = [&good, &other, &bad, &none].map(|path| tokenizers.file(path, Encoding::Approximate));
+        let distinct: std::collections::BTreeSet<Encoding> = encodings.into_iter().collect();
         assert_eq!(distinct.len(), 4);
-        assert_eq!(tokenizers.file(&good, Encoding::O200kBase), named[0], "the same file is the same encoding");
+        assert_eq!(tokenizers.file(&good, Encoding::O200kBase), encodings[0], "the same file is the same encoding");
         let count = |encoding| tokenizers.count(encoding, "hello world");
-        assert_eq!((count(named[0]), count(named[1])), (2, 2), "one is unknown there, and still a token");
-        assert_eq!(tokenizers.settle(named[0]), (named[0], None));
-        for (encoding, path) in [(named[2], &bad), (named[3], &none)] {
+        assert_eq!((count(encodings[0]), count(encodings[1])), (2, 2), "one is unknown there, and still a token");
+        assert_eq!(tokenizers.settle(encodings[0]), (encodings[0], None));
+        for (encoding, path) in [(encodings[2], &bad), (encodings[3], &none)] {
             let (fallback, why) = tokenizers.settle(encoding);
             assert_eq!(fallback, Encoding::Approximate);
             assert!(why.unwrap().contains(&path.display().to_string()));

@@ -2,7 +2,7 @@
 //! Not for: deciding what is counted (`context`) or which vocabulary a model has (`models`).
 
 use super::pieces::pieces;
-use super::tokenizer_file::Files;
+use super::tokenizer_file::TokenizerFiles;
 use crate::domain::call::tokens::{CountTokens, Encoding, approximate};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,23 +21,23 @@ static CL100K_READY: AtomicBool = AtomicBool::new(false);
 #[derive(Default)]
 pub struct Tokenizers {
     cache: Mutex<Cache>,
-    files: Files,
+    files: TokenizerFiles,
 }
 
 impl Tokenizers {
-    /// A counter with an empty cache.
+    /// Creates a counter with an empty cache.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Loads a vocabulary now. Meant for a background thread at startup.
+    /// Loads a vocabulary now. Intended for a background thread at startup.
     pub fn preload(&self, encoding: Encoding) {
         let (encoding, _) = self.settle(encoding);
         let _ = vocabulary(encoding);
     }
 
-    /// Whether the vocabulary of this encoding is loaded.
+    /// Returns whether the vocabulary of this encoding is loaded.
     #[must_use]
     pub fn ready(&self, encoding: Encoding) -> bool {
         match encoding {
@@ -48,8 +48,8 @@ impl Tokenizers {
         }
     }
 
-    /// The encoding for a model's own `tokenizer.json`; `instead` is the fallback (see [`CountTokens::settle`]). Reads
-    /// the file once, for its hash.
+    /// Returns the encoding for a model's own `tokenizer.json`; `instead` is the fallback (see
+    /// [`CountTokens::settle`]). Reads the file once, for its hash.
     #[must_use]
     pub fn file(&self, path: &Path, instead: Encoding) -> Encoding {
         self.files.encoding(path, instead)
@@ -89,7 +89,7 @@ impl CountTokens for Tokenizers {
     }
 }
 
-/// The vocabulary; `None` for `Approximate` or if a vocabulary cannot be loaded.
+/// Returns the vocabulary; `None` for `Approximate` or if a vocabulary cannot be loaded.
 fn vocabulary(encoding: Encoding) -> Option<&'static CoreBPE> {
     let (load, ready): (fn() -> &'static CoreBPE, _) = match encoding {
         Encoding::O200kBase => (tiktoken_rs::o200k_base_singleton, &O200K_READY),
@@ -101,8 +101,8 @@ fn vocabulary(encoding: Encoding) -> Option<&'static CoreBPE> {
     Some(bpe)
 }
 
-/// Special tokens in the text are plain text here. The package's pattern can overflow its stack and panic. The pieces
-/// are too short for that; if one does it anyway, its count is approximated.
+/// Counts the tokens of one piece. Special tokens in the text count as plain text. The package's pattern can overflow
+/// its stack and panic; pieces are too short for that, and if it happens anyway, the count is approximated.
 fn encode(bpe: &CoreBPE, piece: &str) -> u32 {
     catch_unwind(AssertUnwindSafe(|| bpe.count_ordinary(piece)))
         .ok()
@@ -114,7 +114,7 @@ fn encode(bpe: &CoreBPE, piece: &str) -> u32 {
 pub(crate) struct Key(u128);
 
 impl Key {
-    /// The key of a piece in the vocabulary with this number.
+    /// Returns the key of a piece in the vocabulary with this number.
     pub(crate) fn of(vocabulary: u8, piece: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&[vocabulary]);

@@ -18,13 +18,13 @@ pub enum Source {
         /// The embedding settings.
         settings: ServerSettings,
     },
-    /// A directory with `config.json`, `tokenizer.json` and `model.safetensors` of a BERT-shaped model. Needs the feature
-    /// `local-embeddings`.
+    /// A directory with `config.json`, `tokenizer.json` and `model.safetensors` of a BERT-shaped model. Needs the
+    /// feature `local-embeddings`.
     Directory(PathBuf),
 }
 
-/// Makes the embedder of a source. A directory is read once in full (its weights are part of its identity), so do not
-/// call it on the screen's thread. The model itself is loaded with the first text.
+/// Creates the embedder of a source. A directory is read once in full (its weights are part of its identity), so do not
+/// call this on the screen's thread. The model itself is loaded with the first text.
 pub fn embedder(source: &Source, key: Option<&SecretString>) -> Result<Arc<dyn Embed>, EmbedError> {
     match source {
         Source::Server { profile, settings } => Ok(Arc::new(ServerEmbedder::new(profile, key, settings.clone())?)),
@@ -46,8 +46,8 @@ fn local(directory: &std::path::Path) -> Result<Arc<dyn Embed>, EmbedError> {
 }
 
 /// Splits a text into parts of at most `limit` bytes (but at least one character), before white space where possible.
-/// Drops parts that are only white space and nothing else.
-pub(crate) fn parts(text: &str, limit: usize) -> Vec<&str> {
+/// Drops parts that contain only white space.
+pub(crate) fn split_text(text: &str, limit: usize) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text.trim();
     while rest.len() > limit {
@@ -55,9 +55,9 @@ pub(crate) fn parts(text: &str, limit: usize) -> Vec<&str> {
         if cut == 0 {
             cut = rest.ceil_char_boundary(1);
         }
-        let spaced = rest[..cut].rfind(char::is_whitespace).filter(|at| *at > cut / 2).unwrap_or(cut);
-        parts.push(rest[..spaced].trim_end());
-        rest = rest[spaced..].trim_start();
+        let word_end = rest[..cut].rfind(char::is_whitespace).filter(|at| *at > cut / 2).unwrap_or(cut);
+        parts.push(rest[..word_end].trim_end());
+        rest = rest[word_end..].trim_start();
     }
     if !rest.is_empty() {
         parts.push(rest);
@@ -73,18 +73,18 @@ mod tests {
     proptest! {
         #[test]
         fn parts_cover_the_text(text in "(\\PC|[ \n]){0,80}", limit in 1_usize..40) {
-            let parts = parts(&text, limit);
+            let parts = split_text(&text, limit);
             prop_assert!(parts.iter().all(|part| !part.trim().is_empty() && (part.len() <= limit || part.chars().count() == 1)));
-            let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-            prop_assert_eq!(bare(&parts.concat()), bare(&text));
+            let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            prop_assert_eq!(visible(&parts.concat()), visible(&text));
         }
     }
 
     #[test]
     fn texts_are_split_before_words() {
-        assert_eq!(parts("one two three", 9), ["one two", "three"]);
-        assert_eq!(parts("  ", 9), Vec::<&str>::new());
-        assert_eq!(parts("日本語", 2), ["日", "本", "語"]);
+        assert_eq!(split_text("one two three", 9), ["one two", "three"]);
+        assert_eq!(split_text("  ", 9), Vec::<&str>::new());
+        assert_eq!(split_text("日本語", 2), ["日", "本", "語"]);
     }
 
     #[cfg(not(feature = "local-embeddings"))]

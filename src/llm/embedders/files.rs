@@ -29,8 +29,8 @@ pub(crate) struct Files {
     pub(crate) id: String,
     pub(crate) config: Config,
     pub(crate) pooling: Pooling,
-    /// Tokens that the model reads at once, including its special tokens.
-    pub(crate) longest: usize,
+    /// Maximum tokens that the model reads at once, including its special tokens.
+    pub(crate) max_input: usize,
     pub(crate) query_prefix: String,
     pub(crate) passage_prefix: String,
     weights: Hash,
@@ -40,24 +40,25 @@ pub(crate) struct Files {
 impl Files {
     pub(crate) fn read(directory: &Path) -> Result<Self, EmbedError> {
         let place = directory.display().to_string();
-        let made = Self::try_read(directory, place.clone());
-        made.map_err(|why| EmbedError::Model { place, why })
+        let files = Self::try_read(directory, place.clone());
+        files.map_err(|why| EmbedError::Model { place, why })
     }
 
     fn try_read(directory: &Path, place: String) -> Result<Self, String> {
         if !directory.is_dir() {
             return Err("there is no such directory".to_owned());
         }
-        let config = config(&needed(directory, "config.json")?)?;
+        let config = config(&read_required(directory, "config.json")?)?;
         let pooling = pooling(directory)?;
-        only_known_steps(directory)?;
-        let told = optional(directory, "sentence_bert_config.json")?;
-        let told = told.get("max_seq_length").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
-        let longest = told.unwrap_or(DEFAULT_INPUT).min(config.max_position_embeddings);
-        if longest < 4 {
-            return Err(format!("it reads only {longest} tokens at once"));
+        reject_unknown_steps(directory)?;
+        let settings = read_optional(directory, "sentence_bert_config.json")?;
+        let settings =
+            settings.get("max_seq_length").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
+        let max_input = settings.unwrap_or(DEFAULT_INPUT).min(config.max_position_embeddings);
+        if max_input < 4 {
+            return Err(format!("it reads only {max_input} tokens at once"));
         }
-        let prompts = optional(directory, "config_sentence_transformers.json")?;
+        let prompts = read_optional(directory, "config_sentence_transformers.json")?;
         let prompt = |names: &[&str]| {
             let found = names.iter().find_map(|name| prompts.get("prompts")?.get(name)?.as_str());
             found.unwrap_or_default().to_owned()
@@ -69,7 +70,7 @@ impl Files {
             .hash(hash(directory, "config.json")?)
             .hash(tokenizer)
             .hash(weights)
-            .text(&format!("{pooling:?} {longest}"))
+            .text(&format!("{pooling:?} {max_input}"))
             .text(&query_prefix)
             .text(&passage_prefix)
             .finish();
@@ -77,10 +78,10 @@ impl Files {
         let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let id = format!("local {name} {}", &digest.to_string()[..16]);
         let directory = directory.to_owned();
-        Ok(Self { directory, place, id, config, pooling, longest, query_prefix, passage_prefix, weights, tokenizer })
+        Ok(Self { directory, place, id, config, pooling, max_input, query_prefix, passage_prefix, weights, tokenizer })
     }
 
-    /// The bytes of the weights and of the tokenizer. An error if they changed since they were hashed.
+    /// Returns the bytes of the weights and of the tokenizer, or an error if they changed since they were hashed.
     pub(crate) fn contents(&self) -> Result<(Vec<u8>, Vec<u8>), EmbedError> {
         let read = |name: &str, hash: Hash| {
             let bytes = std::fs::read(self.directory.join(name)).map_err(|error| format!("{name}: {error}"))?;
@@ -91,8 +92,8 @@ impl Files {
     }
 }
 
-/// The text of a required file.
-fn needed(directory: &Path, name: &str) -> Result<String, String> {
+/// Returns the text of a required file.
+fn read_required(directory: &Path, name: &str) -> Result<String, String> {
     std::fs::read_to_string(directory.join(name)).map_err(|error| missing(directory, name, &error))
 }
 
@@ -105,8 +106,8 @@ fn missing(directory: &Path, name: &str, error: &std::io::Error) -> String {
     }
 }
 
-/// A JSON file that may be absent.
-fn optional(directory: &Path, name: &str) -> Result<Value, String> {
+/// Reads a JSON file that may be absent; `Value::Null` if it is.
+fn read_optional(directory: &Path, name: &str) -> Result<Value, String> {
     match std::fs::read_to_string(directory.join(name)) {
         Ok(text) => serde_json::from_str(&text).map_err(|error| format!("{name} is damaged: {error}")),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Value::Null),
@@ -139,8 +140,8 @@ fn config(text: &str) -> Result<Config, String> {
 }
 
 fn pooling(directory: &Path) -> Result<Pooling, String> {
-    let told = optional(directory, "1_Pooling/config.json")?;
-    let on: Vec<&str> = told
+    let settings = read_optional(directory, "1_Pooling/config.json")?;
+    let on: Vec<&str> = settings
         .as_object()
         .into_iter()
         .flatten()
@@ -155,12 +156,12 @@ fn pooling(directory: &Path) -> Result<Pooling, String> {
     }
 }
 
-/// Rejects further modules, such as a dense layer, which would otherwise be skipped silently.
-fn only_known_steps(directory: &Path) -> Result<(), String> {
-    let steps = optional(directory, "modules.json")?;
+/// Rejects modules of other kinds, such as a dense layer, which would otherwise be skipped silently.
+fn reject_unknown_steps(directory: &Path) -> Result<(), String> {
+    let steps = read_optional(directory, "modules.json")?;
     let kinds = steps.as_array().into_iter().flatten().filter_map(|step| step.get("type")?.as_str());
-    let strange = kinds
+    let unsupported = kinds
         .filter_map(|kind| kind.rsplit('.').next())
         .find(|kind| !["Transformer", "Pooling", "Normalize"].contains(kind));
-    strange.map_or(Ok(()), |kind| Err(format!("modules.json has a step {kind}, which is not supported")))
+    unsupported.map_or(Ok(()), |kind| Err(format!("modules.json has a step {kind}, which is not supported")))
 }

@@ -1,8 +1,8 @@
-//! Vectors from a model directory on this machine: BERT-shaped weights in the format of sentence-transformers, run by
-//! candle on the CPU. Nothing is downloaded.
+//! Computes vectors with a model directory on this machine: BERT-shaped weights in the format of sentence-transformers,
+//! run by candle on the CPU. Nothing is downloaded.
 //! Not for: reading the directory's settings (`files`), other model families, or storing vectors (`store`).
 
-use super::choose::parts;
+use super::choose::split_text;
 use super::files::{Files, Pooling};
 use crate::domain::call::embedding::{Embed, EmbedError, Purpose, normalize, pooled};
 use candle_core::{DType, Device, Tensor};
@@ -13,9 +13,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokenizers::Tokenizer;
 
-/// Most windows per batch.
+/// Maximum windows per batch.
 const MAX_BATCH: usize = 32;
-/// Most tokens per batch, including padding. Bounds the time between two cancellation checks (about 0.2 s).
+/// Maximum tokens per batch, including padding. Limits the time between two cancellation checks (about 0.2 s).
 const MAX_BATCH_TOKENS: usize = 1_024;
 /// Bytes passed to the tokenizer at once.
 const MAX_PART: usize = 32 * 1_024;
@@ -30,7 +30,7 @@ struct Loaded {
     model: BertModel,
     tokenizer: Tokenizer,
     /// Special tokens before and after every window ([CLS] and [SEP]).
-    marks: (Vec<u32>, Vec<u32>),
+    special_tokens: (Vec<u32>, Vec<u32>),
 }
 
 /// A part of a text that fits the model's input.
@@ -45,7 +45,7 @@ impl LocalEmbedder {
         Ok(Self { files: Files::read(directory)?, loaded: Mutex::default() })
     }
 
-    fn broken(&self, why: impl std::fmt::Display) -> EmbedError {
+    fn model_error(&self, why: impl std::fmt::Display) -> EmbedError {
         EmbedError::Model { place: self.files.place.clone(), why: why.to_string() }
     }
 
@@ -54,42 +54,43 @@ impl LocalEmbedder {
         if let Some(loaded) = loaded.as_ref() {
             return Ok(Arc::clone(loaded));
         }
-        let made = catch_unwind(AssertUnwindSafe(|| self.load()));
-        let made = Arc::new(made.unwrap_or_else(|_| Err(self.broken("its weights cannot be read")))?);
-        *loaded = Some(Arc::clone(&made));
-        Ok(made)
+        let loaded_now = catch_unwind(AssertUnwindSafe(|| self.load()));
+        let loaded_now = Arc::new(loaded_now.unwrap_or_else(|_| Err(self.model_error("its weights cannot be read")))?);
+        *loaded = Some(Arc::clone(&loaded_now));
+        Ok(loaded_now)
     }
 
     fn load(&self) -> Result<Loaded, EmbedError> {
         let (weights, tokenizer) = self.files.contents()?;
         let mut tokenizer = Tokenizer::from_bytes(tokenizer)
-            .map_err(|error| self.broken(format!("tokenizer.json is not a tokenizer: {error}")))?;
+            .map_err(|error| self.model_error(format!("tokenizer.json is not a tokenizer: {error}")))?;
         tokenizer.with_padding(None);
         tokenizer.set_encode_special_tokens(true);
-        tokenizer.with_truncation(None).map_err(|error| self.broken(error))?;
-        let marks = marks(&tokenizer).filter(|(before, after)| before.len() + after.len() < self.files.longest);
-        let marks =
-            marks.ok_or_else(|| self.broken("tokenizer.json does not define the special tokens around a text"))?;
-        let wrong = |error| self.broken(format!("model.safetensors cannot be read: {error}"));
-        let weights = VarBuilder::from_slice_safetensors(&weights, DType::F32, &Device::Cpu).map_err(wrong)?;
-        let model = BertModel::load(weights, &self.files.config).map_err(wrong)?;
-        Ok(Loaded { model, tokenizer, marks })
+        tokenizer.with_truncation(None).map_err(|error| self.model_error(error))?;
+        let special_tokens =
+            special_tokens(&tokenizer).filter(|(before, after)| before.len() + after.len() < self.files.longest);
+        let special_tokens = special_tokens
+            .ok_or_else(|| self.model_error("tokenizer.json does not define the special tokens around a text"))?;
+        let weights_error = |error| self.model_error(format!("model.safetensors cannot be read: {error}"));
+        let weights = VarBuilder::from_slice_safetensors(&weights, DType::F32, &Device::Cpu).map_err(weights_error)?;
+        let model = BertModel::load(weights, &self.files.config).map_err(weights_error)?;
+        Ok(Loaded { model, tokenizer, special_tokens })
     }
 
-    /// The windows of all texts, each with its special tokens.
+    /// Returns the windows of all texts, each with its special tokens.
     fn windows(&self, loaded: &Loaded, texts: &[String], go_on: &dyn Fn() -> bool) -> Result<Vec<Window>, EmbedError> {
         // Ids beyond the vocabulary would be read outside the weights.
         let most = u32::try_from(self.files.config.vocab_size.saturating_sub(1)).unwrap_or(u32::MAX);
-        let (before, after) = &loaded.marks;
+        let (before, after) = &loaded.special_tokens;
         let mut windows = Vec::new();
         for (text, content) in texts.iter().enumerate() {
-            for part in parts(content, MAX_PART) {
+            for part in split_text(content, MAX_PART) {
                 if !go_on() {
                     return Err(EmbedError::Stopped);
                 }
                 let encoded = catch_unwind(AssertUnwindSafe(|| loaded.tokenizer.encode_fast(part, false)));
                 let encoded = encoded.unwrap_or_else(|_| Err("the tokenizer failed on a text".into()));
-                let encoded = encoded.map_err(|error| self.broken(error))?;
+                let encoded = encoded.map_err(|error| self.model_error(error))?;
                 for ids in encoded.get_ids().chunks(self.files.longest - before.len() - after.len()) {
                     let ids = before.iter().chain(ids).chain(after).map(|id| (*id).min(most)).collect();
                     windows.push(Window { text, ids });
@@ -99,14 +100,14 @@ impl LocalEmbedder {
         Ok(windows)
     }
 
-    /// The vectors of a batch of windows.
+    /// Returns the vectors of a batch of windows.
     fn run(&self, loaded: &Loaded, windows: &[&Window]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let ran = catch_unwind(AssertUnwindSafe(|| self.forward(&loaded.model, windows)));
-        let ran = ran.map_err(|_| self.broken("the model failed on a text"))?;
-        ran.map_err(|error| self.broken(format!("the model can't be run: {error}")))
+        let result = catch_unwind(AssertUnwindSafe(|| self.forward(&loaded.model, windows)));
+        let result = result.map_err(|_| self.model_error("the model failed on a text"))?;
+        result.map_err(|error| self.model_error(format!("the model can't be run: {error}")))
     }
 
-    /// Shapes: tokens (windows, longest), states (windows, longest, dims), vectors (windows, dims).
+    /// Runs the model. Shapes: tokens (windows, longest), states (windows, longest, dims), vectors (windows, dims).
     fn forward(&self, model: &BertModel, windows: &[&Window]) -> candle_core::Result<Vec<Vec<f32>>> {
         let longest = windows.iter().map(|window| window.ids.len()).max().unwrap_or_default();
         let padding = u32::try_from(self.files.config.pad_token_id).unwrap_or_default();
@@ -191,15 +192,15 @@ impl LocalEmbedder {
     }
 }
 
-/// The special tokens that the tokenizer adds, found by encoding a sample.
-fn marks(tokenizer: &Tokenizer) -> Option<(Vec<u32>, Vec<u32>)> {
+/// Returns the special tokens that the tokenizer adds before and after a text, found by encoding a sample.
+fn special_tokens(tokenizer: &Tokenizer) -> Option<(Vec<u32>, Vec<u32>)> {
     let ids = |marked| Some(tokenizer.encode_fast("a", marked).ok()?.get_ids().to_vec());
     let (bare, marked) = (ids(false)?, ids(true)?);
     let at = marked.windows(bare.len().max(1)).position(|window| window == bare)?;
     Some((marked[..at].to_vec(), marked[at + bare.len()..].to_vec()))
 }
 
-/// How many of the windows, sorted by length, form the next batch.
+/// Returns the number of the windows, sorted by length, that form the next batch.
 fn batch_of(windows: &[&Window]) -> usize {
     let fits = |(at, window): &(usize, &&Window)| (at + 1) * window.ids.len() <= MAX_BATCH_TOKENS;
     windows.iter().enumerate().take(MAX_BATCH).take_while(fits).count().max(1)

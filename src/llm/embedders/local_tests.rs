@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// A model with random weights of a few kilobytes: 2 layers, 8 dimensions, 40 words, 10 tokens of input.
+/// Returns a model with random weights of a few kilobytes: 2 layers, 8 dimensions, 40 words, 10 tokens of input.
 fn tiny() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
@@ -92,8 +92,8 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
 }
 
 fn why(folder: &Path) -> String {
-    let made = LocalEmbedder::open(folder).and_then(|embedder| embedder.embed(&["w1"], Purpose::Query, &always));
-    made.unwrap_err().to_string()
+    let result = LocalEmbedder::open(folder).and_then(|embedder| embedder.embed(&["w1"], Purpose::Query, &always));
+    result.unwrap_err().to_string()
 }
 
 #[test]
@@ -205,8 +205,8 @@ fn invalid_directories_say_why() {
     ] {
         let folder = tiny();
         std::fs::write(folder.path().join(name), text).unwrap();
-        let said = why(folder.path());
-        assert!(said.contains(expected) && said.contains(&folder.path().display().to_string()), "{said}");
+        let message = why(folder.path());
+        assert!(message.contains(expected) && message.contains(&folder.path().display().to_string()), "{message}");
     }
 }
 

@@ -1,7 +1,8 @@
-//! Vectors from an OpenAI-compatible server: `POST …/embeddings` in batches, each one request that can be canceled.
+//! Requests vectors from an OpenAI-compatible server: `POST …/embeddings` in batches, each of them one request that can
+//! be canceled.
 //! Not for: choosing texts or storing vectors (`engine`, `store`).
 
-use super::choose::parts;
+use super::choose::split_text;
 use crate::domain::base::hash::Fields;
 use crate::domain::call::embedding::{Embed, EmbedError, Purpose, normalize, pooled};
 use crate::domain::call::model::Profile;
@@ -21,7 +22,7 @@ const TICK: Duration = Duration::from_millis(25);
 const BYTES_PER_TOKEN: usize = 3;
 /// If a server rejects a text of this many bytes as too long, shorter ones are not tried.
 const MIN_LIMIT: usize = 256;
-/// Most bytes of text per request.
+/// Maximum bytes of text per request.
 const MAX_REQUEST: usize = 256 * 1024;
 
 /// Settings of an embedding server.
@@ -33,7 +34,7 @@ pub struct ServerSettings {
     pub dimensions: u32,
     /// Approximate input limit of the model in tokens; longer texts are split.
     pub max_input: u32,
-    /// Most texts per request.
+    /// Maximum texts per request.
     pub batch: u32,
     /// Timeout of one request.
     pub timeout: Duration,
@@ -64,12 +65,12 @@ pub struct ServerEmbedder {
     id: String,
     /// 0 until the first response.
     dims: AtomicUsize,
-    /// Most bytes of one text; lowered when the server rejects a text as too long.
+    /// Maximum bytes of one text; lowered when the server rejects a text as too long.
     limit: AtomicUsize,
 }
 
 impl ServerEmbedder {
-    /// Makes the embedder of a profile's server. Sends nothing.
+    /// Creates the embedder of a profile's server. Sends nothing.
     pub fn new(profile: &Profile, key: Option<&SecretString>, settings: ServerSettings) -> Result<Self, EmbedError> {
         let wrong = |error: crate::llm::LlmError| EmbedError::Settings(error.to_string());
         if settings.model.trim().is_empty() {
@@ -85,8 +86,8 @@ impl ServerEmbedder {
         Ok(Self { endpoint, settings, id, dims, limit: AtomicUsize::new(limit) })
     }
 
-    /// The vectors of all parts in order, requested in batches of bounded size.
-    fn ask(&self, parts: &[String], go_on: &dyn Fn() -> bool) -> Result<Vec<Vec<f32>>, EmbedError> {
+    /// Returns the vectors of all parts in order, requested in batches of bounded size.
+    fn request_batches(&self, parts: &[String], go_on: &dyn Fn() -> bool) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut vectors = Vec::with_capacity(parts.len());
         let mut rest = parts;
         while !rest.is_empty() {
@@ -113,20 +114,20 @@ impl ServerEmbedder {
         let embeddings = client.embeddings();
         let call = async {
             // Created inside the runtime, which has a timer.
-            let patient = tokio::time::timeout(self.settings.timeout, embeddings.create_byot::<_, Answer>(request));
-            stoppable(patient, go_on).await
+            let timed = tokio::time::timeout(self.settings.timeout, embeddings.create_byot::<_, Answer>(request));
+            until_cancelled(timed, go_on).await
         };
-        let ended = runtime().map_err(EmbedError::Server)?.block_on(call);
-        match ended.ok_or(EmbedError::Stopped)? {
+        let result = runtime().map_err(EmbedError::Server)?.block_on(call);
+        match result.ok_or(EmbedError::Stopped)? {
             Ok(Ok(answer)) => self.vectors(answer, batch.len()),
             Ok(Err(error)) => Err(EmbedError::Server(sdk::sort(&self.endpoint, "the list of vectors", error))),
             Err(_) => Err(EmbedError::Server(sdk::timeout_error(&self.endpoint, self.settings.timeout))),
         }
     }
 
-    /// The vectors in the order of the texts; an error if the response does not match the request.
+    /// Returns the vectors in the order of the texts, or an error if the response does not match the request.
     fn vectors(&self, answer: Answer, wanted: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let wrong = |why: String| Err(EmbedError::Answer(format!("{}: {why}", self.endpoint.place())));
+        let wrong = |why: String| Err(EmbedError::Answer(format!("{}: {why}", self.endpoint.host_and_port())));
         let mut items = answer.data;
         if items.len() != wanted {
             return wrong(format!("the server returned {} vectors for {wanted} texts", items.len()));
@@ -175,10 +176,10 @@ impl Embed for ServerEmbedder {
         };
         loop {
             let limit = self.limit.load(Ordering::Acquire);
-            let cut: Vec<Vec<&str>> = texts.iter().map(|text| parts(text, limit)).collect();
-            let all: Vec<String> = cut.iter().flatten().map(|part| format!("{prefix}{part}")).collect();
-            match self.ask(&all, go_on) {
-                Ok(vectors) => return Ok(joined(&cut, vectors, self.dims())),
+            let split: Vec<Vec<&str>> = texts.iter().map(|text| split_text(text, limit)).collect();
+            let all: Vec<String> = split.iter().flatten().map(|part| format!("{prefix}{part}")).collect();
+            match self.request_batches(&all, go_on) {
+                Ok(vectors) => return Ok(combined(&split, vectors, self.dims())),
                 Err(EmbedError::Server(error)) if too_long(&error) && limit > MIN_LIMIT => {
                     self.limit.fetch_min((limit / 2).max(MIN_LIMIT), Ordering::AcqRel);
                 }
@@ -188,8 +189,8 @@ impl Embed for ServerEmbedder {
     }
 }
 
-/// One vector per text, from the vectors of its parts.
-fn joined(cut: &[Vec<&str>], vectors: Vec<Vec<f32>>, dims: usize) -> Vec<Vec<f32>> {
+/// Combines the vectors of each text's parts into one vector per text.
+fn combined(split: &[Vec<&str>], vectors: Vec<Vec<f32>>, dims: usize) -> Vec<Vec<f32>> {
     let mut vectors = vectors.into_iter();
     let one = |parts: &Vec<&str>| match parts.as_slice() {
         [] => vec![0.0; dims],
@@ -201,23 +202,23 @@ fn joined(cut: &[Vec<&str>], vectors: Vec<Vec<f32>>, dims: usize) -> Vec<Vec<f32
         #[allow(clippy::cast_precision_loss, reason = "a weight")]
         parts => pooled(parts.iter().map(|part| part.len() as f32).zip(vectors.by_ref()).collect()),
     };
-    cut.iter().map(one).collect()
+    split.iter().map(one).collect()
 }
 
-/// llama.cpp and others word this error differently.
+/// Returns whether the server rejected a text as too long. llama.cpp and others word this error differently.
 fn too_long(error: &ProviderError) -> bool {
-    let said = error.what.to_lowercase();
+    let message = error.what.to_lowercase();
     error.kind == Kind::TooLong
         || ["too large to process", "input is too long", "maximum input length", "maximum allowed length"]
             .iter()
-            .any(|words| said.contains(words))
+            .any(|words| message.contains(words))
 }
 
-/// Endpoint and settings as an identity, without user, password and query.
+/// Returns the endpoint and settings as an identity, without user, password and query.
 fn identity(endpoint: &Endpoint, settings: &ServerSettings) -> String {
     let base = &endpoint.base;
-    let place = format!("{}://{}{}", base.scheme(), endpoint.place(), base.path().trim_end_matches('/'));
-    let mut id = format!("server {place} {}", settings.model);
+    let address = format!("{}://{}{}", base.scheme(), endpoint.host_and_port(), base.path().trim_end_matches('/'));
+    let mut id = format!("server {address} {}", settings.model);
     if settings.dimensions > 0 {
         id = format!("{id} {}", settings.dimensions);
     }
@@ -228,8 +229,8 @@ fn identity(endpoint: &Endpoint, settings: &ServerSettings) -> String {
     id
 }
 
-/// The output of a future, or `None` once the caller cancels; the future is then dropped.
-async fn stoppable<T>(work: impl Future<Output = T>, go_on: &dyn Fn() -> bool) -> Option<T> {
+/// Returns the output of a future, or `None` once the caller cancels; the future is then dropped.
+async fn until_cancelled<T>(work: impl Future<Output = T>, go_on: &dyn Fn() -> bool) -> Option<T> {
     let mut ticks = tokio::time::interval(TICK);
     tokio::pin!(work);
     loop {

@@ -20,22 +20,22 @@ type Answering = dyn Fn(usize, &Value) -> Option<(u16, String)> + Send + Sync;
 /// A server that answers the n-th request with the result of `answer`, or never.
 struct Server {
     base: String,
-    seen: Arc<Mutex<Vec<Request>>>,
+    requests: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Server {
     fn start(answer: impl Fn(usize, &Value) -> Option<(u16, String)> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}/v1", listener.local_addr().unwrap());
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let (kept, answer): (_, Arc<Answering>) = (Arc::clone(&seen), Arc::new(answer));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (shared, answer): (_, Arc<Answering>) = (Arc::clone(&requests), Arc::new(answer));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (kept, answer) = (Arc::clone(&kept), Arc::clone(&answer));
-                std::thread::spawn(move || serve(stream, &kept, &*answer));
+                let (shared, answer) = (Arc::clone(&shared), Arc::clone(&answer));
+                std::thread::spawn(move || serve(stream, &shared, &*answer));
             }
         });
-        Self { base, seen }
+        Self { base, requests }
     }
 
     fn embedder(&self, change: impl FnOnce(&mut ServerSettings)) -> ServerEmbedder {
@@ -46,11 +46,11 @@ impl Server {
     }
 
     fn inputs(&self) -> Vec<Value> {
-        self.seen.lock().unwrap().iter().map(|request| request.body["input"].clone()).collect()
+        self.requests.lock().unwrap().iter().map(|request| request.body["input"].clone()).collect()
     }
 }
 
-fn serve(mut stream: TcpStream, seen: &Mutex<Vec<Request>>, answer: &Answering) {
+fn serve(mut stream: TcpStream, requests: &Mutex<Vec<Request>>, answer: &Answering) {
     let (mut bytes, mut buffer) = (Vec::new(), [0; 8_192]);
     let (head, body) = loop {
         let read = stream.read(&mut buffer).unwrap_or(0);
@@ -66,16 +66,16 @@ fn serve(mut stream: TcpStream, seen: &Mutex<Vec<Request>>, answer: &Answering) 
         }
     };
     let number = {
-        let mut seen = seen.lock().unwrap();
-        seen.push(Request { head, body: body.clone() });
-        seen.len() - 1
+        let mut requests = requests.lock().unwrap();
+        requests.push(Request { head, body: body.clone() });
+        requests.len() - 1
     };
     match answer(number, &body) {
         Some((status, text)) => {
             let head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-type: application/json\r\n\r\n");
             let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(text.as_bytes()));
         }
-        // Until the client disconnects.
+        // Waits until the client disconnects.
         None => while stream.read(&mut buffer).is_ok_and(|read| read > 0) {},
     }
 }
@@ -84,7 +84,7 @@ fn texts(body: &Value) -> Vec<String> {
     serde_json::from_value(body["input"].clone()).unwrap()
 }
 
-/// A vector that encodes the text's length and first byte.
+/// Returns a vector that encodes the text's length and first byte.
 fn vector(text: &str) -> [f32; 3] {
     let length = u16::try_from(text.len()).unwrap();
     [f32::from(length), f32::from(text.as_bytes()[0]), 1.0]
@@ -123,9 +123,11 @@ fn batches_prefixes_and_order() {
     assert_eq!(found[1], [0.0; 3]);
     embedder.embed(&["why"], Purpose::Query, &always).unwrap();
     assert_eq!(server.inputs()[2], json!(["query: why"]));
-    let seen = server.seen.lock().unwrap();
-    assert!(seen[0].head.starts_with("post /v1/embeddings ") && seen[0].head.contains(&format!("bearer {KEY}")));
-    assert_eq!((&seen[0].body["model"], &seen[0].body["dimensions"]), (&json!("m"), &json!(3)));
+    let requests = server.requests.lock().unwrap();
+    assert!(
+        requests[0].head.starts_with("post /v1/embeddings ") && requests[0].head.contains(&format!("bearer {KEY}"))
+    );
+    assert_eq!((&requests[0].body["model"], &requests[0].body["dimensions"]), (&json!("m"), &json!(3)));
 }
 
 #[test]
@@ -138,7 +140,7 @@ fn the_dimensions_come_from_the_model_and_do_not_change() {
     assert!(embedder.embed(&["a"], Purpose::Query, &always).is_ok());
     let error = embedder.embed(&["a"], Purpose::Query, &always).unwrap_err().to_string();
     assert!(error.contains("5 dimensions instead of 4"), "{error}");
-    assert!(server.seen.lock().unwrap()[0].body.get("dimensions").is_none());
+    assert!(server.requests.lock().unwrap()[0].body.get("dimensions").is_none());
 }
 
 #[test]
@@ -196,22 +198,22 @@ fn bodies_without_an_answer() {
 #[test]
 fn requests_stop_on_cancel_and_time_out() {
     let server = Server::start(|_, _| None);
-    let asked = Arc::clone(&server.seen);
+    let asked = Arc::clone(&server.requests);
     let stopped = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&stopped);
+    let stop_flag = Arc::clone(&stopped);
     let embedder = server.embedder(|_| {});
     let running = std::thread::spawn(move || {
-        let ended = embedder.embed(&["a"], Purpose::Query, &|| !told.load(Ordering::Acquire));
+        let ended = embedder.embed(&["a"], Purpose::Query, &|| !stop_flag.load(Ordering::Acquire));
         (ended, Instant::now())
     });
     while asked.lock().unwrap().is_empty() && !running.is_finished() {
         std::thread::yield_now();
     }
-    let told_at = Instant::now();
+    let stopped_at = Instant::now();
     stopped.store(true, Ordering::Release);
     let (ended, at) = running.join().unwrap();
     assert_eq!(ended, Err(EmbedError::Stopped));
-    assert!(at.duration_since(told_at) < Duration::from_secs(5));
+    assert!(at.duration_since(stopped_at) < Duration::from_secs(5));
     let hasty = server.embedder(|settings| settings.timeout = Duration::from_millis(40));
     let error = hasty.embed(&["a"], Purpose::Query, &always).unwrap_err().to_string();
     assert!(error.contains("did not answer within 0.04 s"), "{error}");

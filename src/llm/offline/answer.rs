@@ -1,5 +1,6 @@
-//! Answers of the offline model: it says what it is and quotes its context.
-//! Not for: pacing and counting (`model`). Pure: the same request gets the same answer.
+//! Builds the answers of the offline model: it says what it is and quotes its context. Pure: the same request gets the
+//! same answer.
+//! Not for: pacing and counting (`model`).
 
 use super::body::Body;
 use crate::llm::clip;
@@ -8,11 +9,11 @@ use std::fmt::Write as _;
 
 /// Characters per quote.
 const QUOTE_CHARS: usize = 400;
-/// Most passages quoted.
+/// Maximum passages quoted.
 const MAX_PASSAGES: usize = 3;
 /// The second offline model. It names the single best passage, so that a race of both gives two different answers.
 pub(crate) const BRIEF: &str = "offline-brief";
-/// Most tool calls per message.
+/// Maximum tool calls per message.
 const MAX_CALLS: usize = 8;
 
 /// A tool call written in the user's message.
@@ -29,11 +30,11 @@ pub(crate) enum Answer {
     Calls(Vec<WrittenCall>),
 }
 
-/// The answer to a request.
+/// Returns the answer to a request.
 pub(crate) fn answer(body: &Body) -> Answer {
     let results = body.last_user().map_or(&[][..], |at| &body.messages[at + 1..]);
     let results: Vec<&str> = results.iter().filter(|m| m.role == "tool").map(|m| m.text.as_str()).collect();
-    let (calls, refused) = asked(body);
+    let (calls, refused) = written_calls(body);
     if results.is_empty() && !calls.is_empty() {
         return Answer::Calls(calls);
     }
@@ -46,7 +47,7 @@ pub(crate) fn answer(body: &Body) -> Answer {
     if results.is_empty() && brief {
         let found = passages(body);
         let best = found.iter().find(|passage| passage.role == "assistant").or(found.first());
-        text.push_str(&best.map_or_else(|| "\n\nThere is none.".to_owned(), Passage::shown));
+        text.push_str(&best.map_or_else(|| "\n\nThere is none.".to_owned(), Passage::to_text));
     } else if results.is_empty() {
         quote_context(body, &mut text);
     } else {
@@ -92,7 +93,7 @@ fn quote_context(body: &Body, text: &mut String) {
     }
     text.push_str("\n\nThe earlier text that shares the most words with it:");
     for passage in found {
-        text.push_str(&passage.shown());
+        text.push_str(&passage.to_text());
     }
 }
 
@@ -104,12 +105,13 @@ struct Passage<'a> {
 }
 
 impl Passage<'_> {
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         format!("\n\nFrom message {} ({}):\n\n{}", self.at + 1, self.role, quote(self.text))
     }
 }
 
-/// The paragraphs before the question that share most with it, weighting each word by how few paragraphs contain it.
+/// Returns the paragraphs before the question that share the most with it. Each word is weighted by how few paragraphs
+/// contain it.
 fn passages(body: &Body) -> Vec<Passage<'_>> {
     let Some(last) = body.last_user() else { return Vec::new() };
     let wanted = words(body.question());
@@ -118,20 +120,20 @@ fn passages(body: &Body) -> Vec<Passage<'_>> {
         .enumerate()
         .filter(|(_, message)| message.role != "system" && message.role != "developer");
     let earlier = earlier.map(|(at, message)| (at, message.role.as_str(), message.text.as_str()));
-    let beside = std::iter::once((last, "with your message", body.attachments()));
+    let attachments = std::iter::once((last, "with your message", body.attachments()));
     let mut all: Vec<(Passage<'_>, HashSet<String>)> = Vec::new();
-    for (at, role, text) in earlier.chain(beside) {
+    for (at, role, text) in earlier.chain(attachments) {
         for text in text.split("\n\n").map(str::trim).filter(|text| !text.is_empty()) {
             let shared = words(text).intersection(&wanted).cloned().collect();
             all.push((Passage { at, role, text, score: 0.0 }, shared));
         }
     }
-    let mut spread: HashMap<&str, f64> = HashMap::new();
+    let mut frequency: HashMap<&str, f64> = HashMap::new();
     for word in all.iter().flat_map(|(_, shared)| shared) {
-        *spread.entry(word).or_default() += 1.0;
+        *frequency.entry(word).or_default() += 1.0;
     }
     let scores: Vec<f64> =
-        all.iter().map(|(_, shared)| shared.iter().map(|word| 1.0 / spread[word.as_str()]).sum()).collect();
+        all.iter().map(|(_, shared)| shared.iter().map(|word| 1.0 / frequency[word.as_str()]).sum()).collect();
     let mut found: Vec<Passage<'_>> =
         all.into_iter().zip(scores).map(|((passage, _), score)| Passage { score, ..passage }).collect();
     found.retain(|passage| passage.score > 0.0);
@@ -140,7 +142,7 @@ fn passages(body: &Body) -> Vec<Passage<'_>> {
     found
 }
 
-/// Content words: three letters or more, in lower case.
+/// Returns the content words of a text: three letters or more, in lower case.
 fn words(text: &str) -> HashSet<String> {
     const COMMON: [&str; 24] = [
         "the", "and", "for", "that", "this", "with", "you", "are", "was", "what", "have", "not", "but", "can", "how",
@@ -153,15 +155,16 @@ fn words(text: &str) -> HashSet<String> {
         .collect()
 }
 
-/// Marks every line, so that quoted text, especially a state block, cannot be read as part of the answer.
+/// Marks every line, so that quoted text, especially a state block, cannot be mistaken for a part of the answer.
 fn quote(text: &str) -> String {
     let text = clip(text.trim(), QUOTE_CHARS);
     let lines: Vec<String> = text.lines().map(|line| format!("> {line}")).collect();
     if lines.is_empty() { "> (nothing)".to_owned() } else { lines.join("\n") }
 }
 
-/// The calls written as `call TOOL {json}` in lines of the last user message, and the reasons why others are not made.
-fn asked(body: &Body) -> (Vec<WrittenCall>, Vec<String>) {
+/// Returns the calls written as `call TOOL {json}` in lines of the last user message, and the reasons why others are
+/// not made.
+fn written_calls(body: &Body) -> (Vec<WrittenCall>, Vec<String>) {
     let (mut calls, mut refused) = (Vec::new(), Vec::new());
     for line in body.question().lines().filter_map(|line| line.trim().strip_prefix("call ")) {
         let (name, given) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
@@ -181,7 +184,8 @@ fn asked(body: &Body) -> (Vec<WrittenCall>, Vec<String>) {
     (calls, refused)
 }
 
-/// Instructions are in the first message, whichever role the dialect gives it.
+/// Returns whether the instructions ask for a state block. They are in the first message, whichever role the dialect
+/// gives it.
 fn wants_state(body: &Body) -> bool {
     let leading = body.messages.iter().take(1);
     let instructions = body.messages.iter().filter(|message| message.role == "system" || message.role == "developer");
@@ -211,7 +215,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Words that look like names: paths, identifiers, numbers with a unit.
+/// Returns words that look like names: paths, identifiers, numbers with a unit.
 fn anchors(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

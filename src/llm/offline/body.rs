@@ -41,22 +41,22 @@ impl Body {
         })
     }
 
-    /// Index of the last user message.
+    /// Returns the index of the last user message.
     pub(crate) fn last_user(&self) -> Option<usize> {
         self.messages.iter().rposition(|message| message.role == "user")
     }
 
-    /// The person's question in the last user message: the text after the label if other content precedes it; may be
-    /// empty.
+    /// Returns the person's question in the last user message: the text after the label if other content precedes it;
+    /// may be empty.
     pub(crate) fn question(&self) -> &str {
         let text = self.last_user().map_or("", |at| self.messages[at].text.as_str());
         split_question(text).map_or(text, |(_, question)| question)
     }
 
-    /// The content before the question in the same message: code, cards, quotes; may be empty.
+    /// Returns the content before the question in the same message: code, cards, quotes; may be empty.
     pub(crate) fn attachments(&self) -> &str {
         let text = self.last_user().map_or("", |at| self.messages[at].text.as_str());
-        split_question(text).map_or("", |(beside, _)| beside)
+        split_question(text).map_or("", |(attachments, _)| attachments)
     }
 }
 

@@ -1,4 +1,5 @@
-//! Models that need no server: the offline model and recordings. Not for: real models.
+//! Models that need no server: the offline model and recordings.
+//! Not for: real models.
 
 pub(super) mod answer;
 pub(super) mod body;

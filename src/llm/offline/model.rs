@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 /// Pause between two pieces of an answer.
 pub const PACE: Duration = Duration::from_millis(12);
-/// Least characters per piece.
-const PIECE: usize = 12;
+/// Minimum characters per piece.
+const MIN_PIECE_CHARS: usize = 12;
 /// Overhead in tokens: per message, and per prompt.
 const FRAMING: (u32, u32) = (4, 3);
 
@@ -28,13 +28,13 @@ pub struct Offline {
 }
 
 impl Offline {
-    /// At a readable pace.
+    /// Creates the model with a readable pace.
     #[must_use]
     pub fn new(tokens: Arc<dyn CountTokens>) -> Self {
         Self { tokens, pace: PACE }
     }
 
-    /// With another pause between pieces; zero for none.
+    /// Sets another pause between pieces; zero for none.
     #[must_use]
     pub fn with_pace(mut self, pace: Duration) -> Self {
         self.pace = pace;
@@ -51,30 +51,31 @@ impl Offline {
         if body.tools_json.is_empty() { sum } else { sum.saturating_add(self.count(&body.tools_json)) }
     }
 
-    fn speak(
+    fn stream_text(
         &self,
         text: &str,
         limit: Option<u32>,
         progress: &mut Progress,
         sink: &mut dyn FnMut(Delta) -> bool,
-    ) -> SpokenText {
+    ) -> StreamedText {
         let mut used = 0_u32;
         for piece in pieces(text) {
             let cost = self.count(piece);
             if limit.is_some_and(|limit| used.saturating_add(cost) > limit) {
-                return SpokenText { end: CallEnd::Truncated, tokens: used };
+                return StreamedText { end: CallEnd::Truncated, tokens: used };
             }
             used += cost;
             progress.first.get_or_insert_with(|| progress.start.elapsed());
             progress.any = true;
             if !sink(Delta::Text(piece.to_owned())) || !self.pause(sink) {
-                return SpokenText { end: CallEnd::Cancelled, tokens: used };
+                return StreamedText { end: CallEnd::Cancelled, tokens: used };
             }
         }
-        SpokenText { end: CallEnd::Complete, tokens: used }
+        StreamedText { end: CallEnd::Complete, tokens: used }
     }
 
-    /// Lets the receiver stop it within 40 ms, however slow the pace.
+    /// Pauses between two pieces, and lets the receiver stop the answer within 40 ms, however slow the pace. Returns
+    /// false if it does.
     fn pause(&self, sink: &mut dyn FnMut(Delta) -> bool) -> bool {
         let mut left = self.pace;
         while !left.is_zero() {
@@ -95,7 +96,7 @@ struct Progress {
     any: bool,
 }
 
-struct SpokenText {
+struct StreamedText {
     end: CallEnd,
     tokens: u32,
 }
@@ -127,42 +128,42 @@ impl Provider for Offline {
             return progress.outcome(CallEnd::Cancelled, None, Usage::default());
         }
         let prompt = self.prompt(&body);
-        let (spoken, finish) = match answer(&body) {
-            Answer::Text(text) => (self.speak(&text, body.limit, &mut progress, sink), "stop"),
+        let (streamed, finish) = match answer(&body) {
+            Answer::Text(text) => (self.stream_text(&text, body.limit, &mut progress, sink), "stop"),
             Answer::Calls(calls) => {
-                let mut spoken = SpokenText { end: CallEnd::Complete, tokens: 0 };
+                let mut streamed = StreamedText { end: CallEnd::Complete, tokens: 0 };
                 for (index, call) in (0_u32..).zip(calls) {
-                    spoken.tokens += self.count(&call.name) + self.count(&call.args);
+                    streamed.tokens += self.count(&call.name) + self.count(&call.args);
                     progress.first.get_or_insert_with(|| progress.start.elapsed());
                     progress.any = true;
                     let id =
                         format!("{}{index}", &crate::domain::base::hash::Hash::of(run.to_string().as_bytes()).short());
                     if !sink(Delta::Call { index, id: Some(id), name: Some(call.name), args: call.args }) {
-                        spoken.end = CallEnd::Cancelled;
+                        streamed.end = CallEnd::Cancelled;
                         break;
                     }
                 }
-                (spoken, "tool_calls")
+                (streamed, "tool_calls")
             }
         };
-        if spoken.end == CallEnd::Cancelled {
+        if streamed.end == CallEnd::Cancelled {
             return progress.outcome(CallEnd::Cancelled, None, Usage::default());
         }
-        let usage = Usage { prompt: Some(prompt), completion: Some(spoken.tokens), ..Usage::default() };
-        let end = if sink(Delta::Usage(usage)) { spoken.end } else { CallEnd::Cancelled };
+        let usage = Usage { prompt: Some(prompt), completion: Some(streamed.tokens), ..Usage::default() };
+        let end = if sink(Delta::Usage(usage)) { streamed.end } else { CallEnd::Cancelled };
         let finish = if end == CallEnd::Truncated { "length" } else { finish };
         progress.outcome(end, Some(finish), usage)
     }
 }
 
-/// Small pieces that end after white space where possible.
+/// Splits a text into small pieces that end after white space where possible.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let mut length = 0;
         let end = rest.char_indices().find_map(|(at, c)| {
             length += 1;
-            let enough = (length >= PIECE && c.is_whitespace()) || length >= 4 * PIECE;
+            let enough = (length >= MIN_PIECE_CHARS && c.is_whitespace()) || length >= 4 * MIN_PIECE_CHARS;
             enough.then_some(at + c.len_utf8())
         });
         let (piece, tail) = rest.split_at(end.unwrap_or(rest.len()));

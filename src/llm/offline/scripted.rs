@@ -116,13 +116,13 @@ impl Scripted {
     fn choose(&self, wire: &Wire) -> Option<&Line> {
         let body = Body::read(&wire.bytes).unwrap_or_default();
         let digest = wire.digest.to_string();
-        let fits = |line: &Line| {
+        let matches_request = |line: &Line| {
             line.part.as_ref().is_none_or(|part| body.question().contains(part))
                 && line.digest.as_ref().is_none_or(|wanted| *wanted == digest)
         };
-        let fitting: Vec<usize> = (0..self.lines.len()).filter(|at| fits(&self.lines[*at])).collect();
+        let matching: Vec<usize> = (0..self.lines.len()).filter(|at| matches_request(&self.lines[*at])).collect();
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = fitting.iter().find(|at| !used.contains(at)).or(fitting.last()).copied()?;
+        let at = matching.iter().find(|at| !used.contains(at)).or(matching.last()).copied()?;
         used.insert(at);
         self.lines.get(at)
     }
@@ -146,23 +146,23 @@ impl Provider for Scripted {
             outcome.error = Some(problem(Kind::Refused, "the recording has no answer to this request"));
             return outcome;
         };
-        let mut going = sink(Delta::Accepted);
+        let mut wants_more = sink(Delta::Accepted);
         for piece in &line.deltas {
-            let Some(delta) = going.then(|| piece.delta(sink)) else { break };
+            let Some(delta) = wants_more.then(|| piece.delta(sink)) else { break };
             match delta {
-                Recorded::Paused(on) => going = on,
+                Recorded::Paused(on) => wants_more = on,
                 Recorded::Delta(delta) => {
                     outcome.ttft_ms.get_or_insert_with(|| ms(start));
                     match &delta {
                         Delta::Usage(usage) => outcome.usage = *usage,
                         _ => outcome.any = true,
                     }
-                    going = sink(delta);
+                    wants_more = sink(delta);
                 }
             }
         }
         outcome.total_ms = ms(start);
-        if going { line.ended(outcome) } else { Outcome { end: CallEnd::Cancelled, ..outcome } }
+        if wants_more { line.finish_outcome(outcome) } else { Outcome { end: CallEnd::Cancelled, ..outcome } }
     }
 }
 
@@ -196,7 +196,7 @@ fn pause(mut left: Duration, sink: &mut dyn FnMut(Delta) -> bool) -> bool {
 }
 
 impl Line {
-    fn ended(&self, mut outcome: Outcome) -> Outcome {
+    fn finish_outcome(&self, mut outcome: Outcome) -> Outcome {
         let (end, finish) = match self.end {
             End::Complete => (CallEnd::Complete, Some("stop")),
             End::Truncated => (CallEnd::Truncated, None),

@@ -1,4 +1,4 @@
-//! Bytes of the index: variable-length integers, posting lists, and a bounds-checked reader.
+//! Encodes the index as bytes: variable-length integers, posting lists, and a bounds-checked reader.
 //! Not for: what is stored in them (`segment`).
 
 use crate::retrieval::RetrievalError;
@@ -76,7 +76,7 @@ impl Iterator for Postings<'_> {
     }
 }
 
-/// Reads a header.
+/// Reads the bytes of a header in order, with bounds checks.
 pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         Self(bytes)
     }
 
-    /// The next integer.
+    /// Reads the next integer.
     ///
     /// # Errors
     /// If the bytes end or the integer is too large.
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next integer, as 32 bits.
+    /// Reads the next integer as 32 bits.
     ///
     /// # Errors
     /// As [`Self::number`].
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         u32::try_from(self.number()?).map_err(|_| RetrievalError::Damaged("a number is too large"))
     }
 
-    /// The next `N` bytes.
+    /// Reads the next `N` bytes.
     ///
     /// # Errors
     /// If the bytes end.
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
         Ok(*head)
     }
 
-    /// The next `length` bytes.
+    /// Reads the next `length` bytes.
     ///
     /// # Errors
     /// If fewer are left.
@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// Whether everything was read.
+    /// Returns whether everything was read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -8,11 +8,12 @@ use std::ops::Range;
 /// Maximum tokens of a passage, by [`estimate`].
 pub const PASSAGE_TOKENS: u32 = 200;
 /// Maximum passages of a message; text after them is not searchable (about 200,000 tokens).
-pub const MOST_PASSAGES: usize = 1_024;
+pub const MAX_PASSAGES: usize = 1_024;
 /// Minimum length of a passage in percent of the limit, if a later cut is possible.
-const SHORTEST: u32 = 40;
+const MIN_PERCENT: u32 = 40;
 
-/// Quarter tokens of a character: four ASCII letters make a token, a CJK character makes one, others half of one.
+/// Returns the quarter tokens of a character: four ASCII letters make a token, a CJK character makes one, others make
+/// half of one.
 fn quarters(c: char) -> u32 {
     if c.is_ascii() {
         1
@@ -23,27 +24,28 @@ fn quarters(c: char) -> u32 {
     }
 }
 
-/// Estimated tokens of a text, by its characters and their script.
+/// Estimates the tokens of a text from its characters and their scripts.
 #[must_use]
 pub fn estimate(text: &str) -> u32 {
     let total: u64 = text.chars().map(|c| u64::from(quarters(c))).sum();
     u32::try_from(total.div_ceil(4)).unwrap_or(u32::MAX)
 }
 
-/// The byte ranges of a text's passages, in order and trimmed. A short text is one passage; an empty one has none.
+/// Returns the byte ranges of a text's passages, in order and trimmed. A short text is one passage; an empty one has
+/// none.
 #[must_use]
 pub fn passages(text: &str) -> Vec<Range<usize>> {
     passages_of(text, PASSAGE_TOKENS)
 }
 
-/// [`passages`] with another limit.
+/// Like [`passages`], with another limit.
 #[must_use]
 pub fn passages_of(text: &str, most: u32) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut fenced = false;
     let mut start = 0;
     while let Some(from) = text[start..].find(|c: char| !c.is_whitespace()).map(|at| start + at) {
-        if found.len() == MOST_PASSAGES {
+        if found.len() == MAX_PASSAGES {
             break;
         }
         let end = cut(text, from, most.max(1), &mut fenced);
@@ -53,10 +55,10 @@ pub fn passages_of(text: &str, most: u32) -> Vec<Range<usize>> {
     found
 }
 
-/// The end of the passage that begins at `from`. `fenced` says whether `from` is inside a code fence, and is updated to
-/// the cut.
+/// Returns the end of the passage that begins at `from`. `fenced` says whether `from` is inside a code fence, and is
+/// updated for the cut.
 fn cut(text: &str, from: usize, most: u32, fenced: &mut bool) -> usize {
-    let (limit, least) = (u64::from(most) * 4, u64::from(most) * 4 * u64::from(SHORTEST) / 100);
+    let (limit, least) = (u64::from(most) * 4, u64::from(most) * 4 * u64::from(MIN_PERCENT) / 100);
     let mut best: Option<((bool, u8), usize)> = None;
     let (mut sum, mut before, mut inside) = (0_u64, '\n', *fenced);
     let first = text[from..].chars().next().map_or(1, char::len_utf8);
@@ -69,7 +71,7 @@ fn cut(text: &str, from: usize, most: u32, fenced: &mut bool) -> usize {
                 inside = !inside;
             }
         }
-        if offset > 0 && !c.is_whitespace() && is_border(before, c) {
+        if offset > 0 && !c.is_whitespace() && is_word_boundary(before, c) {
             let rank = rank(text, line, at, inside);
             let key = (sum >= least, rank);
             if best.is_none_or(|(top, _)| key >= top) {
@@ -87,16 +89,17 @@ fn cut(text: &str, from: usize, most: u32, fenced: &mut bool) -> usize {
     text.len()
 }
 
-/// Whether a word may end between two characters.
-fn is_border(before: char, c: char) -> bool {
+/// Returns whether a word may end between two characters.
+fn is_word_boundary(before: char, c: char) -> bool {
     before.is_whitespace()
         || is_cjk(before)
         || (is_cjk(c) && !before.is_alphanumeric())
         || matches!(before, '。' | '！' | '？')
 }
 
-/// The rank of a cut before the word at `at`, in the line that begins at `line`: 4 for a paragraph's start outside
-/// code, 3 for a line's start outside code, 2 for one inside code, 1 for a sentence's start, 0 for any other word.
+/// Returns the rank of a cut before the word at `at`, in the line that begins at `line`: 4 for a paragraph's start
+/// outside code, 3 for a line's start outside code, 2 for one inside code, 1 for a sentence's start, 0 for any other
+/// word.
 fn rank(text: &str, line: usize, at: usize, inside: bool) -> u8 {
     let head = &text[line..at];
     if head.trim().is_empty() {
@@ -168,9 +171,11 @@ mod tests {
     #[test]
     fn words_end_at_spaces_and_beside_characters_that_are_words() {
         let cases = [(' ', 'a'), ('字', '字'), ('字', 'a'), ('-', '字'), ('。', 'a'), ('！', '字')];
-        assert!(cases.into_iter().all(|(before, c)| is_border(before, c)));
+        assert!(cases.into_iter().all(|(before, c)| is_word_boundary(before, c)));
         assert!(
-            [('a', 'b'), ('a', '字'), ('7', '字'), ('-', 'a'), ('a', '-')].into_iter().all(|(a, b)| !is_border(a, b))
+            [('a', 'b'), ('a', '字'), ('7', '字'), ('-', 'a'), ('a', '-')]
+                .into_iter()
+                .all(|(a, b)| !is_word_boundary(a, b))
         );
     }
 
@@ -179,7 +184,7 @@ mod tests {
     fn places_for_a_cut_are_ranked() {
         let ranks = |text: &str, inside: bool| -> String {
             let starts = text.char_indices().filter(|(at, c)| {
-                *at > 0 && !c.is_whitespace() && is_border(text[..*at].chars().next_back().unwrap(), *c)
+                *at > 0 && !c.is_whitespace() && is_word_boundary(text[..*at].chars().next_back().unwrap(), *c)
             });
             let line = |at: usize| text[..at].rfind('\n').map_or(0, |end| end + 1);
             starts.map(|(at, _)| rank(text, line(at), at, inside).to_string()).collect()

@@ -1,5 +1,5 @@
-//! A part of the index: postings of some thousands of passages, either open (growing) or sealed (compact, and stored so
-//! that single terms can be read back).
+//! A part of the index: the postings of some thousands of passages, either open (growing) or sealed (compact, and
+//! stored so that single terms can be read back).
 //! Not for: data about messages (`session`).
 
 use super::codec::{Posting, Postings, Reader, put, put_posting};
@@ -12,8 +12,8 @@ pub const SEGMENT_PASSAGES: u32 = 4_096;
 
 /// Supplies the postings of sealed segments that are not in memory.
 pub trait Source {
-    /// Calls `found` with each of the terms that occur in segment `segment`, and its bytes as returned by
-    /// `Sealed::lists`.
+    /// Calls `found` with each of the terms that occur in segment `segment`, and with that term's bytes as returned by
+    /// `Segment::lists`.
     ///
     /// # Errors
     /// A description of why they could not be read.
@@ -30,9 +30,9 @@ impl Source for NoSegments {
     }
 }
 
-/// A growing list.
+/// A posting list that grows.
 #[derive(Clone, Debug, Default)]
-struct GrowingList {
+struct OpenList {
     bytes: Vec<u8>,
     next: u32,
 }
@@ -41,7 +41,7 @@ struct GrowingList {
 #[derive(Clone, Debug)]
 enum PostingsPlace {
     /// Growing, in memory.
-    Open(HashMap<Term, GrowingList>),
+    Open(HashMap<Term, OpenList>),
     /// Sealed, in memory: sorted terms with the end of each list in `bytes`.
     Resident { terms: Vec<Term>, ends: Vec<u32>, bytes: Vec<u8> },
     /// In the store.
@@ -59,31 +59,31 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A new open segment.
+    /// Creates an empty open segment.
     #[must_use]
     pub fn open(first: u32) -> Self {
         Self { body: PostingsPlace::Open(HashMap::new()), first, passages: 0 }
     }
 
-    /// A segment whose postings are in the store.
+    /// Creates a segment whose postings are in the store.
     #[must_use]
     pub fn stored(first: u32, passages: u32) -> Self {
         Self { body: PostingsPlace::Stored, first, passages }
     }
 
-    /// Whether it is closed for new passages.
+    /// Returns whether it is closed to new passages.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
         !matches!(self.body, PostingsPlace::Open(_))
     }
 
-    /// Whether its postings are in the store.
+    /// Returns whether its postings are in the store.
     #[must_use]
     pub fn is_stored(&self) -> bool {
         matches!(self.body, PostingsPlace::Stored)
     }
 
-    /// Adds the next passage by its terms, in any order.
+    /// Adds the next passage, given by its terms in any order.
     pub(crate) fn add(&mut self, mut terms: Vec<Term>) {
         let passage = self.passages;
         let PostingsPlace::Open(lists) = &mut self.body else { return };
@@ -97,7 +97,7 @@ impl Segment {
         self.passages += 1;
     }
 
-    /// Makes it compact and closes it for new passages.
+    /// Makes the segment compact and closes it to new passages.
     pub fn seal(&mut self) {
         if let PostingsPlace::Open(lists) = &mut self.body {
             let lists = std::mem::take(lists).into_iter().map(|(term, list)| (term, list.bytes)).collect();
@@ -105,7 +105,7 @@ impl Segment {
         }
     }
 
-    /// Its lists by sorted term, for the store. Empty if they are already there.
+    /// Returns its lists sorted by term, for the store; empty if they are already there.
     #[must_use]
     pub fn lists(&self) -> Vec<(Term, Vec<u8>)> {
         match &self.body {
@@ -126,7 +126,7 @@ impl Segment {
     /// Writes the lists of an open segment, sorted by term; nothing for other segments.
     pub(crate) fn write_open(&self, bytes: &mut Vec<u8>) {
         let PostingsPlace::Open(lists) = &self.body else { return };
-        let mut all: Vec<(&Term, &GrowingList)> = lists.iter().collect();
+        let mut all: Vec<(&Term, &OpenList)> = lists.iter().collect();
         all.sort_unstable_by_key(|(term, _)| **term);
         put(bytes, all.len() as u64);
         for (term, list) in all {
@@ -137,7 +137,7 @@ impl Segment {
         }
     }
 
-    /// An open segment with this many passages, and lists as written by [`Segment::write_open`].
+    /// Reads an open segment with this many passages, and lists as written by [`Segment::write_open`].
     ///
     /// # Errors
     /// If the bytes cannot be read.
@@ -150,12 +150,12 @@ impl Segment {
             if next > passages {
                 return Err(RetrievalError::Damaged("a list lies outside its segment"));
             }
-            lists.insert(term, GrowingList { bytes, next });
+            lists.insert(term, OpenList { bytes, next });
         }
         Ok(Self { body: PostingsPlace::Open(lists), first, passages })
     }
 
-    /// Drops the postings, which the store now holds.
+    /// Drops the postings from memory, since the store has them.
     pub fn forget(&mut self) {
         if self.is_sealed() {
             self.body = PostingsPlace::Stored;
@@ -163,8 +163,8 @@ impl Segment {
     }
 
     /// Removes all postings of these passages; a stored segment does not change (see [`without`]).
-    pub(crate) fn purge(&mut self, gone: &[u32]) {
-        let lists = without(self.lists(), gone);
+    pub(crate) fn purge(&mut self, removed: &[u32]) {
+        let lists = without(self.lists(), removed);
         match &mut self.body {
             PostingsPlace::Stored => {}
             PostingsPlace::Resident { .. } => self.body = pack(lists),
@@ -173,14 +173,14 @@ impl Segment {
                     .into_iter()
                     .map(|(term, bytes)| {
                         let next = Postings::new(&bytes).last().map_or(0, |posting| posting.passage + 1);
-                        (term, GrowingList { bytes, next })
+                        (term, OpenList { bytes, next })
                     })
                     .collect();
             }
         }
     }
 
-    /// Calls `found` with each term's list. Terms must be sorted.
+    /// Calls `found` with the list of each wanted term. The terms must be sorted.
     ///
     /// # Errors
     /// Those of the source.
@@ -235,20 +235,20 @@ fn pack(mut lists: Vec<(Term, Vec<u8>)>) -> PostingsPlace {
     PostingsPlace::Resident { terms, ends, bytes }
 }
 
-/// Lists without these passages (sorted numbers within the segment), which replace a stored segment's lists after a
-/// removal. Terms without other occurrences are dropped.
+/// Returns the lists without these passages (sorted numbers within the segment). They replace a stored segment's lists
+/// after a removal. Terms without other occurrences are dropped.
 #[must_use]
-pub fn without(lists: Vec<(Term, Vec<u8>)>, gone: &[u32]) -> Vec<(Term, Vec<u8>)> {
+pub fn without(lists: Vec<(Term, Vec<u8>)>, removed: &[u32]) -> Vec<(Term, Vec<u8>)> {
     let kept = |(term, bytes): (Term, Vec<u8>)| {
-        if Postings::new(&bytes).all(|posting| gone.binary_search(&posting.passage).is_err()) {
+        if Postings::new(&bytes).all(|posting| removed.binary_search(&posting.passage).is_err()) {
             return Some((term, bytes));
         }
-        let (mut fresh, mut next) = (Vec::new(), 0);
-        for posting in Postings::new(&bytes).filter(|posting| gone.binary_search(&posting.passage).is_err()) {
-            put_posting(&mut fresh, next, posting);
+        let (mut remaining, mut next) = (Vec::new(), 0);
+        for posting in Postings::new(&bytes).filter(|posting| removed.binary_search(&posting.passage).is_err()) {
+            put_posting(&mut remaining, next, posting);
             next = posting.passage + 1;
         }
-        (!fresh.is_empty()).then_some((term, fresh))
+        (!remaining.is_empty()).then_some((term, remaining))
     };
     lists.into_iter().filter_map(kept).collect()
 }

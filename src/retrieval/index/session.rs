@@ -1,5 +1,5 @@
-//! The index of one session: data about each message and passage, and the postings in segments. Grows one message at a
-//! time; a removed message is masked at once.
+//! The index of one session: data about each message and passage, and the postings in segments. The index grows one
+//! message at a time; a removed message is masked at once.
 //! Not for: which messages a branch may find (`scope`), scores (`search`), or texts (none are kept).
 
 use super::codec::{Reader, put};
@@ -113,7 +113,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// An empty index.
+    /// Creates an empty index.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -172,27 +172,27 @@ impl Index {
         u16::try_from(self.speakers.len() - 1).unwrap_or(NOBODY)
     }
 
-    /// Seals the open segment if it is not empty.
+    /// Seals the open segment, if there is one.
     pub fn seal(&mut self) {
         if let Some(last) = self.segments.last_mut() {
             last.seal();
         }
     }
 
-    /// Number of segments, including the open one.
+    /// Returns the number of segments, including the open one.
     #[must_use]
     pub fn segments(&self) -> u32 {
         small(self.segments.len())
     }
 
-    /// A sealed segment for the store; `None` if `number` is open or unknown.
+    /// Returns a sealed segment for the store; `None` if `number` is open or unknown.
     #[must_use]
     pub fn sealed(&self, number: u32) -> Option<Sealed> {
         let segment = self.segments.get(number as usize).filter(|segment| segment.is_sealed())?;
         Some(Sealed { header: self.header(number)?, lists: segment.lists() })
     }
 
-    /// Drops a sealed segment's postings once the store holds them.
+    /// Drops a sealed segment's postings from memory once the store has them.
     pub fn forget(&mut self, number: u32) {
         if let Some(segment) = self.segments.get_mut(number as usize) {
             segment.forget();
@@ -206,27 +206,27 @@ impl Index {
     /// If the header cannot be read, has another version, or does not follow the present segments; nothing is changed
     /// then.
     pub fn attach(&mut self, header: &[u8]) -> Result<(), RetrievalError> {
-        let part = read_header(header)?;
-        if part.first != small(self.lengths.len()) || part.start != small(self.messages.len()) {
+        let header_data = read_header(header)?;
+        if header_data.first != small(self.lengths.len()) || header_data.start != small(self.messages.len()) {
             return Err(RetrievalError::Damaged("its segments are not consecutive"));
         }
         self.seal();
-        self.segments.push(Segment::stored(part.first, small(part.lengths.len())));
-        self.starts.push(part.start);
-        let map: Vec<u16> = part.speakers.into_iter().map(|speaker| self.merge(speaker)).collect();
-        for mut known in part.messages {
+        self.segments.push(Segment::stored(header_data.first, small(header_data.lengths.len())));
+        self.starts.push(header_data.start);
+        let map: Vec<u16> = header_data.speakers.into_iter().map(|speaker| self.merge(speaker)).collect();
+        for mut known in header_data.messages {
             known.speaker = map.get(usize::from(known.speaker)).copied().unwrap_or(NOBODY);
             if known.key != Hash::default() {
                 self.by_key.insert(known.key, small(self.messages.len()));
             }
             self.messages.push(known);
         }
-        self.lengths.extend(part.lengths);
+        self.lengths.extend(header_data.lengths);
         Ok(())
     }
 
-    /// The open segment: its passages, the messages whose words are in it, and the bytes from which [`Index::resume`]
-    /// continues. `None` if the last segment is sealed.
+    /// Returns the open segment: its passages, the messages whose words are in it, and the bytes from which
+    /// [`Index::resume`] continues. `None` if the last segment is sealed.
     #[must_use]
     pub fn tail(&self) -> Option<OpenSegment> {
         let number = self.segments.len().checked_sub(1)?;
@@ -239,11 +239,11 @@ impl Index {
         put(&mut bytes, header.len() as u64);
         bytes.extend_from_slice(&header);
         segment.write_open(&mut bytes);
-        let speak = self.messages[start..].iter().filter(|known| known.passages > 0);
-        Some(OpenSegment { passages: segment.passages, keys: speak.map(|known| known.key).collect(), bytes })
+        let with_text = self.messages[start..].iter().filter(|known| known.passages > 0);
+        Some(OpenSegment { passages: segment.passages, keys: with_text.map(|known| known.key).collect(), bytes })
     }
 
-    /// Number of passages in the open segment.
+    /// Returns the number of passages in the open segment.
     #[must_use]
     pub fn growing(&self) -> u32 {
         self.segments.last().filter(|last| !last.is_sealed()).map_or(0, |last| last.passages)
@@ -257,8 +257,8 @@ impl Index {
         let mut reader = Reader::new(bytes);
         let length = reader.small()? as usize;
         let header = reader.take(length)?;
-        let part = read_header(header)?;
-        let segment = Segment::read_open(part.first, small(part.lengths.len()), &mut reader)?;
+        let header_data = read_header(header)?;
+        let segment = Segment::read_open(header_data.first, small(header_data.lengths.len()), &mut reader)?;
         if !reader.is_empty() {
             return Err(RetrievalError::Damaged("data follows its end"));
         }
@@ -277,7 +277,7 @@ impl Index {
         u16::try_from(at).unwrap_or(NOBODY)
     }
 
-    /// Masks a message at once and removes its words from the postings in memory; `None` if the key is unknown.
+    /// Masks a message at once and removes its words from the postings in memory. Returns `None` if the key is unknown.
     pub fn remove(&mut self, key: &Hash) -> Option<Rewrite> {
         let number = self.by_key.remove(key)?;
         let known = &mut self.messages[number as usize];
@@ -295,49 +295,49 @@ impl Index {
         })
     }
 
-    /// A message's number, by its key.
+    /// Returns a message's number, by its key.
     #[must_use]
     pub fn number(&self, key: &Hash) -> Option<u32> {
         self.by_key.get(key).copied()
     }
 
-    /// The message with this number.
+    /// Returns the message with this number.
     #[must_use]
     pub fn known(&self, number: u32) -> Option<&IndexedMessage> {
         self.messages.get(number as usize)
     }
 
-    /// Number of messages ever added, including removed ones.
+    /// Returns the number of messages ever added, including removed ones.
     #[must_use]
     pub fn messages(&self) -> u32 {
         small(self.messages.len())
     }
 
-    /// Number of passages.
+    /// Returns the number of passages.
     #[must_use]
     pub fn passages(&self) -> u32 {
         small(self.lengths.len())
     }
 
-    /// Number of terms in a passage.
+    /// Returns the number of terms in a passage.
     #[must_use]
     pub fn length(&self, passage: u32) -> u16 {
         self.lengths.get(passage as usize).copied().unwrap_or(0)
     }
 
-    /// All speakers, by their numbers.
+    /// Returns all speakers, by their numbers.
     #[must_use]
     pub fn speakers(&self) -> &[Speaker] {
         &self.speakers
     }
 
-    /// The analyzer that makes terms.
+    /// Returns the analyzer that makes terms.
     #[must_use]
     pub fn analyzer(&self) -> &Analyzer {
         &self.analyzer
     }
 
-    /// Bytes in memory: of postings, and of data about messages.
+    /// Returns the bytes in memory: of postings, and of data about messages.
     #[must_use]
     pub fn footprint(&self) -> (usize, usize) {
         let table = size_of::<IndexedMessage>() + size_of::<(Hash, u32)>() * 8 / 7 + 1;
@@ -366,7 +366,7 @@ impl Index {
         Ok(())
     }
 
-    /// The present header of a segment; after a removal the store must replace it.
+    /// Returns the current header of a segment; after a removal the store must replace it.
     #[must_use]
     pub fn header(&self, number: u32) -> Option<Vec<u8>> {
         let at = number as usize;
@@ -401,7 +401,7 @@ impl Index {
 }
 
 /// The contents of a header.
-struct Part {
+struct Header {
     start: u32,
     first: u32,
     speakers: Vec<Speaker>,
@@ -409,7 +409,7 @@ struct Part {
     lengths: Vec<u16>,
 }
 
-fn read_header(bytes: &[u8]) -> Result<Part, RetrievalError> {
+fn read_header(bytes: &[u8]) -> Result<Header, RetrievalError> {
     let mut reader = Reader::new(bytes);
     if reader.number()? != VERSION {
         return Err(RetrievalError::Damaged("it has another version"));
@@ -439,7 +439,7 @@ fn read_header(bytes: &[u8]) -> Result<Part, RetrievalError> {
     if !reader.is_empty() {
         return Err(RetrievalError::Damaged("data follows its end"));
     }
-    Ok(Part { start, first, speakers, messages: known, lengths })
+    Ok(Header { start, first, speakers, messages: known, lengths })
 }
 
 fn small(number: usize) -> u32 {

@@ -1,5 +1,5 @@
-//! Words that carry no subject: English stop words (never indexed or searched), filler words (ignored by the gate), and
-//! phrases that point to the past (they open it).
+//! Lists words that carry no subject: English stop words (never indexed or searched), filler words (ignored by the
+//! gate), and phrases that point to the past (they open it).
 //! Not for: the gate's rule (`gate`) or very frequent words of one conversation (`search` drops those).
 
 /// English stop words, without apostrophes, sorted.
@@ -111,19 +111,19 @@ const PAST: &[&str] = &[
     "你说过",
 ];
 
-/// Whether a lower-case word without apostrophes is a stop word.
+/// Returns whether a lower-case word without apostrophes is a stop word.
 #[must_use]
 pub fn is_stop(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()
 }
 
-/// Whether a lower-case word without apostrophes is a filler word.
+/// Returns whether a lower-case word without apostrophes is a filler word.
 #[must_use]
 pub fn is_filler(word: &str) -> bool {
     FILLER.binary_search(&word).is_ok()
 }
 
-/// The first phrase in `text` (in lower case) that points to the past, at word borders.
+/// Returns the first phrase in `text` (in lower case) that points to the past, at word borders.
 #[must_use]
 pub fn past_cue(text: &str) -> Option<&'static str> {
     let border = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());

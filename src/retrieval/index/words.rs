@@ -1,4 +1,4 @@
-//! From text to terms: words of any script in lower case, identifiers whole and in parts, paths, pairs of CJK
+//! Turns text into terms: words of any script in lower case, identifiers whole and in parts, paths, pairs of CJK
 //! characters, English stems. A term is a 64-bit hash, the same on every machine, so that an index contains no text.
 //! Not for: which terms matter (`search`) or word lists (`stops`).
 
@@ -12,18 +12,18 @@ use std::collections::HashMap;
 pub type Term = u64;
 
 /// Maximum bytes of a word; longer runs (encoded data) are ignored.
-const LONGEST: usize = 96;
+const MAX_WORD_BYTES: usize = 96;
 
 /// A word of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Word<'a> {
-    /// In lower case, without apostrophes and possessive ending.
+    /// In lower case, without apostrophes and without a possessive ending.
     pub lower: Cow<'a, str>,
     /// As written.
     pub raw: &'a str,
 }
 
-/// The hash of a stem: 64-bit FNV-1a with a final mix, so that all bits depend on all bytes.
+/// Hashes a stem: 64-bit FNV-1a with a final mix, so that all bits depend on all bytes.
 #[must_use]
 pub fn hash(stem: &str) -> Term {
     let folded =
@@ -33,7 +33,7 @@ pub fn hash(stem: &str) -> Term {
 }
 
 /// Number of words whose terms are cached.
-const KEPT: usize = 1 << 15;
+const CACHED_WORDS: usize = 1 << 15;
 
 /// Turns text into terms.
 pub struct Analyzer {
@@ -49,7 +49,7 @@ impl Default for Analyzer {
 }
 
 impl Analyzer {
-    /// The terms of a text in order, without stop words.
+    /// Returns the terms of a text in order, without stop words.
     #[must_use]
     pub fn terms(&self, text: &str) -> Vec<Term> {
         let mut found = Vec::with_capacity(text.len() / 8);
@@ -71,20 +71,20 @@ impl Analyzer {
         }
     }
 
-    /// The term of a plain word in lower case.
+    /// Returns the term of a plain word in lower case.
     #[must_use]
     pub fn stem(&self, word: &str) -> Term {
         if word.bytes().all(|byte| byte.is_ascii_alphabetic()) { hash(&self.stemmer.stem(word)) } else { hash(word) }
     }
 
-    /// The term of a word in lower case; `None` for a stop word.
+    /// Returns the term of a word in lower case; `None` for a stop word.
     fn term(&self, lower: &str) -> Option<Term> {
         let mut known = self.known.borrow_mut();
         if let Some(term) = known.get(lower) {
             return *term;
         }
         let term = (!stops::is_stop(lower)).then(|| self.stem(lower));
-        if known.len() >= KEPT {
+        if known.len() >= CACHED_WORDS {
             known.clear();
         }
         known.insert(lower.into(), term);
@@ -92,18 +92,18 @@ impl Analyzer {
     }
 
     fn word<'a>(&self, raw: &'a str, found: &mut dyn FnMut(Term, &Word<'a>)) {
-        if raw.len() > LONGEST {
+        if raw.len() > MAX_WORD_BYTES {
             return;
         }
         if raw.chars().next().is_some_and(is_cjk) {
-            pairs(raw, found);
+            push_pairs(raw, found);
             return;
         }
         let word = Word { lower: lower(raw), raw };
         let Some(term) = self.term(&word.lower) else { return };
         found(term, &word);
         let whole = raw.bytes().all(|byte| byte.is_ascii_lowercase());
-        let parts = if whole { Vec::new() } else { parts(raw) };
+        let parts = if whole { Vec::new() } else { identifier_parts(raw) };
         if parts.len() > 1 {
             for part in parts.into_iter().filter(|part| part.len() > 1) {
                 let word = Word { lower: lower(part), raw: part };
@@ -115,7 +115,8 @@ impl Analyzer {
     }
 }
 
-/// The words of a text as written: runs of letters, digits, underscores and inner apostrophes; runs of CJK characters.
+/// Returns the words of a text as written: runs of letters, digits, underscores and inner apostrophes; runs of CJK
+/// characters.
 pub fn words_of(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -141,12 +142,12 @@ fn lower(raw: &str) -> Cow<'_, str> {
     if raw.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_') {
         return Cow::Borrowed(raw);
     }
-    let low = raw.to_lowercase();
-    let bare = low.strip_suffix("'s").or_else(|| low.strip_suffix("’s")).unwrap_or(&low);
-    Cow::Owned(bare.chars().filter(|c| !matches!(c, '\'' | '’')).collect())
+    let lowered = raw.to_lowercase();
+    let stripped = lowered.strip_suffix("'s").or_else(|| lowered.strip_suffix("’s")).unwrap_or(&lowered);
+    Cow::Owned(stripped.chars().filter(|c| !matches!(c, '\'' | '’')).collect())
 }
 
-fn pairs<'a>(raw: &'a str, found: &mut dyn FnMut(Term, &Word<'a>)) {
+fn push_pairs<'a>(raw: &'a str, found: &mut dyn FnMut(Term, &Word<'a>)) {
     let starts: Vec<usize> = raw.char_indices().map(|(at, _)| at).chain([raw.len()]).collect();
     let wide = if starts.len() > 2 { 2 } else { 1 };
     for at in 0..starts.len() - wide {
@@ -155,21 +156,22 @@ fn pairs<'a>(raw: &'a str, found: &mut dyn FnMut(Term, &Word<'a>)) {
     }
 }
 
-/// Whether a character belongs to a script without spaces between words.
+/// Returns whether a character belongs to a script without spaces between words.
 #[must_use]
 pub fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
 }
 
-/// Whether a piece of text between spaces is a path or qualified name: joined inside by `/`, `\`, `.` or `::`.
+/// Returns whether a piece of text between spaces is a path or a qualified name: it contains `/`, `\`, `.` or `::`
+/// between its ends.
 fn is_path(chunk: &str) -> bool {
     let joined = chunk.contains(['/', '\\']) || chunk.contains("::") || chunk.contains('.');
-    joined && chunk.len() <= LONGEST && !chunk.contains("...") && !chunk.contains(['(', '"', ','])
+    joined && chunk.len() <= MAX_WORD_BYTES && !chunk.contains("...") && !chunk.contains(['(', '"', ','])
 }
 
-/// An identifier's parts: cut at underscores, before an upper-case letter that begins a word, and between letters and
-/// digits.
-fn parts(raw: &str) -> Vec<&str> {
+/// Splits an identifier into parts: at underscores, before an upper-case letter that begins a word, and between letters
+/// and digits.
+fn identifier_parts(raw: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut before: Option<char> = None;

@@ -21,7 +21,7 @@ pulp::simd_type! {
     }
 }
 
-/// Runs the work; only what is inlined into `call` is compiled for newer processors.
+/// Runs the work. Only code that is inlined into `call` is compiled for newer processors.
 pub(crate) fn run<W: NullaryFnOnce>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(counting) = Counting::try_new() {

@@ -11,9 +11,9 @@ use super::scan::{LANES, Products, Scan};
 use std::collections::HashMap;
 
 /// Minimum number of allowed vectors scored by their full values.
-const SCORED: usize = 512;
+const MIN_SCORED: usize = 512;
 /// Minimum number scored per requested result.
-const SCORED_EACH: usize = 32;
+const SCORED_PER_RESULT: usize = 32;
 /// At least one in this many of all vectors is scored.
 const SCORED_SHARE: usize = 64;
 /// Why vectors cannot be compared.
@@ -45,7 +45,7 @@ pub struct DocSet {
 }
 
 impl DocSet {
-    /// Adds a document.
+    /// Adds a document to the set.
     pub fn insert(&mut self, doc: u32) {
         let word = doc as usize / 64;
         if word >= self.words.len() {
@@ -54,19 +54,19 @@ impl DocSet {
         self.words[word] |= 1 << (doc % 64);
     }
 
-    /// Number of documents.
+    /// Returns the number of documents.
     #[must_use]
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether it is empty.
+    /// Returns whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// Its documents, in the order of their numbers.
+    /// Returns its documents, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0_u32..).step_by(64).zip(&self.words).flat_map(|(first, word)| {
             let mut left = *word;
@@ -78,7 +78,7 @@ impl DocSet {
         })
     }
 
-    /// Whether it contains the document.
+    /// Returns whether it contains the document.
     #[must_use]
     pub fn contains(&self, doc: u32) -> bool {
         self.words.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
@@ -103,7 +103,7 @@ pub struct SimilarDoc {
 }
 
 /// Vectors by document. A document is a small, dense number that the caller assigns; a long text has one document per
-/// passage. A vector takes 9/8 of a byte per dimension in memory, and about 30 bytes.
+/// passage. In memory a vector takes 9/8 of a byte per dimension plus about 30 bytes.
 #[derive(Clone, Default, Debug)]
 pub struct VectorIndex {
     dims: usize,
@@ -111,24 +111,24 @@ pub struct VectorIndex {
     places: HashMap<u32, u32>,
     scales: Vec<f32>,
     values: Vec<i8>,
-    /// For each [`LANES`] vectors, for each word of signs, the words of all of them.
+    /// The signs in groups of [`LANES`] vectors: for each word of signs, that word of every vector in the group.
     signs: Vec<[u64; LANES]>,
 }
 
 impl VectorIndex {
-    /// An empty index; the first vector determines the dimensions.
+    /// Creates an empty index; the first vector determines the dimensions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Number of vectors.
+    /// Returns the number of vectors.
     #[must_use]
     pub fn len(&self) -> usize {
         self.docs.len()
     }
 
-    /// Whether it is empty.
+    /// Returns whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.docs.is_empty()
@@ -140,7 +140,7 @@ impl VectorIndex {
         self.dims
     }
 
-    /// Whether a document has a vector here.
+    /// Returns whether a document has a vector here.
     #[must_use]
     pub fn contains(&self, doc: u32) -> bool {
         self.places.contains_key(&doc)
@@ -175,16 +175,16 @@ impl VectorIndex {
         let slot = if let Some(slot) = self.places.get(&doc) {
             *slot as usize
         } else {
-            let slot = self.open();
+            let slot = self.push_slot();
             self.places.insert(doc, u32::try_from(slot).unwrap_or(u32::MAX));
             self.docs[slot] = doc;
             slot
         };
         self.scales[slot] = code.scale;
         self.values[slot * self.dims..][..self.dims].copy_from_slice(&code.values);
-        let (first, lane) = self.words_of(slot);
-        for (words, word) in self.signs[first..].iter_mut().zip(code.signs()) {
-            words[lane] = word;
+        let (first, lane) = self.sign_place(slot);
+        for (sign_words, word) in self.signs[first..].iter_mut().zip(code.signs()) {
+            sign_words[lane] = word;
         }
         Ok(())
     }
@@ -199,7 +199,7 @@ impl VectorIndex {
         self.docs.pop();
         self.scales.pop();
         self.values.truncate(last * self.dims);
-        self.signs.truncate(last.div_ceil(LANES) * self.words());
+        self.signs.truncate(last.div_ceil(LANES) * self.sign_words());
         if last == 0 {
             self.clear();
         }
@@ -211,8 +211,8 @@ impl VectorIndex {
         *self = Self::default();
     }
 
-    /// The `most` documents most similar to the question, best first; among equals the smaller number first. Limited to
-    /// `allowed`, if given. Nothing is similar to the zero vector.
+    /// Returns the `most` documents that are most similar to the question, best first; among equals the smaller number
+    /// first. Limited to `allowed`, if given. Nothing is similar to the zero vector.
     pub fn nearest(
         &self,
         question: &[f32],
@@ -220,9 +220,9 @@ impl VectorIndex {
         allowed: Option<&DocSet>,
     ) -> Result<Vec<SimilarDoc>, VectorError> {
         let Some(query) = self.query(question)?.filter(|_| most > 0) else { return Ok(Vec::new()) };
-        let scored = SCORED.max(most.saturating_mul(SCORED_EACH)).max(self.len() / SCORED_SHARE);
-        let few = allowed.map_or(self.len(), DocSet::len) <= scored;
-        let slots = if few { self.slots(allowed) } else { self.scan(&query, allowed, scored).places() };
+        let scored = MIN_SCORED.max(most.saturating_mul(SCORED_PER_RESULT)).max(self.len() / SCORED_SHARE);
+        let score_all = allowed.map_or(self.len(), DocSet::len) <= scored;
+        let slots = if score_all { self.slots(allowed) } else { self.scan(&query, allowed, scored).places() };
         let mut found = self.cosines_of(&query, &slots);
         let order = |a: &SimilarDoc, b: &SimilarDoc| b.cosine.total_cmp(&a.cosine).then(a.doc.cmp(&b.doc));
         if found.len() > most {
@@ -233,8 +233,8 @@ impl VectorIndex {
         Ok(found)
     }
 
-    /// The similarity of every allowed document to the question by its full values, in the order of the documents'
-    /// numbers.
+    /// Returns the similarity of every allowed document to the question by its full values, in the order of the
+    /// documents' numbers.
     pub fn cosines(&self, question: &[f32], allowed: Option<&DocSet>) -> Result<Vec<SimilarDoc>, VectorError> {
         let slots = self.slots(allowed);
         let mut found = match self.query(question)? {
@@ -252,22 +252,22 @@ impl VectorIndex {
         Query::of(question)
     }
 
-    fn words(&self) -> usize {
+    fn sign_words(&self) -> usize {
         self.dims.div_ceil(64)
     }
 
-    /// Where the signs of a vector begin, and its lane.
-    fn words_of(&self, slot: usize) -> (usize, usize) {
-        (slot / LANES * self.words(), slot % LANES)
+    /// Returns the index of a vector's first word of signs, and its lane.
+    fn sign_place(&self, slot: usize) -> (usize, usize) {
+        (slot / LANES * self.sign_words(), slot % LANES)
     }
 
-    /// Space for one more vector at the end.
-    fn open(&mut self) -> usize {
+    /// Adds space for one more vector at the end, and returns its slot.
+    fn push_slot(&mut self) -> usize {
         let slot = self.docs.len();
         self.docs.push(0);
         self.scales.push(0.0);
         self.values.resize((slot + 1) * self.dims, 0);
-        self.signs.resize((slot + 1).div_ceil(LANES) * self.words(), [0; LANES]);
+        self.signs.resize((slot + 1).div_ceil(LANES) * self.sign_words(), [0; LANES]);
         slot
     }
 
@@ -275,14 +275,14 @@ impl VectorIndex {
         self.docs[slot] = self.docs[last];
         self.scales[slot] = self.scales[last];
         self.values.copy_within(last * self.dims..(last + 1) * self.dims, slot * self.dims);
-        let ((to, to_lane), (from, from_lane)) = (self.words_of(slot), self.words_of(last));
-        for word in 0..self.words() {
+        let ((to, to_lane), (from, from_lane)) = (self.sign_place(slot), self.sign_place(last));
+        for word in 0..self.sign_words() {
             self.signs[to + word][to_lane] = self.signs[from + word][from_lane];
         }
         self.places.insert(self.docs[slot], u32::try_from(slot).unwrap_or(u32::MAX));
     }
 
-    /// The slots of all allowed documents.
+    /// Returns the slots of all allowed documents.
     fn slots(&self, allowed: Option<&DocSet>) -> Vec<u32> {
         match allowed {
             None => (0..).zip(&self.docs).map(|(slot, _)| slot).collect(),

@@ -1,4 +1,4 @@
-//! The two hot loops of a search: how many signs differ, and sums of products of integers.
+//! The two hot loops of a search: the number of differing signs, and sums of products of integers.
 //! Not for: choosing what is compared (`memory`).
 //!
 //! Both are plain loops that the compiler vectorizes; the sums are of integers and therefore the same on every machine.
@@ -10,52 +10,53 @@ use super::memory::DocSet;
 use pulp::NullaryFnOnce;
 use std::thread;
 
-/// Vectors whose signs are stored side by side, word for word.
+/// Number of vectors whose signs are stored side by side, word for word.
 pub(crate) const LANES: usize = 32;
 
-/// Parts processed in parallel, and the minimum number of vectors for which that pays.
+/// The number of parts that are processed in parallel.
 const PARTS: usize = 4;
-const WORTH_SCANNING: usize = 100_000;
-const WORTH_MULTIPLYING: usize = 4_000;
+const MIN_PARALLEL_SCAN: usize = 100_000;
+const MIN_PARALLEL_PRODUCTS: usize = 4_000;
 
-/// A question's nearest vectors by their signs. The distance counts one for each differing sign, and three where the
-/// question's own value is large (`heavy`), as if it had two bits per dimension.
+/// Finds the vectors nearest to a question by their signs. The distance counts one for each differing sign, and three
+/// where the question's own value is large (`heavy`), as if it had two bits per dimension.
 pub(crate) struct Scan<'a> {
-    /// For each [`LANES`] vectors, for each word of signs, the words of all of them.
+    /// The signs in groups of [`LANES`] vectors: for each word of signs, that word of every vector in the group.
     pub(crate) blocks: &'a [[u64; LANES]],
     /// The document of each vector.
     pub(crate) docs: &'a [u32],
     /// The question's signs.
     pub(crate) signs: &'a [u64],
-    /// Where the question's values are large.
+    /// A set bit for each large value of the question.
     pub(crate) heavy: &'a [u64],
-    /// Only these documents.
+    /// The documents that may be found; `None` for all.
     pub(crate) allowed: Option<&'a DocSet>,
     /// Number of results wanted.
     pub(crate) wanted: usize,
 }
 
 impl Scan<'_> {
-    /// The slots of at least `wanted` vectors, in order: all up to the smallest distance that gives enough.
+    /// Returns the slots of at least `wanted` vectors, in order: all up to the smallest distance that gives enough.
     pub(crate) fn places(self) -> Vec<u32> {
-        if self.docs.len() < WORTH_SCANNING {
+        if self.docs.len() < MIN_PARALLEL_SCAN {
             let (limit, mut found) = run(self);
-            found.retain(|(far, _)| *far <= limit);
+            found.retain(|(distance, _)| *distance <= limit);
             return found.into_iter().map(|(_, place)| place).collect();
         }
         let wanted = self.wanted;
-        let parts = beside(self.parts(), |(first, part)| {
+        let parts = in_parallel(self.parts(), |(first, part)| {
             let (limit, found) = run(part);
             (limit, first, found)
         });
         let limit = parts.iter().map(|(limit, ..)| *limit).min().unwrap_or_default();
-        let limit = narrower(limit, wanted, parts.iter().flat_map(|(_, _, found)| found));
-        let each =
-            parts.into_iter().flat_map(|(_, first, found)| found.into_iter().map(move |(far, at)| (far, first + at)));
-        each.filter(|(far, _)| *far <= limit).map(|(_, place)| place).collect()
+        let limit = smallest_limit(limit, wanted, parts.iter().flat_map(|(_, _, found)| found));
+        let each = parts
+            .into_iter()
+            .flat_map(|(_, first, found)| found.into_iter().map(move |(distance, at)| (distance, first + at)));
+        each.filter(|(distance, _)| *distance <= limit).map(|(_, place)| place).collect()
     }
 
-    /// The same scan for each part, with the slot of its first vector.
+    /// Returns the same scan for each part, with the slot of its first vector.
     fn parts(&self) -> Vec<(u32, Self)> {
         let step = self.docs.len().div_ceil(PARTS).next_multiple_of(LANES);
         let blocks = self.blocks.chunks(step / LANES * self.signs.len());
@@ -64,17 +65,17 @@ impl Scan<'_> {
     }
 }
 
-/// The smallest distance that gives at least `wanted` results; every part has all results up to `limit`.
-fn narrower<'a>(limit: u64, wanted: usize, found: impl Iterator<Item = &'a (u64, u32)>) -> u64 {
-    let mut far: Vec<u64> = found.map(|(far, _)| *far).filter(|far| *far <= limit).collect();
-    match wanted.checked_sub(1).filter(|last| *last < far.len()) {
-        Some(last) => *far.select_nth_unstable(last).1,
+/// Returns the smallest distance that gives at least `wanted` results, given all results up to `limit`.
+fn smallest_limit<'a>(limit: u64, wanted: usize, found: impl Iterator<Item = &'a (u64, u32)>) -> u64 {
+    let mut distance: Vec<u64> = found.map(|(distance, _)| *distance).filter(|distance| *distance <= limit).collect();
+    match wanted.checked_sub(1).filter(|last| *last < distance.len()) {
+        Some(last) => *distance.select_nth_unstable(last).1,
         None => limit,
     }
 }
 
-/// Runs parts of some work in parallel; the results are in order.
-fn beside<P: Send, R: Send>(parts: Vec<P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
+/// Runs the work on each part in parallel, and returns the results in order.
+fn in_parallel<P: Send, R: Send>(parts: Vec<P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
     let work = &work;
     thread::scope(|scope| {
         let running: Vec<_> = parts.into_iter().map(|part| scope.spawn(move || work(part))).collect();
@@ -87,7 +88,8 @@ fn beside<P: Send, R: Send>(parts: Vec<P>, work: impl Fn(P) -> R + Sync) -> Vec<
 impl NullaryFnOnce for Scan<'_> {
     type Output = (u64, Vec<(u64, u32)>);
 
-    /// The limit decreases while nearer vectors are found, so skipped ones were always beyond it.
+    /// Scans all blocks. The limit only decreases while nearer vectors are found, so skipped ones were always beyond
+    /// it.
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, reason = "distances are small, and so are places")]
     fn call(self) -> Self::Output {
@@ -96,16 +98,16 @@ impl NullaryFnOnce for Scan<'_> {
         let mut found = Vec::with_capacity(self.wanted * 4);
         let mut first = 0;
         for (block, docs) in self.blocks.chunks_exact(self.signs.len()).zip(self.docs.chunks(LANES)) {
-            let far = differing(block, self.signs, self.heavy);
+            let distance = sign_distances(block, self.signs, self.heavy);
             let mut near = false;
-            for far in far {
-                near |= far <= limit.at as u64;
+            for distance in distance {
+                near |= distance <= limit.at as u64;
             }
             if near {
                 for (lane, doc) in docs.iter().enumerate() {
-                    if far[lane] <= limit.at as u64 && self.allowed.is_none_or(|allowed| allowed.contains(*doc)) {
-                        found.push((far[lane], first + lane as u32));
-                        limit.take(far[lane] as usize, self.wanted);
+                    if distance[lane] <= limit.at as u64 && self.allowed.is_none_or(|allowed| allowed.contains(*doc)) {
+                        found.push((distance[lane], first + lane as u32));
+                        limit.record(distance[lane] as usize, self.wanted);
                     }
                 }
             }
@@ -115,7 +117,7 @@ impl NullaryFnOnce for Scan<'_> {
     }
 }
 
-/// The smallest distance within which enough were found.
+/// The smallest distance within which enough vectors were found.
 struct Limit {
     at: usize,
     inside: usize,
@@ -123,8 +125,8 @@ struct Limit {
 }
 
 impl Limit {
-    fn take(&mut self, far: usize, wanted: usize) {
-        self.with[far] += 1;
+    fn record(&mut self, distance: usize, wanted: usize) {
+        self.with[distance] += 1;
         self.inside += 1;
         while self.at > 0 && self.inside - self.with[self.at] as usize >= wanted {
             self.inside -= self.with[self.at] as usize;
@@ -134,7 +136,7 @@ impl Limit {
 }
 
 #[inline(always)]
-fn differing(block: &[[u64; LANES]], signs: &[u64], heavy: &[u64]) -> [u64; LANES] {
+fn sign_distances(block: &[[u64; LANES]], signs: &[u64], heavy: &[u64]) -> [u64; LANES] {
     let mut total = [0_u64; LANES];
     for at in 0..block.len().min(signs.len()).min(heavy.len()) {
         for lane in 0..LANES {
@@ -151,7 +153,7 @@ pub(crate) struct Products<'a> {
     pub(crate) query: &'a [i16],
     /// The values of all vectors, one after the other.
     pub(crate) values: &'a [i8],
-    /// Which vectors.
+    /// The vectors to multiply.
     pub(crate) slots: &'a [u32],
     /// The sum for each of them.
     pub(crate) out: &'a mut [i32],
@@ -160,13 +162,13 @@ pub(crate) struct Products<'a> {
 impl Products<'_> {
     /// Fills `out`.
     pub(crate) fn fill(self) {
-        if self.slots.len() < WORTH_MULTIPLYING {
+        if self.slots.len() < MIN_PARALLEL_PRODUCTS {
             return run(self);
         }
         let Self { query, values, slots, out } = self;
         let step = slots.len().div_ceil(PARTS);
         let each = slots.chunks(step).zip(out.chunks_mut(step));
-        beside(each.map(|(slots, out)| Products { query, values, slots, out }).collect(), run);
+        in_parallel(each.map(|(slots, out)| Products { query, values, slots, out }).collect(), run);
     }
 }
 
@@ -195,7 +197,7 @@ mod tests {
     /// Large scans run in parts, small ones at once; both must find the same.
     #[test]
     fn parallel_scans_equal_one_scan() {
-        let count = WORTH_SCANNING + 77;
+        let count = MIN_PARALLEL_SCAN + 77;
         let scrambled = |n: usize| (n as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let blocks: Vec<[u64; LANES]> = (0..count.div_ceil(LANES))
             .map(|block| std::array::from_fn(|lane| scrambled(block * LANES + lane).rotate_left(17) ^ 0x5555))
@@ -205,13 +207,13 @@ mod tests {
         for wanted in [1, 500, 20_000, count, count + 5] {
             let whole = scan(&blocks, &docs, &question, None, wanted);
             let (limit, mut found) = run(Scan { ..whole });
-            found.retain(|(far, _)| *far <= limit);
+            found.retain(|(distance, _)| *distance <= limit);
             let expected: Vec<u32> = found.into_iter().map(|(_, place)| place).collect();
             assert_eq!(whole.places(), expected, "{wanted}");
         }
         let values: Vec<i8> =
-            (0..WORTH_MULTIPLYING * 2).map(|n| (scrambled(n) >> 56).to_le_bytes()[0].cast_signed()).collect();
-        let slots: Vec<u32> = (0..u32::try_from(WORTH_MULTIPLYING).unwrap()).rev().collect();
+            (0..MIN_PARALLEL_PRODUCTS * 2).map(|n| (scrambled(n) >> 56).to_le_bytes()[0].cast_signed()).collect();
+        let slots: Vec<u32> = (0..u32::try_from(MIN_PARALLEL_PRODUCTS).unwrap()).rev().collect();
         let (mut parts, mut one) = (vec![0; slots.len()], vec![0; slots.len()]);
         Products { query: &[7, -3], values: &values, slots: &slots, out: &mut parts }.fill();
         run(Products { query: &[7, -3], values: &values, slots: &slots, out: &mut one });
@@ -235,17 +237,17 @@ mod tests {
             let question = (scrambled(0), scrambled(0xABCD_EF01_2345));
             let docs: Vec<u32> = (0..u32::try_from(blocks.len() / words * LANES - less).unwrap()).rev().collect();
             let allowed: DocSet = docs.iter().copied().filter(|doc| doc % 3 != 1).collect();
-            let far = |place: usize| {
+            let distance = |place: usize| {
                 let count = |word: usize| {
                     let differ = blocks[place / LANES * words + word][place % LANES] ^ question.0[word];
                     differ.count_ones() + 2 * (differ & question.1[word]).count_ones()
                 };
                 (0..words).map(count).sum::<u32>()
             };
-            let mut all: Vec<u32> = (0..docs.len()).filter(|place| allowed.contains(docs[*place])).map(far).collect();
+            let mut all: Vec<u32> = (0..docs.len()).filter(|place| allowed.contains(docs[*place])).map(distance).collect();
             all.sort_unstable();
             let limit = all.get(wanted - 1).copied().unwrap_or(u32::MAX);
-            let expected: Vec<u32> = (0..).zip(&docs).filter(|(place, doc)| allowed.contains(**doc) && far(*place as usize) <= limit).map(|(place, _)| place).collect();
+            let expected: Vec<u32> = (0..).zip(&docs).filter(|(place, doc)| allowed.contains(**doc) && distance(*place as usize) <= limit).map(|(place, _)| place).collect();
             prop_assert_eq!(scan(&blocks, &docs, &question, Some(&allowed), wanted).places(), expected);
         }
 
@@ -265,6 +267,6 @@ mod tests {
         let question = (vec![0; 256], vec![u64::MAX; 256]);
         let blocks = vec![[u64::MAX; LANES]; 256];
         assert_eq!(scan(&blocks, &[7; LANES], &question, None, 1).places().len(), LANES);
-        assert_eq!(differing(&blocks, &question.0, &question.1), [3 * 16_384; LANES]);
+        assert_eq!(sign_distances(&blocks, &question.0, &question.1), [3 * 16_384; LANES]);
     }
 }

@@ -1,7 +1,7 @@
-//! Backups of the store beside it, made while the store is in use.
-//! Not for: restoring one (`damage`).
+//! Makes backups beside the store while it is in use.
+//! Not for: restoring a backup (`damage`).
 
-use super::open::beside;
+use super::open::path_with_suffix;
 use super::private;
 use crate::domain::base::damage::BackupCard;
 use crate::store::Store;
@@ -14,21 +14,21 @@ use std::time::Duration;
 const PAGES: i32 = 4_096;
 
 impl Store {
-    /// Makes a backup beside the store, at most one per day, and keeps the last `kept`. Older backups are replaced only
-    /// after the new one's pages were checked. Only the newest contains the plans of calls, which are most of a store;
-    /// they are removed from older ones. A backup from before a schema change is deleted once that many newer ones
-    /// exist.
+    /// Makes a backup beside the store, at most one per day, and keeps the newest `kept`. Older backups are deleted
+    /// only after the pages of the new one were checked. Only the newest backup contains the plans of calls, which are
+    /// most of a store; they are removed from older ones. A backup made before a schema change is deleted once `kept`
+    /// newer ones exist.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] if the store's pages are damaged; all older backups are kept.
+    /// [`StoreError::Corrupt`] if the store's pages are damaged; then all older backups are kept.
     pub fn backup(&self, kept: usize) -> Result<(), StoreError> {
         if self.read_only() {
             return Err(StoreError::ReadOnly);
         }
         let stamp = jiff::Timestamp::now().strftime("%Y-%m-%dT%H%M%SZ").to_string();
         let day = stamp.split('T').next().unwrap_or_default();
-        let target = beside(&self.0.path, &format!(".backup-{stamp}"));
-        let today = beside(&self.0.path, &format!(".backup-{day}"));
+        let target = path_with_suffix(&self.0.path, &format!(".backup-{stamp}"));
+        let today = path_with_suffix(&self.0.path, &format!(".backup-{day}"));
         let before = self.backups();
         if kept > 0 && !before.iter().any(|file| starts_with(file, &today)) {
             self.read(|conn| copy(conn, &target))?;
@@ -53,22 +53,23 @@ impl Store {
         Ok(())
     }
 
-    /// The existing backups, oldest first. A message that is removed from the store is still in earlier backups.
+    /// Returns the existing backups, oldest first. A message that is removed from the store is still in earlier
+    /// backups.
     pub fn backups(&self) -> Vec<PathBuf> {
         files(&self.0.path)
     }
 }
 
-/// Checks a new backup and removes it if it is damaged: then the store is damaged too, and an older backup is better.
+/// Checks a new backup and deletes it if it is damaged: the store is then damaged too, and an older backup is better.
 fn verify_copy(copy: &Path) -> Result<(), StoreError> {
     let Some(why) = super::check::quick(&super::pool::reader(copy, true)?)? else { return Ok(()) };
     std::fs::remove_file(copy).map_err(|error| failed(copy, &error))?;
     Err(StoreError::Corrupt { path: copy.display().to_string(), why })
 }
 
-/// Files beside a store whose names continue with `end`, sorted by name.
-fn named(path: &Path, end: &str) -> Vec<PathBuf> {
-    let first = beside(path, end);
+/// Returns the files beside a store whose names begin with the store's name and `end`, sorted by name.
+fn files_with_suffix(path: &Path, end: &str) -> Vec<PathBuf> {
+    let first = path_with_suffix(path, end);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> =
@@ -77,26 +78,26 @@ fn named(path: &Path, end: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The backups beside a store, oldest first.
+/// Returns the backups beside a store, oldest first.
 fn files(path: &Path) -> Vec<PathBuf> {
-    named(path, ".backup-").into_iter().filter(|file| date_of(file).is_some()).collect()
+    files_with_suffix(path, ".backup-").into_iter().filter(|file| date_of(file).is_some()).collect()
 }
 
-/// The backups that were made before a schema change.
+/// Returns the backups that were made before a schema change.
 pub(crate) fn before_schema(path: &Path) -> Vec<PathBuf> {
     let number = |file: &PathBuf| {
         let name = file.to_string_lossy();
         name.rsplit_once('-').is_some_and(|(_, end)| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    named(path, ".before-schema-").into_iter().filter(number).collect()
+    files_with_suffix(path, ".before-schema-").into_iter().filter(number).collect()
 }
 
-/// Removes unfinished backups. No other process may be making one.
+/// Deletes unfinished backups. Call it only while no other process can be making one.
 pub(crate) fn remove_parts(path: &Path) {
-    for file in [".backup-", ".before-schema-", ".restoring"].iter().flat_map(|end| named(path, end)) {
+    for file in [".backup-", ".before-schema-", ".restoring"].iter().flat_map(|end| files_with_suffix(path, end)) {
         let name = file.to_string_lossy();
-        let left = [".part", ".part-journal", ".part-wal", ".part-shm", ".restoring"];
-        if left.iter().any(|end| name.ends_with(end))
+        let suffixes = [".part", ".part-journal", ".part-wal", ".part-shm", ".restoring"];
+        if suffixes.iter().any(|end| name.ends_with(end))
             && let Err(error) = std::fs::remove_file(&file)
         {
             tracing::warn!(%error, file = %file.display(), "part of a backup could not be removed");
@@ -109,31 +110,32 @@ fn modified(file: &Path) -> Option<jiff::Timestamp> {
     jiff::Timestamp::try_from(at).ok()
 }
 
-/// Removes the stored plans from a backup.
+/// Deletes the stored plans from a backup.
 fn without_plans(file: &Path) -> Result<(), StoreError> {
     let old = super::pool::reader(file, true)?;
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('plan', 'plan_text')";
     let tables: Vec<String> = old.prepare(tables)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let full = |table: &String| old.prepare(&format!("SELECT 1 FROM {table}")).and_then(|mut query| query.exists([]));
-    let full: Vec<bool> = tables.iter().map(full).collect::<Result<_, _>>()?;
-    if !full.contains(&true) {
+    let has_rows =
+        |table: &String| old.prepare(&format!("SELECT 1 FROM {table}")).and_then(|mut query| query.exists([]));
+    let has_rows: Vec<bool> = tables.iter().map(has_rows).collect::<Result<_, _>>()?;
+    if !has_rows.contains(&true) {
         return Ok(());
     }
     edit_copy(file, |conn| tables.iter().try_for_each(|table| Ok(conn.execute_batch(&format!("DELETE FROM {table}"))?)))
 }
 
-/// Edits a backup: in a temporary copy that replaces it when complete.
+/// Changes a backup in a temporary copy, which replaces it when complete.
 pub(crate) fn edit_copy(
     file: &Path,
     change: impl FnOnce(&mut Connection) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    let part = beside(file, ".part");
+    let part = path_with_suffix(file, ".part");
     copy(&super::pool::reader(file, true)?, &part)?;
     let mut conn = super::open::connect(&part, None)?;
     // The file is rewritten completely at the end, so deleted content need not be overwritten before.
     conn.execute_batch("PRAGMA secure_delete = OFF")?;
     change(&mut conn)?;
-    let clean = beside(file, ".clean.part");
+    let clean = path_with_suffix(file, ".clean.part");
     private::make_file(&clean).and_then(|file| file.set_len(0)).map_err(|error| failed(&clean, &error))?;
     conn.execute("VACUUM INTO ?1", [clean.to_string_lossy()])?;
     conn.close().map_err(|(_, error)| error)?;
@@ -141,7 +143,7 @@ pub(crate) fn edit_copy(
     moved.map_err(|error| failed(file, &error))
 }
 
-/// The time a backup was made, from its name. Other files that SQLite may create beside it have none.
+/// Returns the time a backup was made, from its name, or `None` for other files that SQLite may create beside it.
 fn date_of(file: &Path) -> Option<jiff::Timestamp> {
     let name = file.file_name()?.to_str()?;
     let stamp = name.rsplit_once(".backup-")?.1;
@@ -153,7 +155,7 @@ fn date(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// Cards of the backups beside a store, newest first.
+/// Returns cards of the backups beside a store, newest first.
 pub(crate) fn cards(path: &Path) -> Vec<BackupCard> {
     let card = |file: PathBuf| {
         let bytes = std::fs::metadata(&file).ok()?.len();
@@ -162,7 +164,7 @@ pub(crate) fn cards(path: &Path) -> Vec<BackupCard> {
     files(path).into_iter().rev().filter_map(card).collect()
 }
 
-/// The card of a backup without a date in its name; uses the file's time.
+/// Returns the card of a backup without a date in its name, with the file's modification time instead.
 pub(crate) fn undated(file: &Path) -> Option<BackupCard> {
     let bytes = std::fs::metadata(file).ok()?.len();
     let at = date(modified(file)?);
@@ -177,13 +179,13 @@ fn failed(path: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Sql(format!("the copy {} could not be made or replaced: {error}", path.display()))
 }
 
-/// Copies a whole database to a file, which appears under its name only when it is complete.
+/// Copies a whole database to a file, which gets its name only when it is complete.
 pub(crate) fn copy(from: &Connection, target: &Path) -> Result<(), StoreError> {
-    let part = beside(target, ".part");
+    let part = path_with_suffix(target, ".part");
     private::make_file(&part).and_then(|file| file.set_len(0)).map_err(|error| failed(&part, &error))?;
     let mut to = Connection::open(&part)?;
     Backup::new(from, &mut to)?.run_to_completion(PAGES, Duration::ZERO, None)?;
-    // A backup must be one file, without a log beside it.
+    // A backup must be a single file without a log beside it.
     to.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
     to.close().map_err(|(_, error)| error)?;
     std::fs::rename(&part, target).map_err(|error| failed(target, &error))

@@ -1,5 +1,5 @@
-//! Checks the integrity of the whole file: SQLite's quick check, on a read-only connection of its own.
-//! Not for: the short check when a file is opened (`open`), or what to do about damage (`damage`).
+//! Checks the integrity of the whole file with SQLite's quick check, on its own read-only connection.
+//! Not for: the short check when a file is opened (`open`), or the repair of damage (`damage`).
 
 use super::pool::{lock, reader};
 use crate::store::Store;
@@ -9,20 +9,20 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 
-/// The first fault that SQLite finds; `None` if there is none. Reads the whole file: 0.4 s at 100,000 messages, several
+/// Returns the first fault that SQLite finds, or `None`. Reads the whole file: 0.4 s at 100,000 messages, several
 /// seconds with their search index.
 pub(crate) fn quick(conn: &Connection) -> Result<Option<String>, StoreError> {
-    let said = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
-    match said.map_err(StoreError::from) {
-        Ok(said) if said == "ok" => Ok(None),
-        Ok(said) => Ok(Some(one_line(&said))),
+    let result = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    match result.map_err(StoreError::from) {
+        Ok(result) if result == "ok" => Ok(None),
+        Ok(result) => Ok(Some(one_line(&result))),
         Err(StoreError::Corrupt { why, .. }) => Ok(Some(why)),
         Err(error) => Err(error),
     }
 }
 
-fn one_line(said: &str) -> String {
-    said.split_whitespace().collect::<Vec<_>>().join(" ")
+fn one_line(result: &str) -> String {
+    result.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A check in progress; closing the store stops it.
@@ -44,20 +44,21 @@ impl RunningCheck {
 }
 
 impl Store {
-    /// Reads the whole file and returns the first fault. Slow for a large store.
+    /// Reads the whole file and returns the first fault, or `None`. Slow for a large store.
     pub fn quick_check(&self) -> Result<Option<String>, StoreError> {
-        quick(&reader(&self.0.path, false)?).map_err(|error| self.named(error))
+        quick(&reader(&self.0.path, false)?).map_err(|error| self.with_path(error))
     }
 
-    /// Whether a program that had this store open ended without closing it and the store has not been checked since.
+    /// Returns whether a program that had this store open ended without closing it and the store has not been checked
+    /// since.
     #[cfg(test)]
     pub(crate) fn ended_uncleanly(&self) -> bool {
         !self.0.owners.unclean_ends().is_empty()
     }
 
-    /// If a program that had this store open ended without closing it, reads the whole file on a thread with its own
-    /// connection, and reports a fault. Closing the store stops the check; the next start then repeats it.
-    pub fn check_after_crash(&self, tell: impl FnOnce(String) + Send + 'static) {
+    /// Reads the whole file on a thread if a program that had this store open ended without closing it, and passes a
+    /// sentence about the first fault to `report`. Closing the store stops the check; the next start then repeats it.
+    pub fn check_after_crash(&self, report: impl FnOnce(String) + Send + 'static) {
         let dead = self.0.owners.unclean_ends();
         if dead.is_empty() || self.read_only() {
             return;
@@ -69,7 +70,7 @@ impl Store {
             Ok(None) => remove_marks(&dead),
             Ok(Some(why)) => {
                 tracing::error!(%why, "the store is damaged");
-                tell(format!(
+                report(format!(
                     "The store is damaged: export what matters, quit, and run pleach doctor --repair. The check \
                         of {} after a program ended without closing it found: {why}",
                     path.display()
@@ -84,7 +85,7 @@ impl Store {
     }
 }
 
-/// Their crashes are handled. Another program may have removed the files at the same time.
+/// Deletes the files that mark unclean ends, after the check. Another program may have deleted them at the same time.
 fn remove_marks(dead: &[PathBuf]) {
     for file in dead {
         let _ = std::fs::remove_file(file);

@@ -1,11 +1,12 @@
-//! The right to make calls on a branch. One program has it at a time; waiting programs get it in order of arrival.
+//! Claims: the right to make calls on a branch. One program has it at a time; waiting programs get it in order of
+//! arrival.
 //! Not for: the fence of a run (`runs`), which works even without file locks.
 //!
-//! A claim is a lock on a file of the branch, which also names its holder. A waiting program has a numbered place in
-//! the queue: a file that it keeps locked. It blocks on the lock of the place before its own, then on the claim itself.
-//! If a program ends or is killed, the next one continues at once.
+//! A claim is a lock on a file of the branch, which also names its owner. A waiting program has a numbered place in the
+//! queue: a file that it keeps locked. It waits for the lock of the place before its own, then for the claim itself. If
+//! a program ends or is killed, the next one continues at once.
 
-use super::open::{beside, owners_folder};
+use super::open::{owners_folder, path_with_suffix};
 use super::private;
 use crate::domain::base::ids::BranchId;
 use crate::store::Store;
@@ -15,7 +16,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How a program that holds a claim is presented to others.
+/// A program that owns a claim, as shown to others.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ClaimOwner {
     /// Process id.
@@ -26,7 +27,7 @@ pub struct ClaimOwner {
     pub workbench: bool,
 }
 
-/// The right to make calls on a branch, until it is dropped.
+/// The right to make calls on a branch. Dropping it releases the right.
 pub struct Claim {
     /// Dropping it releases the lock. `None` if locks are not available.
     lock: Option<File>,
@@ -36,13 +37,13 @@ pub struct Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if self.lock.is_some() {
-            // Removed while the lock is held: the next holder sees that the file is gone and creates a new one.
+            // Removed while the lock is held: the next owner sees that the file no longer exists and creates a new one.
             drop(std::fs::remove_file(&self.path));
         }
     }
 }
 
-/// A place in the queue of a branch, until it is dropped.
+/// A place in the queue for a branch. Dropping it releases the place.
 struct QueuePlace {
     folder: PathBuf,
     branch: String,
@@ -57,8 +58,9 @@ impl Drop for QueuePlace {
 }
 
 impl Store {
-    /// Takes the claim on a branch. If another program has it, returns that program as far as it can be read.
-    pub fn claim(&self, branch: BranchId, asker: &ClaimOwner) -> Result<Claim, Option<ClaimOwner>> {
+    /// Claims a branch. If another program owns the claim, returns that program as the error (`None` if its name cannot
+    /// be read).
+    pub fn claim(&self, branch: BranchId, owner: &ClaimOwner) -> Result<Claim, Option<ClaimOwner>> {
         let path = self.claim_file(branch);
         if self.read_only() {
             return Ok(Claim { lock: None, path });
@@ -68,23 +70,24 @@ impl Store {
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
         }) {
-            Ok(Some(file)) => Ok(sign(file, path, asker)),
-            Ok(None) => Err(holder(&path)),
+            Ok(Some(file)) => Ok(write_owner(file, path, owner)),
+            Ok(None) => Err(read_owner(&path)),
             Err(error) => Ok(without_lock(path, &error)),
         }
     }
 
-    /// Queues for the claim on a branch. Blocks until every earlier program had it and returned it.
-    pub fn await_claim(&self, branch: BranchId, asker: impl FnOnce() -> ClaimOwner) -> Claim {
+    /// Waits in the queue for the claim on a branch. Blocks until every earlier program has released it.
+    pub fn await_claim(&self, branch: BranchId, owner: impl FnOnce() -> ClaimOwner) -> Claim {
         let path = self.claim_file(branch);
         let place = self.enqueue(branch);
         if let Ok(place) = &place {
             place.wait();
         }
         match open_locked(&path, |file| wait_for_lock(file).map(|()| true)) {
-            Ok(file) => {
-                file.map_or_else(|| Claim { lock: None, path: path.clone() }, |file| sign(file, path.clone(), &asker()))
-            }
+            Ok(file) => file.map_or_else(
+                || Claim { lock: None, path: path.clone() },
+                |file| write_owner(file, path.clone(), &owner()),
+            ),
             Err(error) => without_lock(path, &error),
         }
     }
@@ -95,8 +98,8 @@ impl Store {
 
     fn enqueue(&self, branch: BranchId) -> io::Result<QueuePlace> {
         let (folder, branch) = (owners_folder(&self.0.path), branch.to_string());
-        // Under the store's opening lock, so that numbers are assigned one after another.
-        let gate = private::make_file(&beside(&self.0.path, ".opening"))?;
+        // Under the store's opening lock, so that numbers are assigned in order.
+        let gate = private::make_file(&path_with_suffix(&self.0.path, ".opening"))?;
         wait_for_lock(&gate)?;
         let number = places(&folder, &branch).last().map_or(1, |last| last + 1);
         let lock = private::make_file(&place_file(&folder, &branch, number))?;
@@ -106,7 +109,7 @@ impl Store {
 }
 
 impl QueuePlace {
-    /// Blocks until no earlier place remains.
+    /// Blocks until there is no earlier place.
     fn wait(&self) {
         while let Some(before) = places(&self.folder, &self.branch).into_iter().rfind(|place| *place < self.number) {
             let path = place_file(&self.folder, &self.branch, before);
@@ -115,7 +118,7 @@ impl QueuePlace {
                     tracing::error!(%error, "cannot queue for the claim on a branch");
                     return;
                 }
-                // Its program ended or had its turn. A file left by a killed program would otherwise be waited for
+                // Its program ended or had its turn. If a killed program left the file, this must not wait for it
                 // again.
                 drop(std::fs::remove_file(&path));
             }
@@ -127,7 +130,7 @@ fn place_file(folder: &Path, branch: &str, number: u64) -> PathBuf {
     folder.join(format!("{branch}.{number:012}.waits"))
 }
 
-/// The numbers in the queue, in order.
+/// Returns the numbers in the queue, in ascending order.
 fn places(folder: &Path, branch: &str) -> Vec<u64> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let number = |name: &str| name.strip_prefix(branch)?.strip_prefix('.')?.strip_suffix(".waits")?.parse().ok();
@@ -136,14 +139,14 @@ fn places(folder: &Path, branch: &str) -> Vec<u64> {
     found
 }
 
-/// Opens and locks a file; retries if the file was removed before it was locked. `None` if the lock was refused.
+/// Opens and locks a file; retries if the file was deleted before it was locked. Returns `None` if the lock is taken.
 fn open_locked(path: &Path, lock: impl Fn(&File) -> io::Result<bool>) -> io::Result<Option<File>> {
     loop {
         let file = private::make_file(path)?;
         if !lock(&file)? {
             return Ok(None);
         }
-        if is_at(&file, path) {
+        if is_same_file(&file, path) {
             return Ok(Some(file));
         }
     }
@@ -159,23 +162,23 @@ fn wait_for_lock(file: &File) -> io::Result<()> {
     }
 }
 
-/// Whether the open file is still the one with this name.
+/// Returns whether the open file is still the one at this path.
 #[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
+fn is_same_file(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let same = |a: &std::fs::Metadata, b: &std::fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
-    matches!((file.metadata(), std::fs::metadata(path)), (Ok(held), Ok(named)) if same(&held, &named))
+    matches!((file.metadata(), std::fs::metadata(path)), (Ok(open), Ok(current)) if same(&open, &current))
 }
 
 /// On other systems an open file keeps its name.
 #[cfg(not(unix))]
-fn is_at(_file: &File, _path: &Path) -> bool {
+fn is_same_file(_file: &File, _path: &Path) -> bool {
     true
 }
 
-/// The holder of a claim. A claim that was just taken is signed shortly after, so this retries a few times: its lock is
-/// held for the whole turn and cannot be waited for.
-fn holder(path: &Path) -> Option<ClaimOwner> {
+/// Returns the owner of a claim. Its name is written shortly after the lock is taken, so this retries a few times: the
+/// lock is held for the whole turn, so this cannot wait for it.
+fn read_owner(path: &Path) -> Option<ClaimOwner> {
     (0..20).find_map(|_| {
         let read = std::fs::read(path).ok()?;
         let found = serde_json::from_slice(&read).ok();
@@ -186,16 +189,16 @@ fn holder(path: &Path) -> Option<ClaimOwner> {
     })
 }
 
-/// Writes the holder into the file.
-fn sign(mut file: File, path: PathBuf, asker: &ClaimOwner) -> Claim {
-    let who = serde_json::to_vec(asker).unwrap_or_default();
+/// Writes the owner of a claim into its file.
+fn write_owner(mut file: File, path: PathBuf, owner: &ClaimOwner) -> Claim {
+    let who = serde_json::to_vec(owner).unwrap_or_default();
     if let Err(error) = file.set_len(0).and_then(|()| file.write_all(&who)) {
         tracing::info!(%error, "cannot write the holder of a claim");
     }
     Claim { lock: Some(file), path }
 }
 
-/// Without file locks, only the fence of the run protects the branch.
+/// Returns a claim without a lock. Only the fence of the run protects the branch then.
 fn without_lock(path: PathBuf, error: &io::Error) -> Claim {
     tracing::info!(%error, "a branch cannot be claimed");
     Claim { lock: None, path }

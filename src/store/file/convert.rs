@@ -1,5 +1,5 @@
 //! Background work on the store: converts plans of older versions to the current format, and returns free space to the
-//! disk. It resumes where it stopped and yields to every write.
+//! disk. The work resumes where it stopped and yields to every write.
 //! Not for: the format itself (`tables::packed_plans`).
 
 use super::open;
@@ -13,17 +13,17 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A file is compacted if at least this many bytes, and a quarter of it, are free.
+/// A file is compacted if at least this many bytes and at least a quarter of it are free.
 const MIN_FREE: i64 = 8 << 20;
-/// Larger stores are rebuilt in a temporary file instead of in memory.
+/// Stores with more bytes in use are rebuilt in a temporary file instead of in memory.
 const MAX_IN_MEMORY: i64 = 256 << 20;
-/// Required quiet time before each attempt to compact the store, and the number of attempts.
+/// How long the store must be quiet before each attempt to compact it, and the number of attempts.
 const QUIET: Duration = Duration::from_secs(10);
 const TRIES: u32 = 60;
-/// A conversion that takes less time is not reported.
+/// A conversion that takes less time than this is not reported.
 const REPORT_AFTER: Duration = Duration::from_secs(3);
 
-/// The work in progress.
+/// The conversion in progress.
 #[derive(Default)]
 pub(crate) struct Conversion {
     stop: Arc<AtomicBool>,
@@ -33,8 +33,8 @@ pub(crate) struct Conversion {
 }
 
 impl Conversion {
-    /// Interrupts work that blocks a pending write.
-    pub(crate) fn give_way(&self) {
+    /// Interrupts the statement that blocks a pending write.
+    pub(crate) fn yield_to_writer(&self) {
         if let Some(handle) = lock(&self.compacting).as_ref() {
             handle.interrupt();
         }
@@ -45,7 +45,7 @@ impl Conversion {
         self.stop.store(true, Ordering::Release);
         let Some(thread) = lock(&self.thread).take() else { return };
         while !thread.is_finished() {
-            self.give_way();
+            self.yield_to_writer();
             thread.thread().unpark();
             std::thread::yield_now();
         }
@@ -54,24 +54,24 @@ impl Conversion {
 }
 
 impl Store {
-    /// Starts the remaining work on its own thread; `tell` receives progress of long work. Closing the store stops it,
-    /// and the next start resumes it.
-    pub fn start_conversion(&self, tell: impl Fn(String) + Send + 'static) {
+    /// Starts the remaining work on its own thread. `report` receives sentences about the progress of long work.
+    /// Closing the store stops the work, and the next start resumes it.
+    pub fn start_conversion(&self, report: impl Fn(String) + Send + 'static) {
         if self.read_only() {
             return;
         }
         let work = ConversionTask {
             store: Arc::downgrade(&self.0),
-            stop: Arc::clone(&self.0.renewing.stop),
-            compacting: Arc::clone(&self.0.renewing.compacting),
+            stop: Arc::clone(&self.0.conversion.stop),
+            compacting: Arc::clone(&self.0.conversion.compacting),
         };
         let run = move || {
-            if let Err(error) = work.run(&tell) {
+            if let Err(error) = work.run(&report) {
                 tracing::info!(%error, "some stored plans were not converted");
             }
         };
         match std::thread::Builder::new().name("store-renew".into()).spawn(run) {
-            Ok(thread) => *lock(&self.0.renewing.thread) = Some(thread),
+            Ok(thread) => *lock(&self.0.conversion.thread) = Some(thread),
             Err(error) => tracing::error!(%error, "the conversion of old plans did not start"),
         }
     }
@@ -88,20 +88,20 @@ impl ConversionTask {
         self.store.upgrade().filter(|_| !self.stop.load(Ordering::Acquire)).map(Store)
     }
 
-    fn run(&self, tell: &dyn Fn(String)) -> Result<(), StoreError> {
+    fn run(&self, report: &dyn Fn(String)) -> Result<(), StoreError> {
         let Some(path) = self.store().map(|store| store.0.path.clone()) else { return Ok(()) };
         let before = std::fs::metadata(&path).map_or(0, |file| file.len());
-        let (began, mut told, mut moved) = (Instant::now(), false, false);
+        let (start, mut reported, mut converted) = (Instant::now(), false, false);
         while let Some(store) = self.store() {
             if store.unconverted_plans()?.0 == 0 {
                 break;
             }
-            let left = store.convert_plans()?;
-            moved = true;
-            if !told && left > 0 && began.elapsed() > REPORT_AFTER {
-                told = true;
-                tell(format!(
-                    "{left} stored plans of an older version are being converted to a smaller format; you can \
+            let remaining = store.convert_plans()?;
+            converted = true;
+            if !reported && remaining > 0 && start.elapsed() > REPORT_AFTER {
+                reported = true;
+                report(format!(
+                    "{remaining} stored plans of an older version are being converted to a smaller format; you can \
                         keep working or quit at any time (pleach doctor shows the progress)."
                 ));
             }
@@ -109,9 +109,9 @@ impl ConversionTask {
         }
         let smaller = self.compact(&path)?;
         let after = std::fs::metadata(&path).map_or(0, |file| file.len());
-        if moved && smaller && before > after {
+        if converted && smaller && before > after {
             let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
-            tell(format!(
+            report(format!(
                 "The store shrank to {} MB from {} MB: its plans are stored in a smaller format.",
                 megabytes(after),
                 megabytes(before)
@@ -120,7 +120,7 @@ impl ConversionTask {
         Ok(())
     }
 
-    /// Returns free space to the disk once the store is quiet. Returns whether it did.
+    /// Returns free space to the disk once the store is quiet. Returns whether it did so.
     fn compact(&self, path: &Path) -> Result<bool, StoreError> {
         for _ in 0..TRIES {
             let Some(store) = self.store() else { return Ok(false) };
@@ -160,7 +160,7 @@ impl ConversionTask {
     }
 }
 
-/// Bytes that are free in the file, and its size.
+/// Returns the free bytes in the file, and its size in bytes.
 fn space(conn: &Connection) -> Result<(i64, i64), StoreError> {
     let number = |pragma: &str| conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
     let size = number("page_size")?;

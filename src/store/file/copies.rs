@@ -1,5 +1,5 @@
-//! Finds backups that still contain permanently removed content, and removes it there too.
-//! Not for: making backups (`backup`), or removing from the store itself (`removal`).
+//! Finds backups that still contain permanently removed content, and removes it from them.
+//! Not for: making backups (`backup`), or removing content from the store itself (`removal`).
 
 use super::backup;
 use super::pool::reader;
@@ -13,8 +13,8 @@ use rusqlite::{Connection, TransactionBehavior};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Removed content that a backup still contains. Content that is merely absent from the store (which may have been
-/// started anew) does not count as removed.
+/// Removed content that a backup still contains. Content that is merely missing in the store does not count: the store
+/// may have been created anew.
 #[derive(Default)]
 struct RemovedContent {
     sessions: Vec<SessionId>,
@@ -22,8 +22,8 @@ struct RemovedContent {
 }
 
 impl Store {
-    /// All backups beside the store, newest first, after applying `act` to those with removed content. Includes backups
-    /// that this call deleted.
+    /// Applies `act` to the backups with removed content, and returns all backups beside the store, newest first,
+    /// including those that this call deleted.
     pub fn copies(&self, act: BackupAct) -> Result<Vec<Holding>, StoreError> {
         if act != BackupAct::List && self.read_only() {
             return Err(StoreError::ReadOnly);
@@ -34,28 +34,28 @@ impl Store {
         Ok(dated.chain(older).map(|(card, older)| self.copy_after(act, card, older)).collect())
     }
 
-    /// One backup after `act`.
+    /// Applies `act` to one backup, and describes it.
     fn copy_after(&self, act: BackupAct, backup: BackupCard, older: bool) -> Holding {
         let file = PathBuf::from(&backup.path);
         let kept = Holding { backup, removed: 0, fate: BackupOutcome::Kept, older, fault: None };
-        let left = match self.removed_content_in(&file) {
-            Ok(left) => left,
+        let found = match self.removed_content_in(&file) {
+            Ok(found) => found,
             Err(_) if act == BackupAct::Delete && std::fs::remove_file(&file).is_ok() => {
                 return Holding { fate: BackupOutcome::Deleted, ..kept };
             }
             Err(error) => return Holding { fault: Some(format!("it cannot be read: {error}")), ..kept },
         };
-        let removed = (left.sessions.len() + left.nodes.len()) as u64;
+        let removed = (found.sessions.len() + found.nodes.len()) as u64;
         if removed == 0 || act == BackupAct::List {
             return Holding { removed, ..kept };
         }
         // A backup from before a schema change is for the older program, which could not read a rewritten one.
         let (fate, done) = if act == BackupAct::Rewrite && !older {
-            (BackupOutcome::Rewritten, self.remove_in(&file, &left))
+            (BackupOutcome::Rewritten, self.remove_in(&file, &found))
         } else {
-            let gone = std::fs::remove_file(&file);
-            let refused = |error| StoreError::Sql(format!("it could not be deleted: {error}"));
-            (BackupOutcome::Deleted, gone.map_err(refused))
+            let deleted = std::fs::remove_file(&file);
+            let failed = |error| StoreError::Sql(format!("it could not be deleted: {error}"));
+            (BackupOutcome::Deleted, deleted.map_err(failed))
         };
         let bytes = std::fs::metadata(&file).map_or(kept.backup.bytes, |file| file.len());
         let backup = BackupCard { bytes, ..kept.backup.clone() };
@@ -65,7 +65,7 @@ impl Store {
         }
     }
 
-    /// Removed content that a backup still contains.
+    /// Returns the removed content that a backup still contains.
     fn removed_content_in(&self, file: &Path) -> Result<RemovedContent, StoreError> {
         let conn = reader(&self.0.path, false)?;
         conn.execute("ATTACH ?1 AS copy", [file.to_string_lossy()])?;
@@ -82,16 +82,16 @@ impl Store {
         })
     }
 
-    /// Removes that content from the backup.
-    fn remove_in(&self, file: &Path, left: &RemovedContent) -> Result<(), StoreError> {
+    /// Removes that content from a backup.
+    fn remove_in(&self, file: &Path, found: &RemovedContent) -> Result<(), StoreError> {
         let owners = self.0.owners.view();
         let mut nodes: BTreeMap<SessionId, Vec<NodeId>> = BTreeMap::new();
-        for (session, node) in &left.nodes {
+        for (session, node) in &found.nodes {
             nodes.entry(*session).or_default().push(*node);
         }
-        let gone = left.sessions.iter().map(|session| Write::DeleteSession(*session));
-        let gone = gone.chain(nodes.into_iter().map(|(session, nodes)| Write::Tombstone { session, nodes }));
-        let gone: Vec<Write> = gone.collect();
+        let removals = found.sessions.iter().map(|session| Write::DeleteSession(*session));
+        let removals = removals.chain(nodes.into_iter().map(|(session, nodes)| Write::Tombstone { session, nodes }));
+        let removals: Vec<Write> = removals.collect();
         backup::edit_copy(file, |conn: &mut Connection| {
             schema::migrate(conn, schema::STEPS)?;
             let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -100,7 +100,7 @@ impl Store {
                 "DELETE FROM stream_chunk; UPDATE plan_run SET open = 0, owner = NULL, draft = NULL WHERE open = 1;",
             )?;
             let mut tx = WriteTransaction::new(&transaction, &owners);
-            gone.iter().try_for_each(|write| tx.apply(write))?;
+            removals.iter().try_for_each(|write| tx.apply(write))?;
             Ok(transaction.commit()?)
         })
     }

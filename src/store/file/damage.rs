@@ -1,7 +1,7 @@
-//! Damaged stores: detecting damage, and moving the file aside once a person agreed.
+//! Damaged stores: detects damage, and moves the file aside once a person agreed.
 //! Not for: asking the person. No file is changed before `set_aside` is called, and none is ever deleted.
 
-use super::open::{beside, check, lock_gate, owners_folder, read_tables};
+use super::open::{check, lock_gate, owners_folder, path_with_suffix, read_tables};
 use super::owners::Owners;
 use super::pool::reader;
 use super::{backup, check as whole, examine, private, salvage};
@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 /// The reason given for an intact database of another program.
 pub(crate) const FOREIGN: &str = "it is another program's database";
 
-/// The damage of a store's file; `None` if the file is intact, or is empty or missing without any backup of it. With
-/// `thorough`, reads the whole file, which takes seconds for a large one. Changes nothing.
+/// Returns the damage of a store's file. Returns `None` if the file is intact, or if it is empty or missing and has no
+/// backups. With `thorough`, reads the whole file, which takes seconds for a large one. Changes nothing.
 ///
 /// # Errors
 /// If the file cannot be opened, belongs to another program, or was written by a newer version.
@@ -27,19 +27,20 @@ pub fn find_damage(path: &Path, thorough: bool) -> Result<Option<Damage>, StoreE
     if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
         return Ok(missing_content(path).map(damage));
     }
-    let seen = reader(path, false).and_then(|conn| {
+    let result = reader(path, false).and_then(|conn| {
         check(&conn).and_then(|()| read_tables(&conn))?;
         if thorough { first_fault(&conn) } else { Ok(None) }
     });
-    let why = match seen {
+    let why = match result {
         Ok(found) => found,
         Err(StoreError::Corrupt { why, .. }) if why != FOREIGN => Some(why),
-        Err(error) => return Err(sql::named(error, path)),
+        Err(error) => return Err(sql::with_path(error, path)),
     };
     Ok(why.map(damage))
 }
 
-/// Why a file without content is damaged: backups show that a store existed here.
+/// Returns why a file without content counts as damaged: its backups show that a store existed here. Returns `None` if
+/// it does not.
 pub(crate) fn missing_content(path: &Path) -> Option<String> {
     let how = match std::fs::metadata(path) {
         Ok(file) if file.len() > 0 => return None,
@@ -50,7 +51,7 @@ pub(crate) fn missing_content(path: &Path) -> Option<String> {
     (!backup::cards(path).is_empty()).then(|| format!("{how}, although there is a backup of it"))
 }
 
-/// The first fault of a whole store: of its pages, otherwise of its content.
+/// Returns the first fault of a store: of its pages, otherwise of its content.
 fn first_fault(conn: &Connection) -> Result<Option<String>, StoreError> {
     match whole::quick(conn)? {
         Some(why) => Ok(Some(why)),
@@ -58,15 +59,16 @@ fn first_fault(conn: &Connection) -> Result<Option<String>, StoreError> {
     }
 }
 
-/// Moves a damaged store and its log to `<name>.corrupt-<time>` and replaces it with the newest good backup or nothing.
+/// Moves a damaged store and its log to `<name>.corrupt-<time>`, and replaces it with the newest good backup or an
+/// empty store.
 ///
 /// # Errors
-/// If the file is intact, another program has it open, no backup is good, or the files cannot be moved. Nothing changes
-/// then.
+/// If the file is intact, another program has it open, no backup is good, or the files cannot be moved. Then nothing
+/// changes.
 pub fn set_aside(path: &Path, start: StartWith) -> Result<RepairResult, StoreError> {
     let failed = |error: io::Error| StoreError::Open { path: path.display().to_string(), why: error.to_string() };
     let refused = |why: &str| StoreError::Open { path: path.display().to_string(), why: why.into() };
-    let gate = private::make_file(&beside(path, ".opening")).map_err(failed)?;
+    let gate = private::make_file(&path_with_suffix(path, ".opening")).map_err(failed)?;
     lock_gate(&gate, &mut Vec::new());
     if Owners::any_alive(&owners_folder(path)) {
         return Err(refused("another pleach process has the store open; close it first"));
@@ -74,10 +76,10 @@ pub fn set_aside(path: &Path, start: StartWith) -> Result<RepairResult, StoreErr
     if find_damage(path, true)?.is_none() {
         return Err(refused("the store can be read now; nothing was changed"));
     }
-    let part = beside(path, ".restoring");
+    let part = path_with_suffix(path, ".restoring");
     let from = match start {
         StartWith::Empty => {
-            create_empty(&part).map_err(|error| sql::named(error, &part))?;
+            create_empty(&part).map_err(|error| sql::with_path(error, &part))?;
             None
         }
         StartWith::Backup => {
@@ -86,30 +88,30 @@ pub fn set_aside(path: &Path, start: StartWith) -> Result<RepairResult, StoreErr
             Some(found)
         }
     };
-    let aside = free_name(path, "corrupt", "");
+    let moved_to = free_name(path, "corrupt", "");
     let missing = !path.exists();
     if !missing {
-        std::fs::hard_link(path, &aside).or_else(|_| std::fs::rename(path, &aside)).map_err(failed)?;
+        std::fs::hard_link(path, &moved_to).or_else(|_| std::fs::rename(path, &moved_to)).map_err(failed)?;
     }
-    // The log before the file: the new file must never find another file's log beside it.
+    // Moves the log before the file: a new file must never have another file's log beside it.
     for end in ["-wal", "-shm", "-journal"] {
-        if beside(path, end).exists() {
-            std::fs::rename(beside(path, end), beside(&aside, end)).map_err(failed)?;
+        if path_with_suffix(path, end).exists() {
+            std::fs::rename(path_with_suffix(path, end), path_with_suffix(&moved_to, end)).map_err(failed)?;
         }
     }
     std::fs::rename(&part, path).map_err(failed)?;
-    let moved = if missing { String::new() } else { aside.display().to_string() };
+    let moved = if missing { String::new() } else { moved_to.display().to_string() };
     Ok(RepairResult { moved, from, salvaged: None })
 }
 
-/// Everything readable in a damaged store, session by session. Unreadable content is omitted; a file that is no longer
-/// a database yields nothing.
+/// Returns everything readable in a damaged store, session by session. Unreadable content is omitted. Returns nothing
+/// if the file is no longer a database.
 #[must_use]
 pub fn salvage(path: &Path) -> Vec<Transcript> {
     reader(path, false).map(|conn| salvage::read(&conn)).unwrap_or_default()
 }
 
-/// Writes salvaged lines beside the store, readable by its owner only. Returns the path.
+/// Writes salvaged lines to a file beside the store that only its owner can read. Returns its path.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -129,7 +131,7 @@ fn create_empty(part: &Path) -> Result<(), StoreError> {
     conn.close().map_err(|(_, error)| error.into())
 }
 
-/// The newest backup that is a complete store with a known schema.
+/// Returns the newest backup that is a complete store with a known schema.
 fn newest_good(path: &Path) -> Option<BackupCard> {
     backup::cards(path).into_iter().find(|card| {
         let conn = reader(Path::new(&card.path), true);
@@ -146,11 +148,11 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 
 fn free_name(path: &Path, what: &str, end: &str) -> PathBuf {
     let stamp = jiff::Timestamp::now().strftime("%Y-%m-%dT%H%M%SZ").to_string();
-    let mut name = beside(path, &format!(".{what}-{stamp}{end}"));
+    let mut name = path_with_suffix(path, &format!(".{what}-{stamp}{end}"));
     let mut count = 1;
     while name.exists() {
         count += 1;
-        name = beside(path, &format!(".{what}-{stamp}-{count}{end}"));
+        name = path_with_suffix(path, &format!(".{what}-{stamp}-{count}{end}"));
     }
     name
 }
@@ -164,7 +166,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("store.db");
         assert_eq!(missing_content(&path), None, "there never was one");
-        std::fs::write(beside(&path, ".backup-2020-01-01T000000Z"), "copy").unwrap();
+        std::fs::write(path_with_suffix(&path, ".backup-2020-01-01T000000Z"), "copy").unwrap();
         assert!(missing_content(&path).unwrap().contains("missing"));
         std::fs::write(&path, "").unwrap();
         assert!(missing_content(&path).unwrap().contains("empty"));

@@ -1,6 +1,6 @@
 //! Checks the consistency of a store: its tables and indexes match its schema, every head and parent exists, and every
 //! text matches its hash.
-//! Not for: the file's pages (`check`) or what to do about faults (`damage`).
+//! Not for: the file's pages (`check`), or the repair of faults (`damage`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
@@ -60,9 +60,9 @@ fn schema_of(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> 
     for row in query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))? {
         let (kind, name) = row?;
         found.schema += 1;
-        let there =
+        let exists =
             conn.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2")?.exists([&kind, &name])?;
-        if !there {
+        if !exists {
             found.faults.push(format!("the {kind} {name} is missing"));
         } else if shape(conn, &kind, &name).ok() != Some(shape(&wanted, &kind, &name)?) {
             found.faults.push(format!("the {kind} {name} differs from the schema"));
@@ -71,7 +71,7 @@ fn schema_of(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// The columns of a table or index, as text.
+/// Returns the columns of a table or index, as text.
 fn shape(conn: &Connection, kind: &str, name: &str) -> Result<Vec<String>, StoreError> {
     let sql = match kind {
         "index" => {
@@ -88,7 +88,7 @@ fn shape(conn: &Connection, kind: &str, name: &str) -> Result<Vec<String>, Store
     Ok(query.query_map([name], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// Checks heads and parents: present, in the same session, and without cycles.
+/// Checks heads and parents: they exist, belong to the same session, and form no cycles.
 fn tree(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     let count = |sql: &str| conn.query_row(sql, [], |row| row.get(0)).map(uint);
     found.branches = count("SELECT count(*) FROM branch")?;
@@ -109,14 +109,14 @@ fn tree(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
         "SELECT id FROM node WHERE parent IS NOT NULL AND NOT EXISTS
            (SELECT 1 FROM node AS above WHERE above.id = node.parent AND above.session = node.session)",
     )?;
-    let lost: Vec<NodeId> = query.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    found.faults.extend(named("the parent of a message is missing", &lost));
+    let orphans: Vec<NodeId> = query.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    found.faults.extend(message_fault("the parent of a message is missing", &orphans));
     let rooted = count(
         "WITH RECURSIVE below (id) AS (
            SELECT id FROM node WHERE parent IS NULL UNION ALL SELECT node.id FROM below JOIN node ON node.parent = below.id
          ) SELECT count(*) FROM below",
     )?;
-    if lost.is_empty() && rooted != found.messages {
+    if orphans.is_empty() && rooted != found.messages {
         found
             .faults
             .push(format!("{} messages have no path to a first message", found.messages.saturating_sub(rooted)));
@@ -124,16 +124,16 @@ fn tree(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Checks references to rows of other tables.
+/// Checks references between the rows of different tables.
 fn references(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     let mut query = conn.prepare("SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2")?;
     let rows =
         query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, uint(row.get(2)?))))?;
     for row in rows {
-        let (table, named, count) = row?;
-        // Reported separately above.
-        if !matches!((table.as_str(), named.as_str()), ("node" | "branch", "node") | ("branch", "session")) {
-            found.faults.push(format!("{count} rows of {table} refer to missing rows of {named}"));
+        let (table, parent, count) = row?;
+        // These are reported above.
+        if !matches!((table.as_str(), parent.as_str()), ("node" | "branch", "node") | ("branch", "session")) {
+            found.faults.push(format!("{count} rows of {table} refer to missing rows of {parent}"));
         }
     }
     Ok(())
@@ -141,7 +141,7 @@ fn references(conn: &Connection, found: &mut Examined) -> Result<(), StoreError>
 
 /// Checks contents and large texts against their hashes.
 fn texts(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
-    let (mut other, mut lost) = (Vec::new(), Vec::new());
+    let (mut mismatched, mut incomplete) = (Vec::new(), Vec::new());
     let mut query = conn.prepare("SELECT id, content, parts FROM node WHERE content IS NOT NULL")?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
@@ -155,13 +155,13 @@ fn texts(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
             })
         })?;
         if missing {
-            lost.push(id);
-        } else if content::unpack(conn, parts.as_deref(), None).map_or(true, |said| said.hash() != hash) {
-            other.push(id);
+            incomplete.push(id);
+        } else if content::unpack(conn, parts.as_deref(), None).map_or(true, |unpacked| unpacked.hash() != hash) {
+            mismatched.push(id);
         }
     }
-    found.faults.extend(named("the text of a message is missing", &lost));
-    found.faults.extend(named("the text of a message does not match its hash", &other));
+    found.faults.extend(message_fault("the text of a message is missing", &incomplete));
+    found.faults.extend(message_fault("the text of a message does not match its hash", &mismatched));
     let mut query = conn.prepare("SELECT hash, text FROM body")?;
     let mut rows = query.query([])?;
     let mut wrong = 0_u64;
@@ -176,8 +176,8 @@ fn texts(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A fault that concerns several messages, naming the first ones.
-fn named(what: &str, ids: &[NodeId]) -> Option<String> {
+/// Returns a fault of several messages that names the first one, or `None` without messages.
+fn message_fault(what: &str, ids: &[NodeId]) -> Option<String> {
     let first = ids.first()?;
     Some(match ids.len() {
         1 => format!("{what}: {first}"),

@@ -1,4 +1,5 @@
-//! The store's file: opening, locks, connections, the writer, migrations, backups, damage.
+//! The store's file: opens, locks, migrates, checks, backs up, and repairs it, and runs its reading and writing
+//! connections.
 //! Not for: the content of the tables (`tables`).
 
 pub(super) mod backup;

@@ -1,4 +1,5 @@
-//! Opens the store: its files, its locks, the kind of file, and the fallback if it cannot be written.
+//! Opens the store: creates and locks its files, checks what kind of file it is, and falls back to read-only if it
+//! cannot be written.
 //! Not for: the tables (`schema`).
 
 use super::damage::{FOREIGN, missing_content};
@@ -17,14 +18,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How long SQLite waits for another process's lock.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How to open.
+/// How to open a store.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
     /// The file.
     pub path: PathBuf,
-    /// Changes nothing, not even the schema.
+    /// Whether to change nothing, not even the schema.
     pub read_only: bool,
 }
 
@@ -32,11 +33,11 @@ pub struct OpenOptions {
 pub struct Opened {
     /// The store.
     pub store: Store,
-    /// Sentences for the user.
+    /// Sentences for the user, for example about a fallback.
     pub notices: Vec<String>,
 }
 
-/// Why it was not opened for writing.
+/// Why a store was not opened for writing.
 enum OpenFailure {
     /// The system denies writing here; reading may work.
     NoWriting(io::Error),
@@ -54,17 +55,17 @@ impl From<StoreError> for OpenFailure {
 }
 
 impl Store {
-    /// Opens the store and creates it if it is missing (its folder 0700, its files 0600). If it cannot be written it is
-    /// opened read-only, with a notice.
+    /// Opens the store, and creates it if it is missing (its folder with mode 0700, its files with 0600). If it cannot
+    /// be written, it is opened read-only, with a notice.
     ///
     /// # Errors
-    /// If the file is not a store of this program or was written by a newer version; the file stays unchanged.
+    /// If the file is not a store of this program or was written by a newer version. The file stays unchanged.
     pub fn open(options: &OpenOptions) -> Result<Opened, StoreError> {
-        open_with(options, None, schema::STEPS).map_err(|error| sql::named(error, &options.path))
+        open_with(options, None, schema::STEPS).map_err(|error| sql::with_path(error, &options.path))
     }
 }
 
-/// Opens with these schema steps, through another SQLite VFS if `vfs` names one.
+/// Opens a store with these schema steps, through another SQLite VFS if `vfs` names one.
 pub(crate) fn open_with(options: &OpenOptions, vfs: Option<&str>, steps: &[M<'static>]) -> Result<Opened, StoreError> {
     let mut notices = Vec::new();
     if options.read_only {
@@ -89,8 +90,8 @@ pub(crate) fn without_writing(path: &Path, why: &io::Error, mut notices: Vec<Str
     open_read_only(path, notices)
 }
 
-/// The store's path with `end` appended to its name.
-pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
+/// Returns the path with `end` appended to its file name.
+pub(crate) fn path_with_suffix(path: &Path, end: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(end);
     path.with_file_name(name)
@@ -100,14 +101,14 @@ pub(crate) fn owners_folder(path: &Path) -> PathBuf {
     path.with_file_name("owners")
 }
 
-fn refusal(error: io::Error) -> OpenFailure {
+fn open_failure(error: io::Error) -> OpenFailure {
     match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => OpenFailure::NoWriting(error),
         _ => OpenFailure::Failed(StoreError::Open { path: String::new(), why: error.to_string() }),
     }
 }
 
-/// Opens for writing, under an exclusive lock, so that two programs never migrate at once.
+/// Opens for writing under an exclusive lock, so that two programs never migrate at once.
 fn open_for_writing(
     path: &Path,
     vfs: Option<&str>,
@@ -115,32 +116,32 @@ fn open_for_writing(
     notices: &mut Vec<String>,
 ) -> Result<Store, OpenFailure> {
     if let Some(folder) = path.parent() {
-        private::make_dir(folder).map_err(refusal)?;
+        private::make_dir(folder).map_err(open_failure)?;
     }
-    let gate = private::make_file(&beside(path, ".opening")).map_err(refusal)?;
+    let gate = private::make_file(&path_with_suffix(path, ".opening")).map_err(open_failure)?;
     lock_gate(&gate, notices);
     if let Some(why) = missing_content(path) {
         return Err(OpenFailure::Failed(StoreError::Corrupt { path: String::new(), why }));
     }
-    // Created before SQLite opens it: the log and its index take the file's mode.
-    let size = private::make_file(path).and_then(|file| file.metadata()).map_err(refusal)?.len();
+    // Created before SQLite opens it: the log and its index get the file's mode.
+    let size = private::make_file(path).and_then(|file| file.metadata()).map_err(open_failure)?.len();
     if size > 0 {
         probe(path, schema::version(steps))?;
-        private::tighten(path).map_err(refusal)?;
+        private::tighten(path).map_err(open_failure)?;
     }
     let alone = !Owners::any_alive(&owners_folder(path));
     if alone {
         backup::remove_parts(path);
     }
-    let owners = Owners::join(owners_folder(path)).map_err(refusal)?;
+    let owners = Owners::join(owners_folder(path)).map_err(open_failure)?;
     let mut conn = connect(path, vfs)?;
     conn.pragma_update(None, "application_id", schema::APPLICATION_ID).map_err(StoreError::from)?;
     let logged = write_ahead(&conn, notices);
     upgrade(&mut conn, path, steps, alone)?;
     let pool = Pool::new(path.to_owned(), false);
     let writer = Writer::start(conn, owners.view(), !logged, path)?;
-    let (check, renewing) = (whole::RunningCheck::default(), convert::Conversion::default());
-    Ok(Store(Arc::new(Inner { path: path.to_owned(), pool, writer: Some(writer), owners, check, renewing })))
+    let (check, conversion) = (whole::RunningCheck::default(), convert::Conversion::default());
+    Ok(Store(Arc::new(Inner { path: path.to_owned(), pool, writer: Some(writer), owners, check, conversion })))
 }
 
 pub(crate) fn lock_gate(gate: &File, notices: &mut Vec<String>) {
@@ -153,15 +154,15 @@ pub(crate) fn lock_gate(gate: &File, notices: &mut Vec<String>) {
 
 /// Inspects an existing file before anything in it can change.
 fn probe(path: &Path, known: i64) -> Result<(), StoreError> {
-    let seen = reader(path, false).and_then(|conn| check_for(&conn, known).and_then(|()| read_tables(&conn)));
-    match seen {
-        // A rollback journal left by a crash needs a writer first; SQLite then rolls it back.
+    let result = reader(path, false).and_then(|conn| check_for(&conn, known).and_then(|()| read_tables(&conn)));
+    match result {
+        // A rollback journal left by a crash needs a writable connection first; SQLite then rolls it back.
         Err(StoreError::ReadOnly) => Ok(()),
         other => other,
     }
 }
 
-/// Reads the beginning of every table, so that damage there is found before anything is written.
+/// Reads the start of every table, so that damage there is found before anything is written.
 pub(crate) fn read_tables(conn: &Connection) -> Result<(), StoreError> {
     let mut query = conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0")?;
     for name in query.query_map([], |row| row.get::<_, String>(0))? {
@@ -191,14 +192,14 @@ fn check_for(conn: &Connection, known: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Opens one connection that can write.
+/// Opens a connection that can write.
 pub(crate) fn connect(path: &Path, vfs: Option<&str>) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = match vfs {
         Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs)?,
         None => Connection::open_with_flags(path, flags)?,
     };
-    conn.busy_timeout(PATIENCE)?;
+    conn.busy_timeout(LOCK_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(128);
     conn.execute_batch(
         "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;
@@ -207,14 +208,14 @@ pub(crate) fn connect(path: &Path, vfs: Option<&str>) -> Result<Connection, Stor
     Ok(conn)
 }
 
-/// Requests a write-ahead log. Without one, every commit is synced instead. Returns whether there is one.
+/// Requests a write-ahead log. Without one, every commit is synced instead. Returns whether the log is used.
 fn write_ahead(conn: &Connection, notices: &mut Vec<String>) -> bool {
-    let mode = |wish: &str| conn.pragma_update_and_check(None, "journal_mode", wish, |row| row.get::<_, String>(0));
+    let mode = |wanted: &str| conn.pragma_update_and_check(None, "journal_mode", wanted, |row| row.get::<_, String>(0));
     let logged = mode("WAL").is_ok_and(|answer| answer == "wal");
     if !logged {
-        let kept = mode("TRUNCATE").unwrap_or_else(|error| error.to_string());
+        let used = mode("TRUNCATE").unwrap_or_else(|error| error.to_string());
         notices.push(format!(
-            "WAL is not possible here; the store uses a rollback journal ({kept}) instead, which is safe but \
+            "WAL is not possible here; the store uses a rollback journal ({used}) instead, which is safe but \
                 slower."
         ));
     }
@@ -225,8 +226,8 @@ fn write_ahead(conn: &Connection, notices: &mut Vec<String>) -> bool {
     logged
 }
 
-/// Migrates, after a backup if the store has content. Only while no other program has the store open, because an older
-/// one would continue to write in its own format.
+/// Migrates the schema, after a backup if the store has content. Fails while another program has the store open,
+/// because an older one would continue to write in its own format.
 fn upgrade(conn: &mut Connection, path: &Path, steps: &[M<'static>], alone: bool) -> Result<(), StoreError> {
     let known = schema::version(steps);
     check_for(conn, known)?;
@@ -236,7 +237,7 @@ fn upgrade(conn: &mut Connection, path: &Path, steps: &[M<'static>], alone: bool
             let why = "its format must be upgraded, and another pleach process has the store open; close it first";
             return Err(StoreError::Open { path: String::new(), why: why.into() });
         }
-        backup::copy(conn, &beside(path, &format!(".before-schema-{known}")))?;
+        backup::copy(conn, &path_with_suffix(path, &format!(".before-schema-{known}")))?;
     }
     schema::migrate(conn, steps)
 }
@@ -258,13 +259,13 @@ fn open_read_only(path: &Path, mut notices: Vec<String>) -> Result<Opened, Store
         let why = "its format is older than this version's, and a read-only store can't be upgraded".into();
         return Err(StoreError::Open { path: String::new(), why });
     }
-    let unmerged = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    let unmerged = std::fs::metadata(path_with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0);
     if immutable && unmerged {
         notices.push("The newest changes are in a log that can't be read here; they are not shown.".into());
     }
     let pool = Pool::new(path.to_owned(), immutable);
     let owners = Owners::without_lock(owners_folder(path));
-    let (check, renewing) = (whole::RunningCheck::default(), convert::Conversion::default());
-    let store = Store(Arc::new(Inner { path: path.to_owned(), pool, writer: None, owners, check, renewing }));
+    let (check, conversion) = (whole::RunningCheck::default(), convert::Conversion::default());
+    let store = Store(Arc::new(Inner { path: path.to_owned(), pool, writer: None, owners, check, conversion }));
     Ok(Opened { store, notices })
 }

@@ -1,8 +1,8 @@
-//! Tells which processes are alive: each holds a lock on its own file while it has the store open.
+//! Owners: which processes are alive. Each one holds a lock on its own file while it has the store open.
 //! Not for: SQLite's locks, or handling the runs of dead processes (`engine`).
 //!
 //! An unlocked file belongs to a program that ended without closing the store. It is renamed and kept until the store
-//! was checked.
+//! has been checked.
 
 use super::pool::lock;
 use super::private;
@@ -11,27 +11,27 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// This process's lock file, and access to those of other processes.
+/// This process's lock file, and access to the files of other processes.
 pub(crate) struct Owners {
     folder: PathBuf,
     own: String,
-    /// Held but never read: dropping the file releases the lock.
+    /// Never read: dropping the file releases the lock.
     lock: Mutex<Option<File>>,
 }
 
 impl Owners {
-    /// Creates a new id and locks its file. Call it under the store's opening lock: it clears files of dead processes,
+    /// Creates a new id and locks its file. Call it under the store's opening lock: it marks files of dead processes,
     /// and a file that is created but not locked yet would look like one.
     pub(crate) fn join(folder: PathBuf) -> io::Result<Self> {
         private::make_dir(&folder)?;
-        sweep(&folder);
+        mark_dead_owners(&folder);
         let own = uuid::Uuid::now_v7().to_string();
         let file = private::make_file(&file_of(&folder, &own))?;
         file.lock()?;
         Ok(Self { folder, own, lock: Mutex::new(Some(file)) })
     }
 
-    /// An owner that never writes and so needs no lock.
+    /// Creates an owner that never writes and so needs no lock.
     pub(crate) fn without_lock(folder: PathBuf) -> Self {
         Self { folder, own: uuid::Uuid::now_v7().to_string(), lock: Mutex::new(None) }
     }
@@ -41,29 +41,30 @@ impl Owners {
         &self.own
     }
 
-    /// A view of the same folder for the writer's thread.
+    /// Creates a view of the same folder for the writer's thread.
     pub(crate) fn view(&self) -> OwnersView {
         OwnersView { folder: self.folder.clone(), own: self.own.clone() }
     }
 
-    /// Whether the owner's process is alive.
+    /// Returns whether the owner's process is alive.
     pub(crate) fn alive(&self, owner: &str) -> bool {
         alive(&self.folder, &self.own, owner)
     }
 
     /// Releases the lock: this process closed the store properly.
-    pub(crate) fn leave(&self) {
+    pub(crate) fn release(&self) {
         if lock(&self.lock).take().is_some() {
             drop(std::fs::remove_file(file_of(&self.folder, &self.own)));
         }
     }
 
-    /// Files of processes that ended without closing the store. A file stays until the store was checked.
+    /// Returns the files of processes that ended without closing the store. A file stays until the store has been
+    /// checked.
     pub(crate) fn unclean_ends(&self) -> Vec<PathBuf> {
         files(&self.folder, "dead")
     }
 
-    /// Whether any process holds a lock here. Call it under the store's opening lock.
+    /// Returns whether any process holds a lock here. Call it under the store's opening lock.
     pub(crate) fn any_alive(folder: &Path) -> bool {
         files(folder, "lock")
             .iter()
@@ -73,18 +74,18 @@ impl Owners {
 
 impl Drop for Owners {
     fn drop(&mut self) {
-        self.leave();
+        self.release();
     }
 }
 
-/// Checks owners without holding a lock itself.
+/// Checks which owners are alive, without a lock of its own.
 pub(crate) struct OwnersView {
     folder: PathBuf,
     own: String,
 }
 
 impl OwnersView {
-    /// Whether the owner's process is alive.
+    /// Returns whether the owner's process is alive.
     pub(crate) fn alive(&self, owner: &str) -> bool {
         alive(&self.folder, &self.own, owner)
     }
@@ -99,7 +100,7 @@ fn alive(folder: &Path, own: &str, owner: &str) -> bool {
     owner == own || (owner.parse::<uuid::Uuid>().is_ok() && is_locked(&file_of(folder, owner)))
 }
 
-/// Whether a process holds the lock on this file. If none does, the file is renamed to mark an unclean end.
+/// Returns whether a process holds the lock on this file. If none does, renames the file to mark an unclean end.
 fn is_locked(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     match file.try_lock() {
@@ -107,12 +108,12 @@ fn is_locked(path: &Path) -> bool {
             drop(std::fs::rename(path, path.with_extension("dead")));
             false
         }
-        // If locks cannot be checked, a run that may be alive is left alone.
+        // If locks cannot be checked, the run may be alive and is left alone.
         Err(TryLockError::WouldBlock | TryLockError::Error(_)) => true,
     }
 }
 
-fn sweep(folder: &Path) {
+fn mark_dead_owners(folder: &Path) {
     for path in files(folder, "lock") {
         is_locked(&path);
     }

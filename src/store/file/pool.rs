@@ -1,4 +1,4 @@
-//! The readers: read-only connections, a few of which are kept open.
+//! The readers: read-only connections, some of which are kept open.
 //! Not for: the writer's connection.
 
 use crate::store::types::StoreError;
@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Idle readers that are kept open.
+/// The maximum number of idle readers that are kept open.
 const MAX_IDLE: usize = 4;
 
 thread_local! {
-    /// Reads that this thread ran.
+    /// The number of reads that this thread ran.
     static READS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The number of reads that this thread ran itself. Writes always run on the writer's thread.
+/// Returns the number of reads that the calling thread ran. Writes always run on the writer's thread.
 pub(crate) fn reads_here() -> u64 {
     READS.get()
 }
 
-/// Opens readers on demand.
+/// A pool that opens readers on demand.
 pub(crate) struct Pool {
     path: PathBuf,
     immutable: bool,
@@ -30,12 +30,12 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A pool on this file. With `immutable`, reads a file that no process can be writing, without locks.
+    /// Creates a pool for this file. With `immutable`, reads without locks; no process may be writing the file then.
     pub(crate) fn new(path: PathBuf, immutable: bool) -> Self {
         Self { path, immutable, idle: Mutex::new(Vec::new()), watch: Mutex::new(None) }
     }
 
-    /// Runs a read on a reader.
+    /// Runs a read on an idle or new reader.
     pub(crate) fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         READS.set(READS.get() + 1);
         let idle = lock(&self.idle).pop();
@@ -51,7 +51,8 @@ impl Pool {
         result
     }
 
-    /// Runs a read on the same reader each time: values of `PRAGMA data_version` are comparable only on one connection.
+    /// Runs a read on the same reader each time, because values of `PRAGMA data_version` are comparable only on one
+    /// connection.
     pub(crate) fn watch<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         READS.set(READS.get() + 1);
         let mut watch = lock(&self.watch);
@@ -68,13 +69,12 @@ impl Pool {
     }
 }
 
-/// Locks a mutex even if it is poisoned: a panic while holding a connection leaves no state that matters to the next
-/// reader.
+/// Locks a mutex even if it is poisoned: a panic during a read leaves no state that matters to the next reader.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Opens one reader.
+/// Opens a reader.
 pub(crate) fn reader(path: &Path, immutable: bool) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = if immutable {
@@ -88,7 +88,7 @@ pub(crate) fn reader(path: &Path, immutable: bool) -> Result<Connection, StoreEr
     Ok(conn)
 }
 
-/// A `file:` URI that marks the file as immutable.
+/// Returns a `file:` URI that marks the file as immutable.
 fn uri(path: &Path) -> String {
     let plain = |byte: &u8| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~');
     let written = |byte: &u8| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };

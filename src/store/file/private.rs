@@ -1,11 +1,11 @@
 //! Files and folders that only their owner can read.
-//! Not for: locks or SQLite. On systems without Unix modes, the folder's own permissions apply.
+//! Not for: locks or SQLite. On systems without Unix modes, the permissions of the folder apply.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Creates a folder and its parents for the owner only. An existing folder is left unchanged.
+/// Creates a folder and its parents with access for the owner only. An existing folder is left unchanged.
 pub(crate) fn make_dir(path: &Path) -> io::Result<()> {
     if path.as_os_str().is_empty() || path.is_dir() {
         return Ok(());
@@ -16,7 +16,7 @@ pub(crate) fn make_dir(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Opens a file for reading and writing. Creates it for the owner only if it is missing.
+/// Opens a file for reading and writing. If it is missing, creates it with access for the owner only.
 pub(crate) fn make_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -24,7 +24,7 @@ pub(crate) fn make_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Removes other users' permissions from one of our files.
+/// Removes the permissions of other users from one of our files.
 pub(crate) fn tighten(path: &Path) -> io::Result<()> {
     mode::tighten(path)
 }

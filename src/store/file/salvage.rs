@@ -1,5 +1,5 @@
 //! Reads the readable content of a damaged store as neutral records.
-//! Not for: writing them (`export`), or anything but messages and titles.
+//! Not for: writing the records (`export`), or anything except messages and titles.
 
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::domain::conversation::message::{Content, End, Role};
@@ -8,13 +8,13 @@ use crate::store::tables::content;
 use rusqlite::{Connection, Row};
 use std::collections::{BTreeMap, HashSet};
 
-/// This many consecutive unreadable rows end the search.
+/// The scan of a table ends after this many consecutive unreadable rows.
 const MAX_UNREADABLE: u32 = 200_000;
 
-/// Replaces the text of a message that is lost.
+/// Replaces the unreadable text of a message.
 const LOST_TEXT: &str = "[The text of this message could not be read.]";
 
-/// All sessions with at least one readable message.
+/// Returns all sessions with at least one readable message.
 pub(crate) fn read(conn: &Connection) -> Vec<Transcript> {
     let sessions = scan(conn, "SELECT n, id, title FROM session WHERE n > ?1 ORDER BY n", |row| {
         Ok((row.get::<_, SessionId>(1)?, row.get::<_, String>(2)?))
@@ -43,7 +43,7 @@ fn empty(source: &str, title: &str) -> Transcript {
     Transcript { source: source.into(), title: title.into(), ..Transcript::default() }
 }
 
-/// A message whose parent is lost follows the message written before it.
+/// Attaches each message whose parent is lost to the message written before it.
 fn join(transcript: &mut Transcript) {
     let mut known: HashSet<String> = HashSet::new();
     let mut before: Option<String> = None;
@@ -77,7 +77,7 @@ fn record(conn: &Connection, row: &Row<'_>) -> rusqlite::Result<Record> {
     })
 }
 
-/// The rows of a table by row id; skips rows that cannot be read.
+/// Returns the rows of a table by row id; skips rows that cannot be read.
 fn scan<T>(conn: &Connection, sql: &str, read: impl Fn(&Row<'_>) -> rusqlite::Result<T>) -> Vec<(i64, T)> {
     let (mut found, mut last, mut failed) = (Vec::new(), 0_i64, 0);
     let Ok(mut query) = conn.prepare(sql) else { return found };

@@ -1,11 +1,11 @@
-//! The writer: one thread that owns the only writing connection.
-//! Not for: the effect of a write on the tables (`apply`).
+//! The writer: a thread that owns the only writing connection.
+//! Not for: how a write changes the tables (`apply`).
 
-use super::open::beside;
+use super::open::path_with_suffix;
 use super::owners::OwnersView;
 use super::pool::lock;
 use super::private;
-use crate::store::sql::{is_locked, may_pass_later};
+use crate::store::sql::{is_locked, is_transient};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, Write};
 use rusqlite::{Connection, TransactionBehavior};
@@ -16,25 +16,26 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Queued jobs after which a poster blocks.
+/// The maximum number of queued jobs; further posts block.
 const MAX_QUEUED: usize = 4_096;
-/// Posted writes kept while the disk is full.
+/// The maximum number of posted transactions kept in memory while they cannot be written.
 const MAX_KEPT: usize = 20_000;
-/// Posted transactions that are committed together.
+/// The maximum number of posted transactions that are committed together.
 const GROUP: usize = 64;
-/// Attempts of a transaction that another process blocks for longer than SQLite waits.
+/// The number of attempts if another process blocks a transaction for longer than SQLite waits.
 const MAX_ATTEMPTS: u32 = 4;
-/// Pause before a failed write is retried.
+/// The pause before a failed write is retried.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// The marker file that exists while removed text may still be in the log. Any program that opens the store sees it.
+/// Returns the path of the marker file that exists while removed text may still be in the log. Every program that opens
+/// the store sees it.
 pub(crate) fn purge_mark(path: &Path) -> PathBuf {
-    beside(path, ".purge-pending")
+    path_with_suffix(path, ".purge-pending")
 }
 
 type Call = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// Reads inside the transaction and decides what to write.
+/// Reads inside the transaction and returns what to write.
 pub(crate) type WriteDecision = Box<dyn FnOnce(&Connection) -> Result<Vec<Write>, StoreError> + Send>;
 
 enum Job {
@@ -49,53 +50,53 @@ enum Job {
 pub(crate) struct Writer {
     jobs: SyncSender<Job>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    held_up: Arc<Mutex<Option<String>>>,
+    delay: Arc<Mutex<Option<String>>>,
 }
 
 impl Writer {
-    /// Starts the thread.
+    /// Starts the thread. With `durable`, every commit is synced.
     pub(crate) fn start(conn: Connection, owners: OwnersView, durable: bool, path: &Path) -> Result<Self, StoreError> {
-        let (jobs, inbox) = sync_channel(MAX_QUEUED);
-        let held_up = Arc::default();
+        let (jobs, queue) = sync_channel(MAX_QUEUED);
+        let delay = Arc::default();
         let mark = purge_mark(path);
         let purge = mark.exists();
-        let kept = VecDeque::new();
-        let back =
-            WriterThread { conn, owners, durable, full: durable, kept, purge, mark, held_up: Arc::clone(&held_up) };
+        let pending = VecDeque::new();
+        let thread_state =
+            WriterThread { conn, owners, durable, full: durable, pending, purge, mark, delay: Arc::clone(&delay) };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || back.run(&inbox))
+            .spawn(move || thread_state.run(&queue))
             .map_err(|error| StoreError::Sql(format!("the writer thread can't be started: {error}")))?;
-        Ok(Self { jobs, thread: Mutex::new(Some(thread)), held_up })
+        Ok(Self { jobs, thread: Mutex::new(Some(thread)), delay })
     }
 
-    /// Writes and waits.
+    /// Writes, and waits for the result.
     pub(crate) fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         let (reply, answer) = sync_channel(1);
         self.jobs.send(Job::Write(writes, reply)).map_err(|_| stopped())?;
         answer.recv().map_err(|_| stopped())?
     }
 
-    /// Reads, writes the result of the decision, and waits.
+    /// Runs a decision, writes its result, and waits for it, all in one transaction.
     pub(crate) fn decide(&self, work: WriteDecision) -> Result<(), StoreError> {
         let (reply, answer) = sync_channel(1);
         self.jobs.send(Job::Decide(work, reply)).map_err(|_| stopped())?;
         answer.recv().map_err(|_| stopped())?
     }
 
-    /// Why posts are held back.
+    /// Returns why posted writes are not written yet, or `None` if none wait.
     pub(crate) fn post_delay(&self) -> Option<String> {
-        lock(&self.held_up).clone()
+        lock(&self.delay).clone()
     }
 
-    /// Queues a transaction.
+    /// Queues a transaction without waiting for it.
     pub(crate) fn post(&self, writes: Vec<Write>) {
         if self.jobs.send(Job::Post(writes)).is_err() {
             tracing::error!("the store is closed; dropped posted writes");
         }
     }
 
-    /// Runs a function on the writer's connection, after all jobs queued before it.
+    /// Runs a function on the writer's connection after all jobs queued before it.
     pub(crate) fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
@@ -106,7 +107,7 @@ impl Writer {
         answer.recv().map_err(|_| stopped())?
     }
 
-    /// Ends the thread after the queued jobs.
+    /// Ends the thread after the queued jobs are done.
     pub(crate) fn close(&self) {
         if let Some(thread) = lock(&self.thread).take() {
             drop(self.jobs.send(Job::Stop));
@@ -130,26 +131,26 @@ fn stopped() -> StoreError {
 struct WriterThread {
     conn: Connection,
     owners: OwnersView,
-    /// No write-ahead log: every commit is synced.
+    /// Whether every commit is synced, because there is no write-ahead log.
     durable: bool,
-    /// Whether `synchronous` is FULL at present.
+    /// Whether `synchronous` is currently FULL.
     full: bool,
-    /// Posts that could not be written yet.
-    kept: VecDeque<Vec<Write>>,
-    /// Deleted text may still be in the log.
+    /// Posted transactions that could not be written yet.
+    pending: VecDeque<Vec<Write>>,
+    /// Whether deleted text may still be in the log.
     purge: bool,
-    /// The marker file that tells other programs and the next start.
+    /// The marker file that tells other programs, and the next start, about such text.
     mark: PathBuf,
-    /// Why `kept` is not empty, or the last refusal.
-    held_up: Arc<Mutex<Option<String>>>,
+    /// Why `pending` is not empty, or the last failure because of a full disk.
+    delay: Arc<Mutex<Option<String>>>,
 }
 
 impl WriterThread {
-    fn run(mut self, inbox: &Receiver<Job>) {
+    fn run(mut self, queue: &Receiver<Job>) {
         let mut next = None;
         self.finish_purge(Duration::ZERO);
         loop {
-            let job = match next.take().map_or_else(|| self.next(inbox), Ok) {
+            let job = match next.take().map_or_else(|| self.next(queue), Ok) {
                 Ok(job) => job,
                 Err(RecvTimeoutError::Timeout) => {
                     self.flush();
@@ -163,18 +164,18 @@ impl WriterThread {
                 Job::Write(writes, reply) => {
                     self.flush();
                     let result = self.commit(&[&writes]);
-                    self.note_disk_space(result.as_ref().err());
+                    self.record_disk_space(result.as_ref().err());
                     drop(reply.send(result));
                 }
                 Job::Decide(work, reply) => {
                     self.flush();
                     let result = self.decide(work);
-                    self.note_disk_space(result.as_ref().err());
+                    self.record_disk_space(result.as_ref().err());
                     drop(reply.send(result));
                 }
                 Job::Post(writes) => {
-                    self.keep(writes);
-                    next = self.collect_posts(inbox);
+                    self.keep_pending(writes);
+                    next = self.collect_posts(queue);
                     self.flush();
                 }
                 Job::Call(call) => call(&mut self.conn),
@@ -188,47 +189,47 @@ impl WriterThread {
         }
     }
 
-    /// Waits for a job, with a timeout while failed writes wait to be retried.
-    fn next(&self, inbox: &Receiver<Job>) -> Result<Job, RecvTimeoutError> {
-        if self.purge || !self.kept.is_empty() || lock(&self.held_up).is_some() {
-            return inbox.recv_timeout(RETRY_PAUSE);
+    /// Waits for a job; with a timeout while something must be retried.
+    fn next(&self, queue: &Receiver<Job>) -> Result<Job, RecvTimeoutError> {
+        if self.purge || !self.pending.is_empty() || lock(&self.delay).is_some() {
+            return queue.recv_timeout(RETRY_PAUSE);
         }
-        inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        queue.recv().map_err(|_| RecvTimeoutError::Disconnected)
     }
 
-    /// Collects further queued posts; returns the first job of another kind.
-    fn collect_posts(&mut self, inbox: &Receiver<Job>) -> Option<Job> {
+    /// Collects further queued posts. Returns the first job of another kind, if it found one.
+    fn collect_posts(&mut self, queue: &Receiver<Job>) -> Option<Job> {
         for _ in 1..GROUP {
-            match inbox.try_recv().ok()? {
-                Job::Post(writes) => self.keep(writes),
+            match queue.try_recv().ok()? {
+                Job::Post(writes) => self.keep_pending(writes),
                 other => return Some(other),
             }
         }
         None
     }
 
-    fn keep(&mut self, writes: Vec<Write>) {
-        self.kept.push_back(writes);
-        if self.kept.len() > MAX_KEPT {
-            self.kept.pop_front();
+    fn keep_pending(&mut self, writes: Vec<Write>) {
+        self.pending.push_back(writes);
+        if self.pending.len() > MAX_KEPT {
+            self.pending.pop_front();
             tracing::error!("the store has been full for too long; dropped the oldest posted writes");
         }
     }
 
-    /// Writes the posts together or, if one of them fails, one by one.
+    /// Commits the pending transactions together or, if that fails, one by one.
     fn flush(&mut self) {
-        if self.kept.is_empty() {
+        if self.pending.is_empty() {
             return;
         }
-        let mut kept = std::mem::take(&mut self.kept);
-        let all: Vec<&Vec<Write>> = kept.iter().collect();
+        let mut pending = std::mem::take(&mut self.pending);
+        let all: Vec<&Vec<Write>> = pending.iter().collect();
         match self.commit(&all) {
-            Ok(()) => kept.clear(),
-            Err(error) if may_pass_later(&error) => self.hold_up(&error),
-            Err(_) => kept.retain(|writes| match self.commit(&[writes]) {
+            Ok(()) => pending.clear(),
+            Err(error) if is_transient(&error) => self.record_delay(&error),
+            Err(_) => pending.retain(|writes| match self.commit(&[writes]) {
                 Ok(()) => false,
-                Err(error) if may_pass_later(&error) => {
-                    self.hold_up(&error);
+                Err(error) if is_transient(&error) => {
+                    self.record_delay(&error);
                     true
                 }
                 Err(error) => {
@@ -237,34 +238,35 @@ impl WriterThread {
                 }
             }),
         }
-        self.kept = kept;
-        if self.kept.is_empty() {
-            lock(&self.held_up).take();
+        self.pending = pending;
+        if self.pending.is_empty() {
+            lock(&self.delay).take();
         }
     }
 
-    /// A write with a waiting caller shows whether the disk has space.
-    fn note_disk_space(&self, failed: Option<&StoreError>) {
+    /// Records whether the disk has space, after a write with a waiting caller.
+    fn record_disk_space(&self, failed: Option<&StoreError>) {
         match failed {
-            Some(error @ StoreError::Full(_)) => self.hold_up(error),
-            None if self.kept.is_empty() => drop(lock(&self.held_up).take()),
+            Some(error @ StoreError::Full(_)) => self.record_delay(error),
+            None if self.pending.is_empty() => drop(lock(&self.delay).take()),
             _ => {}
         }
     }
 
-    /// If nothing waits but a write was refused, rewrites one page unchanged to learn whether the disk has space again.
+    /// If no transaction is pending but a write failed, rewrites one page unchanged to learn whether the disk has space
+    /// again.
     fn probe_disk_space(&self) {
-        if !self.kept.is_empty() || lock(&self.held_up).is_none() {
+        if !self.pending.is_empty() || lock(&self.delay).is_none() {
             return;
         }
         let known = self.conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
         let written = known.and_then(|version| self.conn.pragma_update(None, "user_version", version));
-        self.note_disk_space(written.map_err(StoreError::from).err().as_ref());
+        self.record_disk_space(written.map_err(StoreError::from).err().as_ref());
     }
 
-    fn hold_up(&self, error: &StoreError) {
+    fn record_delay(&self, error: &StoreError) {
         let why = error.to_string();
-        if lock(&self.held_up).replace(why.clone()).is_none() {
+        if lock(&self.delay).replace(why.clone()).is_none() {
             tracing::warn!(why, "kept posted writes");
         }
     }
@@ -288,8 +290,8 @@ impl WriterThread {
         }
     }
 
-    /// One transaction that reads before it writes. Only its beginning waits for other processes, so the work is done
-    /// once.
+    /// Runs one transaction that reads before it writes. Only its beginning waits for other processes, so `work` runs
+    /// only once.
     fn decide(&mut self, work: WriteDecision) -> Result<(), StoreError> {
         self.sync_for(&[])?;
         let mut tries = 1;
@@ -310,7 +312,7 @@ impl WriterThread {
         done
     }
 
-    /// One transaction; returns whether it deleted text.
+    /// Runs one transaction; returns whether it deleted text.
     fn transact(&mut self, groups: &[&Vec<Write>]) -> Result<bool, StoreError> {
         let transaction = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut tx = WriteTransaction::new(&transaction, &self.owners);
@@ -322,10 +324,12 @@ impl WriterThread {
         Ok(purged)
     }
 
-    /// Transactions that open or end a call, or record a person's act, must survive a power failure.
+    /// Sets whether the next commit is synced. Transactions that open or end a call, or record a person's act, must
+    /// survive a power failure.
     fn sync_for(&mut self, groups: &[&Vec<Write>]) -> Result<(), StoreError> {
-        let matters = |write: &Write| matches!(write, Write::OpenRun(_) | Write::CloseRun(_) | Write::PutOperation(_));
-        let full = self.durable || groups.iter().copied().flatten().any(matters);
+        let must_survive =
+            |write: &Write| matches!(write, Write::OpenRun(_) | Write::CloseRun(_) | Write::PutOperation(_));
+        let full = self.durable || groups.iter().copied().flatten().any(must_survive);
         if full != self.full {
             self.conn.pragma_update(None, "synchronous", if full { "FULL" } else { "NORMAL" })?;
             self.full = full;
@@ -333,9 +337,9 @@ impl WriterThread {
         Ok(())
     }
 
-    /// Deleted text stays in the write-ahead log until it is truncated, which waits for readers of other processes.
-    fn finish_purge(&mut self, patience: Duration) {
-        if self.purge && self.checkpoint(patience) {
+    /// Truncates the log while deleted text may be in it. Waits at most `timeout` for readers of other processes.
+    fn finish_purge(&mut self, timeout: Duration) {
+        if self.purge && self.checkpoint(timeout) {
             self.purged();
         }
     }
@@ -347,12 +351,12 @@ impl WriterThread {
         }
     }
 
-    fn checkpoint(&self, patience: Duration) -> bool {
+    fn checkpoint(&self, timeout: Duration) -> bool {
         let done = self
             .conn
-            .busy_timeout(patience)
+            .busy_timeout(timeout)
             .and_then(|()| self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)));
-        if let Err(error) = self.conn.busy_timeout(super::open::PATIENCE) {
+        if let Err(error) = self.conn.busy_timeout(super::open::LOCK_TIMEOUT) {
             tracing::error!(%error, "the store's busy timeout could not be set");
         }
         matches!(done, Ok(0))

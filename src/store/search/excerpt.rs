@@ -1,24 +1,24 @@
-//! Matches words in a message and makes excerpts around the first match. Words are those of the search index: runs of
-//! letters and digits, without case and Latin diacritics.
+//! Matches words in a message, and makes excerpts around the first match. Words are those of the search index: runs of
+//! letters and digits, without regard to case and Latin diacritics.
 //! Not for: finding messages (`messages`).
 
 use std::ops::Range;
 
-/// Words of an excerpt, and how many of them precede the match.
+/// The number of words of an excerpt, and how many of them precede the match.
 const WORDS: usize = 40;
 const BEFORE: usize = 10;
 
-/// Whether any word of a text has this prefix.
+/// Returns whether any word of a text has the prefix `open`, which must be folded.
 pub(crate) fn has_word_prefix(text: &str, open: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric());
     words.any(|word| {
-        let mut letters = word.chars().map(folded);
+        let mut letters = word.chars().map(fold);
         open.chars().all(|wanted| letters.next() == Some(wanted))
     })
 }
 
-/// A letter in lower case and, if Latin, without diacritics, as in the index.
-pub(crate) fn folded(c: char) -> char {
+/// Returns a letter in lower case and, if it is Latin, without diacritics, as in the index.
+pub(crate) fn fold(c: char) -> char {
     match c.to_lowercase().next().unwrap_or(c) {
         'à'..='å' | 'ā' | 'ă' | 'ą' => 'a',
         'ç' | 'ć' | 'č' => 'c',
@@ -34,43 +34,43 @@ pub(crate) fn folded(c: char) -> char {
     }
 }
 
-/// An excerpt around the first match, in pieces: whether a piece is a match, and its text. Without a match, the first
-/// words of the text.
+/// Returns an excerpt around the first match, in pieces: whether a piece is a match, and its text. With `open`, the
+/// last word of the last phrase is a prefix. Without a match, returns the start of the text.
 pub(crate) fn pieces(text: &str, phrases: &[String], open: bool) -> Vec<(bool, String)> {
     let wanted: Vec<Vec<String>> =
         phrases.iter().map(|phrase| parts(phrase)).filter(|parts| !parts.is_empty()).collect();
-    let mut seen: Vec<Range<usize>> = Vec::new();
+    let mut ranges: Vec<Range<usize>> = Vec::new();
     let mut hits: Vec<Range<usize>> = Vec::new();
     let mut first = None;
     for word in words(text) {
-        seen.push(word);
+        ranges.push(word);
         let ends = |(at, parts): (usize, &Vec<String>)| {
-            let from = seen.len().checked_sub(parts.len())?;
-            let begun = open && at + 1 == wanted.len();
+            let from = ranges.len().checked_sub(parts.len())?;
+            let is_prefix = open && at + 1 == wanted.len();
             let fits = parts
                 .iter()
-                .zip(&seen[from..])
+                .zip(&ranges[from..])
                 .enumerate()
-                .all(|(n, (part, word))| matches(&text[word.clone()], part, begun && n + 1 == parts.len()));
+                .all(|(n, (part, word))| matches(&text[word.clone()], part, is_prefix && n + 1 == parts.len()));
             fits.then_some(from)
         };
         if let Some(from) = wanted.iter().enumerate().find_map(ends) {
             first.get_or_insert(from);
-            let start = seen[from].start;
+            let start = ranges[from].start;
             hits.retain(|hit| hit.start < start);
-            hits.push(start..seen[seen.len() - 1].end);
+            hits.push(start..ranges[ranges.len() - 1].end);
         }
-        if first.is_some_and(|first| seen.len() > first.saturating_sub(BEFORE) + WORDS) {
+        if first.is_some_and(|first| ranges.len() > first.saturating_sub(BEFORE) + WORDS) {
             break;
         }
     }
     let from = first.unwrap_or(0).saturating_sub(BEFORE);
-    let start = if from == 0 { 0 } else { seen[from].start };
-    let end = seen.get(from + WORDS).map_or(text.len(), |cut| seen[from + WORDS - 1].end.min(cut.start));
+    let start = if from == 0 { 0 } else { ranges[from].start };
+    let end = ranges.get(from + WORDS).map_or(text.len(), |cut| ranges[from + WORDS - 1].end.min(cut.start));
     with_ellipses(text, start..end, hits)
 }
 
-/// A part of a text in pieces, with ellipses where text is omitted.
+/// Returns a part of a text in pieces, with ellipses where text is omitted.
 fn with_ellipses(text: &str, range: Range<usize>, hits: Vec<Range<usize>>) -> Vec<(bool, String)> {
     let mut all = Vec::new();
     let mut at = range.start;
@@ -88,7 +88,7 @@ fn with_ellipses(text: &str, range: Range<usize>, hits: Vec<Range<usize>>) -> Ve
     all
 }
 
-/// The byte ranges of the words of a text.
+/// Returns the byte ranges of the words of a text.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -99,15 +99,15 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The words of a phrase, folded.
+/// Returns the words of a phrase, folded.
 fn parts(phrase: &str) -> Vec<String> {
-    words(phrase).map(|word| phrase[word].chars().map(folded).collect()).collect()
+    words(phrase).map(|word| phrase[word].chars().map(fold).collect()).collect()
 }
 
-/// Whether a word equals `wanted` or, if `begun`, begins with it.
-fn matches(word: &str, wanted: &str, begun: bool) -> bool {
-    let mut letters = word.chars().map(folded);
-    wanted.chars().all(|letter| letters.next() == Some(letter)) && (begun || letters.next().is_none())
+/// Returns whether a word equals `wanted` or, if `is_prefix`, begins with it.
+fn matches(word: &str, wanted: &str, is_prefix: bool) -> bool {
+    let mut letters = word.chars().map(fold);
+    wanted.chars().all(|letter| letters.next() == Some(letter)) && (is_prefix || letters.next().is_none())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Full-text search over messages.
-//! Not for: retrieval into prompts, or titles of sessions (they are few; the caller searches the cards).
+//! Not for: retrieval into prompts, or titles of sessions (there are few; the caller searches the cards).
 
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::store::Store;
@@ -7,11 +7,12 @@ use crate::store::sql::int;
 use crate::store::types::{SearchHit, StoreError};
 use rusqlite::OptionalExtension;
 
-/// Words of a search that are used; more would only cost time.
+/// The maximum number of words of a search that are used; more would only cost time.
 const MAX_WORDS: usize = 32;
 
 impl Store {
-    /// The messages that contain all these words, best first, optionally of one session. The last word may be a prefix.
+    /// Returns the messages that contain all these words, best first, optionally of one session. The last word may be a
+    /// prefix.
     pub fn search(&self, words: &str, session: Option<SessionId>, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
         let Some(words) = expression(words) else { return Ok(Vec::new()) };
         self.read(|conn| {
@@ -25,7 +26,8 @@ impl Store {
                     }
                 }
             };
-            // The session is part of the match expression: a filter after it would rank all sessions first.
+            // The session is part of the match expression: a filter after it would rank the messages of all sessions
+            // first.
             let expression = match scope {
                 Some(n) => format!("session : s{n} AND {words}"),
                 None => words,
@@ -44,8 +46,8 @@ impl Store {
 }
 
 impl Store {
-    /// The newest messages of a session that contain these words as a phrase. Does not rank, which would read the index
-    /// entries of every message of the session.
+    /// Returns the newest messages of a session that contain these words as a phrase. Does not rank, because that would
+    /// read the index entries of every message of the session.
     pub fn newest_with(&self, words: &str, session: SessionId, limit: usize) -> Result<Vec<NodeId>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached("SELECT n FROM session WHERE id = ?1")?;
@@ -63,7 +65,7 @@ impl Store {
     }
 }
 
-/// The typed words as an FTS5 expression without operators; `None` if it contains no word.
+/// Returns the typed words as an FTS5 expression without operators, or `None` if there is no word.
 fn expression(typed: &str) -> Option<String> {
     let cleaned = typed.replace('\0', " ");
     let words: Vec<String> = cleaned
@@ -77,7 +79,7 @@ fn expression(typed: &str) -> Option<String> {
     Some(phrases(&words, open))
 }
 
-/// Phrases that must all match, as an FTS5 expression; the last may end with a prefix.
+/// Returns an FTS5 expression that matches all phrases; with `open`, the last one may end with a prefix.
 pub(crate) fn phrases(all: &[String], open: bool) -> String {
     let quoted: Vec<String> = all.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
     format!("words : ({}{})", quoted.join(" AND "), if open { " *" } else { "" })

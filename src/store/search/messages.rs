@@ -1,9 +1,9 @@
-//! Finds messages of all sessions by words and filters, newest first. Stops as soon as the result is no longer wanted.
+//! Finds messages of all sessions by words and filters, newest first. Stops as soon as the result is no longer needed.
 //! Not for: parsing the query (`domain::conversation::search`), or retrieval into prompts.
 //!
-//! Results are not ranked: at a million messages, ranking a common word reads all of its messages, while the newest
-//! ones are available at once. Words are looked up in the index from the newest message down, filters are tested on
-//! each message, and snippets are made only for results.
+//! Results are not ranked: with a million messages, ranking a common word reads all of its messages, while the newest
+//! ones are available at once. Words are looked up in the index from the newest message to the oldest, filters are
+//! tested on each message, and excerpts are made only for results.
 //!
 //! A word that is still being typed is a prefix of many words, and the index merges their lists before it returns the
 //! first result, which takes minutes for common ones. So the newest messages are scanned first. If too few of them
@@ -19,14 +19,14 @@ use crate::store::types::StoreError;
 use rusqlite::Connection;
 use std::collections::HashSet;
 
-/// Rows between two checks of whether the search is still wanted.
+/// The number of rows between two checks of whether the search is still needed.
 const STRIDE: usize = 512;
-/// Messages scanned for a word that is still being typed.
+/// The maximum number of messages scanned for a word that is still being typed.
 const MAX_SCANNED: usize = 5_000;
-/// Sessions named in the match expression; more are tested one by one.
+/// The maximum number of sessions in a match expression; more are tested on each message.
 const MAX_NAMED: usize = 32;
 
-/// The test for a message, with the names in the filters resolved.
+/// A test of messages, with the names in the filters resolved to row ids.
 struct MessageTest<'a> {
     find: &'a SearchFilter,
     sessions: Option<HashSet<i64>>,
@@ -35,7 +35,7 @@ struct MessageTest<'a> {
 }
 
 impl Store {
-    /// The newest messages that match, at most `limit`. Returns the results so far when `stop` returns true.
+    /// Returns the newest messages that match, at most `limit`. If `stop` returns true, returns the results so far.
     pub fn find(
         &self,
         find: &SearchFilter,
@@ -54,10 +54,10 @@ impl Store {
                 wanted.nodes = Some(nodes_of(conn, named, &wanted)?);
             }
             if let Some(named) = &find.label {
-                let labelled = crate::store::tables::tags::labelled(conn, named)?;
+                let with_label = crate::store::tables::tags::with_label(conn, named)?;
                 wanted.nodes = Some(match wanted.nodes {
-                    Some(nodes) => nodes.intersection(&labelled).copied().collect(),
-                    None => labelled,
+                    Some(nodes) => nodes.intersection(&with_label).copied().collect(),
+                    None => with_label,
                 });
             }
             let matching = (!find.phrases.is_empty()).then(|| wanted.expression(&find.phrases, find.open));
@@ -84,7 +84,7 @@ impl MessageTest<'_> {
         }
     }
 
-    fn holds(&self, n: i64, session: i64, role: &str, at: i64, model: Option<&str>) -> bool {
+    fn matches_filters(&self, n: i64, session: i64, role: &str, at: i64, model: Option<&str>) -> bool {
         let find = self.find;
         self.sessions.as_ref().is_none_or(|named| named.contains(&session))
             && self.nodes.as_ref().is_none_or(|nodes| nodes.contains(&n))
@@ -95,7 +95,7 @@ impl MessageTest<'_> {
     }
 }
 
-/// The sessions with this in their title, or with this prefix of their id.
+/// Returns the sessions whose title contains `named` or whose id begins with it.
 fn sessions(conn: &Connection, named: &str) -> Result<HashSet<i64>, StoreError> {
     let mut query = conn.prepare_cached("SELECT n, id, title FROM session")?;
     let mut rows = query.query([])?;
@@ -109,7 +109,7 @@ fn sessions(conn: &Connection, named: &str) -> Result<HashSet<i64>, StoreError> 
     Ok(found)
 }
 
-/// The messages on the paths of branches with this in their name.
+/// Returns the messages on the paths of branches whose name contains `named`.
 fn nodes_of(conn: &Connection, named: &str, wanted: &MessageTest<'_>) -> Result<HashSet<i64>, StoreError> {
     let mut query = conn.prepare_cached("SELECT session, name, head FROM branch WHERE head IS NOT NULL")?;
     let mut rows = query.query([])?;
@@ -122,11 +122,11 @@ fn nodes_of(conn: &Connection, named: &str, wanted: &MessageTest<'_>) -> Result<
         }
     }
     let mut found = HashSet::new();
-    let mut up = conn.prepare_cached("SELECT n, parent FROM node WHERE id = ?1")?;
+    let mut parent_query = conn.prepare_cached("SELECT n, parent FROM node WHERE id = ?1")?;
     for head in heads {
         let mut at = Some(head);
         while let Some(id) = at {
-            let mut rows = up.query([id])?;
+            let mut rows = parent_query.query([id])?;
             let Some(row) = rows.next()? else { break };
             let (n, parent): (i64, Option<[u8; 16]>) = (row.get(0)?, row.get(1)?);
             // The rest of this path is already known.
@@ -139,7 +139,7 @@ fn nodes_of(conn: &Connection, named: &str, wanted: &MessageTest<'_>) -> Result<
     Ok(found)
 }
 
-/// The matching rows among the newest messages; `None` if a scan cannot decide.
+/// Returns the matching rows among the newest messages, or `None` if a scan cannot decide.
 fn scan_newest(conn: &Connection, wanted: &MessageTest<'_>, limit: usize) -> Result<Option<Vec<i64>>, StoreError> {
     let find = wanted.find;
     let Some((open, whole)) = find.phrases.split_last().filter(|_| find.open) else { return Ok(None) };
@@ -147,15 +147,15 @@ fn scan_newest(conn: &Connection, wanted: &MessageTest<'_>, limit: usize) -> Res
     if !open.chars().all(char::is_alphanumeric) {
         return Ok(None);
     }
-    let open: String = open.chars().map(excerpt::folded).collect();
+    let open: String = open.chars().map(excerpt::fold).collect();
     let words = (!whole.is_empty()).then(|| wanted.expression(whole, false));
     let (found, done) = scan(conn, wanted, (words.as_deref(), Some(&open)), limit)?;
     Ok(done.then_some(found))
 }
 
-/// The matching rows, newest first: those that the index returns for `words` and, with a prefix, that contain a word
-/// with it. Also whether the result is complete: it is not if so many rows were read that the index should look up the
-/// prefix.
+/// Returns the matching rows, newest first: those that the index returns for `words` and, with a prefix, that contain a
+/// word with it. Also returns whether the result is complete: it is not if so many rows were read that the index should
+/// look up the prefix instead.
 fn scan(
     conn: &Connection,
     wanted: &MessageTest<'_>,
@@ -176,16 +176,16 @@ fn scan(
     )?;
     let mut text = conn.prepare_cached("SELECT words FROM node_text WHERE n = ?1")?;
     let mut rows = query.query([words])?;
-    let (mut found, mut passed, mut read) = (Vec::new(), 0_usize, 0_usize);
+    let (mut found, mut rows_read, mut read) = (Vec::new(), 0_usize, 0_usize);
     while let Some(row) = rows.next()? {
-        passed += 1;
-        if passed.is_multiple_of(STRIDE) && (wanted.stop)() {
+        rows_read += 1;
+        if rows_read.is_multiple_of(STRIDE) && (wanted.stop)() {
             break;
         }
         let n: i64 = row.get(0)?;
         let model = row.get_ref(4)?.as_str_or_null().unwrap_or_default();
         let role = row.get_ref(2)?.as_str().unwrap_or_default();
-        if !wanted.holds(n, row.get(1)?, role, row.get(3)?, model) {
+        if !wanted.matches_filters(n, row.get(1)?, role, row.get(3)?, model) {
             continue;
         }
         if let Some(name) = &wanted.find.tool
@@ -198,8 +198,8 @@ fn scan(
             if read > MAX_SCANNED {
                 return Ok((found, false));
             }
-            let said: Option<String> = text.query_row([n], |row| row.get(0))?;
-            if !said.is_some_and(|said| excerpt::has_word_prefix(&said, open)) {
+            let stored: Option<String> = text.query_row([n], |row| row.get(0))?;
+            if !stored.is_some_and(|stored| excerpt::has_word_prefix(&stored, open)) {
                 continue;
             }
         }
@@ -211,7 +211,7 @@ fn scan(
     Ok((found, true))
 }
 
-/// A result with an excerpt around its first match.
+/// Reads a result, with an excerpt around its first match.
 fn found_message(conn: &Connection, n: i64, find: &SearchFilter) -> Result<FoundMessage, StoreError> {
     let mut query = conn.prepare_cached(
         "SELECT session.id, session.title, node.id, node.external_id, node.role, node.at, node.model, node.preview

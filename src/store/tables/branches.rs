@@ -1,5 +1,5 @@
 //! Branches with their marks.
-//! Not for: the current state version of a branch; the engine finds it on the path.
+//! Not for: the current state version of a branch; the engine finds it on the branch's path.
 
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::branch::Branch;
@@ -34,7 +34,7 @@ fn branch(row: &Row<'_>, session: SessionId) -> rusqlite::Result<(i64, Branch)> 
 }
 
 impl Store {
-    /// A session's branches in order of creation, with their marks. Their `state` is `None`.
+    /// Returns a session's branches in order of creation, with their marks. Their `state` is `None`.
     pub fn branches(&self, session: SessionId) -> Result<Vec<Branch>, StoreError> {
         self.read(|conn| {
             let view = conn.unchecked_transaction()?;
@@ -61,7 +61,7 @@ impl Store {
     }
 }
 
-/// Executes the writes that concern one branch.
+/// Executes a write that concerns one branch.
 pub(crate) fn apply(tx: &WriteTransaction<'_>, write: &Write) -> Result<(), StoreError> {
     match write {
         Write::PutBranch(branch) => put(tx, branch),

@@ -1,4 +1,4 @@
-//! Contents as stored in a row: JSON, with large texts stored once each in `body`.
+//! Contents as stored in a row: as JSON, with each large text stored once in the table `body`.
 //! Not for: heads of nodes (`nodes`).
 
 use crate::domain::base::hash::Hash;
@@ -8,13 +8,13 @@ use crate::store::types::StoreError;
 use rusqlite::Connection;
 use serde_json::Value;
 
-/// Texts of more bytes than this are shared by hash.
+/// Texts with more bytes than this are stored once and shared by hash.
 pub(crate) const MIN_SHARED: usize = 4 * 1024;
 
 /// The JSON key of the hash that replaces a large text.
 const SHARED_KEY: &str = "big";
 
-/// The name of a part's one field that may be large.
+/// Returns the name of a part's field that may be large.
 fn field(part: &Part) -> Option<&'static str> {
     match part {
         Part::Text { .. } | Part::Reasoning { .. } => Some("text"),
@@ -32,7 +32,7 @@ fn field_of(kind: &str) -> &'static str {
     }
 }
 
-/// The columns `parts` and `extra` of a content. Stores its large texts, or increments their use counts.
+/// Packs a content into the columns `parts` and `extra`. Stores its large texts, or increments their use counts.
 pub(crate) fn pack(
     tx: &WriteTransaction<'_>,
     content: &Content,
@@ -66,11 +66,11 @@ fn pack_part(tx: &WriteTransaction<'_>, part: &Part) -> Result<Value, StoreError
     Ok(value)
 }
 
-/// The content packed into these columns.
+/// Unpacks the content from these columns.
 pub(crate) fn unpack(conn: &Connection, parts: Option<&str>, extra: Option<&str>) -> Result<Content, StoreError> {
     let mut values: Vec<Value> = parts.map(serde_json::from_str).transpose()?.unwrap_or_default();
     for map in values.iter_mut().filter_map(Value::as_object_mut) {
-        let Some(hash) = big(map) else { continue };
+        let Some(hash) = shared_hash(map) else { continue };
         let name = map.get("part").and_then(Value::as_str).map_or("text", field_of);
         let mut query = conn.prepare_cached("SELECT text FROM body WHERE hash = ?1")?;
         let text: String = query.query_row([hash], |row| row.get(0))?;
@@ -81,17 +81,17 @@ pub(crate) fn unpack(conn: &Connection, parts: Option<&str>, extra: Option<&str>
     Ok(Content { parts, extra: extra.map(serde_json::from_str).transpose()? })
 }
 
-/// The hashes of the large texts in a column `parts`, with repetitions.
+/// Returns the hashes of the large texts in a column `parts`, with repetitions.
 pub(crate) fn large(parts: &str) -> Result<Vec<Hash>, StoreError> {
     let values: Vec<Value> = serde_json::from_str(parts)?;
-    Ok(values.iter().filter_map(Value::as_object).filter_map(big).collect())
+    Ok(values.iter().filter_map(Value::as_object).filter_map(shared_hash).collect())
 }
 
-fn big(map: &serde_json::Map<String, Value>) -> Option<Hash> {
+fn shared_hash(map: &serde_json::Map<String, Value>) -> Option<Hash> {
     map.get(SHARED_KEY).and_then(Value::as_str).and_then(|hash| hash.parse().ok())
 }
 
-/// Releases one use of a large text; the last release deletes it.
+/// Releases one use of a large text. The last release deletes it.
 pub(crate) fn release(tx: &WriteTransaction<'_>, hash: Hash) -> Result<(), StoreError> {
     tx.run("UPDATE body SET refs = refs - 1 WHERE hash = ?1", &[&hash])?;
     tx.run("DELETE FROM body WHERE hash = ?1 AND refs <= 0", &[&hash])?;

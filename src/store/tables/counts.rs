@@ -1,4 +1,5 @@
-//! Token counts by hash, and small named values. Not for: counting (`llm`).
+//! Token counts by hash, and small named values.
+//! Not for: counting tokens (`llm`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::Encoding;
@@ -9,7 +10,7 @@ use rusqlite::OptionalExtension;
 use std::collections::HashMap;
 
 impl Store {
-    /// The known counts of these texts.
+    /// Returns the known token counts of these texts.
     pub fn counts(&self, keys: &[Hash], encoding: Encoding) -> Result<HashMap<Hash, u32>, StoreError> {
         self.read(|conn| {
             let view = conn.unchecked_transaction()?;
@@ -25,7 +26,7 @@ impl Store {
         })
     }
 
-    /// A named value.
+    /// Returns a named value.
     pub fn setting(&self, key: &str) -> Result<Option<String>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached("SELECT value FROM setting WHERE key = ?1")?;
@@ -34,7 +35,7 @@ impl Store {
     }
 }
 
-/// Stores counts; existing ones are the same.
+/// Stores token counts. A count that is already stored is overwritten with the same value.
 pub(crate) fn put(tx: &WriteTransaction<'_>, counts: &[(Hash, Encoding, u32)]) -> Result<(), StoreError> {
     for (key, encoding, tokens) in counts {
         tx.run(

@@ -1,5 +1,5 @@
 //! Vectors of passages, by model and hash of the text. Their bytes are opaque here; the module `retrieval` reads them.
-//! Not for: which texts have one (`engine`).
+//! Not for: which texts get a vector (`engine`).
 
 use crate::domain::base::hash::Hash;
 use crate::store::Store;
@@ -9,7 +9,7 @@ use rusqlite::OptionalExtension as _;
 use std::collections::HashMap;
 
 impl Store {
-    /// A model's stored vectors for these hashes.
+    /// Returns the stored vectors of a model for these hashes.
     pub fn embeddings(&self, model: &str, keys: &[Hash]) -> Result<HashMap<Hash, Vec<u8>>, StoreError> {
         self.read(|conn| {
             let view = conn.unchecked_transaction()?;
@@ -37,7 +37,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, model: &str, codes: &[(Hash, Vec<u8
     Ok(())
 }
 
-/// Deletes every model's vectors of these texts.
+/// Deletes the vectors of these texts, of every model.
 pub(crate) fn drop(tx: &WriteTransaction<'_>, keys: &[Hash]) -> Result<(), StoreError> {
     for key in keys {
         tx.run("DELETE FROM embedding WHERE key = ?1", &[key])?;

@@ -1,5 +1,5 @@
 //! State versions and the operation log of a session.
-//! Not for: choosing the current state version, or undoing (`engine`).
+//! Not for: which state version is current, or undo (`engine`).
 
 use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::branch::StateVersion;
@@ -10,7 +10,7 @@ use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 
 impl Store {
-    /// A session's state versions, oldest first.
+    /// Returns a session's state versions, oldest first.
     pub fn states(&self, session: SessionId) -> Result<Vec<StateVersion>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -21,7 +21,7 @@ impl Store {
         })
     }
 
-    /// A session's operations, oldest first.
+    /// Returns a session's operations, oldest first.
     pub fn ops(&self, session: SessionId) -> Result<Vec<Operation>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -53,7 +53,7 @@ pub(crate) fn put_state(
     Ok(())
 }
 
-/// Stores an operation. Operations undone before it can no longer be redone.
+/// Stores an operation. Operations that are undone can then no longer be redone.
 pub(crate) fn put_op(tx: &WriteTransaction<'_>, operation: &Operation) -> Result<(), StoreError> {
     let row = tx.session(operation.session)?;
     tx.run("DELETE FROM operation WHERE session = ?1 AND undone = 1", &[&row])?;

@@ -1,5 +1,5 @@
 //! Reads inside the transaction that will write, so that no other write happens in between.
-//! Not for: reads without a write; those use the pool.
+//! Not for: reads without a write, which use the pool.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
@@ -11,7 +11,7 @@ use crate::store::types::{StoreError, Write};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 use std::sync::{Arc, Mutex};
 
-/// The store as a transaction sees it.
+/// The store as seen inside a transaction.
 pub struct StoreLookup<'a>(pub(crate) &'a Connection);
 
 /// The stored facts of a node.
@@ -57,7 +57,7 @@ impl Store {
             *crate::store::file::pool::lock(&put) = Some(value);
             Ok(writes)
         });
-        thread.decide(decided).map_err(|error| self.named(error))?;
+        thread.decide(decided).map_err(|error| self.with_path(error))?;
         let value = crate::store::file::pool::lock(&result).take();
         value.ok_or_else(|| StoreError::Sql("a transaction returned no result".into()))
     }
@@ -73,17 +73,17 @@ impl StoreLookup<'_> {
         Ok(self.0.prepare_cached(sql)?.query_row(params, read).optional()?)
     }
 
-    /// A named value.
+    /// Returns a named value.
     pub fn setting(&self, key: &str) -> Result<Option<String>, StoreError> {
         self.one("SELECT value FROM setting WHERE key = ?1", [key], |row| row.get(0))
     }
 
-    /// The title of a session, if it exists.
+    /// Returns the title of a session, if the session exists.
     pub fn title(&self, session: SessionId) -> Result<Option<String>, StoreError> {
         self.one("SELECT title FROM session WHERE id = ?1", [session], |row| row.get(0))
     }
 
-    /// The node of a session with this key.
+    /// Returns the node of a session with this key.
     pub fn by_key(&self, session: SessionId, key: Hash) -> Result<Option<NodeState>, StoreError> {
         self.one(
             "SELECT id, key, at, content, \"end\" FROM node
@@ -93,7 +93,7 @@ impl StoreLookup<'_> {
         )
     }
 
-    /// The node of a session with this id.
+    /// Returns the node of a session with this id.
     pub fn by_id(&self, session: SessionId, id: NodeId) -> Result<Option<NodeState>, StoreError> {
         self.one(
             "SELECT id, key, at, content, \"end\" FROM node
@@ -103,7 +103,7 @@ impl StoreLookup<'_> {
         )
     }
 
-    /// The branches of a session in order of creation.
+    /// Returns the branches of a session in order of creation.
     pub fn branches(&self, session: SessionId) -> Result<Vec<BranchName>, StoreError> {
         let mut query = self.0.prepare_cached(
             "SELECT id, name, head FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
@@ -113,7 +113,7 @@ impl StoreLookup<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The number of a session's next state version.
+    /// Returns the number of a session's next state version.
     pub fn next_state(&self, session: SessionId) -> Result<u32, StoreError> {
         let last: Option<i64> = self
             .one(
@@ -125,7 +125,7 @@ impl StoreLookup<'_> {
         Ok(u32::try_from(last.map_or(0, uint)).unwrap_or(u32::MAX - 1) + 1)
     }
 
-    /// Whether a message has a tag.
+    /// Returns whether a message has a tag.
     pub fn tagged(&self, session: SessionId, node: Hash) -> Result<bool, StoreError> {
         let found = self.one(
             "SELECT 1 FROM tag WHERE session = (SELECT n FROM session WHERE id = ?1) AND node = ?2",

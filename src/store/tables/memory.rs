@@ -1,4 +1,4 @@
-//! Memories, and what is deleted with removed messages or sessions.
+//! Memories, and their deletion with removed messages or sessions.
 //! Not for: which memories are sent, or the transitions of items (`steps`).
 
 use crate::domain::base::ids::{MemoryId, SessionId};
@@ -15,7 +15,8 @@ use std::collections::HashSet;
 const CHANGE_COUNT: &str = "memory:clock";
 
 impl Store {
-    /// The memories that apply in a session, including global ones, oldest first; only global ones without a session.
+    /// Returns the memories that apply in a session, including global ones, oldest first; only global ones without a
+    /// session.
     pub fn memories(&self, session: Option<SessionId>) -> Result<Vec<Memory>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -27,7 +28,7 @@ impl Store {
         })
     }
 
-    /// One memory.
+    /// Returns one memory.
     pub fn memory(&self, id: MemoryId) -> Result<Option<Memory>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached("SELECT body FROM memory WHERE id = ?1")?;
@@ -35,13 +36,13 @@ impl Store {
         })
     }
 
-    /// A value that changes whenever any memory changes.
+    /// Returns a value that changes whenever any memory changes.
     pub fn memory_clock(&self) -> Result<Option<String>, StoreError> {
         self.setting(CHANGE_COUNT)
     }
 }
 
-/// Stores a memory: new (`expect` is none) or in place of the expected version.
+/// Stores a memory: a new one if `expect` is `None`, otherwise in place of that version.
 pub(crate) fn put(tx: &WriteTransaction<'_>, memory: &Memory, expect: Option<u32>) -> Result<(), StoreError> {
     let session = match memory.scope {
         Scope::Session(id) => Some(tx.session(id)?),
@@ -58,16 +59,16 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, memory: &Memory, expect: Option<u32
             &[id, &session, version, &body, &old],
         )?,
     }
-    tick(tx)
+    count_change(tx)
 }
 
 /// Deletes a memory if its version is the expected one.
 pub(crate) fn delete(tx: &WriteTransaction<'_>, id: MemoryId, expect: u32) -> Result<(), StoreError> {
     tx.run_one("DELETE FROM memory WHERE id = ?1 AND version = ?2", &[&id, &expect])?;
-    tick(tx)
+    count_change(tx)
 }
 
-fn tick(tx: &WriteTransaction<'_>) -> Result<(), StoreError> {
+fn count_change(tx: &WriteTransaction<'_>) -> Result<(), StoreError> {
     tx.run(
         "INSERT INTO setting (key, value) VALUES (?1, '1')
          ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
@@ -76,8 +77,8 @@ fn tick(tx: &WriteTransaction<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Deletes memories that were made from removed messages (given by key) and never confirmed, so that undo cannot
-/// restore them either. Returns the deleted texts.
+/// Deletes memories that were made from removed messages (given by id or key) and never confirmed, also from the
+/// operations, so that undo cannot restore them. Returns the deleted texts.
 pub(crate) fn forget_messages(
     tx: &WriteTransaction<'_>,
     session: SessionId,
@@ -87,28 +88,29 @@ pub(crate) fn forget_messages(
         memory.source.session == Some(session) && memory.source.node.is_some_and(|key| keys.contains(&key.to_string()))
     };
     forget_changes(tx, &from_them)?;
-    let mut gone = Vec::new();
+    let mut deleted = Vec::new();
     for (n, memory) in made_in(tx, session)? {
         if memory.status != MemoryStatus::Confirmed && from_them(&memory) {
             tx.run("DELETE FROM memory WHERE n = ?1", &[&n])?;
-            gone.push(memory.text);
+            deleted.push(memory.text);
         }
     }
-    if !gone.is_empty() {
-        tick(tx)?;
+    if !deleted.is_empty() {
+        count_change(tx)?;
     }
-    Ok(gone)
+    Ok(deleted)
 }
 
-/// Deletes a session's own memories and the unconfirmed ones made in it. Global ones stay, without naming the session.
+/// Deletes a session's own memories and the unconfirmed ones made in it. Global memories stay, but no longer name the
+/// session.
 pub(crate) fn forget_session(tx: &WriteTransaction<'_>, id: SessionId, row: i64) -> Result<(), StoreError> {
-    let goes = |memory: &Memory| {
+    let is_deleted = |memory: &Memory| {
         memory.scope == Scope::Session(id)
             || (memory.source.session == Some(id) && memory.status != MemoryStatus::Confirmed)
     };
-    forget_changes(tx, &goes)?;
+    forget_changes(tx, &is_deleted)?;
     for (n, memory) in made_in(tx, id)? {
-        if goes(&memory) {
+        if is_deleted(&memory) {
             tx.run("DELETE FROM memory WHERE n = ?1", &[&n])?;
         } else {
             tx.run(
@@ -119,7 +121,7 @@ pub(crate) fn forget_session(tx: &WriteTransaction<'_>, id: SessionId, row: i64)
     }
     tx.run("DELETE FROM memory WHERE session = ?1", &[&row])?;
     super::steps::forget_session(tx, row)?;
-    tick(tx)
+    count_change(tx)
 }
 
 fn made_in(tx: &WriteTransaction<'_>, session: SessionId) -> Result<Vec<(i64, Memory)>, StoreError> {
@@ -129,8 +131,8 @@ fn made_in(tx: &WriteTransaction<'_>, session: SessionId) -> Result<Vec<(i64, Me
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Removes changes of such memories from all operations, and operations that become empty.
-fn forget_changes(tx: &WriteTransaction<'_>, goes: &dyn Fn(&Memory) -> bool) -> Result<(), StoreError> {
+/// Removes the changes of such memories from all operations, and deletes operations without changes.
+fn forget_changes(tx: &WriteTransaction<'_>, is_deleted: &dyn Fn(&Memory) -> bool) -> Result<(), StoreError> {
     let mut query = tx.conn.prepare_cached(
         "SELECT seq, body FROM operation
          WHERE EXISTS (SELECT 1 FROM json_each(operation.body, '$.changes') AS c WHERE c.value ->> '$.change' = 'memory')",
@@ -139,7 +141,7 @@ fn forget_changes(tx: &WriteTransaction<'_>, goes: &dyn Fn(&Memory) -> bool) -> 
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
         let before = operation.changes.len();
         operation.changes.retain(|change| match change {
-            Change::Memory { before, after } => ![before, after].into_iter().flatten().any(|memory| goes(memory)),
+            Change::Memory { before, after } => ![before, after].into_iter().flatten().any(|memory| is_deleted(memory)),
             _ => true,
         });
         if operation.changes.is_empty() {

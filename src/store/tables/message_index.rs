@@ -10,11 +10,11 @@ use rusqlite::OptionalExtension as _;
 
 /// A segment's digest and header.
 pub(crate) type Segment = (Hash, Vec<u8>);
-/// The growing part, with the digest of the segment before it.
+/// The growing part of an index, with the digest of the last segment before it.
 pub(crate) type Tail = (Option<Hash>, Vec<u8>);
 
 impl Store {
-    /// The headers of a session's segments, in order.
+    /// Returns the headers of a session's segments, in order.
     pub fn index_segments(&self, session: SessionId) -> Result<Vec<Segment>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -25,7 +25,7 @@ impl Store {
         })
     }
 
-    /// The growing part as last stored: digest of the segment before it, bytes.
+    /// Returns the growing part as last stored: the digest of the segment before it, and its bytes.
     pub fn index_tail(&self, session: SessionId) -> Result<Option<Tail>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -35,7 +35,7 @@ impl Store {
         })
     }
 
-    /// Whether a segment with this number and digest is stored.
+    /// Returns whether a segment with this number and digest is stored.
     pub fn holds_segment(&self, session: SessionId, segment: u32, digest: Hash) -> Result<bool, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -46,7 +46,7 @@ impl Store {
         })
     }
 
-    /// The postings of some terms: term, segment, bytes.
+    /// Returns the postings of some terms: term, segment, bytes.
     pub fn postings(&self, session: SessionId, terms: &[u64]) -> Result<Vec<(u64, u32, Vec<u8>)>, StoreError> {
         self.read(|conn| {
             let mut of = conn.prepare_cached("SELECT n FROM session WHERE id = ?1")?;
@@ -67,13 +67,13 @@ impl Store {
     }
 }
 
-/// Stores a segment if it continues the stored ones.
+/// Stores a segment if it continues the stored ones; otherwise does nothing.
 pub(crate) fn put(tx: &WriteTransaction<'_>, write: &Write) -> Result<(), StoreError> {
     let Write::PutIndexSegment { session, segment, before, digest, header, lists } = write else { return Ok(()) };
     let row = tx.session(*session)?;
-    let mut there = tx.conn.prepare_cached("SELECT digest FROM shelf WHERE session = ?1 AND segment = ?2")?;
+    let mut existing = tx.conn.prepare_cached("SELECT digest FROM shelf WHERE session = ?1 AND segment = ?2")?;
     let mut digest_of = |segment: i64| -> Result<Option<Hash>, StoreError> {
-        Ok(there.query_row((row, segment), |row| row.get(0)).optional()?)
+        Ok(existing.query_row((row, segment), |row| row.get(0)).optional()?)
     };
     let number = i64::from(*segment);
     let first = number == 0;
@@ -92,7 +92,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, write: &Write) -> Result<(), StoreE
     Ok(())
 }
 
-/// Stores the growing part if it continues the stored segments and all of its messages exist.
+/// Stores the growing part if it continues the stored segments and all of its messages exist; otherwise does nothing.
 pub(crate) fn put_tail(
     tx: &WriteTransaction<'_>,
     session: SessionId,
@@ -106,10 +106,10 @@ pub(crate) fn put_tail(
     if last.query_row([row], |row| row.get::<_, Hash>(0)).optional()? != before {
         return Ok(());
     }
-    let mut there =
+    let mut existing =
         tx.conn.prepare_cached("SELECT 1 FROM node WHERE session = ?1 AND key = ?2 AND content IS NOT NULL")?;
     for key in keys {
-        if !there.exists((row, key))? {
+        if !existing.exists((row, key))? {
             return Ok(());
         }
     }
@@ -117,7 +117,7 @@ pub(crate) fn put_tail(
     Ok(())
 }
 
-/// Deletes all segments of a session.
+/// Deletes the whole index of a session.
 pub(crate) fn drop_all(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
     tx.run("DELETE FROM posting WHERE session = ?1", &[&session])?;
     tx.run("DELETE FROM shelf WHERE session = ?1", &[&session])?;

@@ -1,4 +1,4 @@
-//! One file for each family of tables: how it is written and read.
+//! One file for each group of tables: how it is written and read.
 //! Not for: the file itself (`file`) or search over messages (`search`).
 
 pub(super) mod branches;

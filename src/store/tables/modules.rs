@@ -1,4 +1,4 @@
-//! Module summaries by workspace, in versions. The newest version that was not undone is current.
+//! Module summaries by workspace, in versions. The newest version that is not undone is the current one.
 //! Not for: summaries of turns (`summaries`).
 
 use crate::domain::summary::module::ModuleCard;
@@ -7,11 +7,11 @@ use crate::store::sql::Json;
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 
-/// Most versions kept per summary.
+/// The maximum number of versions kept per summary.
 const MAX_VERSIONS: i64 = 20;
 
 impl Store {
-    /// All versions of a workspace, by path, oldest first, with whether each was undone.
+    /// Returns all versions of a workspace's module summaries, by path, oldest first, and whether each one is undone.
     pub fn modules(&self, root: &str) -> Result<Vec<(ModuleCard, bool)>, StoreError> {
         self.read(|conn| {
             let mut query =
@@ -22,7 +22,7 @@ impl Store {
     }
 }
 
-/// Stores a new version and deletes the undone ones.
+/// Stores a new version, and deletes undone ones.
 pub(crate) fn put(tx: &WriteTransaction<'_>, root: &str, card: &ModuleCard) -> Result<(), StoreError> {
     tx.run("DELETE FROM module_card WHERE root = ?1 AND path = ?2 AND undone = 1", &[&root, &card.path])?;
     tx.run(
@@ -37,7 +37,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, root: &str, card: &ModuleCard) -> R
     Ok(())
 }
 
-/// Undoes the newest version, or redoes the oldest undone one. `Moved` if there is none.
+/// Undoes the newest version, or redoes the oldest undone one. Fails with `Moved` if there is none.
 pub(crate) fn step(tx: &WriteTransaction<'_>, root: &str, path: &str, forward: bool) -> Result<(), StoreError> {
     let sql = if forward {
         "UPDATE module_card SET undone = 0 WHERE n =

@@ -1,4 +1,4 @@
-//! Nodes: storing them, and reading their heads and contents.
+//! Nodes: stores them, and reads their heads and contents.
 //! Not for: removing their content (`removal`).
 
 use super::{content, sessions};
@@ -15,11 +15,11 @@ use rusqlite::{OptionalExtension, Row};
 const HEAD: &str = "SELECT id, key, parent, ord, role, \"end\", at, bytes, calls, hidden, imported, content, preview, \
                     model, name, lane, external_id, parts, extra FROM node";
 
-/// The same without the columns that only whole nodes need, because reading a session's tree touches every row.
+/// The same without the columns that only whole nodes need, because reading a session's tree reads every row.
 const LIGHT: &str = "SELECT id, key, parent, ord, role, \"end\", at, bytes, calls, hidden, imported, content, preview, \
                      model, name, lane, external_id FROM node";
 
-fn word<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
+fn parse_column<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
     let text = row.get_ref(column)?;
     let kind = text.data_type();
     text.as_str().ok().and_then(read).ok_or_else(|| {
@@ -37,8 +37,8 @@ fn head(row: &Row<'_>) -> rusqlite::Result<NodeHead> {
         key: row.get(1)?,
         parent: row.get(2)?,
         ord: row.get(3)?,
-        role: word(row, 4, Role::from_name)?,
-        end: word(row, 5, End::from_name)?,
+        role: parse_column(row, 4, Role::from_name)?,
+        end: parse_column(row, 5, End::from_name)?,
         at: row.get(6)?,
         bytes: uint(row.get(7)?),
         calls: row.get(8)?,
@@ -54,7 +54,7 @@ fn head(row: &Row<'_>) -> rusqlite::Result<NodeHead> {
 }
 
 impl Store {
-    /// The heads of a session's nodes, parents before children.
+    /// Returns the heads of a session's nodes, parents before children.
     pub fn heads(&self, session: SessionId) -> Result<Vec<NodeHead>, StoreError> {
         self.read(|conn| {
             let mut query = conn
@@ -63,7 +63,7 @@ impl Store {
         })
     }
 
-    /// The whole node of a session with this key.
+    /// Returns the whole node of a session with this key.
     pub fn node_by_key(&self, session: SessionId, key: Hash) -> Result<Option<Node>, StoreError> {
         let id: Option<NodeId> = self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -77,10 +77,11 @@ impl Store {
         })
     }
 
-    /// Whole nodes in the requested order; missing ones are omitted.
+    /// Returns whole nodes in the requested order. Missing ones are omitted.
     pub fn nodes(&self, ids: &[NodeId]) -> Result<Vec<Node>, StoreError> {
         self.read(|conn| {
-            // One read transaction: a message removed meanwhile is read either complete or not at all.
+            // In one read transaction, so that a message that is removed meanwhile is read either completely or not at
+            // all.
             let view = conn.unchecked_transaction()?;
             let mut query = view.prepare_cached(&format!("{HEAD} WHERE id = ?1"))?;
             let mut found = Vec::with_capacity(ids.len());
@@ -100,8 +101,8 @@ impl Store {
     }
 }
 
-/// Stores new nodes. Nodes whose key the session already has are skipped, and their children attach to the existing
-/// ones.
+/// Stores new nodes. Nodes whose key the session already has are skipped; their children are attached to the existing
+/// nodes.
 pub(crate) fn put(tx: &mut WriteTransaction<'_>, session: SessionId, nodes: &[Node]) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     let (mut messages, mut newest) = (0, i64::MIN);
@@ -114,7 +115,7 @@ pub(crate) fn put(tx: &mut WriteTransaction<'_>, session: SessionId, nodes: &[No
     sessions::touch(tx, row, newest, messages)
 }
 
-/// Returns whether the node is new.
+/// Stores a node. Returns whether it is new.
 fn put_one(tx: &mut WriteTransaction<'_>, session: i64, node: &Node) -> Result<bool, StoreError> {
     let head = &node.head;
     let known: Option<NodeId> = tx

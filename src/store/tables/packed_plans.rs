@@ -1,5 +1,5 @@
-//! The JSON of plans as bytes of the table `plan`: groups of plans, each compressed with an earlier plan of its group
-//! as the dictionary.
+//! The JSON of plans in the table `plan`: groups of plans, each one compressed with an earlier plan of its group as the
+//! dictionary.
 //! Not for: which plans exist (`plans`), or their content.
 
 use crate::domain::base::hash::Hash;
@@ -8,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension};
 use std::io::Write as _;
 use std::rc::Rc;
 
-/// Plans per group. A plan depends on at most six others (the bits of its position), and at most this many plans must
-/// be rewritten when one of them changes.
+/// The maximum number of plans per group. A plan depends on at most six others (the bits of its position), and at most
+/// this many plans must be rewritten when one of them changes.
 const GROUP: u32 = 64;
 
 const LEVEL: i32 = 3;
@@ -30,7 +30,7 @@ fn pack(text: &str, base: Option<&str>) -> Result<Vec<u8>, StoreError> {
         encoder.set_pledged_src_size(Some(text.len() as u64))?;
         encoder.include_checksum(true)?;
         if let Some(base) = base {
-            // The window covers the whole dictionary.
+            // The window must cover the whole dictionary.
             encoder.window_log((usize::BITS - (text.len() + base.len()).leading_zeros()).clamp(10, 27))?;
             encoder.long_distance_matching(true)?;
         }
@@ -41,8 +41,8 @@ fn pack(text: &str, base: Option<&str>) -> Result<Vec<u8>, StoreError> {
     Ok(out)
 }
 
-/// Decompresses in one step into memory of the size given in the frame: a stream would keep a window as large as the
-/// dictionary in addition.
+/// Decompresses in one step into memory of the size given in the frame. A stream would also keep a window as large as
+/// the dictionary.
 fn unpack(body: &[u8], base: Option<&str>) -> Result<String, StoreError> {
     let failed = |why: String| StoreError::Sql(format!("a stored plan can't be read: {why}"));
     let refused = |code| failed(zstd::zstd_safe::get_error_name(code).to_owned());
@@ -58,15 +58,16 @@ fn unpack(body: &[u8], base: Option<&str>) -> Result<String, StoreError> {
     String::from_utf8(text).map_err(|error| failed(error.to_string()))
 }
 
-/// The position of the plan that is the dictionary of this one.
-fn below(place: u32) -> Option<u32> {
+/// Returns the position of the plan that is the dictionary of this one, or `None` for the first one.
+fn base_place(place: u32) -> Option<u32> {
     (place > 0).then(|| place & (place - 1))
 }
 
-/// The text at a position of a group. Needs a consistent view of everything that it depends on.
+/// Returns the text at a position of a group. The connection must have a consistent view of all plans that it depends
+/// on.
 fn text_at(conn: &Connection, group: i64, place: u32) -> Result<String, StoreError> {
     let mut places = vec![place];
-    places.extend(std::iter::successors(below(place), |place| below(*place)));
+    places.extend(std::iter::successors(base_place(place), |place| base_place(*place)));
     let mut query = conn.prepare_cached("SELECT body FROM plan WHERE \"group\" = ?1 AND place = ?2")?;
     let mut text: Option<String> = None;
     for place in places.into_iter().rev() {
@@ -76,20 +77,21 @@ fn text_at(conn: &Connection, group: i64, place: u32) -> Result<String, StoreErr
     Ok(text.unwrap_or_default())
 }
 
-/// A plan's text.
+/// Returns a plan's text, or `None` if there is no such plan.
 pub(crate) fn read(conn: &Connection, id: Hash) -> Result<Option<String>, StoreError> {
     let mut query = conn.prepare_cached("SELECT \"group\", place FROM plan WHERE id = ?1")?;
     let found: Option<(i64, u32)> = query.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     found.map(|(group, place)| text_at(conn, group, place)).transpose()
 }
 
-/// Where a plan is made: row ids of its session and branch.
+/// Where a plan was made: the row ids of its session and branch.
 pub(crate) type PlanOrigin = (Option<i64>, Option<i64>);
 
-/// The group that a new plan joins: its branch's last one, else (after a fork) its session's; `None` if that is full.
-fn group_for(conn: &Connection, home: PlanOrigin) -> Result<Option<(i64, u32)>, StoreError> {
+/// Returns the group and position for a new plan: in the last group of its branch or, after a fork, of its session.
+/// Returns `None` if that group is full or there is none.
+fn group_for(conn: &Connection, origin: PlanOrigin) -> Result<Option<(i64, u32)>, StoreError> {
     let mut group: Option<i64> = None;
-    for (column, row) in [("branch", home.1), ("session", home.0)] {
+    for (column, row) in [("branch", origin.1), ("session", origin.0)] {
         let sql = format!("SELECT \"group\" FROM plan WHERE {column} = ?1 ORDER BY n DESC LIMIT 1");
         if let (None, Some(row)) = (group, row) {
             group = conn.prepare_cached(&sql)?.query_row([row], |row| row.get(0)).optional()?;
@@ -102,38 +104,39 @@ fn group_for(conn: &Connection, home: PlanOrigin) -> Result<Option<(i64, u32)>, 
 }
 
 /// Stores a new plan.
-pub(crate) fn insert(conn: &Connection, id: Hash, home: PlanOrigin, text: &str) -> Result<(), StoreError> {
+pub(crate) fn insert(conn: &Connection, id: Hash, origin: PlanOrigin, text: &str) -> Result<(), StoreError> {
     let next: i64 = conn.prepare_cached("SELECT coalesce(max(n), 0) + 1 FROM plan")?.query_row([], |row| row.get(0))?;
     let mut put = conn.prepare_cached(
         "INSERT INTO plan (n, id, session, branch, \"group\", place, size, body)
          VALUES (?1, ?2, ?3, ?4, coalesce(?5, ?1), ?6, ?7, ?8)",
     )?;
-    if let Some((group, place)) = group_for(conn, home)? {
-        let base = text_at(conn, group, below(place).unwrap_or(0))?;
+    if let Some((group, place)) = group_for(conn, origin)? {
+        let base = text_at(conn, group, base_place(place).unwrap_or(0))?;
         let body = pack(text, Some(&base))?;
         let mut first = conn.prepare_cached("SELECT length(body) FROM plan WHERE \"group\" = ?1 AND place = 0")?;
-        let whole: i64 = first.query_row([group], |row| row.get(0))?;
+        let first_length: i64 = first.query_row([group], |row| row.get(0))?;
         // Plans with little in common (another subject, another budget) start a group of their own.
-        if length(body.len()) * 2 <= whole || text.len() <= 2_048 {
-            put.execute((next, id, home.0, home.1, group, place, length(text.len()), body))?;
+        if length(body.len()) * 2 <= first_length || text.len() <= 2_048 {
+            put.execute((next, id, origin.0, origin.1, group, place, length(text.len()), body))?;
             return Ok(());
         }
     }
-    put.execute((next, id, home.0, home.1, None::<i64>, 0, length(text.len()), pack(text, None)?))?;
+    put.execute((next, id, origin.0, origin.1, None::<i64>, 0, length(text.len()), pack(text, None)?))?;
     Ok(())
 }
 
-/// A plan visited while its group is rewritten.
+/// A plan visited while its group is rewritten, with its text before and after the change.
 struct VisitedPlan {
     place: u32,
-    was: Rc<str>,
-    is: Rc<str>,
+    before: Rc<str>,
+    after: Rc<str>,
 }
 
-/// Returns another text for a plan, or `None` to keep it.
+/// Returns the new text of a plan, or `None` to keep it.
 pub(crate) type Change<'a> = dyn FnMut(Hash, &str) -> Result<Option<String>, StoreError> + 'a;
 
-/// Calls `change` for every plan of every group. Stores each changed text and recompresses the plans that depend on it.
+/// Calls `change` for every plan of every group. Stores the changed texts, and recompresses the plans that depend on
+/// them.
 pub(crate) fn rewrite(conn: &Connection, change: &mut Change<'_>) -> Result<(), StoreError> {
     let mut groups = conn.prepare_cached("SELECT n FROM plan WHERE place = 0")?;
     let groups: Vec<i64> = groups.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -151,17 +154,17 @@ fn rewrite_group(conn: &Connection, group: i64, change: &mut Change<'_>) -> Resu
     let mut put = conn.prepare_cached("UPDATE plan SET size = ?2, body = ?3 WHERE n = ?1")?;
     let mut path: Vec<VisitedPlan> = Vec::new();
     for (n, id, place) in rows {
-        while path.last().is_some_and(|step| Some(step.place) != below(place)) {
+        while path.last().is_some_and(|step| Some(step.place) != base_place(place)) {
             path.pop();
         }
         let base = path.last();
         let body: Vec<u8> = read.query_row([n], |row| row.get(0))?;
-        let was: Rc<str> = unpack(&body, base.map(|step| &*step.was))?.into();
-        let is: Rc<str> = change(id, &was)?.map_or_else(|| Rc::clone(&was), Into::into);
-        if is != was || base.is_some_and(|step| !Rc::ptr_eq(&step.was, &step.is)) {
-            put.execute((n, length(is.len()), pack(&is, base.map(|step| &*step.is))?))?;
+        let before: Rc<str> = unpack(&body, base.map(|step| &*step.before))?.into();
+        let after: Rc<str> = change(id, &before)?.map_or_else(|| Rc::clone(&before), Into::into);
+        if after != before || base.is_some_and(|step| !Rc::ptr_eq(&step.before, &step.after)) {
+            put.execute((n, length(after.len()), pack(&after, base.map(|step| &*step.after))?))?;
         }
-        path.push(VisitedPlan { place, was, is });
+        path.push(VisitedPlan { place, before, after });
     }
     Ok(())
 }

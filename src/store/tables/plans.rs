@@ -1,5 +1,5 @@
-//! Plans by id, as JSON, and the conversion of those of older versions.
-//! Not for: the runs made from them (`runs`), or their compression (`packed_plans`).
+//! Plans by id, as JSON, and the conversion of plans of older versions.
+//! Not for: the runs made from plans (`runs`), or their compression (`packed_plans`).
 
 use super::packed_plans::{self, PlanOrigin};
 use crate::domain::base::hash::Hash;
@@ -11,11 +11,11 @@ use crate::store::types::StoreError;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use std::time::{Duration, Instant};
 
-/// How long plans are converted at a stretch. Bounds how long a write waits.
+/// How long plans are converted at a time, which limits how long a write waits.
 const MAX_STRETCH: Duration = Duration::from_millis(15);
 
 impl Store {
-    /// The plans whose id has this prefix, with their JSON; at most two.
+    /// Returns the plans whose id has this prefix, with their JSON; at most two.
     pub fn plan_by_prefix(&self, prefix: &str) -> Result<Vec<(Hash, String)>, StoreError> {
         let Some(range) = hex_range::<32>(prefix) else { return Ok(Vec::new()) };
         self.read(|conn| {
@@ -29,23 +29,23 @@ impl Store {
         })
     }
 
-    /// The number of plans still in an older format, and of all plans.
+    /// Returns the number of plans that are still in an older format, and the number of all plans.
     pub fn unconverted_plans(&self) -> Result<(u64, u64), StoreError> {
         self.read(|conn| {
-            let left = left(conn)?;
+            let unconverted = unconverted(conn)?;
             let moved: i64 = conn.query_row("SELECT count(*) FROM plan", [], |row| row.get(0))?;
-            Ok((left, left + uint(moved)))
+            Ok((unconverted, unconverted + uint(moved)))
         })
     }
 
-    /// Converts some of those for a few milliseconds; returns how many are left.
+    /// Converts some of those for a few milliseconds. Returns how many remain.
     pub(crate) fn convert_plans(&self) -> Result<u64, StoreError> {
         let writer = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
-        writer.call(convert_some).map_err(|error| self.named(error))
+        writer.call(convert_some).map_err(|error| self.with_path(error))
     }
 }
 
-/// A plan's JSON, from either format.
+/// Returns a plan's JSON, from either format.
 fn text(conn: &Connection, id: Hash) -> Result<Option<String>, StoreError> {
     if let Some(text) = packed_plans::read(conn, id)? {
         return Ok(Some(text));
@@ -59,18 +59,18 @@ fn known(conn: &Connection, id: Hash) -> Result<bool, StoreError> {
     Ok(conn.prepare_cached(sql)?.exists([id])?)
 }
 
-/// Stores a plan. One with a known id is the same plan.
+/// Stores a plan. A plan with a known id is the same plan and is skipped.
 pub(crate) fn put(tx: &WriteTransaction<'_>, id: Hash, branch: BranchId, body: &str) -> Result<(), StoreError> {
     if known(tx.conn, id)? {
         return Ok(());
     }
     let mut query = tx.conn.prepare_cached("SELECT session, n FROM branch WHERE id = ?1")?;
-    let home = query.query_row([branch], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    packed_plans::insert(tx.conn, id, home.unwrap_or_default(), body)
+    let origin = query.query_row([branch], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    packed_plans::insert(tx.conn, id, origin.unwrap_or_default(), body)
 }
 
-/// Where an old plan was made: from its first call, otherwise from its rows.
-fn home(conn: &Connection, id: Hash, body: &str) -> Result<PlanOrigin, StoreError> {
+/// Returns where an old plan was made: according to its first call, otherwise according to its rows.
+fn origin(conn: &Connection, id: Hash, body: &str) -> Result<PlanOrigin, StoreError> {
     let mut calls = conn.prepare_cached("SELECT session, branch FROM plan_run WHERE plan = ?1 ORDER BY n LIMIT 1")?;
     if let Some(found) = calls.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()? {
         return Ok(found);
@@ -81,7 +81,7 @@ fn home(conn: &Connection, id: Hash, body: &str) -> Result<PlanOrigin, StoreErro
     Ok((sessions.query_row([id], |row| row.get(0)).optional()?, None))
 }
 
-fn left(conn: &Connection) -> Result<u64, StoreError> {
+fn unconverted(conn: &Connection) -> Result<u64, StoreError> {
     Ok(uint(conn.query_row("SELECT count(*) FROM plan_text", [], |row| row.get(0))?))
 }
 
@@ -93,15 +93,15 @@ fn convert_some(conn: &mut Connection) -> Result<u64, StoreError> {
         let found: Option<(i64, Hash, String)> =
             first.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
         let Some((n, id, body)) = found else { break };
-        packed_plans::insert(&transaction, id, home(&transaction, id, &body)?, &body)?;
+        packed_plans::insert(&transaction, id, origin(&transaction, id, &body)?, &body)?;
         transaction.prepare_cached("DELETE FROM plan_text WHERE n = ?1")?.execute([n])?;
     }
-    let left = left(&transaction)?;
+    let unconverted = unconverted(&transaction)?;
     transaction.commit()?;
-    Ok(left)
+    Ok(unconverted)
 }
 
-/// Calls `change` for every plan and stores changed texts.
+/// Calls `change` for every plan, and stores the changed texts.
 pub(crate) fn rewrite(conn: &Connection, change: &mut packed_plans::Change<'_>) -> Result<(), StoreError> {
     let mut rows = conn.prepare_cached("SELECT n FROM plan_text")?;
     let old: Vec<i64> = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -115,7 +115,7 @@ pub(crate) fn rewrite(conn: &Connection, change: &mut packed_plans::Change<'_>) 
     packed_plans::rewrite(conn, change)
 }
 
-/// Deletes a session's plans. Plans from which another session made a call become that session's.
+/// Deletes a session's plans. A plan from which another session made a call is moved to that session.
 pub(crate) fn forget_session(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
     let conn = tx.conn;
     tx.run(
@@ -132,8 +132,8 @@ pub(crate) fn forget_session(tx: &WriteTransaction<'_>, session: i64) -> Result<
     let kept: Vec<Option<String>> =
         shared.iter().map(|(id, _)| packed_plans::read(conn, *id)).collect::<Result<_, StoreError>>()?;
     tx.run("DELETE FROM plan WHERE session = ?1", &[&session])?;
-    for ((id, home), text) in shared.iter().zip(kept) {
-        packed_plans::insert(conn, *id, *home, &text.unwrap_or_default())?;
+    for ((id, origin), text) in shared.iter().zip(kept) {
+        packed_plans::insert(conn, *id, *origin, &text.unwrap_or_default())?;
     }
     Ok(())
 }

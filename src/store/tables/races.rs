@@ -9,7 +9,7 @@ use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 
 impl Store {
-    /// The race branches of a session in order of creation.
+    /// Returns the race branches of a session in order of creation.
     pub fn branch_runs(&self, session: SessionId) -> Result<Vec<BranchRun>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(

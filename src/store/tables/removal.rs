@@ -1,5 +1,5 @@
-//! Permanent deletion: a message's text with everything in the store that was derived from it, or a whole session.
-//! Not for: backups outside the store's file (`Store::backups` lists those).
+//! Permanent deletion: a message's text with everything in the store that was made from it, or a whole session.
+//! Not for: backups beside the store's file (`file::copies` edits those).
 
 use super::{content, sessions, summaries};
 use crate::domain::base::hash::Hash;
@@ -16,13 +16,13 @@ use rusqlite::OptionalExtension;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Shorter titles (in characters) are too unspecific to count as quotations.
+/// Titles with fewer characters than this are too unspecific to count as quotations.
 const MIN_QUOTE: usize = 8;
 
-/// Overwriting one message's words in the search index takes about as long as indexing this many messages (measured).
+/// Overwriting a message's words in the search index takes about as long as indexing this many messages (measured).
 const REBUILD_RATIO: i64 = 7;
 
-/// What is removed: the nodes, their keys, and their text as one line each.
+/// What is removed: the nodes, their keys, and their texts, each as one line.
 #[derive(Default)]
 struct RemovedNodes {
     ids: Vec<NodeId>,
@@ -33,11 +33,11 @@ struct RemovedNodes {
 }
 
 impl RemovedNodes {
-    fn add(&mut self, id: NodeId, key: Hash, said: &Content) {
+    fn add(&mut self, id: NodeId, key: Hash, content: &Content) {
         self.ids.push(id);
         self.keys.push(key);
         self.names.extend([id.to_string(), key.to_string()]);
-        for part in &said.parts {
+        for part in &content.parts {
             match part {
                 Part::Text { text } | Part::Reasoning { text } => self.add_text(text),
                 Part::Reply { call, body, .. } => {
@@ -57,7 +57,7 @@ impl RemovedNodes {
         self.texts.push(one_line(text));
     }
 
-    /// Whether a title of ours was taken from a removed text, or contains the beginning of one.
+    /// Returns whether a title in the store was taken from a removed text or contains the beginning of one.
     fn quoted_in(&self, title: &str) -> bool {
         let line = one_line(title.trim_end_matches(['…', '.']));
         let long = |text: &str| text.chars().count() >= MIN_QUOTE;
@@ -68,7 +68,7 @@ impl RemovedNodes {
             })
     }
 
-    /// Whether a JSON value names a removed node, by id or key, anywhere in it.
+    /// Returns whether a JSON value contains the id or key of a removed node anywhere in it.
     fn named_in(&self, value: &Value) -> bool {
         match value {
             Value::String(text) => self.names.contains(text),
@@ -83,7 +83,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Turns nodes into tombstones.
+/// Turns nodes into tombstones. Fails with `Busy` while the session has an open call.
 pub(crate) fn nodes(tx: &mut WriteTransaction<'_>, session: SessionId, nodes: &[NodeId]) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     let open = "SELECT 1 FROM plan_run WHERE session = ?1 AND open = 1 LIMIT 1";
@@ -116,7 +116,7 @@ pub(crate) fn nodes(tx: &mut WriteTransaction<'_>, session: SessionId, nodes: &[
     Ok(())
 }
 
-/// Empties one node; returns whether it had content until now.
+/// Empties a node. Returns whether it had content.
 fn node(tx: &WriteTransaction<'_>, session: i64, id: NodeId, removed: &mut RemovedNodes) -> Result<bool, StoreError> {
     type Found = (i64, Hash, Option<Hash>, Option<String>, Option<String>);
     let found: Option<Found> = tx
@@ -125,12 +125,12 @@ fn node(tx: &WriteTransaction<'_>, session: i64, id: NodeId, removed: &mut Remov
         .query_row((id, session), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
         .optional()?;
     let Some((n, key, hash, parts, extra)) = found else { return Ok(false) };
-    let said = content::unpack(tx.conn, parts.as_deref(), extra.as_deref())?;
-    removed.add(id, key, &said);
+    let unpacked = content::unpack(tx.conn, parts.as_deref(), extra.as_deref())?;
+    removed.add(id, key, &unpacked);
     if hash.is_some() {
         forget_words(tx, "SELECT n FROM node WHERE n = ?1", n)?;
     }
-    forget_counts(tx, hash, &said)?;
+    forget_counts(tx, hash, &unpacked)?;
     for large in parts.as_deref().map(content::large).transpose()?.unwrap_or_default() {
         content::release(tx, large)?;
     }
@@ -143,7 +143,7 @@ fn node(tx: &WriteTransaction<'_>, session: i64, id: NodeId, removed: &mut Remov
     Ok(hash.is_some())
 }
 
-/// Removes rows from the search index, whose words must still exist to be found.
+/// Removes rows from the search index. Their words must still be stored, because the index needs them for that.
 fn forget_words(tx: &WriteTransaction<'_>, which: &str, value: i64) -> Result<(), StoreError> {
     let sql = format!(
         "INSERT INTO search (search, rowid, session, words)
@@ -153,11 +153,12 @@ fn forget_words(tx: &WriteTransaction<'_>, which: &str, value: i64) -> Result<()
     Ok(())
 }
 
-/// Counts are stored by the hash of the counted text: the content, its full text, or one part.
-fn forget_counts(tx: &WriteTransaction<'_>, hash: Option<Hash>, said: &Content) -> Result<(), StoreError> {
+/// Deletes the token counts of a content. They are stored by the hash of the counted text: the content, its full text,
+/// or one part.
+fn forget_counts(tx: &WriteTransaction<'_>, hash: Option<Hash>, content: &Content) -> Result<(), StoreError> {
     let mut keys: Vec<Hash> = hash.into_iter().collect();
-    keys.push(Hash::of(said.plain_text().as_bytes()));
-    for part in &said.parts {
+    keys.push(Hash::of(content.plain_text().as_bytes()));
+    for part in &content.parts {
         match part {
             Part::Text { text } | Part::Reasoning { text } => keys.push(Hash::of(text.as_bytes())),
             Part::Call { args, .. } => keys.push(Hash::of(args.as_bytes())),
@@ -171,7 +172,7 @@ fn forget_counts(tx: &WriteTransaction<'_>, hash: Option<Hash>, said: &Content) 
     Ok(())
 }
 
-/// Deletes state versions that were made from the nodes; their text counts as removed too.
+/// Deletes the state versions that were made from the nodes. Their texts count as removed too.
 fn states(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedNodes) -> Result<(), StoreError> {
     let ids = removed.ids.clone();
     for id in ids {
@@ -185,7 +186,7 @@ fn states(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedNodes) -
     Ok(())
 }
 
-/// Deletes titles that a model made from the nodes; they count as removed too.
+/// Deletes the titles that a model made from the nodes. They count as removed too.
 fn titles(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedNodes) -> Result<(), StoreError> {
     let ids = removed.ids.clone();
     for id in ids {
@@ -199,15 +200,15 @@ fn titles(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedNodes) -
     Ok(())
 }
 
-/// Empties the arguments and results of traces. Returns the files that those calls changed.
+/// Empties the arguments and results of the traces of removed calls. Returns the files that those calls changed.
 fn traces(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<HashSet<String>, StoreError> {
     let mut changed = HashSet::new();
     let mut query = tx.conn.prepare_cached("SELECT n, body FROM tool_trace WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<ToolTrace>>(1)?.0)))?;
     for (n, mut trace) in rows.collect::<Result<Vec<(i64, ToolTrace)>, _>>()? {
-        let repeats = |call: &String| removed.calls.contains(call);
-        let goes = repeats(&trace.call_id) || trace.more.again.as_ref().is_some_and(repeats);
-        if goes || trace.node.is_some_and(|node| removed.ids.contains(&node)) {
+        let is_removed_call = |call: &String| removed.calls.contains(call);
+        let is_removed = is_removed_call(&trace.call_id) || trace.more.again.as_ref().is_some_and(is_removed_call);
+        if is_removed || trace.node.is_some_and(|node| removed.ids.contains(&node)) {
             trace.args.clear();
             trace.preview.clear();
             changed.extend(std::mem::take(&mut trace.changed));
@@ -219,34 +220,34 @@ fn traces(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Re
     Ok(changed)
 }
 
-/// Deletes the stored versions of those files, and with them the ability to undo: a call's arguments are in the file
-/// that it wrote.
+/// Deletes the stored versions of those files, and with them the ability to undo the changes, because a file contains
+/// the arguments of the call that wrote it.
 fn files(tx: &WriteTransaction<'_>, session: i64, paths: &HashSet<String>) -> Result<(), StoreError> {
     if paths.is_empty() {
         return Ok(());
     }
     let mut query = tx.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
-    let (mut lost, mut kept) = (HashSet::new(), HashSet::new());
+    let (mut deleted, mut kept) = (HashSet::new(), HashSet::new());
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
         let all = operation.changes.len();
         operation.changes.retain(|change| {
             let Change::File { path, before, after } = change else { return true };
-            let goes = paths.contains(path);
-            if goes { &mut lost } else { &mut kept }.extend([before, after].into_iter().flatten().copied());
-            !goes
+            let is_removed = paths.contains(path);
+            if is_removed { &mut deleted } else { &mut kept }.extend([before, after].into_iter().flatten().copied());
+            !is_removed
         });
         if operation.changes.len() < all {
             tx.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
         }
     }
-    for hash in lost.difference(&kept) {
+    for hash in deleted.difference(&kept) {
         tx.run("DELETE FROM file_text WHERE session = ?1 AND hash = ?2", &[&session, hash])?;
     }
     Ok(())
 }
 
-/// Empties titles in plans that quote the nodes. Checks all plans, because another session's may quote them.
+/// Empties titles in plans that quote the nodes. Checks all plans, because those of another session may quote them.
 fn plans(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<(), StoreError> {
     let ours: HashSet<Hash> = tx
         .conn
@@ -262,7 +263,7 @@ fn plans(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Res
     })
 }
 
-/// Empties the titles of rows and items in a plan that name or quote removed text; returns whether there were any.
+/// Empties the titles of rows and items of a plan that name or quote removed text. Returns whether there were any.
 fn blank_titles(plan: &mut Value, removed: &RemovedNodes) -> bool {
     let mut changed = false;
     for row in plan.get_mut("rows").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -279,7 +280,7 @@ fn blank_titles(plan: &mut Value, removed: &RemovedNodes) -> bool {
         changed = true;
     }
     for text in plan.get_mut("texts").and_then(Value::as_object_mut).into_iter().flat_map(|texts| texts.values_mut()) {
-        if text.as_str().is_some_and(|said| !said.is_empty() && removed.quoted_in(said)) {
+        if text.as_str().is_some_and(|current| !current.is_empty() && removed.quoted_in(current)) {
             *text = Value::String(String::new());
             changed = true;
         }
@@ -297,7 +298,7 @@ fn blank_title(of: &mut Value, named: bool, removed: &RemovedNodes) -> bool {
     }
 }
 
-/// Clears the name of a session or branch that was named after a removed message.
+/// Replaces the names of the session and its branches that quote a removed message.
 fn names(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<(), StoreError> {
     for (read, write) in [
         ("SELECT n, title FROM session WHERE n = ?1", "UPDATE session SET title = 'untitled' WHERE n = ?1"),
@@ -314,10 +315,10 @@ fn names(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Res
     Ok(())
 }
 
-/// A message that was picked onto another branch is a copy of the text. Deletes the operations that picked it, so that
-/// neither undo nor redo finds it; the copies count as removed texts.
+/// Deletes the changes of operations that picked a removed message onto another branch, so that neither undo nor redo
+/// restores it: a picked message is a copy of the text. The copies count as removed texts.
 fn picked_copies(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedNodes) -> Result<(), StoreError> {
-    let made = |mark: &Mark, keys: &[Hash]| {
+    let is_copy = |mark: &Mark, keys: &[Hash]| {
         mark.origin.as_ref().is_some_and(|origin| origin.sources.iter().any(|key| keys.contains(key)))
     };
     let mut query = tx.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
@@ -327,7 +328,7 @@ fn picked_copies(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedN
         let RemovedNodes { keys, texts, .. } = &mut *removed;
         operation.changes.retain(|change| {
             let Change::Mark { before, after, .. } = change else { return true };
-            let copies = || [before, after].into_iter().flatten().filter(|mark| made(mark, keys));
+            let copies = || [before, after].into_iter().flatten().filter(|mark| is_copy(mark, keys));
             texts.extend(copies().filter_map(|mark| mark.note.as_deref()).map(one_line));
             copies().next().is_none()
         });
@@ -338,12 +339,12 @@ fn picked_copies(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedN
     Ok(())
 }
 
-/// Whether a tag belongs to a removed message, or its name quotes one.
+/// Returns whether a tag belongs to a removed message, or its name quotes one.
 fn tagged(tag: &Tag, removed: &RemovedNodes) -> bool {
     removed.keys.contains(&tag.node) || removed.quoted_in(&tag.label)
 }
 
-/// Undo must not restore a quotation, or a name of a removed message.
+/// Removes quotations and tags of removed messages from the operations, so that undo cannot restore them.
 fn operations(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<(), StoreError> {
     let mut query = tx.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
@@ -376,7 +377,8 @@ fn operations(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -
     Ok(())
 }
 
-/// Deletes a session and everything that belongs to it. Refused while a living program has an open call in it.
+/// Deletes a session and everything that belongs to it. Fails with `Busy` while a living program has an open call in
+/// it.
 pub(crate) fn session(tx: &mut WriteTransaction<'_>, id: SessionId) -> Result<(), StoreError> {
     let row = tx.session(id)?;
     let mut owners = tx.conn.prepare_cached("SELECT owner FROM plan_run WHERE session = ?1 AND open = 1")?;
@@ -424,14 +426,14 @@ pub(crate) fn session(tx: &mut WriteTransaction<'_>, id: SessionId) -> Result<()
     Ok(())
 }
 
-/// Removes a session from the search index; returns whether the index is now empty and must be rebuilt.
+/// Removes a session from the search index. Returns whether the index is now empty and must be rebuilt.
 fn forget_all_words(tx: &WriteTransaction<'_>, session: i64) -> Result<bool, StoreError> {
-    let (going, all): (i64, i64) = tx.conn.query_row(
+    let (deleted, all): (i64, i64) = tx.conn.query_row(
         "SELECT (SELECT messages FROM session WHERE n = ?1), (SELECT sum(messages) FROM session)",
         [session],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
-    if going * REBUILD_RATIO <= all - going {
+    if deleted * REBUILD_RATIO <= all - deleted {
         forget_words(tx, "SELECT n FROM node WHERE session = ?1 AND content IS NOT NULL", session)?;
         return Ok(false);
     }

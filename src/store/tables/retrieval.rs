@@ -1,4 +1,4 @@
-//! Retrieval sets of calls.
+//! Retrieval sets, one per call with retrieval.
 //! Not for: retrieving (`retrieval`), or full-text search (`search::full_text`).
 
 use crate::domain::base::hash::Hash;
@@ -11,7 +11,7 @@ use crate::store::types::StoreError;
 use rusqlite::OptionalExtension as _;
 
 impl Store {
-    /// A set by its id.
+    /// Returns a set by its id.
     pub fn retrieval_set(&self, id: Hash) -> Result<Option<RetrievalSet>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached("SELECT body FROM retrieval_set WHERE id = ?1")?;
@@ -20,7 +20,7 @@ impl Store {
     }
 }
 
-/// Stores a set. One with a known id is the same set.
+/// Stores a set. A set with a known id is the same set and is skipped.
 pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, set: &RetrievalSet) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     tx.run(
@@ -30,7 +30,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, set: &Retrieval
     Ok(())
 }
 
-/// Deletes the queries of a session after a message of it was removed, because queries are messages.
+/// Empties the queries of a session after a message of it was removed, because queries contain messages.
 pub(crate) fn forget_queries(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
     tx.run("UPDATE retrieval_set SET body = json_set(body, '$.query', '') WHERE session = ?1", &[&session])?;
     Ok(())

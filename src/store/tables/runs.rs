@@ -1,4 +1,4 @@
-//! Runs: opening one under its fence, the chunks of its stream, closing it.
+//! Runs: opens a run under its fence, stores the chunks of its stream, and closes it.
 //! Not for: usage and tool traces (`traces`) or plans (`plans`).
 
 use crate::domain::base::hash::Hash;
@@ -13,10 +13,10 @@ use crate::store::types::{OpenRun, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 use std::collections::HashMap;
 
-/// The plus keeps SQLite from reading every run in order of row id: an index has the few open ones.
+/// The plus keeps SQLite from reading every run in order of row id; an index lists the few open ones.
 pub(crate) const OPEN_RUNS: &str = "SELECT card, owner, after, head, draft FROM plan_run WHERE open = 1 ORDER BY +n";
 
-/// The user message of a run, kept in the run's row until it is a node.
+/// The user message of a run, stored in the run's row until it is a node.
 type Draft = (NodeHead, Content);
 
 fn cards(conn: &Connection, rest: &str, values: impl Params) -> Result<Vec<RunCard>, StoreError> {
@@ -36,12 +36,12 @@ fn open_run(row: &Row<'_>) -> rusqlite::Result<OpenRun> {
 }
 
 impl Store {
-    /// A session's calls, oldest first.
+    /// Returns a session's calls, oldest first.
     pub fn runs(&self, session: SessionId) -> Result<Vec<RunCard>, StoreError> {
         self.read(|conn| cards(conn, "WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n", [session]))
     }
 
-    /// The item uses of a session's newest `limit` calls that have any recorded.
+    /// Returns the item uses of the newest `limit` calls of a session that have recorded uses.
     pub fn uses(&self, session: SessionId, limit: usize) -> Result<HashMap<RunId, CallUses>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -53,7 +53,7 @@ impl Store {
         })
     }
 
-    /// The item uses of one call; `None` if not recorded.
+    /// Returns the item uses of one call, or `None` if they were not recorded.
     pub fn uses_of(&self, run: RunId) -> Result<Option<CallUses>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached("SELECT uses FROM plan_run WHERE id = ?1 AND uses IS NOT NULL")?;
@@ -61,18 +61,18 @@ impl Store {
         })
     }
 
-    /// The calls whose id has this prefix; at most two.
+    /// Returns the calls whose id has this prefix; at most two.
     pub fn run_by_prefix(&self, prefix: &str) -> Result<Vec<RunCard>, StoreError> {
         let Some(range) = hex_range::<16>(prefix) else { return Ok(Vec::new()) };
         self.read(|conn| cards(conn, "WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT 2", range))
     }
 
-    /// The calls made from a plan, oldest first.
+    /// Returns the calls made from a plan, oldest first.
     pub fn plan_runs(&self, plan: Hash) -> Result<Vec<RunCard>, StoreError> {
         self.read(|conn| cards(conn, "WHERE plan = ?1 ORDER BY n", [plan]))
     }
 
-    /// All runs of the store that were never closed, oldest first.
+    /// Returns all runs of the store that were never closed, oldest first.
     pub fn open_runs(&self) -> Result<Vec<OpenRun>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(OPEN_RUNS)?;
@@ -80,7 +80,7 @@ impl Store {
         })
     }
 
-    /// The chunks of a run's stream in order.
+    /// Returns the chunks of a run's stream in order.
     pub fn chunks(&self, run: RunId) -> Result<Vec<Vec<u8>>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -91,7 +91,8 @@ impl Store {
     }
 }
 
-/// Opens a run. Refused if a living process has one open on the branch, or the branch's head has moved.
+/// Opens a run. Fails with `Busy` if a living process has an open run on the branch, and with `Moved` if the branch's
+/// head has moved.
 pub(crate) fn open(tx: &WriteTransaction<'_>, run: &OpenRun) -> Result<(), StoreError> {
     let branch = tx.branch(run.card.branch)?;
     let mut query = tx.conn.prepare_cached("SELECT owner FROM plan_run WHERE branch = ?1 AND open = 1")?;
@@ -124,7 +125,7 @@ pub(crate) fn open(tx: &WriteTransaction<'_>, run: &OpenRun) -> Result<(), Store
     Ok(())
 }
 
-/// The user message has become a node: clears it from the row, and attaches the answer after it.
+/// Records that the user message is a node: deletes it from the row, and attaches the answer after it.
 pub(crate) fn user_is_node(tx: &WriteTransaction<'_>, run: RunId) -> Result<(), StoreError> {
     let mut query = tx.conn.prepare_cached("SELECT draft FROM plan_run WHERE id = ?1")?;
     let draft: Option<Option<Json<Draft>>> = query.query_row([run], |row| row.get(0)).optional()?;
@@ -134,7 +135,7 @@ pub(crate) fn user_is_node(tx: &WriteTransaction<'_>, run: RunId) -> Result<(), 
     tx.run_one("UPDATE plan_run SET draft = NULL, after = ?2 WHERE id = ?1", &[&run, &tx.stored_id(head.id)])
 }
 
-/// Stores a card that changed, or of a run that was never open here.
+/// Stores a changed card, or the card of a run that was never open here.
 pub(crate) fn put(tx: &WriteTransaction<'_>, card: &RunCard) -> Result<(), StoreError> {
     let card = with_stored_ids(tx, card);
     tx.run(
@@ -154,8 +155,8 @@ pub(crate) fn put_uses(tx: &WriteTransaction<'_>, run: RunId, uses: &CallUses) -
     Ok(())
 }
 
-/// Ends a run. Fails for a run that was already ended (by another process that took its owner for dead): the writes
-/// that accompany a late end must not happen.
+/// Closes a run. Fails with `Moved` if the run is already closed (by a process that took its owner for dead): the
+/// writes that accompany a late end must not happen.
 pub(crate) fn close(tx: &WriteTransaction<'_>, card: &RunCard) -> Result<(), StoreError> {
     let card = with_stored_ids(tx, card);
     tx.run_one(
@@ -166,21 +167,21 @@ pub(crate) fn close(tx: &WriteTransaction<'_>, card: &RunCard) -> Result<(), Sto
     Ok(())
 }
 
-/// Removes what diagnostics of a session's runs quote of removed messages; the diagnostics themselves stay.
+/// Deletes the parts of diagnostics that quote removed messages; the diagnostics themselves stay.
 pub(crate) fn forget_raw(tx: &WriteTransaction<'_>, session: i64, nodes: &[NodeId]) -> Result<(), StoreError> {
-    let told = "SELECT n, card FROM plan_run WHERE session = ?1 AND card ->> '$.diagnostics' IS NOT NULL";
-    let mut query = tx.conn.prepare_cached(told)?;
+    let diagnostic = "SELECT n, card FROM plan_run WHERE session = ?1 AND card ->> '$.diagnostics' IS NOT NULL";
+    let mut query = tx.conn.prepare_cached(diagnostic)?;
     let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<RunCard>>(1)?.0)))?;
     for (n, mut card) in rows.collect::<Result<Vec<(i64, RunCard)>, _>>()? {
         if [card.user, card.answer].into_iter().flatten().any(|node| nodes.contains(&node)) {
-            card.diagnostics.iter_mut().for_each(|told| told.raw.clear());
+            card.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.raw.clear());
             tx.run("UPDATE plan_run SET card = ?2 WHERE n = ?1", &[&n, &Json(&card)])?;
         }
     }
     Ok(())
 }
 
-/// Stores a chunk of a stream. Chunks after the end are ignored: the answer is in its node.
+/// Stores a chunk of a stream. A chunk that arrives after the end is ignored: the answer is stored in its node.
 pub(crate) fn put_chunk(tx: &WriteTransaction<'_>, run: RunId, seq: u64, body: &[u8]) -> Result<(), StoreError> {
     let open: Option<i64> = tx
         .conn

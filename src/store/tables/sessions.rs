@@ -1,4 +1,4 @@
-//! Sessions: their cards with counters, and the last used one.
+//! Sessions: their cards with counters, and which one was used last.
 //! Not for: deleting one (`removal`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
@@ -23,7 +23,7 @@ fn card(row: &Row<'_>) -> rusqlite::Result<SessionCard> {
 }
 
 impl Store {
-    /// All sessions, last changed first.
+    /// Returns all sessions, last changed first.
     pub fn sessions(&self) -> Result<Vec<SessionCard>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(&format!("{CARD} ORDER BY updated_at DESC, n DESC"))?;
@@ -31,7 +31,7 @@ impl Store {
         })
     }
 
-    /// One session.
+    /// Returns one session.
     pub fn session(&self, id: SessionId) -> Result<Option<SessionCard>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(&format!("{CARD} WHERE id = ?1"))?;
@@ -39,7 +39,7 @@ impl Store {
         })
     }
 
-    /// The last used session that still exists.
+    /// Returns the last used session that still exists.
     pub fn last_session(&self) -> Result<Option<SessionId>, StoreError> {
         self.read(|conn| {
             let mut query =
@@ -48,7 +48,7 @@ impl Store {
         })
     }
 
-    /// The last used branch of a session.
+    /// Returns the last used branch of a session.
     pub fn last_branch(&self, session: SessionId) -> Result<Option<BranchId>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -72,7 +72,7 @@ pub(crate) fn title(tx: &WriteTransaction<'_>, id: SessionId, title: &str) -> Re
 }
 
 /// Stores a title made by a model, with its sources.
-pub(crate) fn made_title(
+pub(crate) fn model_title(
     tx: &mut WriteTransaction<'_>,
     id: SessionId,
     title: &str,
@@ -88,8 +88,8 @@ pub(crate) fn made_title(
     Ok(())
 }
 
-/// Records that it was used last.
-pub(crate) fn used(tx: &WriteTransaction<'_>, id: SessionId) -> Result<(), StoreError> {
+/// Records the session as the last used one.
+pub(crate) fn use_session(tx: &WriteTransaction<'_>, id: SessionId) -> Result<(), StoreError> {
     tx.run_one(
         "UPDATE session SET used = 1 + coalesce((SELECT max(used) FROM session WHERE used > 0), 0) WHERE id = ?1",
         &[&id],

@@ -1,4 +1,4 @@
-//! Transitions of items and memories, and what turns touched.
+//! Transitions of items and memories, and the items that turns touched.
 //! Not for: the meaning or timing of a transition (`engine`).
 
 use crate::domain::base::hash::Hash;
@@ -13,7 +13,7 @@ use rusqlite::OptionalExtension as _;
 use std::collections::HashMap;
 
 impl Store {
-    /// The transitions of a session's items and memories, oldest first.
+    /// Returns the transitions of a session's items and memories, oldest first.
     pub fn transitions(&self, session: SessionId) -> Result<Vec<Transition>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -24,7 +24,7 @@ impl Store {
         })
     }
 
-    /// The transitions of some items, by their subjects' keys, oldest first for each item.
+    /// Returns the transitions of some items, by the keys of their subjects, oldest first.
     pub fn steps_of(&self, session: SessionId, items: &[Hash]) -> Result<Vec<Transition>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -43,7 +43,7 @@ impl Store {
         })
     }
 
-    /// What turns touched, by the keys of their last nodes.
+    /// Returns what turns touched, by the keys of their last nodes.
     pub fn touches(&self, session: SessionId, nodes: &[Hash]) -> Result<HashMap<Hash, Touches>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -82,7 +82,7 @@ pub(crate) fn put_touches(
     Ok(())
 }
 
-/// Deletes the rows of a session.
+/// Deletes the transitions and touches of a session.
 pub(crate) fn forget_session(tx: &WriteTransaction<'_>, row: i64) -> Result<(), StoreError> {
     tx.run("DELETE FROM transition WHERE session = ?1", &[&row])?;
     tx.run("DELETE FROM touch WHERE session = ?1", &[&row])?;

@@ -1,5 +1,5 @@
-//! Summaries with what they cover, which of them a branch uses, and the figures of each compression.
-//! Not for: which summary goes with a call (`engine`).
+//! Summaries with what they cover, the summaries that each branch uses, and the figures of each summarization.
+//! Not for: which summaries are sent with a call (`engine`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
@@ -11,7 +11,7 @@ use crate::store::types::{StoreError, SummaryFigures};
 use std::collections::HashMap;
 
 impl Store {
-    /// A session's summaries, oldest first.
+    /// Returns a session's summaries, oldest first.
     pub fn summaries(&self, session: SessionId) -> Result<Vec<Summary>, StoreError> {
         self.read(|conn| {
             let view = conn.unchecked_transaction()?;
@@ -43,7 +43,7 @@ impl Store {
         })
     }
 
-    /// The summarizations of a session, oldest first.
+    /// Returns the figures of a session's summarizations, oldest first.
     pub fn summary_figures(&self, session: SessionId) -> Result<Vec<SummaryFigures>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -63,7 +63,7 @@ impl Store {
     }
 }
 
-/// A summary with its figures; one that is known keeps its row, and gets its text back if that was never removed.
+/// Stores a summary and its figures. The row of a known summary stays unchanged; only the figures are added.
 pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, summary: &Summary, at: i64) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     let light = Summary { text: None, covers: Vec::new(), ..summary.clone() };
@@ -107,8 +107,8 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, summary: &Summa
     Ok(())
 }
 
-/// Which summaries a branch uses; they must still be the expected ones.
-pub(crate) fn used(
+/// Sets the summaries that a branch uses if the current ones are the expected ones, otherwise fails with `Moved`.
+pub(crate) fn set_used(
     tx: &WriteTransaction<'_>,
     branch: BranchId,
     expect: &[Hash],
@@ -117,7 +117,7 @@ pub(crate) fn used(
     tx.run_one("UPDATE branch SET capsules = ?3 WHERE id = ?1 AND capsules = ?2", &[&branch, &Json(expect), &Json(now)])
 }
 
-/// The texts of summaries that read one of these messages go, with what they kept word for word.
+/// Deletes the texts of summaries that read one of these messages, and the sentences that they quote verbatim.
 pub(crate) fn forget(tx: &WriteTransaction<'_>, session: i64, nodes: &[Hash]) -> Result<(), StoreError> {
     for node in nodes {
         let mut query = tx.conn.prepare_cached(

@@ -1,5 +1,5 @@
-//! Names and stars of messages.
-//! Not for: what a removal deletes (`removal` calls this module).
+//! Tags: names and stars of messages.
+//! Not for: deciding what a removal deletes (`removal`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use std::collections::HashSet;
 
 impl Store {
-    /// A session's names and stars, in the order of the messages' keys.
+    /// Returns a session's tags, in the order of the messages' keys.
     pub fn tags(&self, session: SessionId) -> Result<Vec<Tag>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -24,8 +24,8 @@ impl Store {
     }
 }
 
-/// The row ids of all messages whose name contains this (given in lower case).
-pub(crate) fn labelled(conn: &Connection, named: &str) -> Result<HashSet<i64>, StoreError> {
+/// Returns the row ids of all messages whose name contains `named`, which must be in lower case.
+pub(crate) fn with_label(conn: &Connection, named: &str) -> Result<HashSet<i64>, StoreError> {
     let mut query = conn.prepare_cached(
         "SELECT node.n, tag.body FROM tag JOIN node ON node.session = tag.session AND node.key = tag.node",
     )?;
@@ -40,7 +40,7 @@ pub(crate) fn labelled(conn: &Connection, named: &str) -> Result<HashSet<i64>, S
     Ok(found)
 }
 
-/// Sets, changes or removes a tag, if the current one is `expect`.
+/// Sets, changes, or removes a tag if the current one is `expect`; otherwise fails with `Moved`.
 pub(crate) fn put(
     tx: &WriteTransaction<'_>,
     session: SessionId,
@@ -49,12 +49,12 @@ pub(crate) fn put(
     tag: Option<&Tag>,
 ) -> Result<(), StoreError> {
     let row = tx.session(session)?;
-    let there: Option<Json<Tag>> = tx
+    let current: Option<Json<Tag>> = tx
         .conn
         .prepare_cached("SELECT body FROM tag WHERE session = ?1 AND node = ?2")?
         .query_row((row, node), |row| row.get(0))
         .optional()?;
-    if there.as_ref().map(|tag| &tag.0) != expect {
+    if current.as_ref().map(|tag| &tag.0) != expect {
         return Err(StoreError::Moved);
     }
     match tag {
@@ -68,11 +68,15 @@ pub(crate) fn put(
     Ok(())
 }
 
-/// Deletes the tags of removed messages, and names that quote them.
-pub(crate) fn forget(tx: &WriteTransaction<'_>, session: i64, gone: &dyn Fn(&Tag) -> bool) -> Result<(), StoreError> {
+/// Deletes the tags for which `is_removed` returns true.
+pub(crate) fn forget(
+    tx: &WriteTransaction<'_>,
+    session: i64,
+    is_removed: &dyn Fn(&Tag) -> bool,
+) -> Result<(), StoreError> {
     let mut query = tx.conn.prepare_cached("SELECT body FROM tag WHERE session = ?1")?;
     let rows = query.query_map([session], |row| Ok(row.get::<_, Json<Tag>>(0)?.0))?;
-    for tag in rows.collect::<Result<Vec<Tag>, _>>()?.into_iter().filter(|tag| gone(tag)) {
+    for tag in rows.collect::<Result<Vec<Tag>, _>>()?.into_iter().filter(|tag| is_removed(tag)) {
         tx.run("DELETE FROM tag WHERE session = ?1 AND node = ?2", &[&session, &tag.node])?;
     }
     Ok(())

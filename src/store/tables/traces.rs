@@ -1,4 +1,4 @@
-//! Records of calls: tool traces and usage reports.
+//! Records of calls: tool traces, tool results, texts of changed files, and usage reports.
 //! Not for: the calls themselves (`runs`).
 
 use crate::domain::base::hash::Hash;
@@ -11,11 +11,11 @@ use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::OptionalExtension;
 
-/// Most characters of full results kept per session.
+/// The maximum number of characters of full results kept per session.
 const MAX_OUTPUT: i64 = 64 << 20;
 
 impl Store {
-    /// The newest `limit` tool traces of a session, oldest first.
+    /// Returns the newest `limit` tool traces of a session, oldest first.
     pub fn traces(&self, session: SessionId, limit: usize) -> Result<Vec<ToolTrace>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -29,7 +29,7 @@ impl Store {
         })
     }
 
-    /// The usage reports of a session, oldest call first.
+    /// Returns the usage reports of a session, oldest call first.
     pub fn usage(&self, session: SessionId) -> Result<Vec<UsageReport>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -47,7 +47,7 @@ impl Store {
 }
 
 impl Store {
-    /// The text of a workspace file before or after a tool changed it.
+    /// Returns the text of a workspace file before or after a tool changed it.
     pub fn file_text(&self, session: SessionId, hash: Hash) -> Result<Option<String>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
@@ -57,7 +57,7 @@ impl Store {
         })
     }
 
-    /// The full result of a tool call, if kept.
+    /// Returns the full result of a tool call, if it was kept.
     pub fn tool_output(&self, run: RunId, call_id: &str) -> Result<Option<String>, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached("SELECT text FROM tool_output WHERE run = ?1 AND call_id = ?2")?;
@@ -80,7 +80,7 @@ impl Store {
     }
 }
 
-/// Stores the text of a file, once per text.
+/// Stores the text of a file. Equal texts are stored once.
 pub(crate) fn put_file_text(tx: &WriteTransaction<'_>, session: SessionId, text: &str) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     let hash = Hash::of(text.as_bytes());
@@ -88,7 +88,7 @@ pub(crate) fn put_file_text(tx: &WriteTransaction<'_>, session: SessionId, text:
     Ok(())
 }
 
-/// Stores the full result of a call; deletes the session's oldest to make room.
+/// Stores the full result of a call, and deletes the session's oldest results to stay within the limit.
 pub(crate) fn put_output(
     tx: &WriteTransaction<'_>,
     session: SessionId,

@@ -1,18 +1,18 @@
-//! Damage: its descriptions, moving files aside with consent, salvage, and checks after an unclean end.
+//! Damage: how it is described, moving files aside with consent, salvage, and checks after an unclean end.
 
 use super::{TempStore, node, open, scene};
 use crate::domain::base::damage::StartWith;
 use crate::domain::conversation::message::{Content, Role};
 use crate::store::Store;
 use crate::store::file::damage::{find_damage, keep_salvaged, salvage, set_aside};
-use crate::store::file::open::beside;
+use crate::store::file::open::path_with_suffix;
 use crate::store::types::{StoreError, Write};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
 /// Corrupts one page of a table: its root, or the last of its leaves.
-pub(super) fn flip(path: &Path, table: &str, leaf: bool) {
+pub(super) fn corrupt_page(path: &Path, table: &str, leaf: bool) {
     let conn = Connection::open(path).unwrap();
     let number = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
     let root = number(&format!("SELECT rootpage FROM sqlite_schema WHERE name = '{table}'"));
@@ -32,19 +32,19 @@ pub(super) fn flip(path: &Path, table: &str, leaf: bool) {
     std::fs::write(path, bytes).unwrap();
 }
 
-fn cut(path: &Path) {
+fn truncate(path: &Path) {
     let bytes = std::fs::read(path).unwrap();
     std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
 }
 
-fn behead(path: &Path) {
+fn overwrite_header(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
     bytes[..100].fill(0);
     std::fs::write(path, bytes).unwrap();
 }
 
 /// A closed store with two sessions, optionally with a backup of the first one.
-fn stored(place: &TempStore, backup: bool) -> PathBuf {
+fn closed_store(place: &TempStore, backup: bool) -> PathBuf {
     let store = place.open();
     scene(&store, ["one", "two", "three"]);
     if backup {
@@ -57,13 +57,13 @@ fn stored(place: &TempStore, backup: bool) -> PathBuf {
 
 #[test]
 fn a_damaged_store_is_unchanged_until_it_is_moved_completely() {
-    let root: fn(&Path) = |path| flip(path, "session", false);
-    for (name, harm) in [("flipped", root), ("cut", cut), ("beheaded", behead)] {
+    let root: fn(&Path) = |path| corrupt_page(path, "session", false);
+    for (name, damage_file) in [("flipped", root), ("cut", truncate), ("beheaded", overwrite_header)] {
         for backup in [true, false] {
             let place = TempStore::new();
-            let path = stored(&place, backup);
+            let path = closed_store(&place, backup);
             assert_eq!(find_damage(&path, true).unwrap(), None);
-            harm(&path);
+            damage_file(&path);
             let bytes = std::fs::read(&path).unwrap();
             let error = crate::store::Store::open(&crate::store::OpenOptions { path: path.clone(), read_only: false });
             assert!(matches!(error.err(), Some(StoreError::Corrupt { .. })), "{name}");
@@ -110,7 +110,7 @@ fn a_store_in_use_is_not_moved() {
     let place = TempStore::new();
     let store = place.open();
     scene(&store, ["one", "two", "three"]);
-    behead(&place.path());
+    overwrite_header(&place.path());
     let error = set_aside(&place.path(), StartWith::Empty).unwrap_err();
     assert!(error.to_string().contains("another pleach process has the store open"), "{error}");
     assert!(place.path().exists());
@@ -119,10 +119,10 @@ fn a_store_in_use_is_not_moved() {
 #[test]
 fn a_damaged_backup_is_skipped() {
     let place = TempStore::new();
-    let path = stored(&place, true);
+    let path = closed_store(&place, true);
     let newer = path.with_file_name("pleach.db.backup-2999-01-01T000000Z");
     std::fs::write(&newer, "no database").unwrap();
-    behead(&path);
+    overwrite_header(&path);
     assert!(find_damage(&path, false).unwrap().unwrap().backups[0].at.starts_with("2999-01-01"));
     let mended = set_aside(&path, StartWith::Backup).unwrap();
     assert!(!mended.from.unwrap().at.starts_with("2999"));
@@ -131,7 +131,7 @@ fn a_damaged_backup_is_skipped() {
 }
 
 /// A store with a conversation of several pages, and its number of messages.
-fn long(place: &TempStore) -> (Store, usize) {
+fn long_conversation(place: &TempStore) -> (Store, usize) {
     let store = place.open();
     let scene = scene(&store, ["first", "second", "third"]);
     let (mut last, mut all) = (scene.nodes[2].clone(), 3);
@@ -146,13 +146,13 @@ fn long(place: &TempStore) -> (Store, usize) {
 #[test]
 fn a_backup_of_damaged_pages_replaces_no_backup() {
     let place = TempStore::new();
-    let (store, _) = long(&place);
+    let (store, _) = long_conversation(&place);
     store.backup(1).unwrap();
-    let yesterday = beside(&place.path(), ".backup-2020-01-01T000000Z");
+    let yesterday = path_with_suffix(&place.path(), ".backup-2020-01-01T000000Z");
     std::fs::rename(&store.backups()[0], &yesterday).unwrap();
     store.close();
     drop(store);
-    flip(&place.path(), "node", true);
+    corrupt_page(&place.path(), "node", true);
     let store = place.open();
     assert!(matches!(store.backup(1), Err(StoreError::Corrupt { .. })));
     assert_eq!(store.backups(), [yesterday]);
@@ -161,9 +161,9 @@ fn a_backup_of_damaged_pages_replaces_no_backup() {
 #[test]
 fn readable_messages_are_salvaged() {
     let place = TempStore::new();
-    let (store, all) = long(&place);
+    let (store, all) = long_conversation(&place);
     store.close();
-    flip(&place.path(), "node", true);
+    corrupt_page(&place.path(), "node", true);
     let found = salvage(&place.path());
     let [only] = found.as_slice() else { panic!("{} sessions", found.len()) };
     assert_eq!(only.title, "A talk");
@@ -173,7 +173,7 @@ fn readable_messages_are_salvaged() {
     assert!(only.records.iter().skip(1).all(|r| known.contains(&r.parent.as_ref().unwrap())), "it hangs together");
     let file = keep_salvaged(&place.path(), "line\n").unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "line\n");
-    behead(&place.path());
+    overwrite_header(&place.path());
     assert!(salvage(&place.path()).is_empty());
 }
 
@@ -183,7 +183,7 @@ fn an_empty_store_beside_a_backup_counts_as_damaged() {
         [(true, StartWith::Backup), (true, StartWith::Empty), (false, StartWith::Backup), (false, StartWith::Empty)]
     {
         let place = TempStore::new();
-        let path = stored(&place, true);
+        let path = closed_store(&place, true);
         if missing { std::fs::remove_file(&path) } else { std::fs::write(&path, "") }.unwrap();
         let opened = crate::store::Store::open(&crate::store::OpenOptions { path: path.clone(), read_only: false });
         let error = opened.err().unwrap().to_string();
@@ -199,7 +199,7 @@ fn an_empty_store_beside_a_backup_counts_as_damaged() {
         assert_eq!(find_damage(&path, true).unwrap(), None);
     }
     let place = TempStore::new();
-    let path = stored(&place, false);
+    let path = closed_store(&place, false);
     std::fs::write(&path, "").unwrap();
     assert_eq!(open(&path).store.sessions().unwrap().len(), 0, "without a backup it is new");
 }
@@ -207,7 +207,7 @@ fn an_empty_store_beside_a_backup_counts_as_damaged() {
 /// Damage that SQLite's own check does not detect.
 #[test]
 fn content_on_intact_pages_is_examined() {
-    for (harm, fault) in [
+    for (damage_file, fault) in [
         ("DROP TABLE tag", "the table tag is missing"),
         ("DROP INDEX node_by_parent", "the index node_by_parent is missing"),
         ("DROP VIEW node_text", "the view node_text is missing"),
@@ -232,16 +232,16 @@ fn content_on_intact_pages_is_examined() {
         assert_eq!(seen.contents, 4, "three messages and a large text");
         store.close();
         let conn = Connection::open(place.path()).unwrap();
-        conn.execute_batch(&format!("PRAGMA foreign_keys = OFF; {harm}")).unwrap();
+        conn.execute_batch(&format!("PRAGMA foreign_keys = OFF; {damage_file}")).unwrap();
         drop(conn);
-        let found = find_damage(&place.path(), true).unwrap().unwrap_or_else(|| panic!("{harm}: not found"));
-        assert!(found.why.contains(fault), "{harm}: {}", found.why);
-        assert!(!set_aside(&place.path(), StartWith::Empty).unwrap().moved.is_empty(), "{harm}");
+        let found = find_damage(&place.path(), true).unwrap().unwrap_or_else(|| panic!("{damage_file}: not found"));
+        assert!(found.why.contains(fault), "{damage_file}: {}", found.why);
+        assert!(!set_aside(&place.path(), StartWith::Empty).unwrap().moved.is_empty(), "{damage_file}");
     }
 }
 
 /// Leaves the store as a killed program does: with an unlocked lock file.
-fn died(place: &TempStore) -> PathBuf {
+fn unclean_end(place: &TempStore) -> PathBuf {
     let owners = place.path().with_file_name("owners");
     let file = owners.join(format!("{}.lock", uuid::Uuid::now_v7()));
     std::fs::write(&file, "").unwrap();
@@ -254,18 +254,18 @@ fn only_an_unclean_end_starts_a_check() {
     let store = place.open();
     scene(&store, ["one", "two", "three"]);
     assert!(!store.ended_uncleanly());
-    let beside = place.open();
-    assert!(!beside.ended_uncleanly(), "another window that lives is none");
-    drop(beside);
+    let path_with_suffix = place.open();
+    assert!(!path_with_suffix.ended_uncleanly(), "another window that lives is none");
+    drop(path_with_suffix);
     store.close();
     assert!(!place.open().ended_uncleanly());
-    died(&place);
+    unclean_end(&place);
     let store = place.open();
     assert!(store.ended_uncleanly());
     assert!(place.open().ended_uncleanly(), "until somebody has looked");
-    let (said, heard) = channel();
-    store.check_after_crash(move |sentence| said.send(sentence).unwrap());
-    assert!(heard.recv().is_err(), "nothing to say of a sound file");
+    let (sender, receiver) = channel();
+    store.check_after_crash(move |sentence| sender.send(sentence).unwrap());
+    assert!(receiver.recv().is_err(), "nothing to say of a sound file");
     store.close();
     assert!(!place.open().ended_uncleanly(), "looked into");
 }
@@ -273,16 +273,16 @@ fn only_an_unclean_end_starts_a_check() {
 #[test]
 fn damage_after_an_unclean_end_is_reported() {
     let place = TempStore::new();
-    let path = stored(&place, false);
+    let path = closed_store(&place, false);
     let fill = place.open();
     (0..40).for_each(|_| drop(scene(&fill, ["lorem ipsum", "dolor sit", "amet"])));
     fill.close();
-    flip(&path, "node", true);
-    died(&place);
+    corrupt_page(&path, "node", true);
+    unclean_end(&place);
     let store = place.open();
-    let (said, heard) = channel();
-    store.check_after_crash(move |sentence| said.send(sentence).unwrap());
-    let sentence = heard.recv().unwrap();
+    let (sender, receiver) = channel();
+    store.check_after_crash(move |sentence| sender.send(sentence).unwrap());
+    let sentence = receiver.recv().unwrap();
     assert!(sentence.contains("damaged") && sentence.contains("doctor --repair"), "{sentence}");
     assert!(store.ended_uncleanly(), "the next start says it again");
     assert!(store.quick_check().unwrap().is_some());

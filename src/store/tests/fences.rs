@@ -1,4 +1,4 @@
-//! Two processes on one store: compare-and-swap, fences, owners, and the number that reveals foreign writes.
+//! Two processes on one store: compare-and-swap, fences, owners, and the number that reveals writes of other processes.
 
 use super::{SampleSession, TempStore, card, node, scene};
 use crate::domain::call::run::{RunCard, RunStatus};

@@ -3,7 +3,7 @@
 use super::{TempStore, card, open, scene};
 use crate::domain::base::damage::BackupAct;
 use crate::domain::call::run::RunStatus;
-use crate::store::file::open::{beside, open_with, without_writing};
+use crate::store::file::open::{open_with, path_with_suffix, without_writing};
 use crate::store::types::{OpenRun, StoreError, Write};
 use crate::store::{OpenOptions, Store};
 use rusqlite::Connection;
@@ -219,7 +219,7 @@ fn backups_are_stores_and_are_made_once_a_day() {
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     for day in ["2020-01-01", "2020-01-02", "2020-01-03"] {
-        std::fs::write(beside(&place.path(), &format!(".backup-{day}T000000Z")), "old").unwrap();
+        std::fs::write(path_with_suffix(&place.path(), &format!(".backup-{day}T000000Z")), "old").unwrap();
     }
     store.backup(3).unwrap();
     store.backup(3).unwrap();

@@ -45,8 +45,8 @@ fn uses_are_stored_with_the_card_and_deleted_with_the_session() {
     assert_eq!(store.uses_of(one.id).unwrap(), Some(uses()), "no word is in it, so nothing of it has to go");
     store.write(vec![Write::DeleteSession(scene.session)]).unwrap();
     assert_eq!((uses_in(&store), store.uses_of(one.id).unwrap()), (0, None));
-    let gone = Write::PutUses { run: one.id, uses: uses() };
-    store.write(vec![gone]).unwrap();
+    let unknown = Write::PutUses { run: one.id, uses: uses() };
+    store.write(vec![unknown]).unwrap();
     assert_eq!(uses_in(&store), 0, "a call that is gone is passed over");
 }
 

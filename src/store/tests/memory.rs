@@ -103,10 +103,10 @@ fn deleting_a_session_deletes_its_memories() {
     let place = TempStore::new();
     let store = place.open();
     let (one, two) = (scene(&store, ["a", "b", "c"]), scene(&store, ["d", "e", "f"]));
-    let held = memory(&one, "held by one session", Scope::Session(one.session), MemoryStatus::Confirmed);
+    let scoped = memory(&one, "held by one session", Scope::Session(one.session), MemoryStatus::Confirmed);
     let open = memory(&one, "never confirmed", Scope::All, MemoryStatus::Suggested);
     let kept = memory(&one, "kept", Scope::All, MemoryStatus::Confirmed);
-    for made in [&held, &open, &kept] {
+    for made in [&scoped, &open, &kept] {
         put(&store, made);
     }
     store.write(vec![operation(two.session, &open)]).unwrap();

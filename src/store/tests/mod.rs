@@ -23,7 +23,7 @@ use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role, n
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
-/// A folder with a store's path in it.
+/// A temporary folder with the path of a store in it.
 struct TempStore {
     folder: tempfile::TempDir,
 }
@@ -140,8 +140,8 @@ fn number(store: &Store, sql: &'static str) -> i64 {
 fn check_store(store: &Store) {
     on_writer(store, |conn| {
         for check in ["PRAGMA integrity_check", "PRAGMA quick_check"] {
-            let said: String = conn.query_row(check, [], |row| row.get(0)).unwrap();
-            assert_eq!(said, "ok", "{check}");
+            let result: String = conn.query_row(check, [], |row| row.get(0)).unwrap();
+            assert_eq!(result, "ok", "{check}");
         }
         assert!(!conn.prepare("PRAGMA foreign_key_check").unwrap().exists([]).unwrap());
         conn.execute_batch(

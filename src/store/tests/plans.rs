@@ -8,7 +8,7 @@ use crate::domain::base::damage::BackupOutcome::Rewritten;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::store::Store;
-use crate::store::file::open::beside;
+use crate::store::file::open::path_with_suffix;
 use crate::store::types::Write;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ fn a_turn_takes_few_bytes_in_a_long_conversation() {
     }
 }
 
-fn stands_in(folder: &Path, bytes: &[u8]) -> bool {
+fn is_in_any_file(folder: &Path, bytes: &[u8]) -> bool {
     let files = std::fs::read_dir(folder).unwrap().flatten().filter(|entry| entry.path().is_file());
     files.map(|entry| std::fs::read(entry.path()).unwrap()).any(|file| file.windows(bytes.len()).any(|at| at == bytes))
 }
@@ -83,12 +83,12 @@ fn stands_in(folder: &Path, bytes: &[u8]) -> bool {
 fn a_removed_title_is_removed_from_dependent_plans() {
     let place = TempStore::new();
     let store = place.open();
-    let said = format!("my password is {SECRET}, keep it");
-    let scene = scene(&store, [&said, "b", "c"]);
+    let message = format!("my password is {SECRET}, keep it");
+    let scene = scene(&store, [&message, "b", "c"]);
     let key = scene.nodes[0].head.key;
     let quote = |turn: u64| {
         let mut made: serde_json::Value = serde_json::from_str(&plan(turn, 5, "said")).unwrap();
-        let row = json!({ "atom": { "user": key }, "title": said, "items": [{ "key": key, "title": said }] });
+        let row = json!({ "atom": { "user": key }, "title": message, "items": [{ "key": key, "title": message }] });
         made["rows"].as_array_mut().unwrap().push(row);
         made.to_string()
     };
@@ -100,7 +100,7 @@ fn a_removed_title_is_removed_from_dependent_plans() {
         let now = read(&store, id(turn));
         assert!(!now.contains(SECRET));
         if turn % 3 == 0 {
-            assert_eq!(now, quote(turn).replace(&said, ""));
+            assert_eq!(now, quote(turn).replace(&message, ""));
         } else {
             assert_eq!(now, text(turn));
         }
@@ -123,7 +123,7 @@ fn a_plan_of_two_sessions_survives_deleting_one() {
 }
 
 /// A store written by the version before the current schema, with its plans.
-fn older(place: &TempStore) -> (PathBuf, Vec<(Hash, String)>) {
+fn older_store(place: &TempStore) -> (PathBuf, Vec<(Hash, String)>) {
     let packed =
         std::fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-v2.db.zst")).unwrap();
     std::fs::create_dir_all(place.path().parent().unwrap()).unwrap();
@@ -138,7 +138,7 @@ fn older(place: &TempStore) -> (PathBuf, Vec<(Hash, String)>) {
 #[test]
 fn plans_of_an_older_store_read_the_same_during_conversion() {
     let place = TempStore::new();
-    let (path, plans) = older(&place);
+    let (path, plans) = older_store(&place);
     assert!(plans.len() > 4);
     let mut store = open(&path).store;
     let same = |store: &Store| plans.iter().for_each(|(id, text)| assert_eq!(&read(store, *id), text));
@@ -165,7 +165,7 @@ fn plans_of_an_older_store_read_the_same_during_conversion() {
 #[test]
 fn an_older_store_is_converted_in_the_background() {
     let place = TempStore::new();
-    let (path, _) = older(&place);
+    let (path, _) = older_store(&place);
     let conn = rusqlite::Connection::open(&path).unwrap();
     let large = "SELECT randomblob(32), (SELECT group_concat(body, '') FROM plan) || n FROM generate_series";
     conn.execute_batch(&format!(
@@ -175,18 +175,18 @@ fn an_older_store_is_converted_in_the_background() {
     .unwrap();
     drop(conn);
     let before = std::fs::metadata(&path).unwrap().len();
-    // Who closes the store waits for the end of the work on it, and the next start goes on.
+    // Closing the store waits until the work on it stops; the next start resumes it.
     let store = open(&path).store;
-    let (said, heard) = std::sync::mpsc::channel();
-    store.start_conversion(move |sentence| said.send(sentence).unwrap());
+    let (sender, receiver) = std::sync::mpsc::channel();
+    store.start_conversion(move |sentence| sender.send(sentence).unwrap());
     store.close();
-    assert_eq!(heard.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected));
+    assert_eq!(receiver.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected));
     drop(store);
     let store = open(&path).store;
-    let (said, heard) = std::sync::mpsc::channel();
-    store.start_conversion(move |sentence| said.send(sentence).unwrap());
-    let told: Vec<String> = heard.iter().collect();
-    assert!(told.last().is_some_and(|said| said.contains("smaller form")), "{told:?}");
+    let (sender, receiver) = std::sync::mpsc::channel();
+    store.start_conversion(move |sentence| sender.send(sentence).unwrap());
+    let reports: Vec<String> = receiver.iter().collect();
+    assert!(reports.last().is_some_and(|line| line.contains("smaller form")), "{reports:?}");
     assert_eq!(store.unconverted_plans().unwrap().0, 0);
     assert!(std::fs::metadata(&path).unwrap().len() * 4 < before);
     check_store(&store);
@@ -198,11 +198,11 @@ fn only_the_newest_of_the_kept_backups_has_plans() {
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
     call(&store, &scene, id(1_000), plan(1_000, 5, "said"));
-    let yesterday = beside(&place.path(), ".backup-2020-01-01T000000Z");
+    let yesterday = path_with_suffix(&place.path(), ".backup-2020-01-01T000000Z");
     store.backup(2).unwrap();
     std::fs::rename(&store.backups()[0], &yesterday).unwrap();
-    std::fs::write(beside(&place.path(), ".backup-2020-01-02T000000Z.part"), "half").unwrap();
-    std::fs::write(beside(&place.path(), ".before-schema-2"), "older").unwrap();
+    std::fs::write(path_with_suffix(&place.path(), ".backup-2020-01-02T000000Z.part"), "half").unwrap();
+    std::fs::write(path_with_suffix(&place.path(), ".before-schema-2"), "older").unwrap();
     store.backup(2).unwrap();
     let plans = |path: &Path| {
         let conn = rusqlite::Connection::open(path).unwrap();
@@ -210,16 +210,19 @@ fn only_the_newest_of_the_kept_backups_has_plans() {
     };
     let made = store.backups();
     assert_eq!(made.iter().map(|file| plans(file)).collect::<Vec<_>>(), [0, 1], "only the newest holds them");
-    assert!(beside(&place.path(), ".before-schema-2").exists());
+    assert!(path_with_suffix(&place.path(), ".before-schema-2").exists());
     store.backup(1).unwrap();
     assert_eq!(store.backups(), made[1..]);
-    assert!(!beside(&place.path(), ".before-schema-2").exists(), "a newer backup is there");
+    assert!(!path_with_suffix(&place.path(), ".before-schema-2").exists(), "a newer backup is there");
     store.backup(0).unwrap();
     assert!(store.backups().is_empty());
     store.close();
     drop(store);
     place.open();
-    assert!(!beside(&place.path(), ".backup-2020-01-02T000000Z.part").exists(), "what was never finished is gone");
+    assert!(
+        !path_with_suffix(&place.path(), ".backup-2020-01-02T000000Z.part").exists(),
+        "what was never finished is gone"
+    );
 }
 
 #[test]
@@ -235,28 +238,28 @@ fn removed_text_can_be_removed_from_backups() {
             conn.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
             conn.execute("DELETE FROM session WHERE id = ?1", [three.session]).unwrap();
         });
-        let held = |act| {
+        let contents_after = |act| {
             let all = store.copies(act).unwrap();
             assert!(all.iter().all(|copy| copy.fault.is_none()), "{all:?}");
             all.iter().map(|copy| (copy.removed, copy.fate, copy.older)).collect::<Vec<_>>()
         };
-        let older = beside(&place.path(), ".before-schema-2");
+        let older = path_with_suffix(&place.path(), ".before-schema-2");
         std::fs::copy(&store.backups()[0], &older).unwrap();
         let kept = [(0, Kept, false), (0, Kept, true)];
-        assert_eq!(held(act), kept, "nothing is done to a backup that holds nothing");
+        assert_eq!(contents_after(act), kept, "nothing is done to a backup that holds nothing");
         store.write(vec![Write::Tombstone { session: one.session, nodes: vec![one.nodes[0].head.id] }]).unwrap();
         store.write(vec![Write::DeleteSession(two.session)]).unwrap();
         let folder = place.path().parent().unwrap().to_owned();
-        assert!(stands_in(&folder, SECRET.as_bytes()), "the backup holds it");
-        assert_eq!(held(BackupAct::List), [(2, Kept, false), (2, Kept, true)]);
+        assert!(is_in_any_file(&folder, SECRET.as_bytes()), "the backup holds it");
+        assert_eq!(contents_after(BackupAct::List), [(2, Kept, false), (2, Kept, true)]);
         let fate = if act == BackupAct::Rewrite { Rewritten } else { Deleted };
         assert_eq!(
-            held(act),
+            contents_after(act),
             [(0, fate, false), (0, Deleted, true)],
             "one from before the schema cannot be written anew"
         );
-        assert_eq!(held(act), if act == BackupAct::Rewrite { vec![kept[0]] } else { vec![] });
-        assert!(!stands_in(&folder, SECRET.as_bytes()));
+        assert_eq!(contents_after(act), if act == BackupAct::Rewrite { vec![kept[0]] } else { vec![] });
+        assert!(!is_in_any_file(&folder, SECRET.as_bytes()));
         for file in store.backups() {
             let copy = place.folder.path().join("restored").join("pleach.db");
             std::fs::create_dir(copy.parent().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Deleted text is gone from every byte of the file and its log.
+//! Deleted text is in no byte of the file or its log.
 
 use super::{SampleSession, TempStore, card, check_store, node, number, on_writer, scene};
 use crate::domain::base::hash::Hash;
@@ -16,7 +16,7 @@ use std::path::Path;
 
 const SECRET: &str = "xyzzyplughsecret";
 
-/// How often the secret occurs in the files of a folder, ignoring case (the search index folds it).
+/// Returns how often the secret occurs in the files of a folder, ignoring case (the search index folds it).
 fn hits(folder: &Path) -> usize {
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
@@ -66,11 +66,11 @@ fn trace(run: RunId) -> ToolTrace {
     }
 }
 
-fn plan(key: Hash, said: &str) -> serde_json::Value {
+fn plan(key: Hash, title: &str) -> serde_json::Value {
     serde_json::json!({ "rows": [
         { "atom": { "atom": "turn", "user": key, "tip": key }, "title": format!("pw {SECRET}"),
           "items": [{ "key": key, "title": SECRET }, { "key": Hash::of(b"other"), "title": "stays" }] },
-        { "atom": { "atom": "section", "text": Hash::of(b"draft") }, "title": said, "items": [] },
+        { "atom": { "atom": "section", "text": Hash::of(b"draft") }, "title": title, "items": [] },
         { "atom": { "atom": "section", "text": Hash::of(b"system") }, "title": "system", "items": [] },
     ] })
 }
@@ -79,8 +79,8 @@ fn plan(key: Hash, said: &str) -> serde_json::Value {
 fn a_removed_message_leaves_no_trace() {
     let place = TempStore::new();
     let store = place.open();
-    let said = format!("my password is {SECRET}, keep it");
-    let scene = scene(&store, [&said, "I will", "thanks"]);
+    let message = format!("my password is {SECRET}, keep it");
+    let scene = scene(&store, [&message, "I will", "thanks"]);
     let session = scene.session;
     let large = format!("{} {SECRET} ", "filler text ".repeat(1_000));
     let parts = vec![
@@ -91,8 +91,8 @@ fn a_removed_message_leaves_no_trace() {
     let mut result = node(scene.nodes.last(), Role::Tool, Content { parts, extra });
     result.head.external_id = Some(format!("id-{SECRET}"));
     let run = card(&scene, RunStatus::Complete);
-    let (first, key) = (&scene.nodes[0].head, Hash::of(said.as_bytes()));
-    let plan = plan(first.key, &said).to_string();
+    let (first, key) = (&scene.nodes[0].head, Hash::of(message.as_bytes()));
+    let plan = plan(first.key, &message).to_string();
     let (version, trace) = (version(&result.head), Box::new(trace(run.id)));
     let id = result.head.id;
     store
@@ -103,7 +103,7 @@ fn a_removed_message_leaves_no_trace() {
             Write::PutTrace { session, trace },
             Write::PutPlan { id: run.plan, branch: scene.branch, body: plan },
             Write::PutCounts(vec![(key, Encoding::O200kBase, 5)]),
-            Write::SetTitle { session, title: said.clone() },
+            Write::SetTitle { session, title: message.clone() },
         ])
         .unwrap();
     assert!(hits(place.path().parent().unwrap()) > 8);
@@ -177,8 +177,8 @@ fn deleting_a_session_keeps_texts_that_others_share() {
     store.write(vec![Write::DeleteSession(two.session)]).unwrap();
     for table in ["node", "branch", "plan_run", "plan", "body", "search_docsize"] {
         let sql = format!("SELECT count(*) FROM {table}");
-        let left: i64 = on_writer(&store, move |conn| conn.query_row(&sql, [], |row| row.get(0)).unwrap());
-        assert_eq!(left, 0, "{table}");
+        let remaining: i64 = on_writer(&store, move |conn| conn.query_row(&sql, [], |row| row.get(0)).unwrap());
+        assert_eq!(remaining, 0, "{table}");
     }
 }
 
@@ -234,21 +234,21 @@ fn an_index_with_removed_words_is_rejected() {
 fn operations_forget_exactly_the_removed_text() {
     let place = TempStore::new();
     let store = place.open();
-    let said = format!("my password is {SECRET}, keep it");
-    let scene = scene(&store, [&said, "I will", "thanks"]);
+    let message = format!("my password is {SECRET}, keep it");
+    let scene = scene(&store, [&message, "I will", "thanks"]);
     let session = scene.session;
-    let [gone, stays] = [0, 1].map(|at| scene.nodes[at].head.key);
+    let [removed, kept] = [0, 1].map(|at| scene.nodes[at].head.key);
     let tag = |node: Hash, label: &str| {
         let after = Some(Tag { node, label: label.into(), favourite: true });
         Change::Tag { session, node, before: None, after }
     };
     let title = |before: &str, after: &str| Change::Title { before: before.into(), after: after.into() };
-    let changes = vec![tag(gone, "start"), tag(stays, "promise"), tag(stays, &said), title("A talk", &said)];
-    let act = Operation { seq: 0, session, what: format!("renamed to {said}"), changes, undone: false, at: 1 };
+    let changes = vec![tag(removed, "start"), tag(kept, "promise"), tag(kept, &message), title("A talk", &message)];
+    let act = Operation { seq: 0, session, what: format!("renamed to {message}"), changes, undone: false, at: 1 };
     store.write(vec![Write::PutOperation(Box::new(act))]).unwrap();
     store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
     assert_eq!(hits(place.path().parent().unwrap()), 0);
-    assert_eq!(store.ops(session).unwrap()[0].changes, [tag(stays, "promise"), title("A talk", "untitled")]);
+    assert_eq!(store.ops(session).unwrap()[0].changes, [tag(kept, "promise"), title("A talk", "untitled")]);
 }
 
 #[test]

@@ -423,10 +423,10 @@ fn an_unknown_target_changes_nothing() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, ["a", "b", "c"]);
-    let gone = BranchId(Uuid::now_v7());
+    let unknown = BranchId(Uuid::now_v7());
     let result = store.write(vec![
         Write::SetTitle { session: scene.session, title: "half".into() },
-        Write::RenameBranch { branch: gone, name: "x".into() },
+        Write::RenameBranch { branch: unknown, name: "x".into() },
     ]);
     assert!(matches!(result, Err(StoreError::Moved)), "{result:?}");
     assert_eq!(store.session(scene.session).unwrap().unwrap().title, "A talk");

@@ -1,4 +1,4 @@
-//! Summaries come back as they were, the views have the old column names, and removal takes their texts.
+//! Summaries read back unchanged, the views have the old column names, and removal deletes their texts.
 
 use super::{SampleSession, TempStore, check_store, number, on_writer, scene};
 use crate::domain::base::hash::Hash;
@@ -90,9 +90,9 @@ fn removal_deletes_the_text_and_keeps_id_and_hashes() {
         store.write(vec![Write::PutSummary { session, summary: Box::new(summary.clone()), at: 1 }]).unwrap();
     }
     store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[2].head.id] }]).unwrap();
-    let left = store.summaries(session).unwrap();
-    assert_eq!(left[0], small);
-    assert_eq!(left[1], Summary { text: None, kept: Vec::new(), ..large });
+    let stored = store.summaries(session).unwrap();
+    assert_eq!(stored[0], small);
+    assert_eq!(stored[1], Summary { text: None, kept: Vec::new(), ..large });
     assert_eq!(number(&store, "SELECT count(*) FROM summaries"), 1);
     check_store(&store);
     store.write(vec![Write::DeleteSession(session)]).unwrap();

@@ -1,5 +1,5 @@
-//! Git and Cargo settings for commands, without credentials.
-//! Not for: which files a command reads (`sandbox`), or environment variables (`environment`).
+//! Copies of git and Cargo settings for commands, without credentials.
+//! Not for: which files a command may read (`sandbox`), or environment variables (`environment`).
 
 use super::environment::is_secret;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// Sections of git's settings that commands may read. Sections about servers, keys, and credential helpers are missing
+/// Sections of git settings that commands may read. Sections about servers, keys, and credential helpers are left out
 /// on purpose.
 const SECTIONS: &[&str] = &[
     "advice",
@@ -55,15 +55,15 @@ const SECTIONS: &[&str] = &[
     "worktree",
 ];
 
-/// The largest settings file that is read, in bytes.
-const LONGEST: u64 = 1 << 20;
+/// The maximum size of a settings file that is read, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
 
-/// This user's git settings without credentials.
+/// Returns this user's git settings without credentials.
 pub(crate) fn of_git() -> String {
     git_files().iter().filter_map(|path| text_of(path)).map(|text| git(&text)).collect()
 }
 
-/// Settings files that may contain credentials, each with its text without them.
+/// Returns the settings files that may contain credentials, each with its text without credentials.
 pub(crate) fn copies() -> Vec<(PathBuf, String)> {
     let usual = home().map(|home| home.join(".cargo"));
     let named = std::env::var_os("CARGO_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
@@ -90,15 +90,15 @@ fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
 
-/// The text of a settings file. Returns an empty text when the file is too long or not UTF-8, and `None` when there is
-/// no file.
+/// Reads a settings file. Returns an empty text if the file is too large or not UTF-8, and `None` if there is no such
+/// file.
 fn text_of(path: &Path) -> Option<String> {
     let meta = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let text = (meta.len() <= LONGEST).then(|| fs::read_to_string(path).ok()).flatten();
+    let text = (meta.len() <= MAX_BYTES).then(|| fs::read_to_string(path).ok()).flatten();
     Some(text.map_or_else(String::new, |text| if text.ends_with('\n') { text } else { text + "\n" }))
 }
 
-/// Git settings without credentials and without includes.
+/// Returns git settings without credentials and without includes.
 fn git(text: &str) -> String {
     let (mut clean, mut in_section) = (String::new(), false);
     for line in logical(text) {
@@ -116,7 +116,7 @@ fn git(text: &str) -> String {
     clean
 }
 
-/// Splits a text into lines, joining lines that end with a backslash to the next.
+/// Splits a text into lines. A line that ends with a backslash continues in the next line.
 fn logical(text: &str) -> Vec<&str> {
     let (mut lines, mut start, mut end) = (Vec::new(), 0, 0);
     for line in text.split_inclusive('\n') {
@@ -132,14 +132,14 @@ fn logical(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Whether a text may contain a credential: a URL with a user, or a word that stands for one.
+/// Whether a text may contain a credential: a URL with a user name, or a word such as `token`.
 fn may_contain_credential(text: &str) -> bool {
     let small = text.to_ascii_lowercase();
     let words = ["token", "secret", "passw", "passphrase", "credential", "authorization", "extraheader", "bearer"];
     has_user(text) || words.iter().any(|word| small.contains(word))
 }
 
-/// Whether a URL in a text names a user.
+/// Whether a text contains a URL with a user name.
 fn has_user(text: &str) -> bool {
     text.split("://").skip(1).any(|rest| {
         let host = rest.split(['/', '"', '\'', ' ', '\t', '\n']).next().unwrap_or_default();
@@ -147,8 +147,7 @@ fn has_user(text: &str) -> bool {
     })
 }
 
-/// Cargo settings without credentials. Returns `None` when there are none, and an empty text when the file cannot be
-/// parsed.
+/// Returns Cargo settings without credentials, `None` if they contain none, or an empty text if they cannot be parsed.
 fn cargo(text: &str) -> Option<String> {
     let Ok(mut table) = text.parse::<Table>() else { return Some(String::new()) };
     let before = table.clone();
@@ -169,7 +168,7 @@ fn clean(table: &mut Table, environment: bool) {
     }
 }
 
-/// Whether a string or array contains a URL with a user, at any depth.
+/// Whether a string, or a string in an array at any depth, contains a URL with a user name.
 fn contains_user(value: &Value) -> bool {
     match value {
         Value::String(text) => has_user(text),
@@ -265,7 +264,7 @@ mod tests {
             fs::write(&path, bytes).unwrap();
             assert_eq!(text_of(&path).as_deref(), Some(text), "{bytes:?}");
         }
-        let longest = usize::try_from(LONGEST).unwrap();
+        let longest = usize::try_from(MAX_BYTES).unwrap();
         fs::write(&path, "x".repeat(longest)).unwrap();
         assert_eq!(text_of(&path).map(|text| text.len()), Some(longest + 1));
         fs::write(&path, "x".repeat(longest + 1)).unwrap();

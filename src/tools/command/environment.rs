@@ -1,11 +1,11 @@
-//! The environment of a command: variables from an allow list, without any whose name looks like a secret.
+//! The environment of a command: variables of an allowlist, except those whose name looks like a secret.
 //! Not for: this program's settings.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Variables that are passed on.
-const NAMES: &[&str] = &[
+/// The variables that are passed on.
+const PASSED_VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
     "USER",
@@ -62,11 +62,11 @@ const NAMES: &[&str] = &[
     "NIX_SSL_CERT_FILE",
     "SOURCE_DATE_EPOCH",
 ];
-/// Parts of names that mark a variable as secret, even when it is on the list.
-const SECRETS: &[&str] = &["KEY", "SECRET", "TOKEN", "PASSW", "PASSPHRASE", "CREDENTIAL", "AUTH", "COOKIE"];
+/// Parts of names that mark a variable as secret, even if it is on the list.
+const SECRET_PARTS: &[&str] = &["KEY", "SECRET", "TOKEN", "PASSW", "PASSPHRASE", "CREDENTIAL", "AUTH", "COOKIE"];
 
-/// The environment for a command: the allowed variables, the scratch folder for temporary files and caches, and the
-/// path of the git settings.
+/// Returns the environment of a command: the allowed variables, and variables that point to the scratch folder and to
+/// the copied git settings.
 pub(crate) fn filtered(
     all: impl Iterator<Item = (OsString, OsString)>,
     scratch: &Path,
@@ -83,7 +83,7 @@ pub(crate) fn filtered(
         ("GIT_PAGER", "cat".into()),
         ("GIT_TERMINAL_PROMPT", "0".into()),
         ("GIT_CONFIG_GLOBAL", git.as_os_str().to_owned()),
-        // As root, tar would try to restore owners, which the sandbox refuses.
+        // As root, tar would try to restore file owners, which the sandbox refuses.
         ("TAR_OPTIONS", "--no-same-owner".into()),
         ("TMPDIR", scratch.as_os_str().to_owned()),
         ("npm_config_cache", cache.join("npm").into_os_string()),
@@ -94,13 +94,13 @@ pub(crate) fn filtered(
 }
 
 fn is_passed_on(name: &str) -> bool {
-    (NAMES.contains(&name) || name.starts_with("LC_")) && !is_secret(name)
+    (PASSED_VARIABLES.contains(&name) || name.starts_with("LC_")) && !is_secret(name)
 }
 
 /// Whether a variable's name looks like a secret.
 pub(crate) fn is_secret(name: &str) -> bool {
     let big = name.to_ascii_uppercase();
-    SECRETS.iter().any(|part| big.contains(part))
+    SECRET_PARTS.iter().any(|part| big.contains(part))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Shell commands: starting them, their environment, their output, and the description of their protection.
+//! Shell commands: running them, their environment, their output, and the description of their protection.
 //! Not for: the protection itself (`sandbox`).
 
 #[cfg(unix)]

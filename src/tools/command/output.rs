@@ -1,14 +1,14 @@
-//! The output of a command: its beginning and end for the model, and live pieces for an observer. Memory use is
-//! bounded.
+//! The output of a command: its beginning and its end for the model, and pieces for an observer while it runs. The
+//! memory that is used is bounded.
 //! Not for: running commands (`run`).
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-/// How often live pieces are sent, and how many bytes at most.
-const PACE: Duration = Duration::from_millis(50);
-const PIECE: usize = 8 << 10;
+/// The minimum interval between two pieces, and the maximum size of a piece in bytes.
+const PIECE_INTERVAL: Duration = Duration::from_millis(50);
+const MAX_PIECE: usize = 8 << 10;
 
 /// Keeps the first and the last bytes of an output.
 pub(crate) struct OutputBuffer {
@@ -19,12 +19,12 @@ pub(crate) struct OutputBuffer {
 }
 
 impl OutputBuffer {
-    /// Keeps about `limit` bytes.
+    /// Makes a buffer that keeps about `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self { half: limit / 2, first: Vec::new(), last: VecDeque::new(), total: 0 }
     }
 
-    pub(crate) fn take(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = (self.half - self.first.len()).min(bytes.len());
         let (begin, rest) = bytes.split_at(room);
@@ -35,24 +35,24 @@ impl OutputBuffer {
         self.last.extend(rest);
     }
 
-    /// Whether bytes from the middle were dropped.
+    /// Whether bytes in the middle were dropped.
     pub(crate) fn is_cut(&self) -> bool {
         (self.first.len() + self.last.len()) as u64 != self.total
     }
 
-    /// The number of bytes received.
+    /// Returns the number of bytes that were received.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// The text for the model. `rest` completes the note about the missing middle and says how to read it.
+    /// Returns the text for the model. `rest` completes the note about the missing middle and says how to read it.
     pub(crate) fn text(mut self, rest: &str) -> String {
         let last = self.last.make_contiguous();
         let kept = (self.first.len() + last.len()) as u64;
         if kept == self.total {
             return lossy(&[&self.first[..], last].concat(), 2 * self.half, true);
         }
-        // Cut at line ends if there are some near the cut.
+        // Cut at line ends if there are any near the cut.
         let near = self.half / 4;
         let end = self.first.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
         let end = end.filter(|end| self.first.len() - end <= near).unwrap_or(self.first.len());
@@ -69,7 +69,7 @@ impl OutputBuffer {
     }
 }
 
-/// Decodes about `most` bytes. Invalid UTF-8 grows when it is decoded, so less of it is kept.
+/// Decodes at most about `most` bytes. Invalid UTF-8 grows when it is decoded, so less of it is kept.
 fn lossy(bytes: &[u8], most: usize, from_start: bool) -> String {
     let text = String::from_utf8_lossy(bytes);
     if text.len() <= most + 8 {
@@ -84,37 +84,37 @@ fn lossy(bytes: &[u8], most: usize, from_start: bool) -> String {
     }
 }
 
-/// Sends output in pieces at a limited rate, never splitting a character.
+/// Sends output in pieces at a limited rate and never splits a character.
 pub(crate) struct OutputPieces<'a> {
-    say: &'a dyn Fn(&str),
+    send: &'a dyn Fn(&str),
     waiting: Vec<u8>,
     dropped: u64,
     sent_at: Instant,
 }
 
 impl<'a> OutputPieces<'a> {
-    pub(crate) fn new(say: &'a dyn Fn(&str)) -> Self {
-        Self { say, waiting: Vec::new(), dropped: 0, sent_at: Instant::now() }
+    pub(crate) fn new(send: &'a dyn Fn(&str)) -> Self {
+        Self { send, waiting: Vec::new(), dropped: 0, sent_at: Instant::now() }
     }
 
-    pub(crate) fn take(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.waiting.extend_from_slice(bytes);
-        if self.waiting.len() > PIECE {
-            let over = self.waiting.len() - PIECE;
+        if self.waiting.len() > MAX_PIECE {
+            let over = self.waiting.len() - MAX_PIECE;
             self.waiting.drain(..over);
             self.dropped += over as u64;
         }
         self.tick();
     }
 
-    /// Sends the waiting bytes if it is time.
+    /// Sends the waiting bytes if the interval has passed.
     pub(crate) fn tick(&mut self) {
-        if self.sent_at.elapsed() >= PACE {
+        if self.sent_at.elapsed() >= PIECE_INTERVAL {
             self.flush(false);
         }
     }
 
-    /// Sends the waiting bytes; at the end, an incomplete character too.
+    /// Sends the waiting bytes. With `end`, also sends an incomplete character.
     pub(crate) fn flush(&mut self, end: bool) {
         self.sent_at = Instant::now();
         let complete_len = if end { self.waiting.len() } else { complete_len(&self.waiting) };
@@ -128,11 +128,11 @@ impl<'a> OutputPieces<'a> {
         }
         text.push_str(&String::from_utf8_lossy(&self.waiting[..complete_len]));
         self.waiting.drain(..complete_len);
-        (self.say)(&text);
+        (self.send)(&text);
     }
 }
 
-/// The number of bytes before an incomplete character at the end.
+/// Returns the number of bytes before an incomplete character at the end.
 fn complete_len(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(3);
     for at in (tail..bytes.len()).rev() {
@@ -158,7 +158,7 @@ mod tests {
     fn first_and_last_lines_are_kept() {
         let mut buffer = OutputBuffer::new(200);
         for n in 0..1_000 {
-            buffer.take(format!("line {n}\n").as_bytes());
+            buffer.push(format!("line {n}\n").as_bytes());
         }
         let total = buffer.total();
         let text = buffer.text("went by");
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn invalid_utf8_stays_bounded() {
         let mut buffer = OutputBuffer::new(300);
-        buffer.take(&vec![0xff; 100_000]);
+        buffer.push(&vec![0xff; 100_000]);
         assert!(buffer.text("went by").len() < 500);
     }
 
@@ -183,7 +183,7 @@ mod tests {
             let all = pieces.concat();
             let mut buffer = OutputBuffer::new(2 * all.len().max(1));
             for piece in &pieces {
-                buffer.take(piece.as_bytes());
+                buffer.push(piece.as_bytes());
             }
             prop_assert_eq!(buffer.total(), all.len() as u64);
             prop_assert_eq!(buffer.text("went by"), all);
@@ -192,12 +192,12 @@ mod tests {
         #[test]
         fn pieces_join_to_the_whole_without_split_characters(text in "[aä日🙂]{0,200}", cuts in prop::collection::vec(1_usize..7, 1..50)) {
             let got = RefCell::new(String::new());
-            let say = |piece: &str| got.borrow_mut().push_str(piece);
-            let mut pieces = OutputPieces::new(&say);
+            let send = |piece: &str| got.borrow_mut().push_str(piece);
+            let mut pieces = OutputPieces::new(&send);
             let mut rest = text.as_bytes();
             for cut in cuts.iter().cycle() {
                 let (now, then) = rest.split_at((*cut).min(rest.len()));
-                pieces.take(now);
+                pieces.push(now);
                 pieces.flush(false);
                 rest = then;
                 if rest.is_empty() {
@@ -212,18 +212,18 @@ mod tests {
         fn output_is_bounded(bytes in prop::collection::vec(any::<u8>(), 0..5_000), limit in 256_usize..1_000) {
             let mut buffer = OutputBuffer::new(limit);
             for chunk in bytes.chunks(700) {
-                buffer.take(chunk);
+                buffer.push(chunk);
             }
             prop_assert_eq!(buffer.total(), bytes.len() as u64);
             prop_assert!(buffer.text("went by").len() < limit + 200);
         }
     }
 
-    /// The text of an output that is fed in pieces, and whether it was cut.
+    /// Returns the text of an output that was received in pieces of this size, and whether it was cut.
     fn shown(text: &[u8], limit: usize, piece: usize) -> (String, bool) {
         let mut buffer = OutputBuffer::new(limit);
         for part in text.chunks(piece) {
-            buffer.take(part);
+            buffer.push(part);
         }
         let cut = buffer.is_cut();
         (buffer.text("X"), cut)
@@ -237,15 +237,15 @@ mod tests {
             ("0123456789012345678901234567890123456789", 40, "0123456789".repeat(4)),
             ("0123456789a", 10, format!("01234\n{}6789a", note(1))),
             ("0123456789abcdef", 16, "0123456789abcdef".to_owned()),
-            // A line ends two bytes before the cut, and one begins a byte after it.
+            // A line ends two bytes before the cut, and a line begins one byte after the cut.
             ("01234\n6789abcde\nhijklmn", 16, format!("01234\n{}hijklmn", note(10))),
             // Lines that end farther from the cut are split.
             ("0123\n56789abcd\nfghijkl", 16, format!("0123\n567\n{}fghijkl", note(7))),
             ("ab\ncdefghijklmnopqrs\ntu", 8, format!("ab\n{}s\ntu", note(16))),
         ] {
             for piece in [1, 3, 100] {
-                let (said, cut) = shown(text.as_bytes(), limit, piece);
-                assert_eq!((said.as_str(), cut), (expected.as_str(), text.len() > limit), "{text:?} by {piece}");
+                let (shown_text, cut) = shown(text.as_bytes(), limit, piece);
+                assert_eq!((shown_text.as_str(), cut), (expected.as_str(), text.len() > limit), "{text:?} by {piece}");
             }
         }
     }
@@ -275,16 +275,16 @@ mod tests {
     #[test]
     fn dropped_bytes_are_counted() {
         let got = RefCell::new(Vec::new());
-        let say = |piece: &str| got.borrow_mut().push(piece.to_owned());
-        let mut pieces = OutputPieces::new(&say);
+        let send = |piece: &str| got.borrow_mut().push(piece.to_owned());
+        let mut pieces = OutputPieces::new(&send);
         pieces.flush(true);
-        pieces.waiting = vec![b'a'; PIECE];
+        pieces.waiting = vec![b'a'; MAX_PIECE];
         pieces.sent_at = Instant::now();
-        pieces.take(b"bcd");
+        pieces.push(b"bcd");
         pieces.flush(true);
-        pieces.take(b"e");
+        pieces.push(b"e");
         pieces.flush(false);
-        let rest: String = std::iter::repeat_n('a', PIECE - 3).collect();
+        let rest: String = std::iter::repeat_n('a', MAX_PIECE - 3).collect();
         let all = got.borrow().concat();
         assert_eq!(all, format!("\n[3 bytes omitted]\n{rest}bcde"));
     }

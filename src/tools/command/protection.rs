@@ -1,4 +1,4 @@
-//! Sentences about a command's protection on this system, shown before a person approves the command.
+//! Describes the protection of commands on this system, for the person who approves them.
 //! Not for: the protection itself (`sandbox`).
 
 use super::credentials;
@@ -6,7 +6,7 @@ use crate::tools::effects::EffectTools;
 use crate::tools::sandbox::{Namespaces, Protections, largest_file};
 use std::os::unix::fs::MetadataExt as _;
 
-/// One sentence for each kind of protection.
+/// Returns one sentence for each kind of protection.
 pub(crate) fn describe(effects: &EffectTools, protections: Protections) -> Vec<String> {
     let whole = if cfg!(target_os = "linux") {
         "every process it starts ends with it"
@@ -46,7 +46,7 @@ fn files(effects: &EffectTools, protections: Protections) -> String {
         1 => " and one more folder".into(),
         count => format!(" and {count} more folders"),
     };
-    // `edit_file` and `write_file` ask about such files one by one; a command is approved as a whole.
+    // `edit_file` and `write_file` ask about such files one by one, but a command is approved as a whole.
     let writes = format!(
         "writes only in the workspace (.git, and AGENTS.md and other files that control pleach, too) and a temporary \
             folder{more}"

@@ -1,4 +1,5 @@
-//! `run`: a shell command in the workspace, confined by what the system offers, with live output and a time limit.
+//! `run`: runs a shell command in the workspace with a time limit, confined as far as the system allows, and reports
+//! its output while it runs.
 //! Not for: the sandbox itself (`sandbox`).
 
 use super::output::{OutputBuffer, OutputPieces};
@@ -20,25 +21,25 @@ use std::process::{Child, ChildStderr, ChildStdin, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The longest command line, in bytes.
-const LONGEST: usize = 32 << 10;
-/// How often the loop checks whether to stop.
+/// The maximum length of a command line in bytes.
+const MAX_LINE_BYTES: usize = 32 << 10;
+/// The interval at which the loop checks whether to stop.
 const TICK: Duration = Duration::from_millis(20);
-/// How long a guard may take to stop, and how long output may stay open after its end.
-const PATIENCE: Duration = Duration::from_secs(12);
-const ECHO: Duration = Duration::from_millis(300);
+/// How long the guard may take to stop, and how long the output may stay open after the guard has ended.
+const STOP_TIMEOUT: Duration = Duration::from_secs(12);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Works out the command that a call asks for.
+/// Returns the command that a call asks for. Runs nothing.
 pub(crate) fn prepare(space: &Workspace, args: &Args) -> Result<Command, ToolFailure> {
     let effects = effects(space)?;
     let line = args.needed("line")?;
     if line.contains('\0') {
         return Err(ToolFailure::Refused("The command line contains a NUL.".into()));
     }
-    if line.len() > LONGEST {
+    if line.len() > MAX_LINE_BYTES {
         return Err(ToolFailure::Failed(format!(
             "The command line is longer than {} KB; write a script.",
-            LONGEST >> 10
+            MAX_LINE_BYTES >> 10
         )));
     }
     let folder = args.path_named("folder")?;
@@ -61,8 +62,8 @@ fn effects(space: &Workspace) -> Result<&EffectTools, ToolFailure> {
     space.effects.as_ref().ok_or_else(|| ToolFailure::Failed("There is no tool \"run\" here.".into()))
 }
 
-/// Refuses a workspace that contains this program's own files and a relative `HOME`: the sandbox cannot hide part of a
-/// writable folder, or a home folder whose path it does not know.
+/// Refuses to run if the workspace contains this program's own files, or if `HOME` is a relative path. The sandbox can
+/// hide neither a part of a writable folder nor a home folder whose path is unknown.
 fn refuse_own_files(effects: &EffectTools) -> Result<(), ToolFailure> {
     if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty() && !Path::new(home).is_absolute()) {
         return Err(ToolFailure::Refused(format!(
@@ -81,7 +82,7 @@ fn refuse_own_files(effects: &EffectTools) -> Result<(), ToolFailure> {
     }
 }
 
-/// The protections that this system offers, probed once in a child process.
+/// Returns the protections that this system offers. They are probed once, in a child process.
 fn protections(effects: &EffectTools) -> Result<Protections, ToolFailure> {
     effects.protections.get_or_init(|| probe(effects)).clone().map_err(ToolFailure::Failed)
 }
@@ -94,7 +95,7 @@ fn probe(effects: &EffectTools) -> Result<Protections, String> {
         .map_or_else(|| probe_namespaces(effects, Namespaces::None), Ok)
 }
 
-/// Probes what protections a command would have with these namespaces.
+/// Returns the protections that a command would have with these namespaces.
 fn probe_namespaces(effects: &EffectTools, namespaces: Namespaces) -> Result<Protections, String> {
     let fail = |error: &dyn std::fmt::Display| {
         format!(
@@ -151,18 +152,18 @@ fn instructions(effects: &EffectTools, stage: Stage, need: Protections) -> Instr
     }
 }
 
-/// Copies of settings without credentials, each with the file that it replaces.
+/// Writes copies of settings without credentials. Returns each copy with the file that it replaces.
 fn covers(settings: &Path) -> io::Result<Vec<(OsString, OsString)>> {
     let clean = credentials::copies().into_iter().enumerate().map(|(number, (path, text))| {
         let copy = settings.join(format!("copy-{number}"));
-        keep(&copy, &text)?;
+        write_if_changed(&copy, &text)?;
         Ok((copy.into_os_string(), path.into_os_string()))
     });
     clean.collect()
 }
 
 /// Writes a file unless it already has this text, because running commands may be reading it.
-fn keep(path: &Path, text: &str) -> io::Result<()> {
+fn write_if_changed(path: &Path, text: &str) -> io::Result<()> {
     if fs::read_to_string(path).is_ok_and(|now| now == text) {
         return Ok(());
     }
@@ -171,14 +172,14 @@ fn keep(path: &Path, text: &str) -> io::Result<()> {
     fs::rename(new, path)
 }
 
-/// Why a command was ended.
+/// Why a command was stopped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EndReason {
     Cancelled,
     TimeUp,
 }
 
-/// Runs a command to its end.
+/// Runs a command until it ends.
 pub(crate) fn carry_out(space: &Workspace, command: &Command, watch: &dyn ToolObserver) -> ToolOutcome {
     match Running::start(space, command) {
         Err(error) => ToolOutcome::unchanged(failed(error)),
@@ -221,7 +222,7 @@ impl Running {
         let meta = space.root.dir_metadata()?;
         let settings = scratch.settings();
         let git = settings.join("gitconfig");
-        keep(&git, &credentials::of_git())?;
+        write_if_changed(&git, &credentials::of_git())?;
         let instructions = Instructions {
             covers: covers(&settings)?,
             line: command.line.clone(),
@@ -260,11 +261,11 @@ impl Running {
                     Ok(0) => open = false,
                     Ok(count) => {
                         let bytes = buffer.get(..count).unwrap_or_default();
-                        collected.take(bytes);
+                        collected.push(bytes);
                         if let Some(whole) = &mut whole {
-                            whole.take(bytes);
+                            whole.push(bytes);
                         }
-                        pieces.take(bytes);
+                        pieces.push(bytes);
                         exited = exited.map(|_| Instant::now());
                     }
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -277,18 +278,18 @@ impl Running {
                 ended = if watch.cancelled() { Some(EndReason::Cancelled) } else { up.then_some(EndReason::TimeUp) };
             }
             if ended.is_some() && stop_sent.is_none() {
-                // Closing this pipe tells the guard to stop the command.
+                // Closing the pipe tells the guard to stop the command.
                 self.hold = None;
                 stop_sent = Some(Instant::now());
             }
-            if stop_sent.is_some_and(|sent| sent.elapsed() > PATIENCE) {
+            if stop_sent.is_some_and(|sent| sent.elapsed() > STOP_TIMEOUT) {
                 let _ = self.guard.kill();
             }
             if exited.is_none() && !matches!(self.guard.try_wait(), Ok(None)) {
                 exited = Some(Instant::now());
             }
-            // An escaped process may hold the output open.
-            if exited.is_some_and(|exited| !open || exited.elapsed() > ECHO) {
+            // A process that escaped may hold the output open.
+            if exited.is_some_and(|exited| !open || exited.elapsed() > DRAIN_TIMEOUT) {
                 break;
             }
         }
@@ -297,7 +298,7 @@ impl Running {
         answer(collected, whole.zip(kept_as), (ended, seconds), report)
     }
 
-    /// Waits briefly for output, or for the guard's report once the output is closed.
+    /// Waits briefly for output, or after the output was closed for the guard's report.
     fn ready(&self, open: bool) -> bool {
         let time = Timespec { tv_sec: 0, tv_nsec: i64::from(TICK.subsec_nanos()) };
         let from = if open { Some(PollFd::new(&self.output, PollFlags::IN)) } else { None };
@@ -313,7 +314,7 @@ impl Running {
     }
 }
 
-/// Builds the result: the first line says how the command ended, and its output follows.
+/// Makes the result: the first line says how the command ended, and the output follows.
 fn answer(
     collected: OutputBuffer,
     whole: Option<(OutputBuffer, String)>,
@@ -353,7 +354,7 @@ fn answer(
     ToolOutcome { output: ToolOutput { status, body, full_bytes }, changed: Vec::new(), exit, cut }
 }
 
-/// The text for the model, and how to read the part that was cut.
+/// Returns the text for the model, and how to read the part that was cut.
 fn shown_text(
     first: &str,
     collected: OutputBuffer,
@@ -383,7 +384,7 @@ mod tests {
 
     fn collected(limit: usize, text: &str) -> OutputBuffer {
         let mut collected = OutputBuffer::new(limit);
-        collected.take(text.as_bytes());
+        collected.push(text.as_bytes());
         collected
     }
 
@@ -466,12 +467,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("copy-1");
         let number = || std::os::unix::fs::MetadataExt::ino(&fs::metadata(&path).unwrap());
-        keep(&path, "one").unwrap();
+        write_if_changed(&path, "one").unwrap();
         let first = fs::File::open(&path).unwrap();
         let before = number();
-        keep(&path, "one").unwrap();
+        write_if_changed(&path, "one").unwrap();
         assert_eq!(number(), before, "not rewritten");
-        keep(&path, "two").unwrap();
+        write_if_changed(&path, "two").unwrap();
         assert_ne!(number(), before, "replaced by another file");
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
         assert_eq!(io::read_to_string(first).unwrap(), "one", "an open file keeps its content");

@@ -1,4 +1,5 @@
-//! A temporary folder for a workspace's commands: their temporary files, and copies of settings that they may read.
+//! A temporary folder for a workspace's commands: for their temporary files, and for copies of settings that they may
+//! read.
 //! Not for: the text of the copies (`credentials`).
 
 use rustix::process::geteuid;
@@ -8,13 +9,13 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const NAME: &str = "pleach-";
-/// Locked while the program runs. Commands can neither read nor write it.
-const LOCK: &str = "lock";
-/// The age after which an unlocked folder, as earlier versions made them, counts as abandoned.
-const ABANDONED: Duration = Duration::from_hours(24);
+const NAME_PREFIX: &str = "pleach-";
+/// The name of a file that is locked while the program runs. Commands can neither read nor write it.
+const LOCK_FILE: &str = "lock";
+/// The age after which a folder without a lock, made by an earlier version, counts as abandoned.
+const ABANDONED_AFTER: Duration = Duration::from_hours(24);
 
-/// The folder; removed on drop.
+/// The temporary folder. It is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
@@ -24,12 +25,12 @@ pub(crate) struct Scratch {
 impl Scratch {
     pub(crate) fn new() -> io::Result<Self> {
         let place = std::env::temp_dir().canonicalize()?;
-        let name = format!("{NAME}{}", uuid::Uuid::now_v7().simple());
-        // The folder gets its final name only once it is locked, so that no other program removes it.
+        let name = format!("{NAME_PREFIX}{}", uuid::Uuid::now_v7().simple());
+        // The folder gets its final name only after it is locked, so that no other program removes it.
         let (early, path) = (place.join(format!(".{name}")), place.join(name));
         let make = |path: &Path| DirBuilder::new().mode(0o700).create(path);
         make(&early)?;
-        let lock = File::create_new(early.join(LOCK))?;
+        let lock = File::create_new(early.join(LOCK_FILE))?;
         lock.lock()?;
         make(&early.join("tmp"))?;
         make(&early.join("settings"))?;
@@ -41,12 +42,12 @@ impl Scratch {
         self.temporary().is_dir() && self.settings().is_dir()
     }
 
-    /// The folder that commands write.
+    /// Returns the folder that commands can write.
     pub(crate) fn temporary(&self) -> PathBuf {
         self.path.join("tmp")
     }
 
-    /// The folder that commands only read.
+    /// Returns the folder that commands can only read.
     pub(crate) fn settings(&self) -> PathBuf {
         self.path.join("settings")
     }
@@ -58,7 +59,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes folders left behind by programs that ended without cleaning up.
+/// Removes folders left behind by programs that ended without removing them.
 pub(crate) fn clear() {
     let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
     for path in entries.flatten().map(|entry| entry.path()).filter(|path| has_scratch_name(path)) {
@@ -66,7 +67,7 @@ pub(crate) fn clear() {
         if !own {
             continue;
         }
-        match File::open(path.join(LOCK)) {
+        match File::open(path.join(LOCK_FILE)) {
             // Hold the lock until everything is removed.
             Ok(lock) if lock.try_lock().is_ok() => drop((fs::remove_dir_all(&path), lock)),
             Err(_) if is_old(&path) => drop(fs::remove_dir_all(&path)),
@@ -76,13 +77,13 @@ pub(crate) fn clear() {
 }
 
 fn has_scratch_name(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(NAME));
+    let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(NAME_PREFIX));
     name.is_some_and(|id| id.len() == 32 && uuid::Uuid::try_parse(id).is_ok())
 }
 
 fn is_old(path: &Path) -> bool {
     let changed = fs::symlink_metadata(path).and_then(|meta| meta.modified());
-    changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > ABANDONED))
+    changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > ABANDONED_AFTER))
 }
 
 #[cfg(test)]
@@ -98,10 +99,10 @@ mod tests {
             path
         };
         let id = || uuid::Uuid::now_v7().simple().to_string();
-        let (left, other) = (make(format!("{NAME}{}", id())), make(format!("{NAME}{}x", id())));
-        let early = make(format!("{NAME}{}", id()));
+        let (left, other) = (make(format!("{NAME_PREFIX}{}", id())), make(format!("{NAME_PREFIX}{}x", id())));
+        let early = make(format!("{NAME_PREFIX}{}", id()));
         for path in [&left, &other] {
-            File::create_new(path.join(LOCK)).unwrap();
+            File::create_new(path.join(LOCK_FILE)).unwrap();
         }
         let own = Scratch::new().unwrap();
         clear();
@@ -116,10 +117,10 @@ mod tests {
     fn names_and_ages_of_abandoned_folders() {
         let id = uuid::Uuid::now_v7();
         for (name, is) in [
-            (format!("/tmp/{NAME}{}", id.simple()), true),
-            (format!("/tmp/{NAME}{id}"), false),
-            (format!("/tmp/{NAME}{}x", &id.simple().to_string()[1..]), false),
-            (format!("/tmp/.{NAME}{}", id.simple()), false),
+            (format!("/tmp/{NAME_PREFIX}{}", id.simple()), true),
+            (format!("/tmp/{NAME_PREFIX}{id}"), false),
+            (format!("/tmp/{NAME_PREFIX}{}x", &id.simple().to_string()[1..]), false),
+            (format!("/tmp/.{NAME_PREFIX}{}", id.simple()), false),
             (format!("/tmp/{}", id.simple()), false),
         ] {
             assert_eq!(has_scratch_name(Path::new(&name)), is, "{name}");
@@ -128,7 +129,7 @@ mod tests {
         let path = folder.path().join("file");
         let file = File::create(&path).unwrap();
         assert!(!is_old(&path) && !is_old(Path::new("/nowhere/at/all")));
-        let before = std::time::SystemTime::now() - ABANDONED;
+        let before = std::time::SystemTime::now() - ABANDONED_AFTER;
         file.set_modified(before - Duration::from_mins(1)).unwrap();
         assert!(is_old(&path));
         file.set_modified(before + Duration::from_mins(1)).unwrap();

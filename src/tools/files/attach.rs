@@ -1,5 +1,5 @@
-//! File names and texts for a person who attaches files to a message, under the same rules as the model's tools.
-//! Not for: the model's own tools (`read`, `list`).
+//! Lists and reads files for a person who attaches them to a message, under the same rules as for the model's tools.
+//! Not for: the model's tools (`read`, `list`).
 
 use super::visible::ToolVisibility;
 use super::walk::{Kind, Walk};
@@ -8,12 +8,12 @@ use crate::tools::{ToolFailure, Workspace, shown, stop};
 use std::io::Read as _;
 use std::path::Path;
 
-/// How many levels of folders are searched.
-const DEEPEST: usize = 64;
+/// The maximum depth of folders that are searched.
+const MAX_DEPTH: usize = 64;
 
-/// The sorted paths of files that no rule excludes, and whether there are more than `most`.
+/// Returns the sorted paths of at most `most` files that no rule excludes, and whether there are more.
 pub(crate) fn files(space: &Workspace, most: usize, visibility: ToolVisibility<'_>) -> (Vec<String>, bool) {
-    let Ok(mut walk) = Walk::new(space, Path::new(""), DEEPEST, visibility) else { return (Vec::new(), false) };
+    let Ok(mut walk) = Walk::new(space, Path::new(""), MAX_DEPTH, visibility) else { return (Vec::new(), false) };
     let mut names = Vec::new();
     while let Some(entry) = walk.next() {
         if entry.kind != Kind::File {
@@ -28,7 +28,7 @@ pub(crate) fn files(space: &Workspace, most: usize, visibility: ToolVisibility<'
     (names, false)
 }
 
-/// The whole text of a file of at most `most` bytes.
+/// Returns the whole text of a file of at most `most` bytes.
 pub(crate) fn text(
     space: &Workspace,
     path: &str,

@@ -1,5 +1,5 @@
 //! Carries out file changes: writes the hunks that a person approved, and reports the result.
-//! Not for: working out the changes (`edit`).
+//! Not for: computing the changes (`edit`).
 
 use super::diff;
 use super::place::Place;
@@ -10,20 +10,20 @@ use crate::tools::args::beneath;
 use crate::tools::{ToolFailure, Workspace, failed};
 use std::fmt::Write as _;
 
-/// Context lines around each change in the result.
-const AROUND: usize = 2;
+/// The number of unchanged lines around each change in the result.
+const CONTEXT_LINES: usize = 2;
 
-/// Writes the approved hunks of each file.
+/// Writes the approved hunks of each file. Without an entry in `hunks`, all hunks of a file are approved.
 pub(crate) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<bool>]) -> ToolOutcome {
-    let (mut written, mut said, mut worst) = (Vec::new(), String::new(), ToolStatus::Ok);
+    let (mut written, mut report, mut worst) = (Vec::new(), String::new(), ToolStatus::Ok);
     for (place, change) in changes.iter().enumerate() {
-        let taken = hunks.get(place).map(Vec::as_slice).unwrap_or_default();
-        let refused = |at: usize| taken.get(at).is_some_and(|taken| !taken);
+        let approved = hunks.get(place).map(Vec::as_slice).unwrap_or_default();
+        let refused = |at: usize| approved.get(at).is_some_and(|approved| !approved);
         let all_refused = !change.hunks.is_empty() && (0..change.hunks.len()).all(refused);
-        let outcome = if all_refused { Ok(None) } else { one(space, change, taken).map(Some) };
+        let outcome = if all_refused { Ok(None) } else { write_one(space, change, approved).map(Some) };
         match outcome {
             Ok(done) => {
-                tell(&mut said, change, done.as_ref(), taken);
+                append_report(&mut report, change, done.as_ref(), approved);
                 if done.is_none() && worst == ToolStatus::Ok {
                     worst = ToolStatus::Refused;
                 }
@@ -31,14 +31,14 @@ pub(crate) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<
             }
             Err(error) => {
                 let out = failed(error);
-                let _ = writeln!(said, "{}", out.body);
+                let _ = writeln!(report, "{}", out.body);
                 worst = out.status;
             }
         }
     }
-    let full_bytes = said.len() as u64;
+    let full_bytes = report.len() as u64;
     ToolOutcome {
-        output: ToolOutput { status: worst, body: cut(said, space.limit), full_bytes },
+        output: ToolOutput { status: worst, body: cut(report, space.limit), full_bytes },
         changed: written,
         exit: None,
         cut: (full_bytes > space.limit as u64).then(|| ShortenedResult {
@@ -48,54 +48,54 @@ pub(crate) fn carry_out(space: &Workspace, changes: &[FileChange], hunks: &[Vec<
     }
 }
 
-/// Writes one file and returns the change that was really made.
-fn one(space: &Workspace, change: &FileChange, taken: &[bool]) -> Result<FileChange, ToolFailure> {
+/// Writes one file and returns the change that was made.
+fn write_one(space: &Workspace, change: &FileChange, approved: &[bool]) -> Result<FileChange, ToolFailure> {
     let path = beneath(&change.path)?;
     if change.after.is_none() {
         return Err(ToolFailure::Refused(format!("{}: files are never deleted.", change.path)));
     }
-    let text = change.with(taken);
+    let text = change.with(approved);
     let place = Place::find(space, &path, true)?
         .ok_or_else(|| ToolFailure::Failed(format!("The folder of {} could not be created.", change.path)))?;
     place.put(change.hash(), &text)?;
     Ok(diff::change(&change.path, change.before.clone(), &text))
 }
 
-fn tell(said: &mut String, change: &FileChange, done: Option<&FileChange>, taken: &[bool]) {
-    let refused: Vec<_> = change.hunks.iter().enumerate().filter(|(at, _)| taken.get(*at) == Some(&false)).collect();
+fn append_report(report: &mut String, change: &FileChange, done: Option<&FileChange>, approved: &[bool]) {
+    let refused: Vec<_> = change.hunks.iter().enumerate().filter(|(at, _)| approved.get(*at) == Some(&false)).collect();
     match done {
         Some(done) => {
             let (more, less) = done.size();
             let verb = if done.before.is_some() { "Changed" } else { "Created" };
             let lines = if more == 1 { "line" } else { "lines" };
-            let _ = writeln!(said, "{verb} {}: {more} {lines} added, {less} removed.", done.path);
-            said.push_str(&done.unified(AROUND));
+            let _ = writeln!(report, "{verb} {}: {more} {lines} added, {less} removed.", done.path);
+            report.push_str(&done.unified(CONTEXT_LINES));
         }
         None => {
-            let _ = writeln!(said, "{} was not changed.", change.path);
+            let _ = writeln!(report, "{} was not changed.", change.path);
         }
     }
     if !refused.is_empty() {
-        let _ = writeln!(said, "A person denied {} of {} changes:", refused.len(), change.hunks.len());
+        let _ = writeln!(report, "A person denied {} of {} changes:", refused.len(), change.hunks.len());
         let rest = FileChange { hunks: refused.into_iter().map(|(_, hunk)| hunk.clone()).collect(), ..change.clone() };
-        said.push_str(&rest.unified(AROUND));
+        report.push_str(&rest.unified(CONTEXT_LINES));
     }
 }
 
-/// Cuts a long diff in the result.
-fn cut(mut said: String, limit: usize) -> String {
-    if said.len() <= limit {
-        return said;
+/// Cuts a result that is longer than `limit` bytes.
+fn cut(mut report: String, limit: usize) -> String {
+    if report.len() <= limit {
+        return report;
     }
-    let most = (0..=limit).rev().find(|at| said.is_char_boundary(*at)).unwrap_or(0);
-    let end = said[..most].rfind('\n').map_or(most, |at| at + 1);
-    let rest = said.len() - end;
-    said.truncate(end);
-    let _ = writeln!(said, "[{rest} bytes of the diff are not shown; read_file shows the current file]");
-    said
+    let most = (0..=limit).rev().find(|at| report.is_char_boundary(*at)).unwrap_or(0);
+    let end = report[..most].rfind('\n').map_or(most, |at| at + 1);
+    let rest = report.len() - end;
+    report.truncate(end);
+    let _ = writeln!(report, "[{rest} bytes of the diff are not shown; read_file shows the current file]");
+    report
 }
 
-/// Restores an earlier text of a file, for undo and redo.
+/// Restores an earlier text of a file, for undo and redo. `None` removes the file.
 pub(crate) fn put_back(
     space: &Workspace,
     path: &str,

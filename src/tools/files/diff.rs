@@ -1,4 +1,4 @@
-//! The difference between two texts as hunks of lines.
+//! Computes the difference between two texts as hunks of lines.
 //! Not for: displaying it (`domain::tool::consent`).
 
 use crate::domain::tool::consent::{FileChange, Hunk};
@@ -6,10 +6,10 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long to look for the shortest difference. After that a longer, still correct one is used.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// How long to search for the shortest difference. After that, a longer one is used, which is also correct.
+const TIME_LIMIT: Duration = Duration::from_millis(300);
 
-/// Builds a file change with its hunks.
+/// Makes a file change with its hunks.
 pub(crate) fn change(path: &str, before: Option<Arc<str>>, after: &str) -> FileChange {
     let hunks = hunks(before.as_deref().unwrap_or_default(), after);
     FileChange { path: path.to_owned(), before, after: Some(after.into()), hunks }
@@ -18,9 +18,9 @@ pub(crate) fn change(path: &str, before: Option<Arc<str>>, after: &str) -> FileC
 fn hunks(before: &str, after: &str) -> Vec<Hunk> {
     let old: Vec<&str> = before.split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIME_LIMIT;
     let steps = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(deadline)).into_iter();
-    // A replacement is one step, not a deletion and an insertion.
+    // A replacement is a single step, not a deletion and an insertion.
     let differs = steps.filter(|step| !matches!(step, DiffOp::Equal { .. }));
     differs.map(|step| Hunk { old: step.old_range(), new: step.new_range() }).collect()
 }
@@ -37,7 +37,7 @@ mod tests {
         assert_eq!(change.with(&[true, false]), "a\nB\nB2\nc\nd", "the missing line end is kept");
     }
 
-    /// Texts whose shortest difference takes long to find: the deadline ends the search, and the result is still
+    /// Two texts whose shortest difference takes long to find: the deadline ends the search, and the result is still
     /// correct.
     #[test]
     fn deadline_ends_slow_differences() {

@@ -2,7 +2,7 @@
 //! Not for: writing it (`change`).
 
 use super::diff;
-use super::place::{LARGEST, Place};
+use super::place::{MAX_FILE_BYTES, Place};
 use crate::domain::tool::consent::FileChange;
 use crate::tools::args::Args;
 use crate::tools::{ToolFailure, Workspace, shown};
@@ -10,11 +10,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The most edits in one call.
+/// The maximum number of edits in one call.
 const MOST_EDITS: usize = 200;
-/// How many lines of a file are compared when a text does not occur.
+/// The maximum number of lines that are compared if a text does not occur in the file.
 const LINES_COMPARED: usize = 5_000;
-/// How many lines are shown as the nearest match.
+/// The maximum number of lines that are shown as the nearest match.
 const LINES_SHOWN: usize = 12;
 
 /// Computes the change of `edit_file`.
@@ -36,7 +36,7 @@ pub(crate) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, ToolFai
     let before = now.text;
     let crlf = all_crlf(&before);
     let mut after = before.to_string();
-    // A single edit may also be given beside the path, without a list.
+    // A single edit can also be given without a list, beside the path.
     let each: Vec<&Args> = if edits.is_empty() { vec![args] } else { edits.iter().collect() };
     for (index, edit) in each.iter().enumerate() {
         let old = edit.needed("old")?;
@@ -57,7 +57,7 @@ pub(crate) fn edit(space: &Workspace, args: &Args) -> Result<FileChange, ToolFai
             shown(&path)
         )));
     }
-    Ok(diff::change(&named(&path), Some(before), &after))
+    Ok(diff::change(&path_text(&path), Some(before), &after))
 }
 
 /// Computes the change of `write_file`.
@@ -71,28 +71,28 @@ pub(crate) fn write(space: &Workspace, args: &Args) -> Result<FileChange, ToolFa
     }
     let now = Place::find(space, &path, false)?.map(|place| place.current()).transpose()?.flatten();
     let before: Option<Arc<str>> = now.map(|now| now.text);
-    // A CRLF file keeps its line endings. Otherwise every line would differ.
+    // A file with CRLF line endings keeps them. Otherwise every line would differ.
     let keep = before.as_deref().is_some_and(all_crlf) && !text.contains('\r');
     let after = if keep { to_crlf(text) } else { text.to_owned() };
     if before.as_deref() == Some(after.as_str()) {
         return Err(ToolFailure::Failed(format!("{} already has that text.", shown(&path))));
     }
-    Ok(diff::change(&named(&path), before, &after))
+    Ok(diff::change(&path_text(&path), before, &after))
 }
 
-/// The path as rules and screens write it.
-fn named(path: &Path) -> String {
+/// Formats a path as in rules and on the screen.
+fn path_text(path: &Path) -> String {
     path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
 fn check_size(path: &Path, text: &str) -> Result<(), ToolFailure> {
-    if text.len() as u64 <= LARGEST {
+    if text.len() as u64 <= MAX_FILE_BYTES {
         return Ok(());
     }
     Err(ToolFailure::Failed(format!(
         "{} would have more than {} MB, the most that is written.",
         shown(path),
-        LARGEST >> 20
+        MAX_FILE_BYTES >> 20
     )))
 }
 
@@ -106,7 +106,7 @@ fn to_crlf(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
-/// One replacement.
+/// A replacement of one text by another.
 struct Replacement<'a> {
     number: usize,
     path: &'a Path,
@@ -122,8 +122,8 @@ impl Replacement<'_> {
             // Check the size before building the text.
             _ if self.all => {
                 let more = text.matches(old).count() * new.len().saturating_sub(old.len());
-                if (text.len() + more) as u64 > LARGEST {
-                    let most = LARGEST >> 20;
+                if (text.len() + more) as u64 > MAX_FILE_BYTES {
+                    let most = MAX_FILE_BYTES >> 20;
                     return Err(ToolFailure::Failed(format!("{} would grow beyond {most} MB.", shown(self.path))));
                 }
                 Ok(text.replace(old, new))
@@ -143,9 +143,9 @@ impl Replacement<'_> {
         }
     }
 
-    /// The error for a text that does not occur, with the most similar lines.
+    /// Returns the error for a text that does not occur, with the most similar lines.
     fn not_found(&self, text: &str, old: &str) -> ToolFailure {
-        let mut said = format!(
+        let mut message = format!(
             "The old text of edit {} does not occur in {}. Nothing was changed.",
             self.number,
             shown(self.path)
@@ -155,21 +155,21 @@ impl Replacement<'_> {
         if let Some((from, alike)) = nearest(&lines, &wanted) {
             let to = (from + wanted.len().clamp(1, LINES_SHOWN)).min(lines.len());
             let why = if alike { " (they differ only in white space)" } else { "" };
-            let _ = write!(said, " The nearest lines{why}, each after its number and a bar:");
+            let _ = write!(message, " The nearest lines{why}, each after its number and a bar:");
             for (at, line) in lines.iter().enumerate().take(to).skip(from) {
-                let _ = write!(said, "\n{}|{}", at + 1, line.chars().take(300).collect::<String>());
+                let _ = write!(message, "\n{}|{}", at + 1, line.chars().take(300).collect::<String>());
             }
         }
-        ToolFailure::Failed(said)
+        ToolFailure::Failed(message)
     }
 }
 
-/// The line number of a byte offset, from 1.
+/// Returns the line number of a byte offset, counted from 1.
 fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// A line prepared for comparison: its words, and its text without whitespace.
+/// A line prepared for comparison: its text without white space, and its words.
 struct ComparableLine<'a> {
     bare: String,
     words: Vec<&'a str>,
@@ -183,7 +183,7 @@ impl<'a> ComparableLine<'a> {
         Self { bare: line.split_whitespace().collect(), words: words.take(40).collect() }
     }
 
-    /// Returns 4 when the lines differ only in white space, otherwise 0 to 3 by the share of common words.
+    /// Returns 4 if the lines differ only in white space, or else 0 to 3 by the share of common words.
     fn likeness(&self, line: &Self) -> usize {
         if self.bare.is_empty() || line.bare.is_empty() {
             return 0;
@@ -196,8 +196,8 @@ impl<'a> ComparableLine<'a> {
     }
 }
 
-/// The start of the most similar lines, and whether they differ only in white space. Returns `None` when no line is
-/// similar.
+/// Returns the index of the first of the most similar lines, and whether they differ only in white space. `None` if no
+/// line is similar.
 fn nearest(lines: &[&str], wanted: &[&str]) -> Option<(usize, bool)> {
     let wanted: Vec<ComparableLine<'_>> =
         wanted.iter().take(LINES_SHOWN).map(|line| ComparableLine::of(line)).collect();

@@ -1,4 +1,4 @@
-//! Ignore rules (`.gitignore`, `.ignore`) on the way down a tree, read through the workspace's descriptor.
+//! Ignore rules (`.gitignore`, `.ignore`) of the folders on a path, read through the workspace's descriptor.
 //! Not for: global git settings. Only the workspace's own rules apply.
 
 use crate::tools::Workspace;
@@ -7,10 +7,10 @@ use std::io::Read;
 use std::path::Path;
 use std::rc::Rc;
 
-/// The largest rules file that is read, in bytes.
-const LARGEST: u64 = 1 << 20;
+/// The maximum size of a rules file that is read, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
 
-/// The rules of a folder, which take precedence over those of its parents.
+/// The rules of a folder, which have precedence over the rules of its parent folders.
 #[derive(Clone, Default)]
 pub(crate) struct Rules(Option<Rc<Level>>);
 
@@ -20,14 +20,14 @@ struct Level {
 }
 
 impl Rules {
-    /// The rules inside `folder`, given the rules of its parent.
+    /// Returns the rules inside `folder`, given the rules of its parent folder.
     pub(crate) fn enter(&self, space: &Workspace, folder: &Path) -> Self {
         let own: Vec<Gitignore> = [".ignore", ".gitignore"]
             .into_iter()
             .filter_map(|name| space.open_file(&folder.join(name)).ok())
             .filter_map(|(file, _)| {
                 let mut text = Vec::new();
-                file.take(LARGEST).read_to_end(&mut text).ok()?;
+                file.take(MAX_BYTES).read_to_end(&mut text).ok()?;
                 let mut builder = GitignoreBuilder::new(folder);
                 for line in String::from_utf8_lossy(&text).lines() {
                     // Skip invalid patterns, as git does.
@@ -39,7 +39,7 @@ impl Rules {
         if own.is_empty() { self.clone() } else { Self(Some(Rc::new(Level { own, above: self.clone() }))) }
     }
 
-    /// The rules inside `folder`, collected from the root down.
+    /// Returns the rules inside `folder`, collected from the root down.
     pub(crate) fn down_to(space: &Workspace, folder: &Path) -> Self {
         let mut rules = Self::default().enter(space, Path::new(""));
         let mut path = std::path::PathBuf::new();

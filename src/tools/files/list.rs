@@ -1,5 +1,5 @@
-//! `list_dir`: the entries of a folder, down to a given depth, with sizes.
-//! Not for: contents of files.
+//! `list_dir`: lists the entries of a folder with their sizes, down to a given depth.
+//! Not for: the contents of files.
 
 use super::visible::ToolVisibility;
 use super::walk::{Kind, Walk};
@@ -7,8 +7,8 @@ use crate::tools::args::Args;
 use crate::tools::{ToolFailure, ToolText, Workspace, shown};
 use std::fmt::Write;
 
-/// The most entries that are visited.
-const MOST: usize = 20_000;
+/// The maximum number of entries that are visited.
+const MAX_ENTRIES: usize = 20_000;
 
 pub(crate) fn run(
     space: &Workspace,
@@ -25,7 +25,7 @@ pub(crate) fn run(
         if cancelled() {
             return Err(ToolFailure::Cancelled);
         }
-        if seen >= MOST {
+        if seen >= MAX_ENTRIES {
             left += 1;
             break;
         }
@@ -64,7 +64,7 @@ pub(crate) fn run(
         let _ = writeln!(body, "[{} {folders} could not be read]", walk.unread);
     }
     if left > 0 {
-        let more = if seen >= MOST { "more" } else { &left.to_string() };
+        let more = if seen >= MAX_ENTRIES { "more" } else { &left.to_string() };
         let _ = writeln!(body, "[{more} entries are not shown; list a subfolder or use a smaller depth]");
     }
     let full_bytes = if left > 0 { full } else { body.len() as u64 };
@@ -72,7 +72,7 @@ pub(crate) fn run(
     Ok(ToolText { body, full_bytes, back })
 }
 
-/// The note about entries that a rule hides. It does not name them.
+/// Returns the note about entries that rules hide. It does not name them.
 pub(crate) fn hidden_note(count: usize) -> String {
     let what = if count == 1 { "1 file or folder is".to_owned() } else { format!("{count} files or folders are") };
     format!("[{what} hidden by the user's rules]")

@@ -1,5 +1,5 @@
-//! The place where a file is written: a descriptor of its folder, reached from the root without following links, and
-//! its name there. Reads the file, and replaces it atomically if its content is still as expected.
+//! The place where a file is written: the descriptor of its folder, which is reached from the root without following
+//! links, and the file's name. Reads the file, and replaces it atomically if its content is as expected.
 //! Not for: deciding what is written.
 
 use crate::domain::base::hash::Hash;
@@ -10,8 +10,8 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The largest file that is changed or written, in bytes.
-pub(crate) const LARGEST: u64 = 2 << 20;
+/// The maximum size of a file that is changed or written, in bytes.
+pub(crate) const MAX_FILE_BYTES: u64 = 2 << 20;
 
 /// The place of a file, which need not exist.
 pub(crate) struct Place {
@@ -27,7 +27,7 @@ pub(crate) struct Current {
 }
 
 impl Place {
-    /// Opens the folder of a file. Returns `None` when a folder is missing and `make` is false.
+    /// Opens the folder of a file. Returns `None` if a folder is missing and `make` is false.
     pub(crate) fn find(space: &Workspace, path: &Path, make: bool) -> Result<Option<Self>, ToolFailure> {
         let Some(name) = path.file_name() else {
             return Err(ToolFailure::Failed("The path names no file.".into()));
@@ -57,7 +57,7 @@ impl Place {
         Ok(Some(Self { folder, name: name.to_owned(), path: path.to_owned() }))
     }
 
-    /// Reads the file. Returns `None` when there is none.
+    /// Reads the file. Returns `None` if it does not exist.
     pub(crate) fn current(&self) -> Result<Option<Current>, ToolFailure> {
         let path = shown(&self.path);
         let file = match open_plain(&self.folder, &self.name) {
@@ -74,9 +74,10 @@ impl Place {
                 "{path} is a pipe, a socket or a device; only regular files are changed."
             )));
         }
-        let bytes = if meta.len() <= LARGEST { whole(file).map_err(|error| stop(&self.path, &error))? } else { None };
+        let bytes =
+            if meta.len() <= MAX_FILE_BYTES { whole(file).map_err(|error| stop(&self.path, &error))? } else { None };
         let Some(bytes) = bytes else {
-            let most = LARGEST >> 20;
+            let most = MAX_FILE_BYTES >> 20;
             return Err(ToolFailure::Failed(format!(
                 "{path} has {} bytes; only files up to {most} MB are changed.",
                 meta.len()
@@ -91,7 +92,7 @@ impl Place {
         }
     }
 
-    /// Writes a text atomically if the file's hash is still `expected` (`None`: the file does not exist).
+    /// Writes a text atomically if the file's hash is still `expected`; `None` stands for a file that does not exist.
     pub(crate) fn put(&self, expected: Option<Hash>, text: &str) -> Result<(), ToolFailure> {
         let now = self.expect(expected)?;
         if now.as_ref().is_some_and(|now| now.mode.readonly()) {
@@ -103,7 +104,7 @@ impl Place {
             self.move_into_place(&temporary, now.is_some()).map_err(|error| stop(&self.path, &error))
         });
         if done.is_err() || now.is_none() {
-            // Remove the temporary name, which is left over when the file was linked or the step failed.
+            // Remove the temporary name, which remains if the file was linked or the write failed.
             let _ = self.folder.remove_file(&temporary);
         }
         done
@@ -130,7 +131,7 @@ impl Place {
         Err(ToolFailure::Failed(format!("{} {what}; it was not changed.", shown(&self.path))))
     }
 
-    /// Writes the new text to a temporary file beside the target.
+    /// Writes the new text into a temporary file beside the target.
     fn fill(&self, name: &OsStr, now: Option<&Current>, text: &str) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -147,7 +148,7 @@ impl Place {
         file.sync_all()
     }
 
-    /// Puts the temporary file in place. A new file is hard-linked, which fails if the name was taken in the meantime.
+    /// Moves the temporary file into place. A new file is hard-linked, which fails if the name is in use by now.
     fn move_into_place(&self, temporary: &OsStr, replace: bool) -> io::Result<()> {
         if !replace {
             match self.folder.hard_link(temporary, &self.folder, &self.name) {
@@ -164,14 +165,14 @@ impl Place {
     }
 }
 
-/// All bytes of a file, or `None` when there are too many. The file may grow while it is read.
+/// Reads all bytes of a file, which can grow meanwhile. Returns `None` if there are too many.
 fn whole(file: impl io::Read) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= LARGEST).then_some(bytes))
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= MAX_FILE_BYTES).then_some(bytes))
 }
 
-/// Refuses names that are never written: git's data and this program's settings file for a folder.
+/// Refuses names that are never written: git's data, and this program's own settings file of a folder.
 fn refuse_protected(name: &OsStr, path: &Path) -> Result<(), ToolFailure> {
     let name = name.to_string_lossy();
     for (own, whose) in [(".git", "part of git's data"), (".pleach.toml", "one of pleach's own files")] {
@@ -182,7 +183,7 @@ fn refuse_protected(name: &OsStr, path: &Path) -> Result<(), ToolFailure> {
     Ok(())
 }
 
-/// The reason why a folder or file could not be opened. A link is named as a link.
+/// Returns the reason why a folder or a file could not be opened. A link is reported as a link.
 fn step_error(folder: &Dir, step: &OsStr, path: &Path, error: &io::Error) -> ToolFailure {
     match folder.symlink_metadata(step) {
         Ok(meta) if meta.is_symlink() => ToolFailure::Refused(format!(
@@ -233,7 +234,9 @@ mod tests {
 
     #[test]
     fn growing_file_is_not_read_in_part() {
-        for (holds, taken) in [(0, Some(0)), (LARGEST, Some(LARGEST)), (LARGEST + 1, None), (u64::MAX, None)] {
+        for (holds, taken) in
+            [(0, Some(0)), (MAX_FILE_BYTES, Some(MAX_FILE_BYTES)), (MAX_FILE_BYTES + 1, None), (u64::MAX, None)]
+        {
             let bytes = whole(io::repeat(b'x').take(holds)).unwrap();
             assert_eq!(bytes.map(|bytes| bytes.len() as u64), taken, "{holds}");
         }

@@ -1,4 +1,4 @@
-//! `read_file`: a range of lines from a text file, with bounded memory.
+//! `read_file`: reads a range of lines from a text file in bounded memory.
 //! Not for: finding files.
 
 use super::visible::ToolVisibility;
@@ -7,17 +7,17 @@ use crate::tools::{ToolFailure, ToolText, Workspace, shown, stop};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// How far into a file the first line is looked for, in bytes.
-const REACH: u64 = 64 << 20;
+/// The number of bytes from the beginning of a file in which the first line is searched for.
+const MAX_SEARCHED: u64 = 64 << 20;
 
-/// The lines read from a file.
+/// The lines that were read from a file.
 #[derive(Default)]
-struct Taken {
+struct LinesRead {
     bytes: Vec<u8>,
     lines: u64,
-    /// Bytes before the first line.
+    /// The number of bytes before the first line.
     skipped: u64,
-    /// Whether the size limit cut off lines that were asked for.
+    /// Whether the size limit cut off requested lines.
     cut: bool,
     /// Whether the cut is inside a line.
     inside: bool,
@@ -39,23 +39,23 @@ pub(crate) fn run(
     if start.iter().take(8 << 10).any(|byte| *byte == 0) {
         return Err(ToolFailure::Failed(format!("{} is not a text file ({size} bytes).", shown(&path))));
     }
-    let mut taken = Taken { skipped: skip(&mut reader, &path, first, cancelled)?, ..Taken::default() };
-    take(&mut reader, &path, wanted, space.limit, &mut taken, cancelled)?;
-    Ok(answer(&path, first, wanted, size, &taken))
+    let mut lines_read = LinesRead { skipped: skip(&mut reader, &path, first, cancelled)?, ..LinesRead::default() };
+    read_lines(&mut reader, &path, wanted, space.limit, &mut lines_read, cancelled)?;
+    Ok(to_text(&path, first, wanted, size, &lines_read))
 }
 
-/// Reads lines of a stored text.
-pub(crate) fn over(limit: usize, args: &Args, text: &str) -> Result<ToolText, ToolFailure> {
+/// Reads a range of lines from a stored text.
+pub(crate) fn read_stored(limit: usize, args: &Args, text: &str) -> Result<ToolText, ToolFailure> {
     let path = PathBuf::from(args.text("path")?.unwrap_or_default());
     let first = args.number("start_line")?.unwrap_or(1);
     let wanted = args.number("lines")?;
     let mut reader = text.as_bytes();
-    let mut taken = Taken { skipped: skip(&mut reader, &path, first, &|| false)?, ..Taken::default() };
-    take(&mut reader, &path, wanted, limit, &mut taken, &|| false)?;
-    Ok(answer(&path, first, wanted, text.len() as u64, &taken))
+    let mut lines_read = LinesRead { skipped: skip(&mut reader, &path, first, &|| false)?, ..LinesRead::default() };
+    read_lines(&mut reader, &path, wanted, limit, &mut lines_read, &|| false)?;
+    Ok(to_text(&path, first, wanted, text.len() as u64, &lines_read))
 }
 
-/// Skips the lines before the first one asked for.
+/// Skips the lines before line `first`, and returns the number of bytes that were skipped.
 fn skip(reader: &mut impl BufRead, path: &Path, first: u64, cancelled: &dyn Fn() -> bool) -> Result<u64, ToolFailure> {
     let (mut passed, mut line) = (0_u64, 1);
     while line < first {
@@ -70,11 +70,11 @@ fn skip(reader: &mut impl BufRead, path: &Path, first: u64, cancelled: &dyn Fn()
                 shown(path)
             )));
         }
-        if passed >= REACH {
+        if passed >= MAX_SEARCHED {
             return Err(ToolFailure::Failed(format!(
                 "Line {first} of {} is beyond the first {} MB, which is as far as this tool reads.",
                 shown(path),
-                REACH >> 20
+                MAX_SEARCHED >> 20
             )));
         }
         let mut used = buffer.len();
@@ -97,16 +97,16 @@ fn fill<'a>(reader: &'a mut impl BufRead, path: &Path) -> Result<&'a [u8], ToolF
     reader.fill_buf().map_err(|error| stop(path, &error))
 }
 
-/// Reads lines until there are enough, the file ends, or the size limit is reached.
-fn take(
+/// Reads lines until there are enough of them, the file ends, or the size limit is reached.
+fn read_lines(
     reader: &mut impl BufRead,
     path: &Path,
     wanted: Option<u64>,
     limit: usize,
-    taken: &mut Taken,
+    lines_read: &mut LinesRead,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<(), ToolFailure> {
-    while wanted.is_none_or(|wanted| taken.lines < wanted) {
+    while wanted.is_none_or(|wanted| lines_read.lines < wanted) {
         if cancelled() {
             return Err(ToolFailure::Cancelled);
         }
@@ -114,33 +114,33 @@ fn take(
         if buffer.is_empty() {
             return Ok(());
         }
-        let room = limit - taken.bytes.len();
+        let room = limit - lines_read.bytes.len();
         if room == 0 {
-            taken.cut = true;
-            taken.inside = taken.bytes.last() != Some(&b'\n');
+            lines_read.cut = true;
+            lines_read.inside = lines_read.bytes.last() != Some(&b'\n');
             break;
         }
         let end = buffer.iter().position(|byte| *byte == b'\n').map_or(buffer.len(), |at| at + 1).min(room);
-        taken.bytes.extend_from_slice(&buffer[..end]);
-        taken.lines += u64::from(buffer[end - 1] == b'\n');
+        lines_read.bytes.extend_from_slice(&buffer[..end]);
+        lines_read.lines += u64::from(buffer[end - 1] == b'\n');
         reader.consume(end);
     }
     // Prefer whole lines. Only a line longer than the limit is cut inside.
-    if taken.inside
-        && let Some(last) = taken.bytes.iter().rposition(|byte| *byte == b'\n')
+    if lines_read.inside
+        && let Some(last) = lines_read.bytes.iter().rposition(|byte| *byte == b'\n')
     {
-        taken.bytes.truncate(last + 1);
-        taken.inside = false;
+        lines_read.bytes.truncate(last + 1);
+        lines_read.inside = false;
     }
     Ok(())
 }
 
-fn answer(path: &Path, first: u64, wanted: Option<u64>, size: u64, taken: &Taken) -> ToolText {
-    let text = String::from_utf8_lossy(&taken.bytes);
-    let lossy = matches!(text, std::borrow::Cow::Owned(_)) && !taken.inside;
+fn to_text(path: &Path, first: u64, wanted: Option<u64>, size: u64, lines_read: &LinesRead) -> ToolText {
+    let text = String::from_utf8_lossy(&lines_read.bytes);
+    let lossy = matches!(text, std::borrow::Cow::Owned(_)) && !lines_read.inside;
     let mut body = text.into_owned();
-    let rest = size.saturating_sub(taken.skipped);
-    let next = first + taken.lines;
+    let rest = size.saturating_sub(lines_read.skipped);
+    let next = first + lines_read.lines;
     let mut full_bytes = body.len() as u64;
     let mut back = None;
     if body.is_empty() {
@@ -149,11 +149,11 @@ fn answer(path: &Path, first: u64, wanted: Option<u64>, size: u64, taken: &Taken
     if lossy {
         note(&mut body, "[some bytes were not UTF-8 and are shown as U+FFFD]");
     }
-    if taken.cut && taken.inside {
+    if lines_read.cut && lines_read.inside {
         note(&mut body, &format!("[cut inside line {first}, which is too long; {rest} bytes follow; use search]"));
         back = Some(format!("search {} for the part of line {first} that you need", shown(path)));
         full_bytes = rest;
-    } else if taken.cut {
+    } else if lines_read.cut {
         note(
             &mut body,
             &format!(
@@ -164,10 +164,10 @@ fn answer(path: &Path, first: u64, wanted: Option<u64>, size: u64, taken: &Taken
         );
         back = Some(format!("read_file {} with start_line {next}", shown(path)));
         full_bytes = rest;
-    } else if wanted.is_some() && (taken.bytes.len() as u64) < rest {
+    } else if wanted.is_some() && (lines_read.bytes.len() as u64) < rest {
         note(&mut body, &format!("[the file continues at line {next}]"));
     }
-    let full_bytes = if taken.cut { full_bytes } else { body.len() as u64 };
+    let full_bytes = if lines_read.cut { full_bytes } else { body.len() as u64 };
     ToolText { body, full_bytes, back }
 }
 

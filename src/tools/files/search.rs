@@ -1,5 +1,6 @@
-//! `search`: lines that match a regular expression, found by ripgrep's searcher in files opened through the root.
-//! Not for: ranking. Matches come in the order of the tree.
+//! `search`: finds lines that match a regular expression, with ripgrep's searcher, in files that are opened through the
+//! root.
+//! Not for: ranking. Matches are in the order of the tree.
 
 use super::list::hidden_note;
 use super::visible::ToolVisibility;
@@ -12,11 +13,11 @@ use std::fmt::Write;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The most bytes searched in one file, and in all files together.
-const FILE: u64 = 16 << 20;
-const TOGETHER: u64 = 512 << 20;
-/// The most bytes shown of a matching line.
-const LINE: usize = 300;
+/// The maximum number of bytes searched in one file, and in all files together.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+const MAX_TOTAL_BYTES: u64 = 512 << 20;
+/// The maximum number of characters shown of a matching line.
+const MAX_LINE_CHARS: usize = 300;
 
 pub(crate) fn run(
     space: &Workspace,
@@ -44,7 +45,7 @@ pub(crate) fn run(
             if cancelled() {
                 return Err(ToolFailure::Cancelled);
             }
-            if search_run.found.is_full() || search_run.found.searched >= TOGETHER {
+            if search_run.found.is_full() || search_run.found.searched >= MAX_TOTAL_BYTES {
                 break;
             }
             if entry.kind == Kind::File && search_run.file(&entry.path).is_err() {
@@ -63,7 +64,7 @@ pub(crate) fn run(
 }
 
 /// Searches a stored text.
-pub(crate) fn over(space: &Workspace, args: &Args, text: &str) -> Result<ToolText, ToolFailure> {
+pub(crate) fn search_stored(space: &Workspace, args: &Args, text: &str) -> Result<ToolText, ToolFailure> {
     let matcher = matcher(args.needed("pattern")?)?;
     let most = args.number("max")?.unwrap_or(100).min(1_000);
     let mut found = Found { most, searched: 0, ..Found::default() };
@@ -102,13 +103,13 @@ struct SearchRun<'a> {
 impl SearchRun<'_> {
     fn file(&mut self, path: &Path) -> Result<(), ToolFailure> {
         let (file, size) = self.space.open_visible(path, self.visibility)?;
-        self.found.searched += size.min(FILE);
-        self.found.long_files += usize::from(size > FILE);
+        self.found.searched += size.min(MAX_FILE_BYTES);
+        self.found.long_files += usize::from(size > MAX_FILE_BYTES);
         let name = shown(path);
         let limit = self.space.limit;
         let mut sink = Lines { name: &name, limit, cancelled: self.cancelled, found: &mut self.found };
         self.searcher
-            .search_reader(&self.matcher, file.take(FILE), &mut sink)
+            .search_reader(&self.matcher, file.take(MAX_FILE_BYTES), &mut sink)
             .map_err(|error| ToolFailure::Failed(format!("{name} can't be searched: {error}.")))
     }
 }
@@ -125,7 +126,7 @@ struct Found {
     hidden: usize,
     /// Whether a match did not fit.
     cut: bool,
-    /// Bytes of all matches, shown or not.
+    /// The size of all matches in bytes, whether shown or not.
     bytes: u64,
     lossy: bool,
 }
@@ -150,11 +151,11 @@ impl Found {
                 self.matches
             );
         }
-        if self.searched >= TOGETHER {
-            let _ = writeln!(body, "[only the first {} MB of all files were searched]", TOGETHER >> 20);
+        if self.searched >= MAX_TOTAL_BYTES {
+            let _ = writeln!(body, "[only the first {} MB of all files were searched]", MAX_TOTAL_BYTES >> 20);
         }
         if self.long_files > 0 {
-            let _ = writeln!(body, "[of {} large files only the first {} MB]", self.long_files, FILE >> 20);
+            let _ = writeln!(body, "[of {} large files only the first {} MB]", self.long_files, MAX_FILE_BYTES >> 20);
         }
         if self.hidden > 0 {
             let _ = writeln!(body, "{}", hidden_note(self.hidden));
@@ -184,7 +185,7 @@ impl Sink for Lines<'_> {
         let line = String::from_utf8_lossy(found.bytes());
         self.found.lossy |= matches!(line, std::borrow::Cow::Owned(_));
         let line = line.trim_end_matches(['\n', '\r']);
-        let mut short: String = line.chars().take(LINE).collect();
+        let mut short: String = line.chars().take(MAX_LINE_CHARS).collect();
         if short.len() < line.len() {
             short.push('…');
         }

@@ -1,4 +1,4 @@
-//! Which files one call may show: a person's rules, checked for the given path and for the canonical one.
+//! Decides which files a call may show: applies a person's rules to the given path and to the canonical path.
 //! Not for: the rules themselves (`domain::tool::visibility`), or ignore rules (`ignore_rules`).
 
 use crate::domain::tool::visibility::{FileVisibility, READS};
@@ -6,30 +6,30 @@ use crate::tools::{ToolFailure, Workspace, shown};
 use cap_std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The rules as they apply to one tool.
+/// The visibility rules for one tool.
 #[derive(Clone, Copy)]
 pub(crate) struct ToolVisibility<'a> {
-    pub(crate) sight: &'a FileVisibility,
+    pub(crate) rules: &'a FileVisibility,
     pub(crate) tool: &'a str,
 }
 
 impl<'a> ToolVisibility<'a> {
-    /// For a person's own request.
-    pub(crate) fn of_person(sight: &'a FileVisibility) -> Self {
-        Self { sight, tool: READS }
+    /// Returns the rules for a person's own request.
+    pub(crate) fn of_person(rules: &'a FileVisibility) -> Self {
+        Self { rules, tool: READS }
     }
 
     /// Whether a file, or a folder with its contents, may be shown.
     pub(crate) fn show(self, path: &Path) -> bool {
-        self.sight.is_open() || self.sight.shows(self.tool, &name(path))
+        self.rules.is_open() || self.rules.shows(self.tool, &name(path))
     }
 
-    /// Refuses a path that may not be shown.
+    /// Fails if a path may not be shown. `named` is the path for the message.
     fn check(self, path: &Path, named: &Path) -> Result<(), ToolFailure> {
         if self.show(path) {
             return Ok(());
         }
-        let rule = self.sight.denies(self.tool, &name(path)).map(|rule| format!(": {}", rule.to_text()));
+        let rule = self.rules.denies(self.tool, &name(path)).map(|rule| format!(": {}", rule.to_text()));
         Err(ToolFailure::Refused(format!("A rule prevents reading {}{}.", shown(named), rule.unwrap_or_default())))
     }
 }
@@ -39,8 +39,8 @@ fn name(path: &Path) -> String {
 }
 
 impl Workspace {
-    /// Opens a regular file that may be shown. Checks the canonical path of the opened file again, so that no link,
-    /// even one created a moment ago, bypasses a rule.
+    /// Opens a regular file that may be shown. The canonical path of the opened file is checked too, so that no link
+    /// bypasses a rule, even if it was created a moment ago.
     pub(in crate::tools) fn open_visible(
         &self,
         path: &Path,
@@ -48,13 +48,13 @@ impl Workspace {
     ) -> Result<(File, u64), ToolFailure> {
         visibility.check(path, path)?;
         let opened = self.open_file(path)?;
-        if !visibility.sight.is_open() {
+        if !visibility.rules.is_open() {
             visibility.check(&self.canonical_path(&opened.0, path), path)?;
         }
         Ok(opened)
     }
 
-    /// The canonical path of an open file, relative to the root.
+    /// Returns the canonical path of an open file, relative to the root.
     fn canonical_path(&self, file: &File, path: &Path) -> PathBuf {
         #[cfg(target_os = "linux")]
         {

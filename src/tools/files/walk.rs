@@ -1,4 +1,4 @@
-//! Walks folders of the workspace in a fixed order, by descriptor, without following links.
+//! Walks the folders of the workspace in a fixed order, through descriptors and without following links.
 //! Not for: using the entries.
 
 use super::ignore_rules::Rules;
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// One entry.
+/// An entry of a folder.
 pub(crate) struct Entry {
     /// The path relative to the root.
     pub(crate) path: PathBuf,
@@ -27,11 +27,11 @@ pub(crate) struct Entry {
     pub(crate) kind: Kind,
 }
 
-/// A walk with an explicit stack, so that trees may be of any depth.
+/// A walk with an explicit stack, so that trees can have any depth.
 pub(crate) struct Walk<'a> {
     space: &'a Workspace,
     visibility: ToolVisibility<'a>,
-    /// The starting folder, and its canonical path if a link led to it.
+    /// The folder where the walk starts, and its canonical path unless it is the root.
     start: (PathBuf, Option<PathBuf>),
     stack: Vec<(Entry, usize, Rules)>,
     depth: usize,
@@ -42,7 +42,7 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Starts inside `folder`, which must be readable, and descends `depth` levels.
+    /// Starts a walk inside `folder`, which must be readable. Descends at most `depth` levels.
     pub(crate) fn new(
         space: &'a Workspace,
         folder: &Path,
@@ -57,7 +57,7 @@ impl<'a> Walk<'a> {
         Ok(walk)
     }
 
-    /// The next entry. A folder comes before its contents.
+    /// Returns the next entry. A folder precedes its contents.
     pub(crate) fn next(&mut self) -> Option<Entry> {
         let (entry, level, rules) = self.stack.pop()?;
         if entry.kind == Kind::Folder && level < self.depth {

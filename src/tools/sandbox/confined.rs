@@ -1,5 +1,5 @@
-//! The process that confines itself permanently and then becomes the shell, or starts the shell if it is the first
-//! process of a namespace.
+//! The process that confines itself permanently and then becomes the shell. As the first process of a namespace, it
+//! starts the shell instead.
 //! Not for: supervising it (`guard`).
 
 use super::{Instructions, Namespaces, Protections, Report};
@@ -13,14 +13,15 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
-/// The shells to try, with arguments that keep them from reading startup files.
+/// The shells to try, with arguments that prevent them from reading startup files.
 const SHELLS: &[(&str, &[&str])] = &[
     ("/bin/bash", &["--noprofile", "--norc", "-c"]),
     ("/usr/bin/bash", &["--noprofile", "--norc", "-c"]),
     ("/bin/sh", &["-c"]),
 ];
 
-/// The protections that this system offers, found by trying them. Returns `None` when the namespaces are not available.
+/// Returns the protections that this system offers, found by trying them, or `None` if the namespaces are not
+/// available.
 pub(crate) fn protections(namespaces: Namespaces) -> Option<Protections> {
     #[cfg(target_os = "linux")]
     {
@@ -39,19 +40,23 @@ pub(crate) fn protections(namespaces: Namespaces) -> Option<Protections> {
     }
 }
 
-/// Becomes the shell, or starts it and stays until it has ended.
+/// Becomes the shell, or starts the shell and stays until all processes have ended.
 ///
 /// # Errors
-/// Why there is no shell.
+/// Returns a sentence that says why there is no shell.
 pub(crate) fn run(instructions: &Instructions) -> Result<(), String> {
-    let told = |error: std::io::Error| format!("the shell could not be started: {error}.");
+    let to_text = |error: std::io::Error| format!("the shell could not be started: {error}.");
     let mut shell = prepare(instructions)?;
-    if instructions.need.namespaces == Namespaces::Full { stay(shell).map_err(told) } else { Err(told(shell.exec())) }
+    if instructions.need.namespaces == Namespaces::Full {
+        run_as_init(shell).map_err(to_text)
+    } else {
+        Err(to_text(shell.exec()))
+    }
 }
 
-/// Starts the shell, reports how it ended, and reaps orphans. When this process ends, all others in the namespace end
-/// too.
-fn stay(mut shell: Command) -> std::io::Result<()> {
+/// Starts the shell, reports how it ended, and reaps orphans. When this process ends, all other processes of the
+/// namespace end too.
+fn run_as_init(mut shell: Command) -> std::io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal};
@@ -63,7 +68,7 @@ fn stay(mut shell: Command) -> std::io::Result<()> {
     }
     let child = shell.stderr(std::io::stdout().as_fd().try_clone_to_owned()?).process_group(0).spawn()?;
     let pid = Pid::from_child(&child);
-    // This process stays out of the shell's group: the kernel ends the first process of a namespace only when none of
+    // This process stays out of the shell's group. The kernel ends the first process of a namespace only when none of
     // its numbers is in use, and a group's number is in use while the group has a member.
     loop {
         match wait(WaitOptions::empty()) {
@@ -78,7 +83,7 @@ fn stay(mut shell: Command) -> std::io::Result<()> {
     }
 }
 
-/// Whether the guard ended before it could kill this process. Then no one reads its report.
+/// Whether the guard ended before it could end this process. Then nobody reads the report.
 #[cfg(target_os = "linux")]
 fn is_alone() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -114,7 +119,7 @@ fn prepare(instructions: &Instructions) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Applies the protections found by the probe. If one fails now, nothing is run.
+/// Applies the protections that the probe found. If one of them fails now, nothing is run.
 #[cfg(target_os = "linux")]
 fn confine(instructions: &Instructions, root: &Dir, owner: u32) -> Result<(), String> {
     if instructions.need.landlock > 0 {
@@ -124,7 +129,7 @@ fn confine(instructions: &Instructions, root: &Dir, owner: u32) -> Result<(), St
             return Err("landlock gives less protection than before.".into());
         }
     }
-    give_up(owner).map_err(|error| format!("its privileges could not be given up: {error}."))?;
+    drop_privileges(owner).map_err(|error| format!("its privileges could not be given up: {error}."))?;
     if instructions.need.seccomp {
         super::seccomp::confine(instructions.network, instructions.need.namespaces)
     } else {
@@ -132,16 +137,16 @@ fn confine(instructions: &Instructions, root: &Dir, owner: u32) -> Result<(), St
     }
 }
 
-/// Drops root's privileges permanently. Only in a workspace of another user does root keep what is needed to write that
-/// user's files.
+/// Drops root's privileges permanently. Only in a workspace of another user does root keep the privilege that is needed
+/// to write that user's files.
 #[cfg(target_os = "linux")]
-fn give_up(owner: u32) -> rustix::io::Result<()> {
+fn drop_privileges(owner: u32) -> rustix::io::Result<()> {
     use rustix::thread::{CapabilitySet as Set, CapabilitySets, capabilities, set_capabilities};
     use rustix::thread::{clear_ambient_capability_set, remove_capability_from_bounding_set, set_no_new_privs};
     set_no_new_privs(true)?;
     let own = capabilities(None)?;
     if own.effective.contains(Set::SETPCAP) {
-        // Stops at the first number that the kernel does not know.
+        // Stop at the first number that the kernel does not know.
         let _ = (0..64).try_for_each(|number| remove_capability_from_bounding_set(Set::from_bits_retain(1 << number)));
     }
     let kept = if owner == rustix::process::geteuid().as_raw() { Set::empty() } else { Set::DAC_OVERRIDE };

@@ -1,5 +1,6 @@
-//! The guard: a process in its own session that starts the command, reaps orphans, and ends every process of the
-//! command when the command ends, when the program asks or is gone, or when there are too many processes.
+//! The guard: a process in a session of its own that starts the command, reaps orphans, and ends every process of the
+//! command. It does so when the command ends, when the program asks for it or is gone, or when there are too many
+//! processes.
 //! Not for: time limits and output (`tools::command::run`).
 
 use super::{Instructions, Namespaces, Report, Stage};
@@ -12,12 +13,12 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a process may take to end after it was asked to.
-const GRACE: Duration = Duration::from_millis(500);
-/// How long processes left running by a command may take to end.
-const REST: Duration = Duration::from_millis(200);
-/// The most time for ending everything.
-const SWEEP: Duration = Duration::from_secs(8);
+/// How long a process may take to end after it was asked to end.
+const STOP_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long processes that a command left running may take to end.
+const LEFTOVER_TIMEOUT: Duration = Duration::from_millis(200);
+/// The maximum time for ending all processes.
+const SWEEP_TIMEOUT: Duration = Duration::from_secs(8);
 
 pub(crate) fn run(instructions: Instructions) -> Report {
     let _ = rustix::process::setsid();
@@ -30,7 +31,7 @@ pub(crate) fn run(instructions: Instructions) -> Report {
     }
 }
 
-/// Probes whether a command can have the requested namespaces, and which other protections it can have in them.
+/// Probes whether a command can have the requested namespaces, and which other protections it can have inside them.
 pub(crate) fn probe(mut instructions: Instructions) -> u8 {
     let tried = enter(&instructions).and_then(|()| {
         instructions.stage = Stage::Trial;
@@ -49,12 +50,12 @@ fn start(mut instructions: Instructions) -> Result<Guard, String> {
     }
     enter(&instructions)?;
     let first = instructions.need.namespaces == Namespaces::Full;
-    let told = |error: io::Error| error.to_string();
-    let said = || io::stdout().as_fd().try_clone_to_owned();
-    let mut child =
-        spawn(&instructions, if first { Stdio::piped() } else { said().map_err(told)?.into() }).map_err(told)?;
+    let to_text = |error: io::Error| error.to_string();
+    let shell_output = || io::stdout().as_fd().try_clone_to_owned();
+    let mut child = spawn(&instructions, if first { Stdio::piped() } else { shell_output().map_err(to_text)?.into() })
+        .map_err(to_text)?;
     let pid = Pid::from_child(&child);
-    // Give the guard a higher priority than the command, where this user may.
+    // Give the guard a higher priority than the command, if the user may do that.
     let _ = rustix::process::setpriority_process(None, -10);
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
@@ -72,7 +73,7 @@ fn enter(_: &Instructions) -> Result<(), String> {
     Ok(())
 }
 
-/// A descriptor that becomes readable when a process ends.
+/// Returns a descriptor that becomes readable when the process ends.
 #[cfg(target_os = "linux")]
 fn end_signal(pid: Pid) -> Option<OwnedFd> {
     rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
@@ -83,7 +84,7 @@ fn end_signal(_: Pid) -> Option<OwnedFd> {
     None
 }
 
-/// Starts this program again in its own process group, with its instructions.
+/// Starts this program again, in a process group of its own and with its instructions.
 fn spawn(instructions: &Instructions, errors: Stdio) -> io::Result<Child> {
     let text = serde_json::to_string(instructions)?;
     let mut child = Command::new(super::this_program()?)
@@ -102,8 +103,8 @@ fn spawn(instructions: &Instructions, errors: Stdio) -> io::Result<Child> {
 struct Guard {
     /// The shell, or the first process of its namespace.
     child: Pid,
-    /// Whether the child is the first process of a namespace. Then it reports how the shell ended, and all others end
-    /// with it.
+    /// Whether the child is the first process of a namespace. Then it reports how the shell ended, and all other
+    /// processes end with it.
     first: bool,
     /// Becomes readable when the shell or the child has ended.
     wake: Option<OwnedFd>,
@@ -116,7 +117,7 @@ impl Guard {
     fn watch(mut self, mut count: ProcessCount) -> Report {
         let mut stopping: Option<Instant> = None;
         loop {
-            let asked = self.asked(stopping.is_none(), Duration::from_millis(10));
+            let stop_requested = self.stop_requested(stopping.is_none(), Duration::from_millis(10));
             self.reap();
             if self.ended {
                 break;
@@ -125,11 +126,11 @@ impl Guard {
                 break;
             }
             match stopping {
-                None if asked => {
+                None if stop_requested => {
                     self.signal(Signal::TERM);
                     stopping = Some(Instant::now());
                 }
-                Some(since) if since.elapsed() > GRACE => break,
+                Some(since) if since.elapsed() > STOP_TIMEOUT => break,
                 _ => {}
             }
         }
@@ -139,8 +140,8 @@ impl Guard {
             self.report.left = rest;
             self.signal(Signal::TERM);
             let since = Instant::now();
-            while since.elapsed() < REST && !self.has_too_many(&mut count) && !self.living().is_empty() {
-                self.asked(false, Duration::from_millis(5));
+            while since.elapsed() < LEFTOVER_TIMEOUT && !self.has_too_many(&mut count) && !self.living().is_empty() {
+                self.stop_requested(false, Duration::from_millis(5));
                 self.reap();
             }
         }
@@ -148,7 +149,7 @@ impl Guard {
         self.report
     }
 
-    /// Whether there are too many processes. If so, starts killing at once.
+    /// Whether there are too many processes. If so, starts to kill them at once.
     fn has_too_many(&mut self, count: &mut ProcessCount) -> bool {
         let too_many = self.report.too_many || count.is_too_large(self);
         if too_many && !self.report.too_many {
@@ -158,39 +159,40 @@ impl Guard {
         too_many
     }
 
-    /// The shell's process group, as long as no other process can have that number.
+    /// Returns the shell's process group, unless its number may be in use by another process.
     fn group(&self) -> Option<Pid> {
         if self.first {
-            // All others end with the first process of their namespace.
+            // All other processes end with the first process of their namespace.
             return None;
         }
         let own = self.child.as_raw_nonzero().get();
         (!self.ended || self.living().iter().any(|(_, group)| *group == own)).then_some(self.child)
     }
 
-    /// All living descendants of this process with their groups.
+    /// Returns all living descendants of this process, each with its group.
     fn living(&self) -> Vec<(Pid, i32)> {
         let mut all = living();
         all.retain(|(pid, _)| !self.first || *pid != self.child);
         all
     }
 
-    /// Kills until nothing is left.
+    /// Kills processes until none is left.
     fn sweep(&mut self) {
         let since = Instant::now();
-        while since.elapsed() < SWEEP {
+        while since.elapsed() < SWEEP_TIMEOUT {
             self.signal(Signal::KILL);
             if !self.reap() {
                 return;
             }
-            self.asked(false, Duration::from_millis(2));
+            self.stop_requested(false, Duration::from_millis(2));
         }
     }
 
-    /// Signals the shell's whole group at once, so that no process in it can outrun the signal, and then all others.
+    /// Signals the shell's whole group at once, so that no process in it can outrun the signal, and then all other
+    /// processes.
     fn signal(&self, signal: Signal) {
         if self.first && signal == Signal::KILL {
-            // All others in its namespace end with it.
+            // All other processes of its namespace end with it.
             let _ = kill_process(self.child, signal);
         }
         if let Some(group) = self.group() {
@@ -201,10 +203,10 @@ impl Guard {
         }
     }
 
-    /// Reaps ended processes. Returns false when no process is left.
+    /// Reaps processes that have ended. Returns false if no process is left.
     fn reap(&mut self) -> bool {
         self.read_first_report();
-        // A limit for each round: a fork bomb can create processes faster than they can be reaped.
+        // Each round is limited, because a fork bomb can create processes faster than they can be reaped.
         for _ in 0..100 {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.child => {
@@ -228,7 +230,7 @@ impl Guard {
         self.wake = None;
     }
 
-    /// Reads the first process's report of the shell's end, one line written at once.
+    /// Reads the first process's report of how the shell ended: one line that is written at once.
     fn read_first_report(&mut self) {
         let Some(report_pipe) = self.wake.as_ref().filter(|_| self.first) else { return };
         let mut on = [PollFd::new(report_pipe, PollFlags::IN)];
@@ -239,13 +241,13 @@ impl Guard {
         let count = rustix::io::read(report_pipe, &mut line).unwrap_or(0);
         match serde_json::from_slice::<Report>(line.get(..count).unwrap_or_default()) {
             Ok(report) => self.end(report.exit, report.signal),
-            // It ends without a report. Reaping tells how.
+            // The process ends without a report. Reaping it tells how it ended.
             Err(_) => self.wake = None,
         }
     }
 
-    /// Waits briefly, or until something ends. Returns whether the program has asked to stop or is gone.
-    fn asked(&self, listen: bool, most: Duration) -> bool {
+    /// Waits briefly, or until a process ends. Returns whether the program has asked the guard to stop, or is gone.
+    fn stop_requested(&self, listen: bool, most: Duration) -> bool {
         let input = io::stdin();
         let mut on: Vec<PollFd<'_>> = self.wake.iter().map(|wake| PollFd::new(wake, PollFlags::IN)).collect();
         if listen {
@@ -258,7 +260,7 @@ impl Guard {
     }
 }
 
-/// All living descendants of this process.
+/// Returns all living descendants of this process, each with its group.
 #[cfg(target_os = "linux")]
 fn living() -> Vec<(Pid, i32)> {
     super::processes::descendants(rustix::process::getpid())
@@ -269,8 +271,8 @@ fn living() -> Vec<(Pid, i32)> {
     Vec::new()
 }
 
-/// Watches the number of processes. Counting is expensive, so it happens once a second, and at once when the system's
-/// number of tasks has grown by the limit.
+/// Watches the number of processes. Counting them is expensive, so it is done once a second, and at once when the
+/// system's number of tasks has grown by more than the limit.
 struct ProcessCount {
     #[cfg(target_os = "linux")]
     most: usize,
@@ -293,7 +295,7 @@ impl ProcessCount {
         if !more && self.counted_at.elapsed() < Duration::from_secs(1) {
             return false;
         }
-        // Stop the group while counting. Otherwise it would keep growing.
+        // Stop the group while counting. Otherwise it would go on growing.
         let stopped = if more && !guard.ended { guard.group() } else { None };
         if let Some(group) = stopped {
             let _ = kill_process_group(group, Signal::STOP);
@@ -327,7 +329,7 @@ impl ProcessCount {
 mod tests {
     use super::*;
 
-    /// A process in a group of its own that lives until its input closes.
+    /// Starts a process in a group of its own that lives until its input closes.
     fn other() -> Child {
         let mut other = Command::new("cat");
         other.stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0).spawn().unwrap()
@@ -371,7 +373,7 @@ mod tests {
         child.wait().unwrap();
     }
 
-    /// While the system's number of tasks has not grown by the limit, nothing is counted and the baseline stays.
+    /// While the system's number of tasks has not grown by the limit, nothing is counted, and the baseline stays.
     #[test]
     fn descendants_are_counted_when_tasks_grow_or_after_a_second() {
         let mut child = other();
@@ -380,7 +382,7 @@ mod tests {
         let mut count = ProcessCount { most: 10, before: usize::MAX / 2, counted_at: Instant::now() };
         assert!(!count.is_too_large(&guard));
         assert_eq!(count.before, usize::MAX / 2, "nothing was counted");
-        // The tasks belong to other programs: the new baseline is the current number less half the limit.
+        // The tasks belong to other programs: the new baseline is the current number minus half the limit.
         let most = tasks.div_ceil(2);
         if most > 60 {
             let mut count = ProcessCount { most, before: 0, counted_at: Instant::now() };

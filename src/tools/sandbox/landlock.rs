@@ -1,7 +1,7 @@
 //! Limits which files a command may read and write, using Landlock.
 //! Not for: the network and other system calls (`seccomp`).
 //!
-//! Landlock has only rules that allow. To keep the home folder, other users' temporary files, and this program's own
+//! Landlock rules only allow access. So, to keep the home folder, other users' temporary files, and this program's own
 //! files hidden, everything beside the path to them is allowed one by one.
 
 use super::{Instructions, Namespaces, toolchains};
@@ -14,12 +14,12 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// The newest interface version that is requested. An older kernel applies what it knows.
+/// The newest version of the interface that is requested. An older kernel applies the part that it knows.
 const NEWEST: ABI = ABI::V9;
 /// Folders that are hidden, except for what is allowed beneath them.
 const HIDDEN: &[&str] = &["/home", "/root", "/run", "/var/run", "/dev", "/tmp", "/var/tmp"];
-/// Paths beneath those that may be read.
-const OPEN: &[&str] = &[
+/// Paths beneath these folders that may be read.
+const READABLE: &[&str] = &[
     "/dev/null",
     "/dev/zero",
     "/dev/full",
@@ -34,8 +34,8 @@ const OPEN: &[&str] = &[
     "/run/opengl-driver",
 ];
 /// Devices that may be written.
-const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
-/// Paths that may be read, and paths that may also be written.
+const WRITABLE_DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
+/// The paths that may be read, and the paths that may also be written.
 #[derive(Default)]
 pub(crate) struct Places {
     read: Vec<PathBuf>,
@@ -52,7 +52,7 @@ impl Places {
         let temporary =
             std::env::temp_dir().canonicalize().ok().and_then(|own| Some(own.parent()?.parent()?.to_owned()));
         let mut secret = toolchains::secrets(home.as_deref());
-        // A file that a copy was mounted over is read through that mount. Without the mount it stays hidden.
+        // A file that a copy was mounted over is read through that mount. Without such a mount it stays hidden.
         let (covered, bare): (Vec<_>, Vec<_>) = instructions
             .covers
             .iter()
@@ -64,7 +64,7 @@ impl Places {
         hidden.extend(secret.iter().cloned());
         let mut read: Vec<PathBuf> = covered.iter().map(|(_, original)| PathBuf::from(original)).collect();
         beside(Path::new("/"), &hidden, &mut read);
-        let mut candidates: Vec<PathBuf> = OPEN.iter().map(PathBuf::from).collect();
+        let mut candidates: Vec<PathBuf> = READABLE.iter().map(PathBuf::from).collect();
         candidates.extend(toolchains::readable(home.as_deref()));
         candidates.extend(
             std::env::var_os("PATH")
@@ -72,26 +72,26 @@ impl Places {
                 .flat_map(std::env::split_paths)
                 .filter(|path| path.is_absolute() && home.as_ref().is_none_or(|home| !home.starts_with(path))),
         );
-        // The whole folder, because the file in it may be replaced.
+        // Allow the whole folder, because the file in it can be replaced.
         let settings = std::env::var_os("GIT_CONFIG_GLOBAL").map(PathBuf::from);
         candidates.extend(settings.and_then(|file| file.parent().map(Path::to_owned)));
-        // This program's own files and secrets stay hidden even inside allowed folders.
+        // This program's own files and secrets stay hidden even in folders that are allowed.
         secret.extend(own.iter().cloned());
         for path in candidates.iter().filter_map(|path| path.canonicalize().ok()) {
             beside(&path, &secret, &mut read);
         }
         for path in instructions.readable.iter().filter_map(|path| Path::new(path).canonicalize().ok()) {
-            // An explicitly named path is allowed.
+            // A path that the settings name is allowed even if it is a secret.
             let but: Vec<PathBuf> =
                 secret.iter().filter(|secret| !path.starts_with(secret) || own.contains(secret)).cloned().collect();
             beside(&path, &but, &mut read);
         }
-        let write = super::namespaces::written(instructions).split_off(1);
+        let write = super::namespaces::writable_paths(instructions).split_off(1);
         Ok(Self { read, write, root: Some(root.into_std_file().into()) })
     }
 }
 
-/// A path, or, if hidden paths are beneath it, its entries beside them, recursively.
+/// Adds a path, or, if hidden paths are beneath it, its entries beside them, recursively.
 fn beside(place: &Path, hidden: &[PathBuf], found: &mut Vec<PathBuf>) {
     if hidden.iter().any(|hidden| place.starts_with(hidden)) {
         return;
@@ -111,7 +111,7 @@ fn beside(place: &Path, hidden: &[PathBuf], found: &mut Vec<PathBuf>) {
 /// Confines this process permanently. Returns the version of the interface that is in effect.
 ///
 /// # Errors
-/// A sentence when Landlock is missing or could not be applied.
+/// Returns a sentence if Landlock is missing or could not be applied.
 pub(crate) fn confine(places: &Places, network: bool) -> Result<i32, String> {
     let status = enforce(places, network).map_err(|error| format!("landlock could not be applied: {error}."))?;
     match status {
@@ -131,7 +131,7 @@ fn enforce(places: &Places, network: bool) -> Result<(RulesetStatus, LandlockSta
     // Commands can neither create nor control devices.
     let writing = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
     let sink = AccessFs::ReadFile | AccessFs::WriteFile;
-    let sinks = SINKS.iter().map(|path| (PathBuf::from(path), sink));
+    let sinks = WRITABLE_DEVICES.iter().map(|path| (PathBuf::from(path), sink));
     let all = places.read.iter().map(|path| (path.clone(), reading));
     let all = all.chain(places.write.iter().map(|path| (path.clone(), writing))).chain(sinks);
     for (path, access) in all {
@@ -145,7 +145,7 @@ fn enforce(places: &Places, network: bool) -> Result<(RulesetStatus, LandlockSta
     Ok((status.ruleset, status.landlock))
 }
 
-/// The part of an access right that applies to the kind of file at a path.
+/// Returns the part of an access right that applies to the kind of file at a path.
 fn of_kind(path: &Path, access: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
     if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) }
 }

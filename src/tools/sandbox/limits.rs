@@ -1,25 +1,25 @@
-//! Kernel limits for one process and its descendants.
+//! Kernel limits for a process and its descendants.
 //! Not for: time limits, which the program enforces itself.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The largest file that a command may write, in bytes.
-pub(crate) const FILE: u64 = 4 << 30;
+/// The maximum size of a file that a command may write, in bytes.
+pub(crate) const MAX_FILE_BYTES: u64 = 4 << 30;
 
-/// Lowers this process's limits permanently: no core files, bounded file size, memory, and number of processes, where
-/// `others` is the number of threads that the user has already.
+/// Lowers this process's limits permanently: no core files, and limited file size, memory, and number of processes.
+/// `others` is the number of threads that the user already has.
 ///
 /// # Errors
-/// A sentence.
+/// Returns a sentence if a limit cannot be set.
 pub(crate) fn set(processes: u32, others: u64) -> Result<(), String> {
     lower(Resource::Core, 0)?;
-    lower(Resource::Fsize, FILE)?;
+    lower(Resource::Fsize, MAX_FILE_BYTES)?;
     #[cfg(target_os = "linux")]
     {
         if let Some(memory) = memory() {
             lower(Resource::Data, memory / 4 * 3)?;
         }
-        // The kernel counts threads of all the user's processes. For root it counts nothing.
+        // The kernel counts the threads of all processes of the user. For root it counts none.
         lower(Resource::Nproc, others + 4 * u64::from(processes))?;
     }
     let _ = (processes, others);
@@ -33,7 +33,7 @@ fn lower(resource: Resource, most: u64) -> Result<(), String> {
     setrlimit(resource, new).map_err(|error| format!("a limit ({resource:?}) could not be set: {error}."))
 }
 
-/// The machine's memory in bytes.
+/// Returns the size of the machine's memory in bytes.
 #[cfg(target_os = "linux")]
 fn memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;

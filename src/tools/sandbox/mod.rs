@@ -1,10 +1,10 @@
-//! Starting a command in its sandbox. This program starts itself again with a hidden argument and sends the
-//! instructions through a pipe. The first new process is the guard: it starts the second one, supervises all processes
-//! of the command, and ends them. The second process limits and confines itself and becomes the shell. In a process
+//! Starts a command in its sandbox. This program starts itself again with a hidden argument and sends the instructions
+//! through a pipe. The first new process is the guard: it starts the second one, supervises all processes of the
+//! command, and ends them. The second process limits and confines itself and then becomes the shell. In a process
 //! namespace it is the first process instead: it starts the shell, reports how the shell ended, and reaps orphans.
 //! Not for: deciding what runs, or reading its output (`tools::command::run`).
 //!
-//! The argument gives no one additional rights: a person who starts the program with it gets a shell that can do less
+//! The argument gives nobody additional rights: a person who starts the program with it gets a shell that can do less
 //! than their own.
 
 #[cfg(unix)]
@@ -32,8 +32,8 @@ pub(super) const ARGUMENT: &str = "__confined";
 #[cfg(unix)]
 pub(super) const NOT_RUN: i32 = 125;
 
-/// Handles the hidden argument if it is present, and returns the exit code. Must be called first in `main`, with the
-/// program's arguments.
+/// Handles the hidden argument if it is present, and returns the exit code; otherwise returns `None`. Must be called
+/// first in `main`, with the program's arguments.
 pub fn main(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
     let asked = args.nth(1).is_some_and(|arg| arg == ARGUMENT) && args.next().is_none();
     #[cfg(unix)]
@@ -67,13 +67,13 @@ mod instructions {
         Confined,
     }
 
-    /// The namespaces that a command has for itself.
+    /// The namespaces that a command has of its own.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug, Serialize, Deserialize)]
     pub(in crate::tools) enum Namespaces {
         /// None.
         #[default]
         None,
-        /// Its own mounts: everything is read-only except the paths it may write.
+        /// Its own mounts: everything is read-only except the paths that it may write.
         Mounts,
         /// Its own mounts and processes.
         Full,
@@ -82,15 +82,15 @@ mod instructions {
     /// The protections that a system offers for a command.
     #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
     pub(in crate::tools) struct Protections {
-        /// The version of Landlock's interface, or 0 where there is none.
+        /// The version of Landlock's interface, or 0 if there is none.
         pub(in crate::tools) landlock: i32,
         /// Whether seccomp filters system calls.
         pub(in crate::tools) seccomp: bool,
-        /// Namespaces.
+        /// The namespaces.
         pub(in crate::tools) namespaces: Namespaces,
     }
 
-    /// Instructions for the new process.
+    /// The instructions for a new process.
     #[derive(Clone, Debug, Serialize, Deserialize)]
     pub(in crate::tools) struct Instructions {
         pub(in crate::tools) stage: Stage,
@@ -105,25 +105,26 @@ mod instructions {
         pub(in crate::tools) writable: Vec<OsString>,
         pub(in crate::tools) readable: Vec<OsString>,
         pub(in crate::tools) hidden: Vec<OsString>,
-        /// Copies without credentials, each with the file that it replaces. A file without a copy is hidden.
+        /// Copies of settings without credentials, each with the file that it replaces. An empty name of a copy stands
+        /// for a file that is hidden.
         pub(in crate::tools) covers: Vec<(OsString, OsString)>,
         pub(in crate::tools) processes: u32,
-        /// The number of threads that this user has without the command's.
+        /// The number of threads that the user has besides the command's.
         pub(in crate::tools) threads: u64,
-        /// The protections to probe, or the protections that were found. With less the command is not run.
+        /// The protections to probe, or those that were found. If fewer are available, the command is not run.
         pub(in crate::tools) need: Protections,
         /// The priority that the command gets.
         pub(in crate::tools) priority: i32,
     }
 
-    /// The guard's report.
+    /// The guard's report about a command.
     #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
     pub(in crate::tools) struct Report {
         /// The shell's exit code.
         pub(in crate::tools) exit: Option<i32>,
         /// The signal that ended the shell.
         pub(in crate::tools) signal: Option<i32>,
-        /// The number of processes that were still running when the shell had ended by itself.
+        /// The number of processes that were still running after the shell ended by itself.
         pub(in crate::tools) left: usize,
         /// Whether there were too many processes.
         pub(in crate::tools) too_many: bool,
@@ -169,18 +170,18 @@ fn instructions_from_pipe() -> Option<Instructions> {
         return None;
     }
     let mut line = Vec::new();
-    // Nothing follows the line, so the buffer holds nothing else.
+    // Nothing follows the line, so the reader buffers nothing else.
     input.lock().take(4 << 20).read_until(b'\n', &mut line).ok()?;
     serde_json::from_slice(&line).ok()
 }
 
-/// The largest file that a command may write, in bytes.
+/// Returns the maximum size of a file that a command may write, in bytes.
 #[cfg(unix)]
 pub(super) fn largest_file() -> u64 {
-    limits::FILE
+    limits::MAX_FILE_BYTES
 }
 
-/// This program, even if its file was replaced in the meantime.
+/// Returns the path of this program, even if its file was replaced in the meantime.
 #[cfg(unix)]
 pub(super) fn this_program() -> std::io::Result<std::path::PathBuf> {
     let link = std::path::Path::new("/proc/self/exe");

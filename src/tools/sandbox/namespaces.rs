@@ -1,6 +1,6 @@
-//! A command's namespaces: its own mounts, read-only except where the command may write; its own processes, so that it
-//! neither sees nor reaches others; its own shared memory.
-//! Not for: which files it may open (`landlock`) and which calls it may make (`seccomp`).
+//! A command's own namespaces: mounts that are read-only except where the command may write, processes, so that it
+//! neither sees nor reaches others, and shared memory.
+//! Not for: which files it may open (`landlock`), or which system calls it may make (`seccomp`).
 
 use super::{Instructions, Namespaces};
 use rustix::io::Errno;
@@ -13,10 +13,10 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-/// Moves this process into new namespaces. A new process namespace contains only its children.
+/// Moves this process into new namespaces. A new process namespace contains only the children of this process.
 ///
 /// # Errors
-/// A sentence when the system does not allow it.
+/// Returns a sentence if the system does not allow it.
 pub(crate) fn enter(instructions: &Instructions, namespaces: Namespaces) -> Result<(), String> {
     if namespaces == Namespaces::None {
         return Ok(());
@@ -24,33 +24,34 @@ pub(crate) fn enter(instructions: &Instructions, namespaces: Namespaces) -> Resu
     let mut flags = UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
     flags.set(UnshareFlags::NEWPID, namespaces == Namespaces::Full);
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
-    // Root may do without a user namespace, in which other users' files in the workspace could not be written.
+    // Root can do without a user namespace, in which other users' files in the workspace could not be written.
     if !(user.is_root() && unshare(flags).is_ok()) {
-        unshare(flags | UnshareFlags::NEWUSER).map_err(|error| told("opened", error))?;
+        unshare(flags | UnshareFlags::NEWUSER).map_err(|error| error_text("opened", error))?;
         let map = |file: &str, text: String| {
             fs::write(file, text).map_err(|error| format!("{file} could not be written: {error}."))
         };
         map("/proc/self/setgroups", "deny".into())?;
         map("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
         map("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
-        keep_capability().map_err(|error| told("prepared", error))?;
+        keep_capability().map_err(|error| error_text("prepared", error))?;
     }
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private).map_err(|error| told("made private", error))?;
-    let written = written(instructions);
-    let beneath = |place: &PathBuf| written.iter().any(|other| place != other && place.starts_with(other));
-    // One mount for each tree, so that files can be renamed within it.
-    for place in written.iter().filter(|place| !beneath(place)) {
-        mount_bind_recursive(place, place).map_err(|error| told("made for what it writes", error))?;
+    mount_change("/", private).map_err(|error| error_text("made private", error))?;
+    let writable_paths = writable_paths(instructions);
+    let beneath = |place: &PathBuf| writable_paths.iter().any(|other| place != other && place.starts_with(other));
+    // Make one mount for each tree, so that files can be renamed within it.
+    for place in writable_paths.iter().filter(|place| !beneath(place)) {
+        mount_bind_recursive(place, place).map_err(|error| error_text("made for what it writes", error))?;
     }
     for (copy, original) in instructions.covers.iter().filter(|(copy, _)| !copy.is_empty()) {
-        mount_bind(Path::new(copy), Path::new(original)).map_err(|error| told("made for a file's copy", error))?;
+        mount_bind(Path::new(copy), Path::new(original))
+            .map_err(|error| error_text("made for a file's copy", error))?;
     }
-    make_read_only(&written)
+    make_read_only(&writable_paths)
 }
 
-/// The canonical paths beneath which a command may write.
-pub(crate) fn written(instructions: &Instructions) -> Vec<PathBuf> {
+/// Returns the canonical paths beneath which a command may write. The root of the workspace is first.
+pub(crate) fn writable_paths(instructions: &Instructions) -> Vec<PathBuf> {
     let own: Vec<PathBuf> = instructions.hidden.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
     let more = instructions.writable.iter().map(PathBuf::from).chain(std::env::var_os("TMPDIR").map(PathBuf::from));
     let more = more.filter_map(|path| path.canonicalize().ok());
@@ -58,15 +59,15 @@ pub(crate) fn written(instructions: &Instructions) -> Vec<PathBuf> {
     std::iter::once(PathBuf::from(&instructions.root)).chain(more).collect()
 }
 
-/// Mounts `/proc` for the new namespace. Called by its first process.
+/// Mounts `/proc` for the new namespace. Must be called by its first process.
 ///
 /// # Errors
-/// A sentence when the system does not allow it.
+/// Returns a sentence if the system does not allow it.
 pub(crate) fn show_processes() -> Result<(), String> {
-    // In a new mount namespace, so that the guard still sees all processes.
-    unshare(UnshareFlags::NEWNS).map_err(|error| told("opened", error))?;
+    // Mount it in another mount namespace, so that the guard still sees all processes.
+    unshare(UnshareFlags::NEWNS).map_err(|error| error_text("opened", error))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
-    mount("proc", "/proc", "proc", flags, None).map_err(|error| told("shown in /proc", error))
+    mount("proc", "/proc", "proc", flags, None).map_err(|error| error_text("shown in /proc", error))
 }
 
 fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
@@ -74,7 +75,7 @@ fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     rustix::thread::unshare(flags)
 }
 
-fn told(what: &str, error: Errno) -> String {
+fn error_text(what: &str, error: Errno) -> String {
     format!("its namespaces could not be {what}: {error}.")
 }
 
@@ -99,14 +100,14 @@ fn make_read_only(open: &[PathBuf]) -> Result<(), String> {
     Ok(())
 }
 
-/// The mounts to make read-only: all except those at or beneath the given paths.
+/// Returns the mounts to make read-only: all except those at or beneath the given paths.
 fn read_only_mounts(text: &[u8], open: &[PathBuf]) -> Vec<(PathBuf, MountFlags)> {
     let all = text.split(|byte| *byte == b'\n').filter_map(read);
     all.filter(|(place, _)| !open.iter().any(|open| place.starts_with(open))).collect()
 }
 
-/// Whether a mount that could not be made read-only with this error leaves its files writable. A mount that this user
-/// cannot reach, or that lies under another mount, does not.
+/// Whether a mount that could not be made read-only with this error leaves its files writable. It does not if this user
+/// cannot reach the mount, or if another mount covers it.
 fn leaves_writable(error: Errno, place: &Path, text: &[u8]) -> bool {
     match error {
         Errno::ACCESS | Errno::NOENT | Errno::NOTDIR => false,
@@ -121,7 +122,8 @@ fn is_on_top(place: &Path, text: &[u8]) -> bool {
     !above.any(|(other, _)| place.starts_with(other))
 }
 
-/// Parses a line of `mountinfo`: the mount point and its options. Returns `None` for an automounter.
+/// Parses a line of `mountinfo`: returns the mount point and its options. `None` for an automounter, or if the line is
+/// too short.
 fn read(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
     let mut fields = line.split(|byte| *byte == b' ');
     let (place, options) = (fields.nth(4)?, fields.next()?);
@@ -145,7 +147,7 @@ fn read(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
     Some((PathBuf::from(OsString::from_vec(unescaped(place))), flags))
 }
 
-/// Decodes spaces and other characters that are written as a backslash and three octal digits.
+/// Decodes characters such as spaces, which are written as a backslash and three octal digits.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut whole = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -185,7 +187,7 @@ mod tests {
         assert!(!on_top("/other"));
         let hidden = format!("{text}\n36 35 98:0 / /mnt rw - ext3 /dev/root rw");
         assert!(!is_on_top(Path::new("/mnt/x"), hidden.as_bytes()), "mounts beneath are hidden too");
-        // A covered mount need not be read-only. Any other failure is reported.
+        // A mount that is covered need not be read-only. Any other failure is reported.
         let open = |error, place: &str| leaves_writable(error, Path::new(place), hidden.as_bytes());
         assert!(open(Errno::INVAL, "/") && !open(Errno::INVAL, "/mnt/x") && !open(Errno::INVAL, "/other"));
         assert!(open(Errno::PERM, "/mnt/x") && open(Errno::BUSY, "/"));
@@ -237,11 +239,11 @@ mod tests {
         instructions.hidden = vec![name("data/own"), name("nowhere")];
         instructions.writable = vec![name("more/../more"), name("data"), name("data/own"), name("gone")];
         let found: Vec<PathBuf> =
-            written(&instructions).into_iter().filter(|place| place.starts_with(&whole)).collect();
+            writable_paths(&instructions).into_iter().filter(|place| place.starts_with(&whole)).collect();
         assert_eq!(found, [path(name("work")), path(name("more"))]);
         instructions.hidden = Vec::new();
         let found: Vec<PathBuf> =
-            written(&instructions).into_iter().filter(|place| place.starts_with(&whole)).collect();
+            writable_paths(&instructions).into_iter().filter(|place| place.starts_with(&whole)).collect();
         assert_eq!(found, ["work", "more", "data", "data/own"].map(|place| path(name(place))));
     }
 

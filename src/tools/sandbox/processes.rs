@@ -1,11 +1,11 @@
-//! The tree of processes, read from `/proc`.
+//! Reads the tree of processes from `/proc`.
 //! Not for: signals (`guard`).
 
 use rustix::process::Pid;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// One process.
+/// A process.
 struct Process {
     pid: i32,
     parent: i32,
@@ -23,7 +23,7 @@ fn all() -> Vec<Process> {
 fn read(pid: i32) -> Option<Process> {
     let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    // The name is in parentheses and may itself contain parentheses.
+    // The name is in parentheses and can contain parentheses itself.
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let ended = matches!(*fields.first()?, "Z" | "X");
@@ -31,7 +31,7 @@ fn read(pid: i32) -> Option<Process> {
     Some(Process { pid, parent: fields.get(1)?.parse().ok()?, group, threads: fields.get(17)?.parse().ok()?, ended })
 }
 
-/// All living descendants of a process, each with its group.
+/// Returns all living descendants of a process, each with its group.
 pub(crate) fn descendants(of: Pid) -> Vec<(Pid, i32)> {
     let all = all();
     let mut known = BTreeSet::from([of.as_raw_nonzero().get()]);
@@ -51,14 +51,14 @@ pub(crate) fn descendants(of: Pid) -> Vec<(Pid, i32)> {
         .collect()
 }
 
-/// The number of threads of a user's processes.
+/// Returns the number of threads of a user's processes.
 pub(crate) fn threads_of(user: u32) -> u64 {
     use std::os::unix::fs::MetadataExt as _;
     let own = |process: &Process| fs::metadata(format!("/proc/{}", process.pid)).is_ok_and(|meta| meta.uid() == user);
     all().iter().filter(|process| own(process)).map(|process| process.threads).sum()
 }
 
-/// The number of tasks on the system, from one small file.
+/// Returns the number of tasks on the system, which is read from one small file.
 pub(crate) fn tasks() -> Option<usize> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()

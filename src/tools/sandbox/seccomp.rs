@@ -1,5 +1,5 @@
-//! Limits system calls with seccomp. Calls that reach the network, other processes, or the kernel are refused. More
-//! calls are refused when there are no namespaces, which make some of them harmless.
+//! Limits system calls with seccomp. Calls that reach the network, other processes, or the kernel are refused. Without
+//! namespaces, which make some calls harmless, more calls are refused.
 //! Not for: files (`landlock`).
 
 use super::Namespaces;
@@ -66,7 +66,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_ioperm,
 ];
 /// Calls refused with `ENOSYS`, so that programs use an older call whose arguments can be checked.
-const UNKNOWN: &[i64] = &[
+const REFUSED_AS_UNKNOWN: &[i64] = &[
     libc::SYS_clone3,
     libc::SYS_openat2,
     libc::SYS_io_uring_setup,
@@ -74,17 +74,17 @@ const UNKNOWN: &[i64] = &[
     libc::SYS_io_uring_register,
     FILE_SETATTR,
 ];
-/// The bit that marks calls of the x32 interface. Some of them have numbers of their own.
+/// The bit that marks calls of the x32 interface. Some of these calls have numbers of their own.
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
 #[cfg(target_arch = "x86_64")]
 const X32_OWN: &[i64] = &[514, 521, 528, 539, 540];
 
-/// `TIOCSTI` and `TIOCLINUX`.
-const TYPING: [u64; 2] = [0x5412, 0x541c];
+/// The `ioctl` requests `TIOCSTI` and `TIOCLINUX`, which inject terminal input.
+const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541c];
 
-/// Shared memory and message queues, refused without namespaces of their own.
-const SHARED: &[i64] = &[
+/// Calls for shared memory and message queues, which are refused without namespaces.
+const SHARED_MEMORY: &[i64] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -99,7 +99,7 @@ const SHARED: &[i64] = &[
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
 ];
-/// Calls that name a process by number, with the index of that argument. Without namespaces only 0, the caller, is
+/// Calls that name a process by number, with the index of that argument. Without namespaces, only 0 (the caller) is
 /// allowed.
 const BY_NUMBER: &[(i64, u8)] = &[
     (libc::SYS_prlimit64, 0),
@@ -109,12 +109,13 @@ const BY_NUMBER: &[(i64, u8)] = &[
     (libc::SYS_sched_setattr, 0),
     (libc::SYS_move_pages, 0),
 ];
-/// Calls that name a process, a group, or a user by number, with the argument that says which.
+/// Calls that name a process, a group, or a user by number, with the value of the first argument that stands for a
+/// process.
 const BY_KIND: &[(i64, u64)] = &[(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
-/// Calls that change a file's owner, with the index of the owner argument; the group follows. Landlock does not check
-/// them. Without read-only mounts they are refused, except for the process's own user and group, which programs that
-/// copy files set.
-const OWNERS: &[(i64, u8)] = &[
+/// Calls that change a file's owner, with the index of the owner argument; the group argument follows it. Landlock does
+/// not check these calls. Without read-only mounts they are refused, except for the process's own user and group, which
+/// programs that copy files set.
+const CHANGE_OWNER: &[(i64, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chown, 1),
     #[cfg(target_arch = "x86_64")]
@@ -122,7 +123,7 @@ const OWNERS: &[(i64, u8)] = &[
     (libc::SYS_fchown, 1),
     (libc::SYS_fchownat, 2),
 ];
-/// Calls that change extended attributes. They fail as on a file system without attributes, which programs handle.
+/// Calls that change extended attributes. They fail as on a file system without attributes, which programs expect.
 const ATTRIBUTES: &[i64] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
@@ -133,37 +134,37 @@ const ATTRIBUTES: &[i64] = &[
     SETXATTRAT,
     REMOVEXATTRAT,
 ];
-/// Calls that change a file's mode, with the index of that argument.
-const MODES: &[(i64, u8)] = &[
+/// Calls that change a file's mode, with the index of the mode argument.
+const CHANGE_MODE: &[(i64, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, 1),
     (libc::SYS_fchmod, 1),
     (libc::SYS_fchmodat, 2),
     (libc::SYS_fchmodat2, 2),
 ];
-/// Calls that create a file with a mode, with the index of that argument.
-const CREATING: &[(i64, u8)] = &[
+/// Calls that create a file with a mode, with the index of the mode argument.
+const CREATE_WITH_MODE: &[(i64, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_creat, 1),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_mknod, 1),
     (libc::SYS_mknodat, 2),
 ];
-/// Calls that may create a file, with the indexes of the flags and of the mode.
-const MAKING: &[(i64, u8, u8)] = &[
+/// Calls that can create a file, with the indexes of the flags and the mode.
+const CREATE_WITH_FLAGS: &[(i64, u8, u8)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1, 2),
     (libc::SYS_openat, 2, 3),
 ];
 /// `O_CREAT`, and the bit of `O_TMPFILE` besides `O_DIRECTORY`.
-const MAKES: [u64; 2] = [0o100, 0o20_000_000];
-/// Mode bits: set-user-ID, and set-group-ID or world-writable. The latter are refused without read-only mounts.
+const CREATE_FLAGS: [u64; 2] = [0o100, 0o20_000_000];
+/// Mode bits: set-user-ID, and set-group-ID or world-writable. The latter two are refused without read-only mounts.
 const SET_USER: u64 = 0o4000;
-const OUTSIDE: u64 = 0o6002;
+const SET_GROUP_OR_WORLD_WRITABLE: u64 = 0o6002;
 /// `ioctl` requests that change file flags through a descriptor that need not be writable: `FS_IOC_SETFLAGS`,
 /// `FS_IOC_FSSETXATTR`, `FS_IOC_SETVERSION`, their 32-bit variants, and `FAT_IOCTL_SET_ATTRIBUTES`.
-const FLAGS: [u64; 6] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4008_7602, 0x4004_7602, 0x4004_7211];
-/// Newer than the `libc` crate's table. The numbers are the same on all architectures.
+const FLAG_REQUESTS: [u64; 6] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4008_7602, 0x4004_7602, 0x4004_7211];
+/// Calls that are newer than the `libc` crate's table. Their numbers are the same on all architectures.
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
 const OPEN_TREE_ATTR: i64 = 467;
@@ -174,16 +175,17 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 /// Confines this process permanently.
 ///
 /// # Errors
-/// A sentence when seccomp could not be applied.
+/// Returns a sentence if seccomp could not be applied.
 pub(crate) fn confine(network: bool, namespaces: Namespaces) -> Result<(), String> {
-    let told = |error: &dyn std::fmt::Display| format!("seccomp could not be applied: {error}.");
-    let refused = refused(network, namespaces).map_err(|error| told(&error))?;
+    let error_text = |error: &dyn std::fmt::Display| format!("seccomp could not be applied: {error}.");
+    let refused = refused(network, namespaces).map_err(|error| error_text(&error))?;
     let whole = |calls: &[i64]| -> Rules { calls.iter().map(|call| (*call, Vec::new())).collect() };
     let attributes = if namespaces == Namespaces::None { ATTRIBUTES } else { &[] };
-    let filters = [(whole(UNKNOWN), libc::ENOSYS), (whole(attributes), libc::EOPNOTSUPP), (refused, libc::EPERM)];
+    let filters =
+        [(whole(REFUSED_AS_UNKNOWN), libc::ENOSYS), (whole(attributes), libc::EOPNOTSUPP), (refused, libc::EPERM)];
     for (rules, answer) in filters.into_iter().filter(|(rules, _)| !rules.is_empty()) {
-        let program = program(rules, answer.unsigned_abs()).map_err(|error| told(&error))?;
-        apply_filter(&program).map_err(|error| told(&error))?;
+        let program = program(rules, answer.unsigned_abs()).map_err(|error| error_text(&error))?;
+        apply_filter(&program).map_err(|error| error_text(&error))?;
     }
     Ok(())
 }
@@ -197,7 +199,7 @@ fn refused(network: bool, namespaces: Namespaces) -> Result<Rules, seccompiler::
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let mut socket = Vec::new();
     if network {
-        // Unix sockets reach services that could do what this process may not.
+        // Unix sockets reach services that could do what this process may not do.
         let allowed = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(|kind| u64::from(kind.unsigned_abs()));
         socket.push(all(allowed.map(|kind| (0, Len::Dword, Op::Ne, kind)))?);
     }
@@ -213,25 +215,25 @@ fn refused(network: bool, namespaces: Namespaces) -> Result<Rules, seccompiler::
     ];
     let spaces = spaces.map(|flag| u64::from(flag.unsigned_abs()));
     rules.insert(libc::SYS_clone, each(spaces.map(|flag| (0, Len::Qword, Op::MaskedEq(flag), flag)))?);
-    // Refuse injecting terminal input and changing file flags through any descriptor.
-    let steering = TYPING.into_iter().chain(FLAGS).map(|request| (1, Len::Dword, Op::Eq, request));
+    // Refuse to inject terminal input or to change file flags, through any descriptor.
+    let steering = TERMINAL_INPUT.into_iter().chain(FLAG_REQUESTS).map(|request| (1, Len::Dword, Op::Eq, request));
     rules.insert(libc::SYS_ioctl, each(steering)?);
-    let modes = if namespaces == Namespaces::None { OUTSIDE } else { SET_USER };
+    let modes = if namespaces == Namespaces::None { SET_GROUP_OR_WORLD_WRITABLE } else { SET_USER };
     let bits: Vec<u64> = (0..12).map(|bit| 1 << bit).filter(|bit| modes & bit != 0).collect();
-    for (call, argument) in MODES {
+    for (call, argument) in CHANGE_MODE {
         rules.insert(*call, each(bits.iter().map(|bit| masked(*argument, *bit)))?);
     }
-    for (call, argument) in CREATING {
+    for (call, argument) in CREATE_WITH_MODE {
         rules.insert(*call, each([masked(*argument, SET_USER)])?);
     }
-    for (call, flags, mode) in MAKING {
-        let made = MAKES.map(|flag| all([masked(*flags, flag), masked(*mode, SET_USER)]));
+    for (call, flags, mode) in CREATE_WITH_FLAGS {
+        let made = CREATE_FLAGS.map(|flag| all([masked(*flags, flag), masked(*mode, SET_USER)]));
         rules.insert(*call, made.into_iter().collect::<Result<_, _>>()?);
     }
     if namespaces == Namespaces::None {
-        rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
+        rules.extend(SHARED_MEMORY.iter().map(|call| (*call, Vec::new())));
         let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        for (call, argument) in OWNERS {
+        for (call, argument) in CHANGE_OWNER {
             // -1 leaves the owner unchanged.
             let other =
                 |argument, own: u32| all([own, u32::MAX].map(|same| (argument, Len::Dword, Op::Ne, u64::from(same))));
@@ -244,7 +246,7 @@ fn refused(network: bool, namespaces: Namespaces) -> Result<Rules, seccompiler::
     Ok(rules)
 }
 
-/// Calls refused to a command without its own process namespace.
+/// Returns the rules for calls that are refused to a command without its own process namespace.
 fn without_processes() -> Result<Rules, seccompiler::BackendError> {
     let mut rules = Rules::new();
     for (call, argument) in BY_NUMBER {
@@ -260,18 +262,18 @@ fn without_processes() -> Result<Rules, seccompiler::BackendError> {
 
 type Condition = (u8, Len, Op, u64);
 
-/// All of these bits are set.
+/// Makes a condition: all of these bits are set.
 fn masked(argument: u8, bits: u64) -> Condition {
     (argument, Len::Dword, Op::MaskedEq(bits), bits)
 }
 
-/// A rule that requires all conditions.
+/// Makes a rule that requires all conditions.
 fn all(conditions: impl IntoIterator<Item = Condition>) -> Result<SeccompRule, seccompiler::BackendError> {
     let one = |(argument, length, op, value)| SeccompCondition::new(argument, length, op, value);
     SeccompRule::new(conditions.into_iter().map(one).collect::<Result<_, _>>()?)
 }
 
-/// One rule for each condition.
+/// Makes one rule for each condition.
 fn each(conditions: impl IntoIterator<Item = Condition>) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     conditions.into_iter().map(|condition| all([condition])).collect()
 }

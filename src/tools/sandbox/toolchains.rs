@@ -1,4 +1,4 @@
-//! Which parts of the home folder a command may read: common toolchains, never credentials.
+//! The parts of the home folder that a command may read: common toolchains, never credentials.
 //! Not for: enforcing it (`landlock`).
 
 use std::fs;
@@ -12,7 +12,7 @@ struct Toolchain {
     variable: Option<&'static str>,
     /// Subpaths that may be read. An empty name stands for the whole folder.
     parts: &'static [&'static str],
-    /// Subpaths of those that stay hidden because they hold names or keys of servers. A component may be `*`.
+    /// Subpaths of these parts that stay hidden, because they contain names or keys of servers. A component can be `*`.
     but: &'static [&'static str],
 }
 
@@ -77,8 +77,8 @@ const TOOLCHAINS: &[Toolchain] = &[
     of(&[".config/git"], &["config", "ignore", "attributes"]),
     of(&[".gitconfig", ".gitignore", ".gitignore_global", ".gitattributes"], &[""]),
 ];
-/// Paths in the home folder with credentials or typed history. They stay hidden even inside a folder that the settings
-/// allow, unless the settings name them.
+/// Paths in the home folder that contain credentials or typed history. They stay hidden even in a folder that the
+/// settings allow, unless the settings name them.
 const SECRETS: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -160,8 +160,8 @@ const SECRETS: &[&str] = &[
     ".lesshst",
     ".viminfo",
 ];
-/// System files that only root may read.
-const ROOTS: &[&str] = &[
+/// Paths of the system that only root may read.
+const ROOT_ONLY: &[&str] = &[
     "/etc/shadow",
     "/etc/shadow-",
     "/etc/gshadow",
@@ -183,16 +183,16 @@ const ROOTS: &[&str] = &[
     "/var/lib/kubelet",
 ];
 
-/// The folders where a toolchain may be.
+/// Returns the folders where a toolchain can be.
 fn folders<'a>(toolchain: &'a Toolchain, home: Option<&'a Path>) -> impl Iterator<Item = PathBuf> + 'a {
     let usual = toolchain.folders.iter().filter_map(move |name| Some(home?.join(name)));
     let named = toolchain.variable.and_then(std::env::var_os).map(PathBuf::from);
-    // A variable that names the home folder or one above it allows nothing.
+    // A variable that names the home folder or a folder above it allows nothing.
     let named = named.filter(|path| path.is_absolute() && home.is_none_or(|home| !home.starts_with(path)));
     usual.chain(named)
 }
 
-/// Paths of toolchains that may be read.
+/// Returns the paths of toolchains that may be read.
 pub(crate) fn readable(home: Option<&Path>) -> Vec<PathBuf> {
     let parts = |toolchain: &'static Toolchain| {
         folders(toolchain, home).flat_map(|folder| toolchain.parts.iter().map(move |part| folder.join(part)))
@@ -200,7 +200,7 @@ pub(crate) fn readable(home: Option<&Path>) -> Vec<PathBuf> {
     TOOLCHAINS.iter().flat_map(parts).collect()
 }
 
-/// Paths that are never read, whatever folder they are in.
+/// Returns the paths that are never read, whatever folder they are in.
 pub(crate) fn secrets(home: Option<&Path>) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = SECRETS.iter().filter_map(|name| Some(home?.join(name))).collect();
     for toolchain in TOOLCHAINS {
@@ -209,12 +209,12 @@ pub(crate) fn secrets(home: Option<&Path>) -> Vec<PathBuf> {
         }
     }
     if rustix::process::geteuid().is_root() {
-        all.extend(ROOTS.iter().map(PathBuf::from));
+        all.extend(ROOT_ONLY.iter().map(PathBuf::from));
     }
     all.iter().filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// The existing paths beneath a folder that match a pattern.
+/// Returns the paths beneath a folder that match a pattern. A `*` matches only existing entries.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
     for part in pattern.split('/') {

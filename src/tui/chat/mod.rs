@@ -1,4 +1,4 @@
-//! The conversation screen: messages, the composer, and the side panels.
+//! The chat: the conversation, the composer, and the panels beside them.
 //! Not for: screens that open over it (`screens`).
 
 pub mod model;

@@ -12,7 +12,7 @@ pub const LIMIT: u64 = 32 * 1024 * 1024;
 /// The loaded contents.
 #[derive(Debug, Default)]
 pub struct Bodies {
-    held: HashMap<NodeId, (Arc<Node>, u64)>,
+    loaded: HashMap<NodeId, (Arc<Node>, u64)>,
     bytes: u64,
     clock: u64,
     floor: u64,
@@ -23,13 +23,13 @@ impl Bodies {
     /// The content of a node, if it is loaded.
     #[must_use]
     pub fn get(&self, id: NodeId) -> Option<&Arc<Node>> {
-        self.held.get(&id).map(|(node, _)| node)
+        self.loaded.get(&id).map(|(node, _)| node)
     }
 
     /// Marks a node as shown, so that it stays longer.
     pub fn touch(&mut self, id: NodeId) {
         self.clock += 1;
-        if let Some((_, at)) = self.held.get_mut(&id) {
+        if let Some((_, at)) = self.loaded.get_mut(&id) {
             *at = self.clock;
         }
     }
@@ -39,10 +39,10 @@ impl Bodies {
         self.asked.remove(&node.head.id);
         self.clock += 1;
         self.bytes += weight(&node);
-        if let Some((old, _)) = self.held.insert(node.head.id, (node, self.clock)) {
+        if let Some((old, _)) = self.loaded.insert(node.head.id, (node, self.clock)) {
             self.bytes -= weight(&old);
         }
-        if self.bytes > LIMIT && self.held.len() > 1 {
+        if self.bytes > LIMIT && self.loaded.len() > 1 {
             self.shrink();
         }
     }
@@ -50,25 +50,25 @@ impl Bodies {
     /// Forgets a content that changed.
     pub fn forget(&mut self, id: NodeId) {
         self.asked.remove(&id);
-        if let Some((old, _)) = self.held.remove(&id) {
+        if let Some((old, _)) = self.loaded.remove(&id) {
             self.bytes -= weight(&old);
         }
     }
 
-    /// Those of these nodes that must be requested now. They count as requested afterward.
+    /// Returns the nodes that have to be requested now, and records them as requested.
     pub fn lacking(&mut self, wanted: &[NodeId]) -> Vec<NodeId> {
-        let lacks = |id: &&NodeId| !self.held.contains_key(id) && !self.asked.contains(id);
+        let lacks = |id: &&NodeId| !self.loaded.contains_key(id) && !self.asked.contains(id);
         let lacking: Vec<NodeId> = wanted.iter().filter(lacks).copied().collect();
         self.asked.extend(&lacking);
         lacking
     }
 
-    /// Allows contents that were requested and did not arrive to be requested again.
+    /// Allows requesting again what was requested and did not arrive.
     pub fn retry(&mut self) {
         self.asked.clear();
     }
 
-    /// Starts a frame. The contents that it shows stay, whatever their size.
+    /// Begins a frame. Contents that it shows are not dropped, whatever their size.
     pub fn begin_frame(&mut self) {
         self.clock += 1;
         self.floor = self.clock;
@@ -81,7 +81,7 @@ impl Bodies {
     }
 
     fn shrink(&mut self) {
-        let unseen = self.held.iter().filter(|(_, (_, at))| *at < self.floor);
+        let unseen = self.loaded.iter().filter(|(_, (_, at))| *at < self.floor);
         let mut by_age: Vec<(u64, NodeId)> = unseen.map(|(id, (_, at))| (*at, *id)).collect();
         by_age.sort_unstable();
         for (_, id) in by_age {

@@ -1,7 +1,7 @@
 //! The panes of the chat, of which one has the keyboard focus.
 //! Not for: screens over the chat (`screens`), or the size of panes (`panes`).
 
-/// Which pane has the focus.
+/// The pane with the keyboard focus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Focus {
     /// The composer.
@@ -9,11 +9,11 @@ pub enum Focus {
     Composer,
     /// The conversation.
     Conversation,
-    /// The branch tree.
+    /// The branches panel.
     Branches,
-    /// The tool calls.
+    /// The tools panel.
     Tools,
-    /// The next request.
+    /// The panel of the next request.
     Context,
 }
 

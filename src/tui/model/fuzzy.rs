@@ -5,7 +5,7 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use std::fmt;
 
-/// Typed words, prepared for matching many texts.
+/// A typed query, prepared for matching many texts.
 pub struct Fuzzy {
     pattern: Pattern,
     matcher: Matcher,
@@ -19,7 +19,7 @@ impl fmt::Debug for Fuzzy {
     }
 }
 
-/// How well a text fits. Higher is better; scores of one [`Fuzzy`] can be compared.
+/// How well a text matches. Higher is better; scores of one [`Fuzzy`] can be compared.
 pub type Score = u32;
 
 impl Fuzzy {
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn beginnings_of_words_and_runs_of_letters_win() {
+    fn word_starts_and_runs_of_letters_score_best() {
         let actions = ["toggle-hidden", "theme", "hide-the-members", "other"];
         assert_eq!(best("theme", &actions), "theme");
         assert_eq!(best("hm", &["rhythm", "hide-members"]), "hide-members");
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_characters() {
+    fn indices_count_characters() {
         assert_eq!(Fuzzy::new("tö").find("日 Töne").unwrap().1, [2, 3]);
         assert_eq!(Fuzzy::new("").find("x").unwrap().1, Vec::<usize>::new());
         assert!(Fuzzy::new("b a").find("ab").is_some(), "words in any order");

@@ -1,16 +1,16 @@
-//! Decides whether a letter key acts in a pane beside an unsent message: not on the first press, because it may have
-//! been meant as text.
-//! Not for: which actions make changes (`config::keys::groups`).
+//! The guard for letters that act in a pane while the composer has unsent text: the first press only asks, since the
+//! letter may have been meant as text.
+//! Not for: which actions change something (`config::keys::groups`).
 
 use super::focus::Focus;
 use super::keys::Chord;
 
-/// The pane where a letter was pressed.
+/// The pane in which a letter was pressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GuardedPane {
     /// The pane with the focus.
     pub focus: Focus,
-    /// The approval of a tool call is open.
+    /// Whether an approval is open.
     pub approval: bool,
 }
 
@@ -27,14 +27,14 @@ pub enum LetterGuard {
 }
 
 impl LetterGuard {
-    /// Handles a letter that would make a change. Returns whether it needs a second press.
+    /// Handles a letter that would change something. Returns whether it needs a second press.
     pub fn press(&mut self, pane: GuardedPane, letter: Chord) -> bool {
         let acts = *self == Self::Open(pane) || *self == Self::Asked(pane, letter);
         *self = if acts { Self::Open(pane) } else { Self::Asked(pane, letter) };
         !acts
     }
 
-    /// Another key was pressed: a pending letter needs confirmation again.
+    /// Handles any other key: a letter that was asked for has to be pressed twice again.
     pub fn forget(&mut self) {
         if matches!(self, Self::Asked(..)) {
             *self = Self::Closed;

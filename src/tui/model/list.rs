@@ -1,7 +1,7 @@
-//! Movement of a cursor in a list.
-//! Not for: the content of a list.
+//! Moves a cursor in a list.
+//! Not for: the contents of lists.
 
-/// A position moved by some steps within a list.
+/// Moves an index by `by` steps, at most to `last`.
 #[must_use]
 pub(crate) fn shift(at: usize, by: i64, last: usize) -> usize {
     let step = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);

@@ -38,7 +38,7 @@ use focus::Focus;
 use pending::Pending;
 use std::collections::{HashMap, VecDeque};
 
-/// Milliseconds after which a search reads more messages.
+/// How long after a frame the search reads more messages, in milliseconds.
 const SEARCH_PAUSE: u64 = 16;
 
 /// Facts about this run of the program.
@@ -51,17 +51,17 @@ pub struct Facts {
     pub first_start: bool,
     /// The offline tour: nothing is saved.
     pub demo: bool,
-    /// The available policies, by name.
+    /// Names of the policies.
     pub policies: Vec<String>,
-    /// Whether the mouse is captured.
+    /// Whether the program captures the mouse.
     pub mouse: bool,
     /// Inside tmux, which uses Ctrl+B itself.
     pub tmux: bool,
-    /// The proposed file for content that the store could not save.
+    /// The suggested file for saving what the store could not write.
     pub save_to: String,
 }
 
-/// The user's display settings.
+/// The person's choices about the appearance of the screen.
 #[derive(Clone, Debug, Default)]
 pub struct Display {
     /// Settings of the screen.
@@ -79,42 +79,42 @@ pub struct Display {
 pub struct InputState {
     /// The keys pressed so far of a key sequence.
     pub sequence: Vec<Chord>,
-    /// When that sequence started, in milliseconds since the program started.
+    /// When the sequence began, in milliseconds since the program began.
     pub since: u64,
-    /// When Ctrl+C was last pressed with nothing to clear.
+    /// When Ctrl+C was last pressed with nothing to clear, in milliseconds since the program began.
     pub clear_at: Option<u64>,
     /// Actions that run once the current message has been handled.
     pub next_actions: VecDeque<Action>,
-    /// Actions recently chosen from the list of all actions, the newest first.
+    /// Actions last chosen from the list of all actions, newest first.
     pub recent_actions: Vec<Action>,
 }
 
-/// The state of the tool call panel.
+/// The state of the tools panel.
 #[derive(Debug, Default)]
 pub struct ToolPane {
-    /// The selected tool call, counted from the newest.
+    /// Index of the selected tool call, counted from the newest.
     pub selected: usize,
-    /// A call that the user reruns.
+    /// The current rerun of a tool call.
     pub rerun: Option<Box<Rerun>>,
-    /// Links between failed tool results and the calls that resolved them: whether the node failed, and a sentence.
+    /// For each failed tool result and each result that fixed one: whether it is the fix, and a note about the other.
     pub fixes: HashMap<NodeId, (bool, String)>,
 }
 
-/// State of the request screens that is kept after they are closed.
+/// What is kept when the screens of the next request close.
 #[derive(Debug, Default)]
 pub struct RequestLeftovers {
     /// The last order and grouping of the list.
-    pub arranged: ListArrangement,
+    pub arrangement: ListArrangement,
     /// An edited request that was not sent.
     pub unsent: Option<Box<RawRequestScreen>>,
-    /// Text of a request editor that was closed before it was saved.
+    /// Text of a request whose editor was closed before it was saved.
     pub unwritten: Option<Box<Editor>>,
 }
 
-/// Earlier locations and the pending jump.
+/// The places to return to, and the target of the next jump.
 #[derive(Debug, Default)]
 pub struct Jumps {
-    /// The location before each jump, the last one last.
+    /// The places before each jump, the last jump last.
     pub before: Vec<ReturnPoint>,
     /// The message to select once a branch for it exists.
     pub land_on: Option<NodeId>,
@@ -125,18 +125,18 @@ pub struct Jumps {
 pub struct EngineState {
     /// The report on servers, for the start page.
     pub findings: Vec<Finding>,
-    /// The number of indexed older messages and their total, while indexing runs.
+    /// How many older messages are indexed, and of how many; None when indexing is done.
     pub indexing: Option<(usize, usize)>,
-    /// The store cannot be written at the moment.
+    /// Whether the store cannot be written now.
     pub unwritable: bool,
 }
 
 /// The state of the workbench.
 #[derive(Debug, Default)]
 pub struct Model {
-    /// Milliseconds since the program started.
+    /// Milliseconds since the program began, updated with every message.
     pub now: u64,
-    /// Columns and rows.
+    /// Columns and rows of the terminal.
     pub size: (u16, u16),
     /// The key table.
     pub keys: Keymap,
@@ -146,53 +146,53 @@ pub struct Model {
     pub display: Display,
     /// Keys and actions between two messages.
     pub input: InputState,
-    /// The mouse.
+    /// The state of the mouse.
     pub pointer: pointer::Pointer,
-    /// The terminal reported that it lost the focus.
+    /// Whether the terminal reported that it lost the focus.
     pub away: bool,
     /// The open session.
     pub session: Option<session::Session>,
-    /// The messages on the screen.
+    /// The conversation pane.
     pub conversation: Conversation,
-    /// Loaded contents.
+    /// The loaded contents of nodes.
     pub bodies: bodies::Bodies,
-    /// Open turns.
+    /// The open turns, by branch.
     pub live: HashMap<BranchId, Live>,
-    /// The message being written.
+    /// The composer.
     pub composer: Composer,
     /// The plan of the next request.
     pub plan: PlanState,
     /// Drafts of summaries.
     pub drafts: Drafts,
-    /// The branch tree.
+    /// The branches panel.
     pub panel: BranchPanel,
-    /// The pane of tool calls.
+    /// The tools panel.
     pub tools: ToolPane,
     /// The open screens, the topmost last.
     pub layers: Stack,
     /// The pane with the focus.
     pub focus: Focus,
-    /// Whether letters act beside an unsent message.
+    /// The guard for letters beside an unsent message.
     pub letters: letter_guard::LetterGuard,
-    /// Sentences for the user.
+    /// Notices and alarms.
     pub status: status::Status,
-    /// Pending requests.
+    /// The pending requests.
     pub requests: pending::Requests,
-    /// Messages to send when the open turn of their branch has ended.
+    /// Messages that wait for the open turn of their branch to end.
     pub queue: Queue,
-    /// Completions of the name being typed.
+    /// The completion popup for names.
     pub popup: Option<CompletionPopup>,
-    /// When the draft is to be saved.
+    /// When the draft has to be saved.
     pub keep: DraftSaveTime,
-    /// Earlier locations and the pending jump.
+    /// The places to return to, and the target of the next jump.
     pub jumps: Jumps,
-    /// State of the request screens that is kept after they are closed.
+    /// What is kept of the closed screens of the next request.
     pub request: RequestLeftovers,
     /// The engine's reports about itself.
     pub engine: EngineState,
     /// The tour, while it is shown.
     pub tour: Option<Tour>,
-    /// The loop ends.
+    /// Whether the run loop ends.
     pub quit: bool,
 }
 
@@ -215,7 +215,7 @@ impl Model {
         self.branch().and_then(|branch| self.live.get(&branch.id))
     }
 
-    /// When the next tick is due, in milliseconds since the program started. `None` if no timer is running.
+    /// When the next tick is due, in milliseconds since the program began; None if nothing happens by itself.
     #[must_use]
     pub fn next_wake(&self) -> Option<u64> {
         let still = self.display.settings.reduced_motion;
@@ -224,23 +224,23 @@ impl Model {
         let (said, hints) = (self.status.until(), self.hints_at());
         let reading =
             self.conversation.search.as_ref().filter(|search| search.unread > 0).map(|_| self.now + SEARCH_PAUSE);
-        let all = [self.plan.due, self.keep.due, said, ticking, self.wait_to_tell(), screen, hints, reading];
+        let all = [self.plan.due, self.keep.due, said, ticking, self.waiting_notice_at(), screen, hints, reading];
         all.into_iter().flatten().min()
     }
 
-    /// When the possible next keys are to be shown.
+    /// When the hint of the following keys appears, if it is not shown yet.
     fn hints_at(&self) -> Option<u64> {
         let at = self.input.since + u64::from(self.display.settings.hints_after);
         (!self.input.sequence.is_empty() && at > self.now).then_some(at)
     }
 
-    /// Whether the possible next keys are shown.
+    /// Whether the hint of the following keys is shown.
     #[must_use]
-    pub fn hinting(&self) -> bool {
+    pub fn shows_key_hints(&self) -> bool {
         !self.input.sequence.is_empty() && self.hints_at().is_none()
     }
 
-    /// The displayed theme: while the list of themes is open, the selected one.
+    /// The displayed theme: the one under the cursor while the list of themes is open.
     #[must_use]
     pub fn shown_theme(&self) -> &str {
         let list = self.layers.all::<Picker>().find(|picker| picker.kind == Kind::Themes);
@@ -251,9 +251,9 @@ impl Model {
         }
     }
 
-    /// When to tell the user that a call waits for its plan.
-    fn wait_to_tell(&self) -> Option<u64> {
-        let due = |pending: &Pending| if let Pending::Turn(turn) = pending { turn.tell_at() } else { None };
+    /// When to tell the person that a call waits for its plan.
+    fn waiting_notice_at(&self) -> Option<u64> {
+        let due = |pending: &Pending| if let Pending::Turn(turn) = pending { turn.notify_at() } else { None };
         self.requests.pending.values().filter_map(due).min()
     }
 
@@ -265,13 +265,13 @@ impl Model {
         if let Some(live) = self.live.get_mut(&session.current) {
             live.settle(session, &self.conversation.path, from);
         }
-        self.relink();
+        self.update_links();
     }
 
     /// Updates the links between failed tool results and the calls that resolved them.
-    pub fn relink(&mut self) {
+    pub fn update_links(&mut self) {
         if let Some(session) = &self.session {
-            self.tools.fixes = super::screens::traces::model::told(session, &self.conversation);
+            self.tools.fixes = super::screens::traces::model::link_notes(session, &self.conversation);
         }
     }
 
@@ -285,7 +285,7 @@ impl Model {
         }
     }
 
-    /// The key of an action in any pane, if there is one.
+    /// A key that runs an action in every pane if there is one; otherwise any key of the action, or its slash command.
     #[must_use]
     pub fn key_anywhere(&self, action: Action) -> String {
         let always = self.keys.best(|binding| binding.run == action && binding.when == When::Always);
@@ -293,14 +293,14 @@ impl Model {
         key.or_else(|| self.keys.key_of(action)).unwrap_or_else(|| format!("/{}", action.name()))
     }
 
-    /// Inside tmux, hints avoid the key that tmux uses if another key has the same action.
+    /// Inside tmux, prefers keys that tmux does not take for itself when keys are named.
     pub fn name_keys_for_tmux(&mut self) {
         if self.facts.tmux {
             self.keys.avoid(Chord { ctrl: true, ..Chord::plain(Key::Char('b')) });
         }
     }
 
-    /// The places whose keys apply, the most specific first.
+    /// The sections of the key table that apply, most specific first.
     #[must_use]
     pub fn places(&self) -> Vec<When> {
         if let Some(screen) = self.layers.last() {

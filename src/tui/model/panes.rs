@@ -17,21 +17,21 @@ pub const COLUMNS: u16 = 100;
 /// The least width of a screen with two sidebars.
 pub const TWO_SIDEBARS: u16 = 160;
 /// The least width of a sidebar.
-pub const LEAST_SIDE: u16 = 16;
+pub const MIN_SIDEBAR: u16 = 16;
 /// The least width that sidebars leave to the conversation.
-pub const LEAST_MIDDLE: u16 = 40;
+pub const MIN_CONVERSATION: u16 = 40;
 /// The least height of the pane of tools.
-pub const LEAST_TOOLS: u16 = 4;
+pub const MIN_TOOLS: u16 = 4;
 
 /// Whether the screen is too small for more than one pane, whatever the layout.
 #[must_use]
-pub fn small((columns, rows): (u16, u16)) -> bool {
+pub fn is_small((columns, rows): (u16, u16)) -> bool {
     columns < 60 || rows < 16
 }
 
 /// The default widths of the left and the right sidebar, each with the line beside the conversation. Below 160 columns
 /// there is only the right one, and the conversation has at least 72 %.
-fn usual(columns: u16) -> (u16, u16) {
+fn default_width(columns: u16) -> (u16, u16) {
     match columns {
         0..TWO_SIDEBARS => (0, columns * 7 / 25),
         _ => ((columns / 7).clamp(24, 34), (columns / 5).clamp(34, 48)),
@@ -41,11 +41,11 @@ fn usual(columns: u16) -> (u16, u16) {
 /// The widths of the left and the right sidebar, limited so that the conversation keeps its least width. The left width is
 /// 0 where there is room for only one sidebar.
 #[must_use]
-pub fn sides(arrangement: &Arrangement, columns: u16) -> (u16, u16) {
-    let (left, right) = usual(columns);
+pub fn sidebar_widths(arrangement: &Arrangement, columns: u16) -> (u16, u16) {
+    let (left, right) = default_width(columns);
     let sidebars = if left == 0 { 1 } else { 2 };
-    let most = (columns.saturating_sub(LEAST_MIDDLE) / sidebars).max(LEAST_SIDE);
-    let own = |given: u16, usual: u16| if given == 0 { usual } else { given.clamp(LEAST_SIDE, most) };
+    let most = (columns.saturating_sub(MIN_CONVERSATION) / sidebars).max(MIN_SIDEBAR);
+    let own = |given: u16, default_width: u16| if given == 0 { default_width } else { given.clamp(MIN_SIDEBAR, most) };
     (if left == 0 { 0 } else { own(arrangement.left, left) }, own(arrangement.right, right))
 }
 
@@ -59,7 +59,7 @@ impl Model {
     /// Whether panels are shown beside the conversation.
     #[must_use]
     pub fn side_by_side(&self) -> bool {
-        self.size.0 >= COLUMNS && !small(self.size) && self.arrangement().layout == Shape::Wide
+        self.size.0 >= COLUMNS && !is_small(self.size) && self.arrangement().layout == Shape::Wide
     }
 
     /// Whether the user hid a pane. A hidden pane with the focus is shown anyway, so that every pane can be reached.
@@ -87,13 +87,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_conversation_has_most_of_the_screen() {
+    fn the_conversation_gets_most_of_the_width() {
         for columns in 100..TWO_SIDEBARS {
-            let (left, right) = sides(&Arrangement::default(), columns);
+            let (left, right) = sidebar_widths(&Arrangement::default(), columns);
             assert!((columns - left - right) * 100 >= columns * 72, "{columns}: {left} {right}");
         }
         // At 120 columns, a line of 84 characters is not wrapped.
-        assert!(120 - sides(&Arrangement::default(), 120).1 >= 84 + 3);
+        assert!(120 - sidebar_widths(&Arrangement::default(), 120).1 >= 84 + 3);
     }
 
     #[test]
@@ -101,10 +101,10 @@ mod tests {
         for columns in 100..400 {
             for given in [0, 1, 16, 30, 80, 9_999] {
                 let arrangement = Arrangement { left: given, right: given, ..Arrangement::default() };
-                let (left, right) = sides(&arrangement, columns);
-                assert!((left == 0) == (columns < TWO_SIDEBARS) && right >= LEAST_SIDE, "{columns} {given}");
-                assert!(left == 0 || left >= LEAST_SIDE, "{columns} {given}");
-                assert!(columns - left - right >= LEAST_MIDDLE, "{columns} {given}: {left} {right}");
+                let (left, right) = sidebar_widths(&arrangement, columns);
+                assert!((left == 0) == (columns < TWO_SIDEBARS) && right >= MIN_SIDEBAR, "{columns} {given}");
+                assert!(left == 0 || left >= MIN_SIDEBAR, "{columns} {given}");
+                assert!(columns - left - right >= MIN_CONVERSATION, "{columns} {given}: {left} {right}");
             }
         }
     }

@@ -1,6 +1,6 @@
-//! The purpose of each pending request, so that its answer goes to the part of the screen that waits for it. Each
-//! family belongs to the screen or the part of the chat whose update handles its answers.
-//! Not for: the effect of answers (`update::answers`).
+//! The purposes of pending requests, by which each answer reaches the part of the screen that waits for it. Each family
+//! belongs to the screen, or the part of the chat, whose update handles its answers.
+//! Not for: handling answers (`update::answers`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::draft::Draft;
@@ -63,7 +63,7 @@ pub enum Pending {
     Tools(ToolsPending),
     /// A tool call.
     Trace(TracePending),
-    /// A change whose answer is only a sentence.
+    /// A change whose answer is only a notice.
     Act,
 }
 
@@ -72,7 +72,7 @@ pub enum Pending {
 pub enum SessionPending {
     /// To open or create a session.
     Open,
-    /// To fork a branch and send this draft on the fork.
+    /// To fork a branch and, if there is a draft, send it on the fork.
     Fork(Option<Draft>),
     /// To switch to another branch.
     Switch,
@@ -81,7 +81,7 @@ pub enum SessionPending {
 /// The purpose of a request about the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProgramPending {
-    /// To read the configuration again. True if the user requested it.
+    /// To read the configuration again; true if a person asked for it.
     Reload(bool),
     /// To look for servers and report their state.
     Doctor,
@@ -89,17 +89,17 @@ pub enum ProgramPending {
     FolderSettings,
 }
 
-/// The pending requests, by the numbers of their tickets.
+/// The pending requests, by their ticket numbers.
 #[derive(Debug, Default)]
 pub struct Requests {
     /// The purpose of each request.
     pub pending: HashMap<u64, Pending>,
-    /// The last assigned number.
+    /// The last ticket number.
     pub last: u64,
 }
 
 impl Requests {
-    /// Remembers a new request, and returns the number of its ticket.
+    /// Stores the purpose of a new request and returns its ticket number.
     pub fn add(&mut self, pending: Pending) -> u64 {
         self.last += 1;
         self.pending.insert(self.last, pending);

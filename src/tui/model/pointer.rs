@@ -1,11 +1,11 @@
-//! The mouse: the part of the last frame at a position, and the state of the buttons.
-//! Not for: the effect of a click (`update`).
+//! The mouse: the state of its buttons, and which part of the last frame is at a position.
+//! Not for: the effect of a click (`update::mouse`).
 
 use super::focus::Focus;
 use ratatui::layout::Rect;
 use std::cell::RefCell;
 
-/// An event of the mouse at a position.
+/// A mouse event at a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mouse {
     /// What it did.
@@ -16,12 +16,12 @@ pub struct Mouse {
     pub y: u16,
 }
 
-/// What the mouse did.
+/// The kind of a mouse event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PointerAction {
     /// The left button was pressed.
     Press,
-    /// It moved with the button pressed.
+    /// The mouse moved with the button pressed.
     Drag,
     /// The button was released.
     Release,
@@ -32,15 +32,15 @@ pub enum PointerAction {
 /// A border that can be dragged to resize panes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Border {
-    /// Between the panels at the left and the conversation.
+    /// Between the left sidebar and the conversation.
     Left,
-    /// Between the conversation and the panel at the right.
+    /// Between the conversation and the right sidebar.
     Right,
-    /// Above the tools.
+    /// Above the tools panel.
     Tools,
 }
 
-/// What the pointer can hit.
+/// What a click can hit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// A pane.
@@ -53,10 +53,10 @@ pub enum Target {
     Border(Border),
 }
 
-/// A part of the frame.
+/// A clickable area of the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HitArea {
-    /// Its area.
+    /// Where it is on the screen.
     pub area: Rect,
     /// What a click there hits.
     pub target: Target,
@@ -65,15 +65,15 @@ pub struct HitArea {
 /// The state of the mouse.
 #[derive(Debug, Default)]
 pub struct Pointer {
-    /// The parts of the last frame, while the mouse is captured. The view records them.
+    /// The clickable areas of the last frame, recorded by the view while the mouse is captured.
     pub hits: RefCell<Vec<HitArea>>,
-    /// The border that is dragged.
-    pub held: Option<Border>,
-    /// The last click: when, and on what.
+    /// The border that is being dragged.
+    pub dragged: Option<Border>,
+    /// Time and target of the last click.
     pub last: Option<(u64, Target)>,
 }
 
-/// What is at a position. Of overlapping parts, the one that was drawn last.
+/// The target at a position. Of overlapping areas, the one drawn last.
 #[must_use]
 pub fn at(hits: &[HitArea], x: u16, y: u16) -> Option<Target> {
     let holds = |hit: &&HitArea| hit.area.contains((x, y).into());

@@ -1,5 +1,5 @@
 //! The open session: nodes, branches, calls, tool traces, and settings.
-//! Not for: contents of nodes (`bodies`), or rows that are drawn (`chat::model`).
+//! Not for: contents of nodes (`bodies`), or drawn rows (`chat::model`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
@@ -22,7 +22,7 @@ const TRACES: usize = 500;
 /// The open session.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Title, dates, counts.
+    /// Title, dates, and counts.
     pub card: SessionCard,
     /// All nodes.
     pub tree: Tree,
@@ -92,8 +92,8 @@ impl Session {
         branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)
     }
 
-    /// The lane of the next message on the current branch, unless it is a reply: the lane that the branch overrides, else the
-    /// lane of its head.
+    /// The lane of the next message on the current branch unless it is a reply: the branch's override, or else the lane
+    /// of its head.
     #[must_use]
     pub fn lane(&self) -> Lane {
         let Some(branch) = self.branch() else { return Lane::Root };
@@ -150,7 +150,7 @@ impl Session {
         }
     }
 
-    /// Whether item use is known for any answer.
+    /// Whether the use of items is known for any answer.
     #[must_use]
     pub fn knows_uses(&self) -> bool {
         self.by_answer.values().any(|card| card.uses.is_some())

@@ -1,4 +1,4 @@
-//! Sentences for the user: notices that expire, and alarms that stay until Esc.
+//! Notices, which disappear by themselves, and alarms, which stay until Esc.
 //! Not for: questions (`screens::question`).
 
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ pub const WAITING: &str = "waiting";
 /// Topic: a tool call waits for approval.
 pub const ASKING: &str = "asking";
 
-/// The severity of a sentence.
+/// The severity of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
     /// It expires.
@@ -21,47 +21,47 @@ pub enum Severity {
     Alarm,
 }
 
-/// One sentence.
+/// A message to the person.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StatusMessage {
-    /// The sentence, unsanitized.
+    /// The text, not sanitized.
     pub text: String,
     /// Its severity.
     pub weight: Severity,
-    /// When it expires, if it does.
+    /// When it disappears, in milliseconds of the model's clock; None if it stays.
     pub until: Option<u64>,
-    /// Its topic. A newer sentence on the same topic replaces it.
+    /// Its topic. A newer message on the same topic replaces it.
     pub topic: Option<&'static str>,
 }
 
-/// All current sentences, newest last.
+/// All current messages, newest last.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
-    said: VecDeque<StatusMessage>,
+    messages: VecDeque<StatusMessage>,
     /// The number of failures reported so far.
     troubles: u64,
 }
 
 impl Status {
-    /// Adds a sentence.
+    /// Adds a message.
     pub fn say(&mut self, weight: Severity, text: impl Into<String>, now: u64) {
         self.put(weight, text.into(), now, None);
     }
 
-    /// Reports progress on a topic, in place of the previous sentence on it.
+    /// Reports progress on a topic, replacing the previous message on it.
     pub fn report(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
         self.end(topic);
         self.put(Severity::Notice, text.into(), now, Some(topic));
     }
 
-    /// Reports something on a topic that stays until the topic ends or the user dismisses it.
+    /// Adds an alarm on a topic; it stays until the topic ends or a person dismisses it.
     pub fn alarm(&mut self, topic: &'static str, text: impl Into<String>, now: u64) {
         self.put(Severity::Alarm, text.into(), now, Some(topic));
     }
 
-    /// Removes the sentence on a topic.
+    /// Removes the message on a topic.
     pub fn end(&mut self, topic: &'static str) {
-        self.said.retain(|said| said.topic != Some(topic));
+        self.messages.retain(|message| message.topic != Some(topic));
     }
 
     fn put(&mut self, weight: Severity, text: String, now: u64, topic: Option<&'static str>) {
@@ -74,58 +74,58 @@ impl Status {
             Severity::Alarm => None,
         };
         self.troubles += u64::from(weight != Severity::Notice);
-        self.said.retain(|said| said.text != text);
-        self.said.push_back(StatusMessage { text, weight, until: rest.map(|rest| now + rest), topic });
-        if self.said.len() > 20 {
-            self.said.pop_front();
+        self.messages.retain(|message| message.text != text);
+        self.messages.push_back(StatusMessage { text, weight, until: rest.map(|rest| now + rest), topic });
+        if self.messages.len() > 20 {
+            self.messages.pop_front();
         }
     }
 
-    /// The sentence that is shown: the newest alarm, else the newest sentence.
+    /// The displayed message: the newest alarm, or else the newest message.
     #[must_use]
     pub fn shown(&self) -> Option<&StatusMessage> {
-        self.said.iter().rev().find(|said| said.weight == Severity::Alarm).or_else(|| self.said.back())
+        self.messages.iter().rev().find(|message| message.weight == Severity::Alarm).or_else(|| self.messages.back())
     }
 
-    /// How many other sentences there are.
+    /// Number of the other messages.
     #[must_use]
     pub fn more(&self) -> usize {
-        self.said.len().saturating_sub(1)
+        self.messages.len().saturating_sub(1)
     }
 
-    /// Dismisses the shown sentence. False when there is none.
+    /// Dismisses the displayed message. Returns false if there is none.
     pub fn dismiss(&mut self) -> bool {
-        let alarm = self.said.iter().rposition(|said| said.weight == Severity::Alarm);
-        match alarm.or_else(|| self.said.len().checked_sub(1)) {
-            Some(at) => self.said.remove(at).is_some(),
+        let alarm = self.messages.iter().rposition(|message| message.weight == Severity::Alarm);
+        match alarm.or_else(|| self.messages.len().checked_sub(1)) {
+            Some(at) => self.messages.remove(at).is_some(),
             None => false,
         }
     }
 
-    /// The number of failures reported so far.
+    /// Number of failures reported so far.
     #[must_use]
     pub fn troubles(&self) -> u64 {
         self.troubles
     }
 
-    /// Removes sentences that expire, because another screen opens.
+    /// Removes messages that disappear by themselves, because another screen opens.
     pub fn settle(&mut self) {
-        self.said.retain(|said| said.until.is_none());
+        self.messages.retain(|message| message.until.is_none());
     }
 
-    /// Removes a sentence that is no longer true.
+    /// Removes a message that is no longer true.
     pub fn retract(&mut self, text: &str) {
-        self.said.retain(|said| said.text != text);
+        self.messages.retain(|message| message.text != text);
     }
 
-    /// Removes expired sentences.
+    /// Removes messages whose time has passed.
     pub fn pass(&mut self, now: u64) {
-        self.said.retain(|said| said.until.is_none_or(|until| until > now));
+        self.messages.retain(|message| message.until.is_none_or(|until| until > now));
     }
 
-    /// When the next sentence expires.
+    /// When the next message disappears.
     #[must_use]
     pub fn until(&self) -> Option<u64> {
-        self.said.iter().filter_map(|said| said.until).min()
+        self.messages.iter().filter_map(|message| message.until).min()
     }
 }

@@ -1,14 +1,14 @@
-//! The terminal's title, and names in notifications. Both are sanitized, so that no name can end the escape sequence that
-//! contains it.
-//! Not for: writing them to the terminal.
+//! The terminal's title, and names in notifications. Both are sanitized, so that no name can end the escape sequence
+//! around it.
+//! Not for: writing them to the terminal (`shell`).
 
 use super::Model;
 use crate::domain::base::safe_text::Safe;
 
-/// The most characters of a name in a title.
+/// The largest number of characters of a name.
 const ROOM: usize = 48;
 
-/// `pleach: session ▸ branch`, with a mark before it while an answer arrives on any branch.
+/// The terminal's title: `pleach: session ▸ branch`, with a mark before it while an answer arrives on any branch.
 #[must_use]
 pub fn title(model: &Model, ascii: bool) -> String {
     let Some(session) = &model.session else { return "pleach".to_owned() };
@@ -18,7 +18,7 @@ pub fn title(model: &Model, ascii: bool) -> String {
     format!("pleach: {mark}{} {into} {}", name(&session.card.title), name(branch))
 }
 
-/// A name for a title: one short line without control characters.
+/// A name for the title: one short line without control characters.
 #[must_use]
 pub fn name(raw: &str) -> String {
     let safe = Safe::line(raw);
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_harmless_and_short() {
+    fn names_are_sanitized_and_short() {
         assert_eq!(name("auth-bug"), "auth-bug");
         assert_eq!(name(&"x".repeat(90)).chars().count(), ROOM);
         for bad in ["a\x1b]2;evil\x07b", "a\u{9c}b", "a\nb\x1b\\", "\u{202e}x"] {

@@ -1,5 +1,5 @@
-//! The screens that open over the chat, one folder each: `model`, `update`, `view`, and in `mod.rs` the implementation
-//! of [`screen::Screen`]. The workbench has a [`stack::Stack`] of them.
+//! The screens that open over the chat. Each folder has a `model`, an `update`, and a `view`, and its `mod.rs`
+//! implements [`screen::Screen`]. The workbench keeps the open screens in a [`stack::Stack`].
 //! Not for: the chat itself (`chat`).
 
 pub mod approval;

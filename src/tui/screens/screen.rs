@@ -1,5 +1,5 @@
-//! The trait of a screen over the chat: its keys, its text input, its actions, and its drawing.
-//! Not for: which screens are open (`stack`), or changes of the whole model (each folder's `update`).
+//! The trait that every screen over the chat implements: its keys, typed text, actions, and drawing.
+//! Not for: which screens are open (`stack`), or changes to the whole model (each folder's `update`).
 
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::tui::chat::model::conversation::Conversation;
@@ -14,25 +14,25 @@ use ratatui::layout::Rect;
 use std::any::Any;
 use std::fmt::Debug;
 
-/// A function that runs on the whole model after a screen has changed itself.
+/// A change to the whole model that runs after a screen has updated itself.
 pub type Run = fn(&mut Model, &mut Vec<Cmd>);
 
-/// Nodes whose contents a frame lacks.
+/// Nodes whose contents a frame needs and the model does not have.
 pub type MissingContents = Vec<NodeId>;
 
-/// How a screen handled an event.
+/// What a screen did with an action, a key, or a paste.
 #[derive(Clone, Copy, Debug)]
 pub enum Outcome {
-    /// Not handled: the workbench's default applies.
+    /// The screen did not handle it; the workbench's own handling follows.
     Pass,
-    /// Handled.
+    /// The screen handled it.
     Done,
-    /// Handled, and this function must run on the whole model; the screen stays open meanwhile.
+    /// The screen handled it, and this change to the whole model follows. The screen stays on the stack meanwhile.
     Then(Run),
 }
 
 impl Outcome {
-    /// Runs the remaining function. False if the screen did not handle the event.
+    /// Runs the change that follows, if any. Returns false if the screen passed.
     pub(crate) fn finish(self, model: &mut Model, out: &mut Vec<Cmd>) -> bool {
         match self {
             Self::Pass => return false,
@@ -45,59 +45,59 @@ impl Outcome {
 
 /// A screen over the chat. The topmost screen receives keys, pastes, and the mouse.
 pub trait Screen: Any + Debug {
-    /// The places whose keys apply while this screen is on top, the most specific first.
+    /// The sections of the key table that apply while this screen is on top, most specific first.
     fn places(&self) -> &'static [When];
 
-    /// Draws the screen into the area, including its title and key hints, and records sizes for scrolling. Returns the
-    /// nodes whose contents are missing.
+    /// Draws the screen with its title and its line of keys, and stores the sizes by which it scrolls. Returns the
+    /// nodes whose contents it needs.
     fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents;
 
-    /// Whether it fills the whole terminal.
+    /// Whether the screen covers the whole terminal.
     fn full(&self) -> bool {
         true
     }
 
-    /// The number of rows at the bottom of the terminal in which it is drawn in place of the composer; the conversation
-    /// stays visible above.
+    /// Height at the foot of the terminal if the screen is drawn there instead of the composer, with the conversation
+    /// visible above; None otherwise.
     fn foot(&self, _look: &ViewContext<'_>, _cache: &mut Cache, _area: Rect) -> Option<u16> {
         None
     }
 
-    /// Whether letters are text input instead of keys.
+    /// Whether letters are typed into the screen instead of triggering actions.
     fn types(&self) -> bool {
         self.places().iter().any(|place| matches!(place, When::Picker | When::Editor))
     }
 
-    /// The rows of a page when last drawn, if it does not fill the terminal.
+    /// Rows of a page as last drawn; None if the screen's own height is not the page.
     fn page(&self) -> Option<usize> {
         None
     }
 
-    /// Moves up or down by rows, a page, or to an end.
+    /// Moves by `by` rows: a line, a page, or to an end.
     fn travel(&mut self, _action: Action, _by: i64) {}
 
-    /// The wheel was turned by this number of rows.
+    /// Handles the mouse wheel, turned by `rows` rows.
     fn wheel(&mut self, rows: i64) {
         self.travel(if rows < 0 { Action::Up } else { Action::Down }, rows);
     }
 
-    /// Scrolls the pane beside the list: 1 is down, -1 is up.
+    /// Scrolls the detail pane: 1 down, -1 up.
     fn detail(&mut self, _way: i64) {}
 
-    /// A row was clicked.
+    /// Handles a click on a row of the list.
     fn select(&mut self, _row: usize) {}
 
-    /// The line being typed.
+    /// The line of text that is being typed, if any.
     fn line(&mut self) -> Option<&mut String> {
         None
     }
 
-    /// That line changed.
+    /// Called after that line has changed.
     fn line_changed(&mut self) -> Outcome {
         Outcome::Done
     }
 
-    /// A key without an action.
+    /// Handles a key that has no action.
     fn type_in(&mut self, chord: Chord) -> Outcome {
         let Some(line) = self.line() else { return Outcome::Pass };
         let before = line.clone();
@@ -111,43 +111,43 @@ pub trait Screen: Any + Debug {
         if *line == before { Outcome::Done } else { self.line_changed() }
     }
 
-    /// A paste.
+    /// Handles a paste; only its first line is used.
     fn paste(&mut self, text: &str) -> Outcome {
         let Some(line) = self.line() else { return Outcome::Pass };
         line.extend(text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).take(500));
         self.line_changed()
     }
 
-    /// Handles an action. Unhandled actions go to the workbench's table (`update::actions`).
+    /// Handles an action. Those that it passes on go to the workbench's table (`update::actions`).
     fn update(&mut self, _action: Action, _out: &mut Vec<Cmd>) -> Outcome {
         Outcome::Pass
     }
 
-    /// The session changed: recomputes the displayed part of it.
+    /// Called when the session has changed, so that the screen rebuilds what it shows of the session.
     fn sync(&mut self, _session: &mut Session, _conversation: &Conversation, _live: Option<RunId>) {}
 
-    /// A function that runs after every message while the screen is on top.
+    /// A change that runs after every message while the screen is on top.
     fn after(&self) -> Option<Run> {
         None
     }
 
-    /// When the screen needs a tick, if it does; `now` in milliseconds since the program started.
+    /// When the screen needs a tick, if at all; in milliseconds since the program began, as `now` is.
     fn due(&self, _now: u64) -> Option<u64> {
         None
     }
 
-    /// Whether a branch's answers are visible on it.
+    /// Whether the screen shows the answers of a branch.
     fn shows(&self, _branch: BranchId) -> bool {
         false
     }
 }
 
-/// Places for keys while a line is typed.
+/// Key sections of screens in which a line is typed.
 pub(crate) const TYPING: &[When] = &[When::Picker, When::Always];
-/// Places for keys on a read-only screen.
+/// Key sections of screens that are only read.
 pub(crate) const PANEL: &[When] = &[When::Panel, When::Always];
 
-/// The number of rows from one position to another.
+/// Distance from one row to another.
 pub(crate) fn by(from: usize, to: usize) -> i64 {
     i64::try_from(to).unwrap_or(0) - i64::try_from(from).unwrap_or(0)
 }
@@ -157,7 +157,7 @@ pub(crate) fn half(page: usize) -> i64 {
     i64::try_from(page / 2).unwrap_or(1).max(1)
 }
 
-/// Imports for implementations.
+/// The imports of an implementation.
 pub(crate) mod prelude {
     pub(crate) use super::{MissingContents, Outcome, PANEL, Run, Screen, TYPING, by, half};
     pub(crate) use crate::tui::model::keys::{Action, Chord, When};

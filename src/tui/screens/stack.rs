@@ -1,5 +1,5 @@
-//! The screens that are open over the chat, the topmost last.
-//! Not for: the trait of a screen (`screen`).
+//! The stack of open screens over the chat.
+//! Not for: the trait that they implement (`screen`).
 
 use super::screen::Screen;
 use crate::tui::view::ViewContext;
@@ -7,7 +7,7 @@ use crate::tui::view::cache::Cache;
 use ratatui::layout::Rect;
 use std::any::Any;
 
-/// The open screens, the topmost last.
+/// Open screens, the topmost last.
 #[derive(Debug, Default)]
 pub struct Stack(Vec<Box<dyn Screen>>);
 
@@ -17,17 +17,17 @@ fn is<S: Screen>(screen: &Box<dyn Screen>) -> Option<&S> {
 }
 
 impl Stack {
-    /// Opens a screen over the others.
+    /// Opens a screen above the others.
     pub fn push(&mut self, screen: impl Screen) {
         self.0.push(Box::new(screen));
     }
 
-    /// Opens screens over the others.
+    /// Opens several screens above the others, the last one topmost.
     pub fn extend(&mut self, screens: impl IntoIterator<Item = impl Screen>) {
         screens.into_iter().for_each(|screen| self.push(screen));
     }
 
-    /// Closes the topmost screen. False if none is open.
+    /// Closes the topmost screen. Returns false if none is open.
     pub fn pop(&mut self) -> bool {
         self.0.pop().is_some()
     }
@@ -37,7 +37,7 @@ impl Stack {
         self.0.clear();
     }
 
-    /// The number of open screens.
+    /// Number of open screens.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -60,70 +60,70 @@ impl Stack {
         self.0.last_mut().map(|screen| &mut **screen)
     }
 
-    /// All screens, from the lowest.
+    /// All screens, lowest first.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Screen>> {
         self.0.iter_mut()
     }
 
-    /// The topmost screen, if it has this type.
+    /// The topmost screen if it has type `S`.
     #[must_use]
     pub fn top<S: Screen>(&self) -> Option<&S> {
         self.0.last().and_then(is)
     }
 
-    /// The topmost screen, if it has this type.
+    /// The topmost screen if it has type `S`.
     pub fn top_mut<S: Screen>(&mut self) -> Option<&mut S> {
         self.0.last_mut().and_then(|screen| (&mut **screen as &mut dyn Any).downcast_mut())
     }
 
-    /// Whether the topmost screen has this type.
+    /// Whether the topmost screen has type `S`.
     #[must_use]
     pub fn on<S: Screen>(&self) -> bool {
         self.top::<S>().is_some()
     }
 
-    /// The screen directly below the topmost one, if it has this type.
+    /// The screen directly below the topmost, if it has type `S`.
     #[must_use]
     pub fn below<S: Screen>(&self) -> Option<&S> {
         self.0.iter().rev().nth(1).and_then(is)
     }
 
-    /// All screens of this type, from the lowest.
+    /// All screens of type `S`, lowest first.
     pub fn all<S: Screen>(&self) -> impl DoubleEndedIterator<Item = &S> {
         self.0.iter().filter_map(is)
     }
 
-    /// All screens of this type, from the lowest.
+    /// All screens of type `S`, lowest first.
     pub fn all_mut<S: Screen>(&mut self) -> impl DoubleEndedIterator<Item = &mut S> {
         self.0.iter_mut().filter_map(|screen| (&mut **screen as &mut dyn Any).downcast_mut())
     }
 
-    /// Closes the matching screens of this type. Returns whether there was one.
+    /// Closes the screens of type `S` that match. Returns whether there were any.
     pub fn close<S: Screen>(&mut self, meant: impl Fn(&S) -> bool) -> bool {
         let before = self.0.len();
         self.0.retain(|screen| !is(screen).is_some_and(&meant));
         self.0.len() < before
     }
 
-    /// Removes the lowest matching screen of this type from the stack and returns it.
+    /// Removes the lowest matching screen of type `S` and returns it.
     pub fn take<S: Screen>(&mut self, meant: impl Fn(&S) -> bool) -> Option<S> {
         let at = self.0.iter().position(|screen| is(screen).is_some_and(&meant))?;
         let screen: Box<dyn Any> = self.0.remove(at);
         screen.downcast().ok().map(|screen| *screen)
     }
 
-    /// Removes the topmost screen from the stack and returns it, if it has this type.
+    /// Removes the topmost screen and returns it, if it has type `S`.
     pub fn take_top<S: Screen>(&mut self) -> Option<S> {
         let screen: Box<dyn Any> = self.0.pop_if(|screen| is::<S>(screen).is_some())?;
         screen.downcast().ok().map(|screen| *screen)
     }
 
-    /// The topmost screen that is drawn at the bottom, and its rows there.
+    /// Index of the topmost screen that is drawn at the foot of the terminal, with its height there.
     pub(crate) fn foot(&self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect) -> Option<(usize, u16)> {
         (0..self.0.len()).rev().find_map(|at| Some((at, self.0[at].foot(look, cache, area)?)))
     }
 
-    /// The index of the topmost full screen, below which nothing is visible.
+    /// Index of the topmost screen that covers the terminal; nothing below it is drawn.
     pub(crate) fn full(&self) -> Option<usize> {
         self.0.iter().rposition(|screen| screen.full())
     }

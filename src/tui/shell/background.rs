@@ -1,38 +1,39 @@
-//! The terminal's answer about its background color (OSC 11). The key-reading library does not know such answers and
-//! reports them as keys, so this module reassembles them; they never reach the screen as text, even if they are late or
-//! malformed.
-//! Not for: requesting the answer (`terminal`), or its effect (`theme`).
+//! Parses the terminal's report of its background color (OSC 11). The input library does not know this report and
+//! returns its characters as keys, so it is reassembled here and never reaches the screen as text, even if it arrives
+//! late or malformed.
+//! Not for: requesting the report (`terminal`), or choosing a theme by it (`theme`).
 
 use crate::tui::theme;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Whether the terminal was queried. Only then is a key held back to check whether it starts an answer.
-static ASKED: AtomicBool = AtomicBool::new(false);
-/// The maximum time until an answer's next character: a slow connection may split it anywhere.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// The maximum time until the second character; nobody types that fast.
-const BREATH: Duration = Duration::from_millis(8);
-/// The maximum length of an answer. Longer input is dropped only as long as it arrives faster than anybody types.
-const LONG: usize = 64;
+/// Whether the report was requested. Only then is a key held back to see whether it begins one.
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+/// How long to wait for the next character of a report, which a slow connection may split anywhere.
+const CHARACTER_TIMEOUT: Duration = Duration::from_millis(100);
+/// How long to wait for the characters that begin a report; nobody types that fast.
+const START_TIMEOUT: Duration = Duration::from_millis(8);
+/// The longest report, in characters. A longer one is discarded only as long as it arrives faster than anybody types.
+const MAX_REPORT: usize = 64;
 
-/// Expects an answer from now on.
+/// Expects a report from now on.
 pub(crate) fn expect() {
-    ASKED.store(true, Ordering::SeqCst);
+    REQUESTED.store(true, Ordering::SeqCst);
 }
 
-/// Whether this key may be the start of an answer.
+/// Whether this key may be the beginning of a report.
 pub(crate) fn may_begin(key: KeyEvent) -> bool {
-    ASKED.load(Ordering::SeqCst) && key.kind != KeyEventKind::Release && (opens(key) || key.code == KeyCode::Esc)
+    REQUESTED.load(Ordering::SeqCst) && key.kind != KeyEventKind::Release && (opens(key) || key.code == KeyCode::Esc)
 }
 
-/// The interpretation of a key and those after it.
+/// What a key and those after it turned out to be.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Found {
-    /// An answer: whether the background is light, if that can be read. Also the other events that arrived meanwhile.
+    /// A report: whether the background is light, if that can be parsed; and events of other kinds that arrived
+    /// meanwhile.
     Answer(Option<bool>, Vec<Event>),
-    /// Not an answer: the events after the first key, unchanged.
+    /// No report: the events after the first key, to be handled as usual.
     Keys(Vec<Event>),
 }
 
@@ -51,20 +52,20 @@ fn plain(event: &Event) -> Option<char> {
     }
 }
 
-/// Continues reading after a key that [`may_begin`] an answer.
+/// Reads on after a key for which [`may_begin`] returned true.
 pub(crate) fn gather(first: KeyEvent, more: &mut dyn FnMut(Duration) -> Option<Event>) -> Found {
-    let mut came = Vec::new();
+    let mut events = Vec::new();
     let start = if opens(first) { "11;" } else { "]11;" };
     for wanted in start.chars() {
-        let Some(event) = more(BREATH) else { return Found::Keys(came) };
+        let Some(event) = more(START_TIMEOUT) else { return Found::Keys(events) };
         let fits = plain(&event) == Some(wanted);
-        came.push(event);
+        events.push(event);
         if !fits {
-            return Found::Keys(came);
+            return Found::Keys(events);
         }
     }
     let (mut body, mut others, mut escaped) = (String::new(), Vec::new(), false);
-    while let Some(event) = more(if body.len() < LONG { PATIENCE } else { BREATH }) {
+    while let Some(event) = more(if body.len() < MAX_REPORT { CHARACTER_TIMEOUT } else { START_TIMEOUT }) {
         let Event::Key(key) = event else {
             others.push(event);
             continue;
@@ -75,13 +76,13 @@ pub(crate) fn gather(first: KeyEvent, more: &mut dyn FnMut(Duration) -> Option<E
             break;
         }
         escaped = key.code == KeyCode::Esc;
-        // Whatever else it holds is no answer any more, and still none of a person's keys.
+        // Other keys make the report invalid, but they are still not a person's keys.
         body.push(plain(&Event::Key(key)).unwrap_or('?'));
     }
     Found::Answer(light(&body), others)
 }
 
-/// `rgb:1e1e/1e1e/1e1e`, with one to four digits each.
+/// Parses `rgb:1e1e/1e1e/1e1e`, with one to four digits per channel.
 fn light(body: &str) -> Option<bool> {
     let channels = body.strip_prefix("rgb:").or_else(|| body.strip_prefix("rgba:"))?;
     let read = |text: &str| {
@@ -113,7 +114,7 @@ mod tests {
         text.chars().map(one).collect()
     }
 
-    /// The interpretation of `events` after a first key, and the number of unread events.
+    /// Gathers from `events` after a first key; returns also how many events are left.
     fn found(first: &Event, events: Vec<Event>) -> (Found, usize) {
         let mut rest: VecDeque<Event> = events.into();
         let Event::Key(first) = first else { panic!("a key is first") };
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_read_in_all_its_forms() {
+    fn reports_are_parsed_in_all_forms() {
         let open = key(']', KeyModifiers::ALT);
         let st = key('\\', KeyModifiers::ALT);
         let esc = Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));

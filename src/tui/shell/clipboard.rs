@@ -1,6 +1,5 @@
-//! Copying: with a clipboard program if there is one, else through the terminal, else into a file; the result names the
-//! way.
-//! Not for: choosing the text to copy.
+//! Copies a text by a program of this machine, or else by the terminal, or else into a file, and reports how.
+//! Not for: choosing the text.
 
 use super::terminal;
 use crate::domain::base::safe_text::Safe;
@@ -10,15 +9,15 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a clipboard program may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a copying program may take.
+const TOOL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A program that copies its input.
+/// A program that copies its standard input to the clipboard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Tool {
     name: &'static str,
     args: &'static [&'static str],
-    /// It expects UTF-16.
+    /// Whether it expects UTF-16.
     wide: bool,
 }
 
@@ -32,11 +31,11 @@ const XCLIP: Tool = tool("xclip", &["-selection", "clipboard", "-in"]);
 const XSEL: Tool = tool("xsel", &["--clipboard", "--input"]);
 const CLIP: Tool = Tool { name: "clip.exe", args: &[], wide: true };
 
-/// Copies a text without control and invisible characters, and reports how. May take a while: do not call it on the
-/// screen's thread if [`native`] returns a program.
+/// Copies a text without control characters and invisible characters, and describes how. If [`native`] found a program
+/// this may take a while, so it must not run on the screen's thread.
 pub(crate) fn copy(text: &str, native: Option<Native>) -> String {
     let (text, left) = Safe::copied(text);
-    let by = native.filter(|native| give(native, &text).is_ok());
+    let by = native.filter(|native| run_tool(native, &text).is_ok());
     let said = by.map_or_else(
         || terminal::copy(&text),
         |native| format!("Copied {} bytes with {}.", text.len(), native.tool.name),
@@ -48,14 +47,14 @@ pub(crate) fn copy(text: &str, native: Option<Native>) -> String {
     }
 }
 
-/// An installed program.
+/// A copying program that was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Native {
     tool: Tool,
     path: PathBuf,
 }
 
-/// The program that reaches the clipboard of the user's screen, if there is one. Over SSH, only the terminal can.
+/// The program that reaches the clipboard of the person's screen, if there is one. Over SSH only the terminal does.
 pub(crate) fn native() -> Option<Native> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let path = std::env::var_os("PATH")?;
@@ -66,7 +65,7 @@ pub(crate) fn native() -> Option<Native> {
     tools(&set).into_iter().find_map(there)
 }
 
-/// The candidate programs, the best first, according to the environment.
+/// The programs to try according to the environment, best first.
 fn tools(set: &dyn Fn(&str) -> bool) -> Vec<Tool> {
     if set("SSH_CONNECTION") || set("SSH_TTY") {
         return Vec::new();
@@ -90,7 +89,7 @@ fn tools(set: &dyn Fn(&str) -> bool) -> Vec<Tool> {
     tools
 }
 
-fn give(native: &Native, text: &str) -> std::io::Result<()> {
+fn run_tool(native: &Native, text: &str) -> std::io::Result<()> {
     let mut command = Command::new(&native.path);
     command.args(native.tool.args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn()?;
@@ -100,7 +99,7 @@ fn give(native: &Native, text: &str) -> std::io::Result<()> {
         text.as_bytes().to_vec()
     };
     let pipe = child.stdin.take();
-    // A program that reads nothing must not hold us for ever.
+    // A separate thread writes, so that a program that reads nothing cannot block this one.
     let writer = thread::Builder::new().name("copy".to_owned()).spawn(move || match pipe {
         Some(mut pipe) => pipe.write_all(&bytes),
         None => Ok(()),
@@ -120,7 +119,7 @@ fn wait(child: &mut Child) -> std::io::Result<()> {
         match child.try_wait()? {
             Some(status) if status.success() => return Ok(()),
             Some(status) => return Err(std::io::Error::other(format!("it ended with {status}"))),
-            None if began.elapsed() > PATIENCE => return Err(std::io::Error::other("it did not exit in time")),
+            None if began.elapsed() > TOOL_TIMEOUT => return Err(std::io::Error::other("it did not exit in time")),
             None => thread::sleep(Duration::from_millis(5)),
         }
     }
@@ -131,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_screens_own_clipboard_is_asked_first() {
+    fn clipboard_programs_follow_the_environment() {
         let names =
             |vars: &[&str]| tools(&|name| vars.contains(&name)).iter().map(|tool| tool.name).collect::<Vec<_>>();
         if cfg!(target_os = "linux") {
@@ -143,11 +142,11 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_program_gets_the_whole_text_and_a_failing_one_is_said() {
+    fn programs_receive_the_whole_text_and_failures_are_errors() {
         let native = |path: &str, args| Native { tool: tool("t", args), path: path.into() };
         let long = "words ".repeat(100_000);
-        assert!(give(&native("/bin/sh", &["-c", "test $(wc -c) = 600000"]), &long).is_ok());
-        assert!(give(&native("/bin/sh", &["-c", "exit 3"]), "x").is_err());
-        assert!(give(&native("/no/such/program", &[]), "x").is_err());
+        assert!(run_tool(&native("/bin/sh", &["-c", "test $(wc -c) = 600000"]), &long).is_ok());
+        assert!(run_tool(&native("/bin/sh", &["-c", "exit 3"]), "x").is_err());
+        assert!(run_tool(&native("/no/such/program", &[]), "x").is_err());
     }
 }

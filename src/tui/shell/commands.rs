@@ -1,5 +1,5 @@
-//! The thread on which the command line's own code runs commands that were typed after a slash, one after another.
-//! Not for: the meaning of commands (`config::commands`), or which commands run here (`chat::update::commands`).
+//! The thread that runs slash commands by the command line's own code, one after another.
+//! Not for: the commands (`config::commands`), or which of them run here (`chat::update::commands`).
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
@@ -10,17 +10,17 @@ use std::io;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-/// Runs a command with the command line's own code, which reads the answers to its requests from these events.
+/// Runs a command by the command line's own code, which receives the answers to its requests through the events.
 pub type RunCommand = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
 
-/// Channels to the background threads, and back.
+/// Senders to the highlighter, to the commands thread, and back to the run loop.
 pub(crate) type Threads = (Sender<Job>, Sender<Line>, Sender<Msg>);
 
-/// A line and its parsed arguments.
+/// A command line with its parsed arguments.
 pub(crate) type Line = (String, Box<Args>);
 
-/// Starts the thread; returns the channels for answers and for lines.
-pub(crate) fn begin(mut run: RunCommand, to: Sender<Msg>) -> io::Result<(Sender<Event>, Sender<Line>)> {
+/// Starts the thread. Returns the sender for answers to its requests and the sender for command lines.
+pub(crate) fn start(mut run: RunCommand, to: Sender<Msg>) -> io::Result<(Sender<Event>, Sender<Line>)> {
     let (answers, events) = channel();
     let (lines, typed) = channel::<Line>();
     let work = move || {

@@ -1,6 +1,6 @@
-//! The configuration as the workbench reads it: at the start, and again when a configuration file changes or the user
-//! requests it.
-//! Not for: the engine's part of it (`ProgramRequest::Reload`), or detecting changed files (`watch`).
+//! The configuration of the workbench: loaded at the start, and again when one of its files was written or a person
+//! asks.
+//! Not for: the engine's part of it (`ProgramRequest::Reload`), or watching the files (`watch`).
 
 use crate::config::folder::FOLDER_FILE;
 use crate::config::keys::keymap::Keymap;
@@ -12,8 +12,8 @@ use crate::tui::msg::Fresh;
 use crate::tui::theme::{Theme, Themes};
 use std::path::{Path, PathBuf};
 
-/// The key table and the themes of a configuration, with sentences about problems in the themes.
-pub(crate) fn look(config: &Config, light: Option<bool>) -> (Keymap, Themes, Vec<String>) {
+/// Loads the key table and the themes, with a message for each problem in the themes.
+pub(crate) fn load_display(config: &Config, light: Option<bool>) -> (Keymap, Themes, Vec<String>) {
     let own = std::fs::read_to_string(config.paths.keymap_file()).ok();
     let (texts, mut problems) = themes::load(&config.paths.themes_dir());
     let ascii = config.settings.screen.ascii;
@@ -26,21 +26,21 @@ pub(crate) fn look(config: &Config, light: Option<bool>) -> (Keymap, Themes, Vec
     (Keymap::load(own.as_deref()), Themes::new(texts, few, ascii, light), problems)
 }
 
-/// Whether the background is light, according to the variable that some terminals set: `foreground;background` as color
-/// numbers.
-pub(crate) fn ground_by_env(config: &Config) -> Option<bool> {
+/// Whether the background is light, by the variable `COLORFGBG` that some terminals set: `foreground;background` as
+/// color numbers.
+pub(crate) fn background_from_env(config: &Config) -> Option<bool> {
     let value = config.env.get("COLORFGBG")?;
     let number: u8 = value.rsplit(';').next()?.trim().parse().ok()?;
     (number < 16).then_some(matches!(number, 7 | 9..=15))
 }
 
-/// Whether the terminal can be queried: some print the query.
+/// Whether the terminal may be asked for its background; some print the question.
 pub(crate) fn may_ask(config: &Config) -> bool {
     let term = config.env.get("TERM").unwrap_or_default();
     config.env.get("NO_COLOR").is_none() && !matches!(term.as_str(), "" | "dumb" | "linux")
 }
 
-/// The configuration, read again when its files change.
+/// The loaded configuration, with a digest of its files.
 #[derive(Debug)]
 pub(crate) struct Reading {
     config: Config,
@@ -53,7 +53,7 @@ impl Reading {
         Self { config, digest }
     }
 
-    /// The folders with the names of the relevant files.
+    /// The folders to watch, each with the names of the files that matter there.
     pub(crate) fn folders(&self) -> Vec<(PathBuf, Vec<String>)> {
         let paths = &self.config.paths;
         let named = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -64,14 +64,14 @@ impl Reading {
             (paths.policies_dir(), Vec::new()),
             (self.config.workspace.clone(), vec![FOLDER_FILE.to_owned()]),
         ];
-        // Decisions about the folder's settings in another window.
+        // Decisions about the folder's settings that are made in another window.
         folders.extend(self.config.watched_record().map(|(folder, name)| (folder, vec![name])));
         folders
     }
 
-    /// Reads again. `None` if no file changed and the user did not request it; an error is a sentence with the position
-    /// of the fault.
-    pub(crate) fn again(&mut self, asked: bool, light: Option<bool>) -> Option<Result<(Fresh, Themes), String>> {
+    /// Loads the configuration again. Returns None if no file changed and nobody `asked`; an error is a message with
+    /// its position.
+    pub(crate) fn reload(&mut self, asked: bool, light: Option<bool>) -> Option<Result<(Fresh, Themes), String>> {
         let now = digest(&self.config);
         if now == self.digest && !asked {
             return None;
@@ -81,9 +81,9 @@ impl Reading {
             Ok(config) => config,
             Err(why) => return Some(Err(format!("{why} {}", why.hint()).trim_end().to_owned())),
         };
-        // The store stays the one that is open.
+        // The store that is open stays in use.
         config.paths.store.clone_from(&self.config.paths.store);
-        let (keys, all, mut notes) = look(&config, light);
+        let (keys, all, mut notes) = load_display(&config, light);
         if config.folder != self.config.folder {
             notes.extend(config.folder.as_ref().and_then(FolderSettings::notice));
         }
@@ -99,7 +99,7 @@ impl Reading {
         Some(Ok((fresh, all)))
     }
 
-    /// Writes a theme into the user's file, and returns its path.
+    /// Writes a theme into the person's settings and returns where.
     pub(crate) fn keep_theme(&mut self, name: &str) -> Result<String, String> {
         self.config.save_theme(name).map_err(|why| format!("{why} The theme lasts until you quit."))?;
         self.digest = digest(&self.config);
@@ -109,13 +109,13 @@ impl Reading {
         Ok(format!("Theme {name}, saved in {file}.{but}"))
     }
 
-    /// The file with the arrangement of the screen.
+    /// The file that stores the arrangement of the screen.
     pub(crate) fn screen_file(&self) -> PathBuf {
         self.config.paths.screen_file()
     }
 }
 
-/// A digest of all files of the configuration.
+/// Digest of all files that the configuration is loaded from.
 fn digest(config: &Config) -> Hash {
     let paths = &config.paths;
     let mut files =
@@ -154,33 +154,33 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_read_once_and_faults_have_a_place() {
+    fn changes_are_loaded_once_and_errors_have_positions() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join(".config/pleach");
         std::fs::create_dir_all(&dir).unwrap();
         let mut reading = Reading::new(config(home.path(), ("X", "y")));
-        assert!(reading.again(false, None).is_none());
+        assert!(reading.reload(false, None).is_none());
         std::fs::write(dir.join("config.toml"), "# mine\n[screen]\nhints_after = 50 # soon\n").unwrap();
-        let (fresh, _) = reading.again(false, None).unwrap().unwrap();
+        let (fresh, _) = reading.reload(false, None).unwrap().unwrap();
         assert!(fresh.screen.hints_after == 50 && !fresh.asked);
-        assert!(reading.again(false, None).is_none(), "once");
+        assert!(reading.reload(false, None).is_none(), "once");
         std::fs::write(dir.join("config.toml"), "[screen]\nhints_after = \"x\"\n").unwrap();
-        let why = reading.again(false, None).unwrap().unwrap_err();
+        let why = reading.reload(false, None).unwrap().unwrap_err();
         assert!(why.contains("line 2, column 15"), "{why}");
-        assert!(reading.again(false, None).is_none(), "a fault is said once");
+        assert!(reading.reload(false, None).is_none(), "a fault is said once");
         std::fs::write(dir.join("config.toml"), "# mine\n[screen]\nhints_after = 50 # soon\n").unwrap();
-        reading.again(false, None).unwrap().unwrap();
+        reading.reload(false, None).unwrap().unwrap();
         reading.keep_theme("sepia").unwrap();
         let text = std::fs::read_to_string(dir.join("config.toml")).unwrap();
         assert_eq!(text, "# mine\n[screen]\nhints_after = 50 # soon\ntheme = \"sepia\"\n");
-        assert!(reading.again(false, None).is_none(), "what is written here is no news");
-        let (fresh, _) = reading.again(true, None).unwrap().unwrap();
+        assert!(reading.reload(false, None).is_none(), "what is written here is no news");
+        let (fresh, _) = reading.reload(true, None).unwrap().unwrap();
         assert_eq!((fresh.screen.theme.as_str(), fresh.asked), ("sepia", true));
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_another_window_says_to_the_folders_settings_is_noticed() {
+    fn decisions_in_another_window_are_noticed() {
         let home = tempfile::tempdir().unwrap();
         let (work, dir) = (home.path().join("work"), home.path().join(".config/pleach"));
         std::fs::create_dir_all(&work).unwrap();
@@ -188,7 +188,7 @@ mod tests {
         std::fs::write(work.join(FOLDER_FILE), "mode = \"heavy\"\n").unwrap();
         std::fs::write(dir.join("config.toml"), format!("trusted_folders = [{work:?}]\n")).unwrap();
         let mut reading = Reading::new(config(home.path(), ("X", "y")));
-        // In the program, the open store is there.
+        // The program has opened its store there.
         std::fs::create_dir_all(&reading.config.paths.data_dir).unwrap();
         let (to, touched) = std::sync::mpsc::channel();
         super::super::watch::watch(reading.folders(), to);
@@ -198,19 +198,19 @@ mod tests {
             assert!(other.record_folder_answer(digest, yes).unwrap());
             let heard = touched.recv_timeout(std::time::Duration::from_mins(1));
             assert!(matches!(heard, Ok(crate::tui::msg::Msg::Config(crate::tui::msg::ConfigMsg::Changed))), "{yes}");
-            reading.again(false, None).unwrap().unwrap();
+            reading.reload(false, None).unwrap().unwrap();
             let mode = reading.config.settings.mode;
             assert_eq!(mode == crate::domain::planning::mode::Mode::Heavy, yes);
         }
     }
 
     #[test]
-    fn the_ground_by_the_environment() {
+    fn the_background_is_read_from_the_environment() {
         let home = tempfile::tempdir().unwrap();
         for (value, wanted) in
             [("15;0", Some(false)), ("0;15", Some(true)), ("0;default;7", Some(true)), ("x", None), ("0;99", None)]
         {
-            assert_eq!(ground_by_env(&config(home.path(), ("COLORFGBG", value))), wanted, "{value}");
+            assert_eq!(background_from_env(&config(home.path(), ("COLORFGBG", value))), wanted, "{value}");
         }
         assert!(!may_ask(&config(home.path(), ("TERM", "linux"))) && may_ask(&config(home.path(), ("TERM", "xterm"))));
     }

@@ -1,20 +1,20 @@
-//! Editing the message in the user's external editor, which gets the terminal meanwhile.
-//! Not for: releasing and restoring the terminal (`terminal`), or pausing the input thread (`input`).
+//! Opens the message in the person's own editor, which gets the terminal meanwhile.
+//! Not for: switching the terminal's modes (`terminal`), or pausing the input thread (`input`).
 
 use super::{input, system, terminal};
 use crate::config::editor;
 use crate::config::load::Environment;
 use std::io;
 
-/// The saved text. Errors are sentences.
+/// Runs the editor and returns the saved text, or why there is none.
 fn edit(text: &str) -> Result<String, String> {
     editor::edit(text, &Environment::of_process())
         .map_err(|error| format!("{error} Your message is unchanged. Set EDITOR to use another editor."))
 }
 
-/// Lends the terminal to the external editor, which receives all keys meanwhile.
+/// Lends the terminal to the person's editor. The editor reads the keys meanwhile.
 pub(crate) fn lend(text: &str) -> io::Result<Result<String, String>> {
-    let Some(_held) = input::hold() else {
+    let Some(_held) = input::pause() else {
         return Ok(Err("The editor could not take over the terminal; your message is unchanged.".to_owned()));
     };
     terminal::switch_off();

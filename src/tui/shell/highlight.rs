@@ -1,5 +1,4 @@
-//! Syntax highlighting, computed on a separate thread: which words of a line are keywords, strings, comments, and so
-//! on.
+//! Highlights code on a thread of its own: which words of a line are keywords, strings, comments, and so on.
 //! Not for: the style of a keyword (`theme`), or caching the result (`text::code`).
 
 use crate::tui::msg::{FrameMsg, Msg};
@@ -12,14 +11,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-/// The number of lines after which the parser state of a block is saved, so that parsing can resume there.
-const STEP: usize = 200;
-/// Maximum number of saved states.
-const STATES: usize = 64;
-/// Maximum number of waiting jobs; the oldest are dropped first.
-const WAITING: usize = 16;
+/// The parser's state is kept after every so many lines, so that continuing a block does not start at its first line.
+const LINES_PER_STATE: usize = 200;
+/// How many states are kept.
+const MAX_STATES: usize = 64;
+/// How many jobs may wait; the oldest are dropped, since their code is no longer visible.
+const MAX_WAITING_JOBS: usize = 16;
 
-/// The inks of scopes; the first matching entry applies.
+/// The inks of scopes; the first matching prefix counts.
 const MEANINGS: &[(&str, Ink)] = &[
     ("comment", Ink::Comment),
     ("string", Ink::Literal),
@@ -41,15 +40,15 @@ const MEANINGS: &[(&str, Ink)] = &[
     ("meta.diff.range", Ink::Accent),
 ];
 
-/// Starts the thread that highlights code. The result of a job reaches the workbench as [`FrameMsg::Highlighted`].
-pub(crate) fn begin(to: Sender<Msg>) -> io::Result<Sender<Job>> {
+/// Starts the highlighter's thread. Its results reach the workbench as [`FrameMsg::Highlighted`].
+pub(crate) fn start(to: Sender<Msg>) -> io::Result<Sender<Job>> {
     let (jobs, waiting) = channel();
     thread::Builder::new().name("colors".to_owned()).spawn(move || work(&waiting, &to))?;
     Ok(jobs)
 }
 
 fn work(waiting: &Receiver<Job>, to: &Sender<Msg>) {
-    let mut painter = None;
+    let mut highlighter = None;
     let mut queue = VecDeque::new();
     loop {
         if queue.is_empty() {
@@ -59,12 +58,12 @@ fn work(waiting: &Receiver<Job>, to: &Sender<Msg>) {
             }
         }
         queue.extend(waiting.try_iter());
-        let surplus = queue.len().saturating_sub(WAITING);
+        let surplus = queue.len().saturating_sub(MAX_WAITING_JOBS);
         queue.drain(..surplus);
         let Some(job) = queue.pop_back() else { continue };
         let mut gone = false;
         let mut tell = |part| gone |= to.send(Msg::Frame(FrameMsg::Highlighted(part))).is_err();
-        painter.get_or_insert_with(Highlighter::default).paint(&job, &mut tell);
+        highlighter.get_or_insert_with(Highlighter::default).paint(&job, &mut tell);
         if gone {
             return;
         }
@@ -87,8 +86,8 @@ impl Default for Highlighter {
 }
 
 impl Highlighter {
-    /// Computes the highlighting of a job's lines from its first unknown one on, and reports it in parts. Unknown
-    /// languages have no highlighting.
+    /// Highlights a job's lines from its first unknown one on, and sends them in parts. An unknown language has no
+    /// colors.
     pub fn paint(&mut self, job: &Job, tell: &mut dyn FnMut(Vec<(u64, HighlightedLine)>)) {
         let Some(language) = self.language(&job.language) else {
             tell(job.lines.iter().skip(job.from).map(|(key, _)| (*key, HighlightedLine::from([]))).collect());
@@ -96,7 +95,7 @@ impl Highlighter {
         };
         let fresh = || (0, ParseState::new(language), ScopeStack::new());
         let before = job.lines.get(..job.from).unwrap_or_default().iter().enumerate().rev();
-        let known = before.take(STEP * 2).find_map(|(at, (key, _))| {
+        let known = before.take(LINES_PER_STATE * 2).find_map(|(at, (key, _))| {
             let state = self.states.iter().find(|(of, ..)| of == key)?;
             Some((at + 1, state.1.clone(), state.2.clone()))
         });
@@ -108,13 +107,13 @@ impl Highlighter {
                 part.push((*key, tints));
             }
             let last = at + 1 == job.lines.len();
-            if last || (at + 1) % STEP == 0 {
+            if last || (at + 1) % LINES_PER_STATE == 0 {
                 keep.push((*key, state.clone(), stack.clone()));
                 tell(std::mem::take(&mut part));
             }
         }
         self.states.extend(keep);
-        let surplus = self.states.len().saturating_sub(STATES);
+        let surplus = self.states.len().saturating_sub(MAX_STATES);
         self.states.drain(..surplus);
     }
 
@@ -135,7 +134,7 @@ impl Highlighter {
         self.languages.find_syntax_by_token(name)
     }
 
-    /// The pieces of one line. A line that cannot be parsed has none.
+    /// The pieces of one line; none if it cannot be parsed.
     fn line(&self, line: &str, state: &mut ParseState, stack: &mut ScopeStack) -> HighlightedLine {
         let whole = format!("{line}\n");
         let Ok(ops) = state.parse_line(&whole, &self.languages) else { return HighlightedLine::from([]) };
@@ -172,24 +171,24 @@ mod tests {
     use crate::tui::text::markdown::TextRows;
     use std::rc::Rc;
 
-    fn colors(painter: &mut Highlighter, job: &Job) -> Vec<(u64, HighlightedLine)> {
+    fn colors(highlighter: &mut Highlighter, job: &Job) -> Vec<(u64, HighlightedLine)> {
         let mut all = Vec::new();
-        painter.paint(job, &mut |part| all.extend(part));
+        highlighter.paint(job, &mut |part| all.extend(part));
         all
     }
 
     #[test]
-    fn words_of_many_languages_have_their_inks() {
-        let mut painter = Highlighter::default();
+    fn code_in_many_languages_is_highlighted() {
+        let mut highlighter = Highlighter::default();
         let text = "```rust\n// why\nfn main() { let s = \"a\"; 42 }\n/* two\nlines */ x\n```\n```python\ndef f(x):\n    return None\n```\n\
                     ```ts\nconst a: number = 1\n```\n```toml\na = 1\n```\n```sh\necho \"$HOME\"\n```\n```nonsense\nfn x\n```";
         let rows = TextRows::all(text, 80, Ink::Text);
         let mut found = HighlightCache::default();
         for row in &rows {
-            found.tinted(row);
+            found.highlighted(row);
         }
         for job in found.jobs() {
-            let part = colors(&mut painter, &job);
+            let part = colors(&mut highlighter, &job);
             assert_eq!(part.len(), job.lines.len() - job.from);
             found.put(part);
         }
@@ -215,11 +214,11 @@ mod tests {
     fn found_tinted(colors: &HighlightCache, row: &crate::tui::text::Line) -> crate::tui::text::Line {
         let mut copy = HighlightCache::default();
         copy.put(colors.all());
-        copy.tinted(row).unwrap()
+        copy.highlighted(row).unwrap()
     }
 
     #[test]
-    fn going_on_gives_the_same_as_at_once() {
+    fn highlighting_in_parts_equals_highlighting_at_once() {
         let lines: Vec<String> = (0..700).map(|n| format!("let x{n} = /* {n}\n */ \"{n}\";")).collect();
         let fence = Rc::new(CodeBlock::new("rust"));
         lines.iter().flat_map(|line| line.split('\n')).for_each(|line| {
@@ -227,10 +226,10 @@ mod tests {
         });
         let whole = fence.job_for_tests(0, 1_400);
         let at_once = colors(&mut Highlighter::default(), &whole);
-        let mut painter = Highlighter::default();
+        let mut highlighter = Highlighter::default();
         let mut by_parts = Vec::new();
         for (from, to) in [(0, 300), (300, 301), (301, 900), (900, 1_400)] {
-            by_parts.extend(colors(&mut painter, &fence.job_for_tests(from, to)));
+            by_parts.extend(colors(&mut highlighter, &fence.job_for_tests(from, to)));
         }
         assert_eq!(at_once, by_parts);
     }

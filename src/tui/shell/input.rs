@@ -1,5 +1,5 @@
-//! Key, paste, and resize events of the terminal, read by a separate thread and turned into messages.
-//! Not for: the meaning of keys (the key table), or signals (`system`).
+//! Reads the terminal's events on a thread of its own and turns them into messages.
+//! Not for: the actions of keys (the key table) or signals (`system`).
 
 use super::background::{self, Found};
 use crate::config::keys::keymap::{Chord, Key};
@@ -12,57 +12,58 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Rows that one notch of the wheel scrolls.
-const NOTCH: i64 = 3;
-/// Keys that follow a paste sooner than this were not pressed by a person.
-const BREATH: Duration = Duration::from_millis(8);
-/// How long an Enter that arrived in a burst with other keys waits for more of a possible paste.
-const HOLD: Duration = Duration::from_millis(40);
-/// How long the reader may take to release the keys.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// A burst of more keys than a person can press.
-const FAST: usize = 3;
-/// A burst of this length is a paste even without a line end: one message instead of many.
-const MANY: usize = 64;
+/// How many rows one notch of the wheel scrolls.
+const ROWS_PER_NOTCH: i64 = 3;
+/// Keys that follow others sooner than this were not pressed by a person.
+const BURST_GAP: Duration = Duration::from_millis(8);
+/// How long an Enter in a burst of keys waits for more of what may be a paste.
+const ENTER_WAIT: Duration = Duration::from_millis(40);
+/// How long the reader may take to pause.
+const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// The number of keys in one burst that is more than a person can press.
+const FAST_KEYS: usize = 3;
+/// The number of keys in one burst that is a paste even without a line end, so that it is one message.
+const PASTE_KEYS: usize = 64;
 
 /// Reads until the terminal or the receiver is gone.
 pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
-    // Resizes are noticed from here on; an earlier one is reported first.
+    // From here on changes of size are noticed, so an earlier one is sent first.
     event::poll(Duration::ZERO)?;
     let (columns, rows) = crossterm::terminal::size()?;
     let _ = to.send(Msg::Terminal(TerminalMsg::Resize(columns, rows)));
     thread::Builder::new().name("input".to_owned()).spawn(move || {
         let (mut streak, mut last) = (0, Instant::now());
-        // Events that were read ahead and turned out to be no answer of the terminal.
-        let mut ahead: VecDeque<Event> = VecDeque::new();
-        while let Some(event) = ahead.pop_front().or_else(|| event::read().ok()) {
-            rest_while_held();
-            if last.elapsed() > BREATH {
+        // Events that were read ahead and did not belong to a report of the terminal.
+        let mut read_ahead: VecDeque<Event> = VecDeque::new();
+        while let Some(event) = read_ahead.pop_front().or_else(|| event::read().ok()) {
+            wait_while_paused();
+            if last.elapsed() > BURST_GAP {
                 streak = 0;
             }
             let msgs = match event {
-                Event::Paste(text) => pasted(text),
+                Event::Paste(text) => paste_messages(text),
                 Event::Key(key) if background::may_begin(key) => {
-                    match background::gather(key, &mut |patience| ahead.pop_front().or_else(|| more(patience))) {
+                    match background::gather(key, &mut |patience| read_ahead.pop_front().or_else(|| more(patience))) {
                         Found::Answer(light, others) => {
-                            ahead.extend(others);
+                            read_ahead.extend(others);
                             vec![Msg::Terminal(TerminalMsg::Background(light))]
                         }
                         Found::Keys(rest) => {
                             for event in rest.into_iter().rev() {
-                                ahead.push_front(event);
+                                read_ahead.push_front(event);
                             }
                             message(Event::Key(key)).into_iter().collect()
                         }
                     }
                 }
                 Event::Key(key) if character(key).is_some() => {
-                    let (keys, next) = burst(key, streak, &mut |patience| ahead.pop_front().or_else(|| more(patience)));
+                    let (keys, next) =
+                        burst(key, streak, &mut |patience| read_ahead.pop_front().or_else(|| more(patience)));
                     streak += keys.len();
                     if let Some(next) = next {
-                        ahead.push_front(next);
+                        read_ahead.push_front(next);
                     }
-                    told(&keys, streak - keys.len())
+                    burst_messages(&keys, streak - keys.len())
                 }
                 event => message(event).into_iter().collect(),
             };
@@ -77,42 +78,42 @@ pub(crate) fn read(to: Sender<Msg>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether keys are left to another program.
+/// Whether another program reads the keys.
 #[derive(Default)]
 struct InputGate {
-    held: bool,
+    paused: bool,
     resting: bool,
 }
 
-static GATE: (Mutex<InputGate>, Condvar) = (Mutex::new(InputGate { held: false, resting: false }), Condvar::new());
+static GATE: (Mutex<InputGate>, Condvar) = (Mutex::new(InputGate { paused: false, resting: false }), Condvar::new());
 
 /// While this value exists, another program receives the keys.
 pub(crate) struct InputPause;
 
 impl Drop for InputPause {
     fn drop(&mut self) {
-        GATE.0.lock().unwrap_or_else(PoisonError::into_inner).held = false;
+        GATE.0.lock().unwrap_or_else(PoisonError::into_inner).paused = false;
         GATE.1.notify_all();
     }
 }
 
-/// Leaves keys to another program until the returned value is dropped; `None` if the reader did not release them. The
-/// reader waits for input and is woken like by a resize.
-pub(crate) fn hold() -> Option<InputPause> {
+/// Pauses the reader until the returned value is dropped; None if it did not pause in time. The reader waits for input
+/// and is woken by a signal, as if the terminal's size had changed.
+pub(crate) fn pause() -> Option<InputPause> {
     let mut gate = GATE.0.lock().unwrap_or_else(PoisonError::into_inner);
-    gate.held = true;
-    let held = InputPause;
+    gate.paused = true;
+    let paused = InputPause;
     super::system::wake_reader();
-    let wait = GATE.1.wait_timeout_while(gate, PATIENCE, |gate| !gate.resting);
+    let wait = GATE.1.wait_timeout_while(gate, PAUSE_TIMEOUT, |gate| !gate.resting);
     let (gate, _) = wait.unwrap_or_else(PoisonError::into_inner);
     let resting = gate.resting;
     drop(gate);
-    resting.then_some(held)
+    resting.then_some(paused)
 }
 
-fn rest_while_held() {
+fn wait_while_paused() {
     let mut gate = GATE.0.lock().unwrap_or_else(PoisonError::into_inner);
-    while gate.held {
+    while gate.paused {
         gate.resting = true;
         GATE.1.notify_all();
         gate = GATE.1.wait(gate).unwrap_or_else(PoisonError::into_inner);
@@ -120,12 +121,12 @@ fn rest_while_held() {
     gate.resting = false;
 }
 
-/// A paste. A paste that contains its own end mark arrives as a paste followed by keys. Nobody types that fast, so
-/// whatever follows in the same burst belongs to the paste and triggers no action. A single key is a key: scripts press
-/// Enter.
-fn pasted(text: String) -> Vec<Msg> {
+/// Reads the rest of a paste. A pasted text that contains the end mark of pastes arrives as a paste followed by keys;
+/// nobody types that fast, so keys that follow immediately belong to the paste. A single key is a key, since scripts
+/// press Enter that way.
+fn paste_messages(text: String) -> Vec<Msg> {
     let (mut msgs, mut rest, mut keys, mut only) = (vec![Msg::Input(Input::Paste(text))], String::new(), 0_usize, None);
-    while event::poll(BREATH).unwrap_or(false) {
+    while event::poll(BURST_GAP).unwrap_or(false) {
         match event::read() {
             Ok(Event::Paste(more)) => msgs.push(Msg::Input(Input::Paste(more))),
             Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => {
@@ -148,13 +149,14 @@ fn pasted(text: String) -> Vec<Msg> {
     msgs
 }
 
-/// The next event, if it comes within this time.
+/// The next event, if it arrives within this time.
 fn more(patience: Duration) -> Option<Event> {
     if event::poll(patience).unwrap_or(false) { event::read().ok() } else { None }
 }
 
-/// The plain keys that arrive in a burst with a first one, and other events of that time. A terminal without bracketed
-/// paste sends a paste this way; `streak` plain keys arrived in the same burst just before. A single key does not wait.
+/// Reads a burst: the plain keys that follow the first one immediately, and the event that ended it. This is how a
+/// terminal without bracketed paste sends a paste. `streak` plain keys arrived immediately before; a single key waits
+/// for nothing.
 fn burst(
     first: KeyEvent,
     streak: usize,
@@ -162,12 +164,12 @@ fn burst(
 ) -> (Vec<KeyEvent>, Option<Event>) {
     let mut keys = vec![first];
     loop {
-        let fast = streak + keys.len() >= FAST;
+        let fast = streak + keys.len() >= FAST_KEYS;
         let ends = keys.last().is_some_and(|key| is_line_end(*key));
         let patience = match (fast, ends) {
             (false, _) => Duration::ZERO,
-            (true, false) => BREATH,
-            (true, true) => HOLD,
+            (true, false) => BURST_GAP,
+            (true, true) => ENTER_WAIT,
         };
         match more(patience) {
             Some(Event::Key(key)) if key.kind == KeyEventKind::Release => {}
@@ -177,16 +179,15 @@ fn burst(
     }
 }
 
-/// The meaning of a burst. A line end with text before and after it in the same burst is a part of a paste and does not
-/// send; neither does anything after it. A line end after a single line is Enter: scripts type this way, and the
-/// message is complete.
-fn told(keys: &[KeyEvent], streak: usize) -> Vec<Msg> {
+/// Turns a burst into messages. A line end between other keys of a burst is part of a paste and sends nothing. A line
+/// end at the very end of a single line is Enter, since scripts type that way and the message is complete.
+fn burst_messages(keys: &[KeyEvent], streak: usize) -> Vec<Msg> {
     let typed = |key: &KeyEvent| !is_line_end(*key) && key.code != KeyCode::Tab;
-    let begins = if streak >= FAST { 0 } else { keys.iter().position(typed).unwrap_or(keys.len()) };
+    let begins = if streak >= FAST_KEYS { 0 } else { keys.iter().position(typed).unwrap_or(keys.len()) };
     let (before, text) = keys.split_at(begins);
     let as_key = |key: &KeyEvent| message(Event::Key(*key));
     let inner = text.iter().take(text.len().saturating_sub(1)).any(|key| is_line_end(*key));
-    if !inner && text.len() < MANY {
+    if !inner && text.len() < PASTE_KEYS {
         return keys.iter().filter_map(as_key).collect();
     }
     let sends = !inner && text.last().is_some_and(|key| is_line_end(*key));
@@ -199,7 +200,7 @@ fn is_line_end(key: KeyEvent) -> bool {
     character(key) == Some('\n')
 }
 
-/// The character of a key that is part of a paste.
+/// The character that a key stands for in a paste.
 fn character(key: KeyEvent) -> Option<char> {
     if key.kind == KeyEventKind::Release {
         return None;
@@ -223,8 +224,8 @@ fn message(event: Event) -> Option<Msg> {
                 MouseEventKind::Down(MouseButton::Left) => PointerAction::Press,
                 MouseEventKind::Drag(MouseButton::Left) => PointerAction::Drag,
                 MouseEventKind::Up(MouseButton::Left) => PointerAction::Release,
-                MouseEventKind::ScrollUp => PointerAction::Wheel(-NOTCH),
-                MouseEventKind::ScrollDown => PointerAction::Wheel(NOTCH),
+                MouseEventKind::ScrollUp => PointerAction::Wheel(-ROWS_PER_NOTCH),
+                MouseEventKind::ScrollDown => PointerAction::Wheel(ROWS_PER_NOTCH),
                 _ => return None,
             };
             Some(Msg::Input(Input::Mouse(Mouse { did, x: mouse.column, y: mouse.row })))
@@ -235,7 +236,7 @@ fn message(event: Event) -> Option<Msg> {
     }
 }
 
-/// Converts a key event for the key table.
+/// Converts a key event to a chord of the key table.
 fn chord(event: KeyEvent) -> Option<Chord> {
     let key = match event.code {
         KeyCode::Char(c) => Key::Char(c),
@@ -273,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_read_like_the_table_writes_them() {
+    fn chords_are_formatted_like_the_key_table() {
         let press = |code, modifiers| chord(KeyEvent::new(code, modifiers)).unwrap().to_string();
         assert_eq!(press(KeyCode::Char('f'), KeyModifiers::CONTROL), "Ctrl+F");
         assert_eq!(press(KeyCode::Char('X'), KeyModifiers::SHIFT), "X");
@@ -290,8 +291,8 @@ mod tests {
         text.chars().map(|c| KeyEvent::new(code(c), KeyModifiers::NONE)).collect()
     }
 
-    /// Keys as they are told: pastes in brackets.
-    fn said(text: &str, streak: usize) -> String {
+    /// Formats the messages of a burst, pastes in brackets.
+    fn formatted(text: &str, streak: usize) -> String {
         let word = |msg: Msg| match msg {
             Msg::Input(Input::Paste(text)) => format!("[{text}]"),
             Msg::Input(Input::Key(chord)) => match chord.key {
@@ -301,37 +302,37 @@ mod tests {
             },
             other => format!("{other:?}"),
         };
-        told(&keys(text), streak).into_iter().map(word).collect()
+        burst_messages(&keys(text), streak).into_iter().map(word).collect()
     }
 
     #[test]
     fn a_line_end_inside_a_burst_is_text() {
-        assert_eq!(said("one\rtwo", 0), "[one\ntwo]");
-        assert_eq!(said("fn f() {\r\tg()\r}\r", 0), "[fn f() {\n\tg()\n}\n]");
-        assert_eq!(said("\rtwo\r\rthree", 9), "[\ntwo\n\nthree]", "the burst began in the breath before");
-        assert_eq!(said("a\r\r", 0), "[a\n\n]");
+        assert_eq!(formatted("one\rtwo", 0), "[one\ntwo]");
+        assert_eq!(formatted("fn f() {\r\tg()\r}\r", 0), "[fn f() {\n\tg()\n}\n]");
+        assert_eq!(formatted("\rtwo\r\rthree", 9), "[\ntwo\n\nthree]", "the burst began in the breath before");
+        assert_eq!(formatted("a\r\r", 0), "[a\n\n]");
     }
 
     #[test]
     fn keys_stay_keys() {
-        assert_eq!(said("a", 0), "a");
-        assert_eq!(said("jjjx", 0), "jjjx");
-        assert_eq!(said("hello\r", 0), "hello⏎", "fast typing and Enter sends");
-        assert_eq!(said("\r", 0), "⏎");
-        assert_eq!(said("\r", 50), "⏎", "nothing followed");
-        assert_eq!(said("\rnext", 0), "⏎next", "an Enter that comes first is pressed");
-        assert_eq!(said("\tf", 0), "<Tab>f");
+        assert_eq!(formatted("a", 0), "a");
+        assert_eq!(formatted("jjjx", 0), "jjjx");
+        assert_eq!(formatted("hello\r", 0), "hello⏎", "fast typing and Enter sends");
+        assert_eq!(formatted("\r", 0), "⏎");
+        assert_eq!(formatted("\r", 50), "⏎", "nothing followed");
+        assert_eq!(formatted("\rnext", 0), "⏎next", "an Enter that comes first is pressed");
+        assert_eq!(formatted("\tf", 0), "<Tab>f");
     }
 
     #[test]
     fn a_long_burst_is_one_paste() {
-        let long = "x".repeat(MANY);
-        assert_eq!(said(&long, 0), format!("[{long}]"));
-        assert_eq!(said(&format!("{long}\r"), 0), format!("[{long}]⏎"));
-        assert_eq!(said(&"x".repeat(MANY - 1), 0), "x".repeat(MANY - 1));
+        let long = "x".repeat(PASTE_KEYS);
+        assert_eq!(formatted(&long, 0), format!("[{long}]"));
+        assert_eq!(formatted(&format!("{long}\r"), 0), format!("[{long}]⏎"));
+        assert_eq!(formatted(&"x".repeat(PASTE_KEYS - 1), 0), "x".repeat(PASTE_KEYS - 1));
     }
 
-    /// Gathers from a script: events, each with the wait after which it comes, in milliseconds.
+    /// Reads a burst from a script of events, each with its delay in milliseconds.
     fn gathered(script: &[(u64, Event)], streak: usize) -> (usize, bool, Duration) {
         let mut rest = script.iter();
         let Some((_, Event::Key(first))) = rest.next() else { panic!("a script begins with a key") };
@@ -350,16 +351,16 @@ mod tests {
     }
 
     #[test]
-    fn a_key_alone_waits_for_nothing() {
+    fn a_single_key_does_not_wait() {
         assert_eq!(gathered(&at(0, "a"), 0), (1, false, Duration::ZERO));
         assert_eq!(gathered(&at(0, "\r"), 0), (1, false, Duration::ZERO));
         // A person, however fast, presses each key long after the previous one.
         assert_eq!(gathered(&at(9, "abc\r"), 0), (1, false, Duration::ZERO));
-        assert_eq!(gathered(&at(9, "\r"), 2), (1, false, HOLD), "an Enter in one breath with others waits");
+        assert_eq!(gathered(&at(9, "\r"), 2), (1, false, ENTER_WAIT), "an Enter in one breath with others waits");
     }
 
     #[test]
-    fn a_burst_is_gathered_whole() {
+    fn bursts_are_read_completely() {
         let mut script = at(0, "one\r");
         script.extend(at(30, "t"));
         script.extend(at(0, "wo"));
@@ -368,6 +369,6 @@ mod tests {
         assert_eq!((gathered(&script, 0).0, gathered(&script, 0).1), (7, true));
         let mut slow = at(0, "one\r");
         slow.extend(at(50, "two"));
-        assert_eq!(gathered(&slow, 0), (4, false, HOLD));
+        assert_eq!(gathered(&slow, 0), (4, false, ENTER_WAIT));
     }
 }

@@ -1,6 +1,5 @@
-//! Writes frames to the terminal with hyperlinks (OSC 8) on the cells that belong to an address, if the terminal
-//! supports them.
-//! Not for: which cells those are (`text::links`), or which addresses are allowed (`text::rich`).
+//! Sends links to the terminal (OSC 8) with the cells that belong to them, if the terminal knows links.
+//! Not for: which cells have links (`text::links`), or which addresses are safe (`text::rich`).
 
 use crate::tui::text::links::Links;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
@@ -10,24 +9,23 @@ use ratatui::style::Color;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-/// Cells of one frame with the same address or without an address.
+/// Cells of one frame with the same address, or without one.
 type Run = (Option<Rc<str>>, Vec<(u16, u16, Cell)>);
 
-/// Draws to a terminal, including hyperlinks.
+/// A backend that draws cells with their links.
 pub(crate) struct LinkingBackend<W: Write> {
     inner: CrosstermBackend<W>,
     links: Option<Links>,
 }
 
 impl<W: Write> LinkingBackend<W> {
-    /// Without a table of links, no hyperlinks are written.
+    /// Creates the backend; without a table of links it sends none.
     pub(crate) fn new(out: W, links: Option<Links>) -> Self {
         Self { inner: CrosstermBackend::new(out), links }
     }
 }
 
-/// Whether the terminal is known to support OSC 8, according to its environment. A multiplexer may or may not pass it
-/// on.
+/// Whether the terminal is known to handle OSC 8, according to its environment. Multiplexers may not pass it on.
 pub(crate) fn known(env: &dyn Fn(&str) -> Option<String>) -> bool {
     let said = |name: &str| env(name).unwrap_or_default();
     let term = said("TERM");
@@ -45,7 +43,7 @@ pub(crate) fn known(env: &dyn Fn(&str) -> Option<String>) -> bool {
         || said("VTE_VERSION").parse::<u32>().is_ok_and(|version| version >= 5_000)
 }
 
-/// Cells grouped by their address; the number of the address is removed from them.
+/// Groups cells by address and removes the numbers that encode them.
 fn runs<'a>(links: &Links, content: impl Iterator<Item = (u16, u16, &'a Cell)>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (x, y, cell) in content {
@@ -143,7 +141,7 @@ mod tests {
     use ratatui::layout::Rect;
 
     #[test]
-    fn cells_of_an_address_stand_between_its_marks() {
+    fn linked_cells_are_written_between_their_escapes() {
         let links = Links::default();
         let [a, b, c] = links.number(&Rc::from("https://a.example")).unwrap();
         let mut buf = Buffer::empty(Rect::new(0, 0, 5, 1));
@@ -163,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn only_terminals_that_say_so_get_links() {
+    fn only_known_terminals_get_links() {
         let env = |pairs: &[(&str, &str)]| {
             let pairs: Vec<(String, String)> = pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
             known(&move |name: &str| pairs.iter().find(|(k, _)| k == name).map(|(_, v)| v.clone()))

@@ -1,5 +1,5 @@
-//! The terminal below the workbench: entering and leaving it, input, signals, clipboard, themes, syntax highlighting.
-//! Not for: the content of the screen (`model`), or its appearance (`view`).
+//! The terminal under the workbench: its modes, input, signals, clipboard, themes, and highlighting.
+//! Not for: the state of the screen (`model`) or its drawing (`view`).
 
 pub(super) mod background;
 pub(super) mod clipboard;

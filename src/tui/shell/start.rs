@@ -1,6 +1,6 @@
-//! The start values of the workbench, from the configuration; and the one question that may be asked before the screen
-//! opens.
-//! Not for: anything that changes while it runs.
+//! The setup of the workbench, from the configuration, and the question about a damaged store before the screen is
+//! entered.
+//! Not for: anything that changes while the workbench runs.
 
 use super::{configuration, links};
 use crate::config::commands::args::Global;
@@ -14,12 +14,12 @@ use crate::tui::{Setup, TuiError};
 use std::io::{self, IsTerminal as _, Write as _};
 
 impl Setup {
-    /// The setup for a configuration and the command line's choices.
+    /// Builds the setup from the configuration and the command line's options.
     #[must_use]
     pub fn new(config: &Config, chosen: &Global) -> Self {
         let (session, branch, demo) = (chosen.session.clone(), chosen.branch.clone(), chosen.demo);
-        let light = configuration::ground_by_env(config);
-        let (keymap, themes, problems) = configuration::look(config, light);
+        let light = configuration::background_from_env(config);
+        let (keymap, themes, problems) = configuration::load_display(config, light);
         Self {
             keymap,
             themes,
@@ -48,8 +48,8 @@ impl From<TuiError> for Failure {
     }
 }
 
-/// Asks what to do with a damaged store before the screen opens. `None` if it is to stay unchanged, or if there is no
-/// terminal to ask on.
+/// Asks what to do with a damaged store before the screen is entered. Returns None if it stays as it is, or if there is
+/// no terminal to ask on.
 #[must_use]
 pub fn ask_about(damage: &Damage) -> Option<StartWith> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
@@ -85,7 +85,7 @@ mod tests {
     use crate::domain::base::damage::BackupCard;
 
     #[test]
-    fn only_a_clear_word_moves_anything() {
+    fn only_a_listed_choice_moves_the_store() {
         let mut damage = Damage { path: "/p".into(), why: "bad\u{1b}[31m".into(), backups: Vec::new() };
         assert!(!question(&damage).contains("[b]") && question(&damage).contains("no backup"));
         assert_eq!(chosen("b\n", &damage), None);

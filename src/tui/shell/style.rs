@@ -1,5 +1,5 @@
-//! The appearance of the workbench outside its frames: theme, title, and what is saved of them in the user's files.
-//! Not for: themes themselves (`theme`), or reading the configuration (`configuration`).
+//! The theme and title of the terminal, and the commands that touch the person's files.
+//! Not for: parsing themes (`theme`) or loading the configuration (`configuration`).
 
 use super::terminal;
 use crate::config::settings::AUTO;
@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 impl Workbench {
-    /// Commands that read or write the user's files. The demo writes none.
+    /// Runs a command that reads or writes the person's files. The demo writes none but the one that the person names.
     pub(crate) fn perform_on_files(&mut self, cmd: FileCmd) -> io::Result<()> {
         let news = match (cmd, &mut self.reading) {
             (FileCmd::SaveUnsaved(path, text), _) => {
@@ -27,50 +27,49 @@ impl Workbench {
                 let why = |why| format!("The layout could not be saved for the next start: {why}.");
                 kept.err().map(|error| Msg::Config(ConfigMsg::Written(Err(why(error)))))
             }
-            (FileCmd::Reload(asked), Some(reading)) => reading.again(asked, self.themes.light).map(|read| {
+            (FileCmd::Reload(asked), Some(reading)) => reading.reload(asked, self.themes.light).map(|read| {
                 Msg::Config(ConfigMsg::Reloaded(read.map(|(fresh, themes)| {
-                    (self.themes, self.painted) = (themes, None);
+                    (self.themes, self.applied_theme) = (themes, None);
                     Box::new(fresh)
                 })))
             }),
         };
         match news {
-            Some(msg) => self.take(msg),
+            Some(msg) => self.handle(msg),
             None => Ok(()),
         }
     }
 
-    /// Applies the current theme and title.
+    /// Applies the wanted theme and title.
     pub(crate) fn apply_style(&mut self) -> io::Result<()> {
         let wanted = self.model.shown_theme();
-        if self.painted.as_deref() != Some(wanted) {
+        if self.applied_theme.as_deref() != Some(wanted) {
             let wanted = wanted.to_owned();
             self.theme = self.themes.get(&wanted).0;
             if wanted == AUTO {
-                self.ask_ground()?;
+                self.ask_background()?;
             }
-            self.painted = Some(wanted);
+            self.applied_theme = Some(wanted);
         }
         if !self.model.display.settings.title {
-            return if self.titled.take().is_some() { terminal::untitle() } else { Ok(()) };
+            return if self.applied_title.take().is_some() { terminal::restore_title() } else { Ok(()) };
         }
         let now = title(&self.model, self.themes.ascii);
-        if self.titled.as_deref() != Some(now.as_str()) {
+        if self.applied_title.as_deref() != Some(now.as_str()) {
             terminal::title(&now)?;
-            self.titled = Some(now);
+            self.applied_title = Some(now);
         }
         Ok(())
     }
 }
 
-/// The proposed file for content that the store could not save.
-pub(crate) fn save_to() -> String {
+/// The suggested file for saving what the store could not write.
+pub(crate) fn suggested_save_path() -> String {
     let name = format!("pleach-unsaved-{}.jsonl", jiff::Zoned::now().strftime("%Y-%m-%dT%H%M%S"));
     std::env::temp_dir().join(name).display().to_string()
 }
 
-/// Writes a new file that only its owner can read; an existing file is not overwritten, and an incomplete file is
-/// removed.
+/// Writes a new file that only its owner can read. An existing file is not overwritten; an incomplete one is removed.
 fn save(path: &str, text: &str) -> io::Result<()> {
     let home = path.strip_prefix("~/").and_then(|rest| Some(PathBuf::from(std::env::var_os("HOME")?).join(rest)));
     let path = home.unwrap_or_else(|| path.into());

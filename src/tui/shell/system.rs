@@ -1,4 +1,4 @@
-//! Events of the operating system, outside the input thread: signals, job control, a lost terminal.
+//! Signals, job control, and a terminal that is gone; the counterpart of the input thread.
 //! Not for: modes of the terminal (`terminal`). Everything here is for Unix; elsewhere it does nothing.
 
 #[cfg(unix)]
@@ -40,28 +40,29 @@ mod unix {
     use std::time::Duration;
     use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 
-    /// How long the program may take to end once its terminal is gone.
-    const GRACE: Duration = Duration::from_millis(700);
-    /// How long it may take if it was only asked to end.
-    const PATIENCE: Duration = Duration::from_secs(5);
-    /// The exit code of a program whose terminal is gone.
-    const GONE: i32 = 129;
+    /// How long the program may take to end after its terminal is gone.
+    const HANGUP_TIMEOUT: Duration = Duration::from_millis(700);
+    /// How long the program may take to end after a signal asked it to.
+    const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+    /// The exit code if the terminal is gone.
+    const HANGUP_EXIT_CODE: i32 = 129;
 
-    /// Watches signals and the terminal from two threads.
+    /// Watches signals and the terminal on two threads.
     pub(crate) fn watch(to: Sender<Msg>) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let gone = to.clone();
-        // Listening begins here and not in the thread: a signal that came before would leave the terminal as it is.
-        let heard = {
+        // Listening starts here and not on the thread: a signal that arrived earlier would end the program without
+        // restoring the terminal.
+        let listeners = {
             let _inside = runtime.enter();
             Signals::listen()?
         };
-        thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(signals(heard, to)))?;
+        thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(signals(listeners, to)))?;
         thread::Builder::new().name("watchdog".to_owned()).spawn(move || watchdog(&gone))?;
         Ok(())
     }
 
-    /// The signals with a handler.
+    /// Listeners for the handled signals.
     struct Signals {
         hup: Listener,
         int: Listener,
@@ -71,7 +72,7 @@ mod unix {
         others: Vec<(i32, Listener)>,
     }
 
-    /// Signals that end a program without a handler; the terminal would keep the workbench's modes.
+    /// Other signals that would end the program and leave the terminal's modes switched on.
     const OTHERS: [Signal; 8] = [
         Signal::QUIT,
         Signal::USR1,
@@ -107,31 +108,31 @@ mod unix {
         .await
     }
 
-    async fn signals(mut heard: Signals, to: Sender<Msg>) {
+    async fn signals(mut listeners: Signals, to: Sender<Msg>) {
         loop {
             let msg = tokio::select! {
-                _ = heard.hup.recv() => Msg::Process(ProcessMsg::Signal(1)),
-                _ = heard.int.recv() => {
+                _ = listeners.hup.recv() => Msg::Process(ProcessMsg::Signal(1)),
+                _ = listeners.int.recv() => {
                     if LENT.load(Ordering::SeqCst) {
                         continue;
                     }
                     Msg::Process(ProcessMsg::Signal(2))
                 }
-                _ = heard.term.recv() => Msg::Process(ProcessMsg::Signal(15)),
-                number = other(&mut heard.others) => {
-                    // Ctrl+\ in another program that has the terminal is that program's.
+                _ = listeners.term.recv() => Msg::Process(ProcessMsg::Signal(15)),
+                number = other(&mut listeners.others) => {
+                    // Ctrl+\ pressed in a program that has the terminal is for that program.
                     if number == Signal::QUIT.as_raw() && LENT.load(Ordering::SeqCst) {
                         continue;
                     }
                     Msg::Process(ProcessMsg::Signal(number))
                 }
-                _ = heard.cont.recv() => {
+                _ = listeners.cont.recv() => {
                     if LENT.load(Ordering::SeqCst) || !foreground().unwrap_or(false) {
                         continue;
                     }
                     Msg::Process(ProcessMsg::Resumed)
                 }
-                _ = heard.tstp.recv() => {
+                _ = listeners.tstp.recv() => {
                     if LENT.load(Ordering::SeqCst) {
                         let _ = kill_current_process_group(Signal::STOP);
                         continue;
@@ -145,14 +146,15 @@ mod unix {
             }
             if let Some(number) = number {
                 thread::spawn(move || {
-                    thread::sleep(if number == 1 { GRACE } else { PATIENCE });
+                    thread::sleep(if number == 1 { HANGUP_TIMEOUT } else { EXIT_TIMEOUT });
                     leave(128 + number);
                 });
             }
         }
     }
 
-    /// The key-reading library waits forever, or spins, when the terminal is gone; so this thread checks.
+    /// The input library waits forever, or spins, when the terminal is gone, so a thread of its own watches the
+    /// terminal.
     fn watchdog(to: &Sender<Msg>) {
         let tty = io::stdin();
         loop {
@@ -164,8 +166,8 @@ mod unix {
             }
             if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
                 let _ = to.send(Msg::Process(ProcessMsg::Signal(1)));
-                thread::sleep(GRACE);
-                leave(GONE);
+                thread::sleep(HANGUP_TIMEOUT);
+                leave(HANGUP_EXIT_CODE);
             }
             if fds[0].revents().contains(PollFlags::NVAL) {
                 return;
@@ -173,7 +175,7 @@ mod unix {
         }
     }
 
-    /// While the terminal is lent to another program, signals of its keys are for that program.
+    /// Whether the terminal is lent to another program, whose keys' signals are not for us.
     static LENT: AtomicBool = AtomicBool::new(false);
 
     /// The terminal is lent until this is dropped.
@@ -185,13 +187,13 @@ mod unix {
         }
     }
 
-    /// Lends the terminal: interrupts are ignored, and a stop signal stops both.
+    /// Lends the terminal: interrupts are ignored, and a stop signal stops both programs.
     pub(crate) fn lend() -> LentTerminal {
         LENT.store(true, Ordering::SeqCst);
         LentTerminal
     }
 
-    /// Wakes the thread that reads keys, as a resize does.
+    /// Wakes the input thread with the signal for a changed terminal size.
     pub(crate) fn wake_reader() {
         let _ = kill_process(getpid(), Signal::WINCH);
     }

@@ -1,5 +1,5 @@
-//! The terminal's modes: whatever entering switches on is switched off on every way out.
-//! Not for: signals and job control (`system`), or drawing (`view`).
+//! The modes of the terminal: what is switched on when entering is switched off on every way out.
+//! Not for: signals and job control (`system`) or drawing (`view`).
 
 use super::links::LinkingBackend;
 use crate::config::settings::Notify;
@@ -22,21 +22,21 @@ use std::io::{self, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A size that every terminal accepts in one OSC 52 sequence.
-const CLIPBOARD: usize = 74_000;
+/// How many bytes every terminal accepts in one OSC 52.
+const MAX_OSC52_BYTES: usize = 74_000;
 
-static INSIDE: AtomicBool = AtomicBool::new(false);
+static ENTERED: AtomicBool = AtomicBool::new(false);
 static MOUSE: AtomicBool = AtomicBool::new(false);
-/// Whether the title is ours: the previous title is on the terminal's own stack.
+/// Whether the title was changed; the previous one is on the terminal's own stack.
 static TITLE: AtomicBool = AtomicBool::new(false);
 
-/// Presses, drags, and the wheel, in the format without limits; not every movement, which would cause constant
-/// wake-ups.
+/// Reports presses, drags, and the wheel, in the encoding without limits; not every movement, which would wake the
+/// program all the time.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
-static ELSEWHERE: Mutex<String> = Mutex::new(String::new());
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// The screen for frames.
+/// The screen on which frames are drawn.
 pub(crate) struct Screen {
     terminal: Terminal<LinkingBackend<FrameWriter>>,
     area: Rect,
@@ -44,7 +44,7 @@ pub(crate) struct Screen {
 }
 
 /// Collects a frame and writes it at once. A failure is stored for `draw` instead of returned: the drawing library
-/// would print it when it is dropped, and printing panics if the terminal is gone.
+/// would print it when it is dropped, and printing panics when the terminal is gone.
 struct FrameWriter {
     out: Stdout,
     held: Vec<u8>,
@@ -58,8 +58,8 @@ impl Write for FrameWriter {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // Half a frame that a panic left must not follow the terminal's own modes onto the main screen.
-        if !INSIDE.load(Ordering::SeqCst) {
+        // Half a frame that a panic left must not be written onto the main screen.
+        if !ENTERED.load(Ordering::SeqCst) {
             self.held.clear();
             return Ok(());
         }
@@ -73,7 +73,7 @@ impl Write for FrameWriter {
 }
 
 impl Screen {
-    /// Takes the terminal over.
+    /// Enters the alternate screen.
     pub(crate) fn enter(links: Option<Links>) -> io::Result<Self> {
         switch_on()?;
         let (width, height) = crossterm::terminal::size()?;
@@ -90,7 +90,7 @@ impl Screen {
         (self.area.width, self.area.height)
     }
 
-    /// The terminal was resized; the next frame is drawn in full.
+    /// Handles a new size of the terminal; the next frame is drawn completely.
     pub(crate) fn resize(&mut self, width: u16, height: u16) -> io::Result<()> {
         if (width, height) != self.size() {
             self.area = Rect { x: 0, y: 0, width, height };
@@ -99,13 +99,13 @@ impl Screen {
         Ok(())
     }
 
-    /// The next frame is drawn in full. (`Terminal::clear` would query the terminal for its cursor position and wait
-    /// for the answer, which the input thread receives.)
+    /// Lets the next frame be drawn completely. (`Terminal::clear` would ask the terminal for the position of its
+    /// cursor and wait for the answer, which the input thread would read.)
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         self.terminal.resize(self.area)
     }
 
-    /// Draws a frame, in one step on terminals that support synchronized output.
+    /// Draws a frame, as one update on terminals that support it.
     pub(crate) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<()> {
         self.terminal.backend_mut().queue(BeginSynchronizedUpdate)?;
         self.terminal.draw(|frame| paint(frame.buffer_mut()))?;
@@ -120,10 +120,11 @@ fn ansi(out: &mut String, command: impl Command) {
     let _ = command.write_ansi(out);
 }
 
-/// Raw mode, alternate screen, bracketed paste, distinct keys; the text area draws the cursor.
+/// Switches on raw mode, the alternate screen, bracketed paste, and distinct key codes. The cursor is hidden, since the
+/// text area draws it.
 pub(crate) fn switch_on() -> io::Result<()> {
     enable_raw_mode()?;
-    INSIDE.store(true, Ordering::SeqCst);
+    ENTERED.store(true, Ordering::SeqCst);
     let mut out = String::new();
     ansi(&mut out, EnterAlternateScreen);
     ansi(&mut out, EnableBracketedPaste);
@@ -136,9 +137,9 @@ pub(crate) fn switch_on() -> io::Result<()> {
     write(&out)
 }
 
-/// Restores the terminal. Can be called from anywhere and repeatedly; only the first call has an effect.
+/// Restores the terminal. Can be called from anywhere and more than once; only the first call has an effect.
 pub(crate) fn switch_off() {
-    if !INSIDE.swap(false, Ordering::SeqCst) {
+    if !ENTERED.swap(false, Ordering::SeqCst) {
         return;
     }
     let mut out = String::new();
@@ -147,7 +148,7 @@ pub(crate) fn switch_off() {
         out.push_str(MOUSE_OFF);
     }
     if TITLE.swap(false, Ordering::SeqCst) {
-        // Without a stack of titles, an empty title makes the terminal show its own.
+        // If there is no stack of titles, an empty title makes the terminal show its own.
         out.push_str("\x1b]2;\x1b\\\x1b[23;2t");
     }
     ansi(&mut out, DisableFocusChange);
@@ -167,37 +168,37 @@ pub(crate) fn mouse(on: bool) -> io::Result<()> {
     write(if on { MOUSE_ON } else { MOUSE_OFF })
 }
 
-/// Sets the terminal's title; [`switch_off`] restores the previous one. The text must be sanitized.
+/// Sets the title of the terminal's window; [`switch_off`] restores the previous one. The text must be sanitized.
 pub(crate) fn title(text: &str) -> io::Result<()> {
-    if !INSIDE.load(Ordering::SeqCst) {
+    if !ENTERED.load(Ordering::SeqCst) {
         return Ok(());
     }
     let save = if TITLE.swap(true, Ordering::SeqCst) { "" } else { "\x1b[22;2t" };
-    write(&format!("{save}\x1b]2;{}\x1b\\", quiet(text)))
+    write(&format!("{save}\x1b]2;{}\x1b\\", without_controls(text)))
 }
 
-/// Restores the title while the screen stays open.
-pub(crate) fn untitle() -> io::Result<()> {
+/// Restores the title while the screen stays.
+pub(crate) fn restore_title() -> io::Result<()> {
     if TITLE.swap(false, Ordering::SeqCst) { write("\x1b]2;\x1b\\\x1b[23;2t") } else { Ok(()) }
 }
 
-/// Notifies a user who looks at another window. The text must be sanitized.
+/// Notifies a person who looks at another window. The text must be sanitized.
 pub(crate) fn notify(how: Notify, text: &str) -> io::Result<()> {
     match how {
         Notify::Off => Ok(()),
         Notify::Bell => write("\x07"),
-        Notify::Osc9 => write(&format!("\x1b]9;{}\x1b\\", quiet(text))),
-        Notify::Osc777 => write(&format!("\x1b]777;notify;pleach;{}\x1b\\", quiet(text).replace(';', ","))),
+        Notify::Osc9 => write(&format!("\x1b]9;{}\x1b\\", without_controls(text))),
+        Notify::Osc777 => write(&format!("\x1b]777;notify;pleach;{}\x1b\\", without_controls(text).replace(';', ","))),
     }
 }
 
-/// Queries the terminal for its background. An answer, if any, arrives as keys (see `input`).
-pub(crate) fn ask_ground() -> io::Result<()> {
+/// Asks the terminal for its background color. The answer, if any, arrives as keys (see `input`).
+pub(crate) fn ask_background() -> io::Result<()> {
     write("\x1b]11;?\x1b\\")
 }
 
-/// A last safeguard: no text can end the escape sequence that contains it.
-fn quiet(text: &str) -> String {
+/// A last safeguard: nothing in the text can end the escape sequence around it.
+fn without_controls(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }
 
@@ -207,9 +208,9 @@ fn write(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// On a panic of this thread, restores the terminal before the message is printed. A panic of another thread must not
-/// touch the screen; the thread that waits for it reports it, and the log has the message.
-pub(crate) fn guard_panics() {
+/// Installs a panic hook. A panic of this thread restores the terminal before it is printed. A panic of another thread
+/// does not touch the screen: it is logged, and the thread that waits for it reports it.
+pub(crate) fn install_panic_hook() {
     let before = std::panic::take_hook();
     let mine = std::thread::current().id();
     std::panic::set_hook(Box::new(move |panic| {
@@ -217,10 +218,10 @@ pub(crate) fn guard_panics() {
         if here.id() == mine {
             switch_off();
             tracing::error!("{panic}");
-        } else if INSIDE.load(Ordering::SeqCst) {
+        } else if ENTERED.load(Ordering::SeqCst) {
             let words = format!("thread {}: {panic}", here.name().unwrap_or("without a name"));
             tracing::error!("{words}");
-            *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) = words;
+            *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = words;
             return;
         }
         before(panic);
@@ -229,12 +230,12 @@ pub(crate) fn guard_panics() {
 
 /// The message of the last panic of another thread.
 pub(crate) fn last_panic() -> String {
-    ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Copies a text: through the terminal if it is short enough, else into a file. Reports which.
+/// Copies a text by the terminal if it is short enough, or else into a file, and describes how.
 pub(crate) fn copy(text: &str) -> String {
-    if text.len() <= CLIPBOARD && INSIDE.load(Ordering::SeqCst) {
+    if text.len() <= MAX_OSC52_BYTES && ENTERED.load(Ordering::SeqCst) {
         let mut out = String::new();
         ansi(&mut out, CopyToClipboard::to_clipboard_from(text));
         if write(&out).is_ok() {

@@ -1,4 +1,4 @@
-//! The engine on which the tour runs, beside the user's own: starting it, separating the events of both, ending it.
+//! The engine of the tour, beside the person's own: starting it, separating the events of both, and ending it.
 //! Not for: the steps of the tour (`screens::tour`).
 
 use super::commands::{self, Line, RunCommand};
@@ -19,22 +19,22 @@ use std::{io, thread};
 
 /// An engine with a bundled conversation, in a store that is deleted with it.
 pub struct TourEngine {
-    /// Its API.
+    /// Sends requests to it.
     pub door: Box<dyn Door>,
     /// Its events.
     pub events: Events,
     /// Runs commands on it.
     pub commands: RunCommand,
-    /// The engine ends when this is dropped.
+    /// Ends the engine when dropped.
     pub engine: Box<dyn Any>,
 }
 
-/// Starts such an engine.
+/// Starts the engine of a tour.
 pub type OpenTour = Box<dyn FnMut() -> Result<TourEngine, Failure>>;
 
-/// The user's own workbench and the tour's engine, while the tour is open.
+/// The person's own workbench while the tour is shown, and the tour's engine.
 pub(crate) struct Outside {
-    /// Events with other numbers are late events of earlier tours.
+    /// Number of the tour; events of other numbers are late ones.
     number: u64,
     door: Box<dyn Door>,
     commands: Sender<Line>,
@@ -63,7 +63,7 @@ impl Workbench {
     fn enter_tour(&mut self, engine: TourEngine) -> io::Result<()> {
         self.tours += 1;
         let number = self.tours;
-        let (answers, lines) = commands::begin(engine.commands, self.back.clone())?;
+        let (answers, lines) = commands::start(engine.commands, self.back.clone())?;
         let to = self.back.clone();
         let events = engine.events;
         thread::Builder::new().name("tour".to_owned()).spawn(move || {
@@ -75,7 +75,7 @@ impl Workbench {
                 }
             }
         })?;
-        let mut model = begun(&self.model);
+        let mut model = tour_model(&self.model);
         let (columns, height) = self.screen.size();
         model.size = (columns, height.saturating_sub(rows(&model, height)));
         self.outside = Some(Outside {
@@ -101,9 +101,9 @@ impl Workbench {
         self.screen.clear()
     }
 
-    /// The part of a message that is for the displayed workbench. Events of the user's own engine go to the user's own
-    /// workbench meanwhile.
-    pub(crate) fn sort(&mut self, msg: Msg) -> io::Result<Option<Msg>> {
+    /// Returns the message if it is for the displayed workbench. Events of the person's own engine update the person's
+    /// own workbench meanwhile.
+    pub(crate) fn route(&mut self, msg: Msg) -> io::Result<Option<Msg>> {
         let number = self.outside.as_ref().map(|outside| outside.number);
         match msg {
             Msg::Engine(EngineMsg::TourEvent(of, event)) => {
@@ -121,16 +121,17 @@ impl Workbench {
         }
     }
 
-    /// Quitting in the tour leaves the tour; a signal ends the program.
-    pub(crate) fn quits(&mut self) -> io::Result<bool> {
+    /// Handles quitting: in the tour it leaves the tour, unless a signal ends the program. Returns whether the program
+    /// quits.
+    pub(crate) fn should_quit(&mut self) -> io::Result<bool> {
         if self.outside.is_some() && self.model.quit && self.ended.is_none() {
             self.leave_tour()?;
         }
         Ok(self.model.quit)
     }
 
-    /// Commands that are not carried out during the tour: they would read or write the user's files.
-    pub(crate) fn left_alone(&self, cmd: &Cmd) -> bool {
+    /// Whether a command is skipped while the tour is shown, because it would read or write the person's settings.
+    pub(crate) fn is_skipped_in_tour(&self, cmd: &Cmd) -> bool {
         self.outside.is_some()
             && matches!(cmd, Cmd::File(FileCmd::KeepTheme(_) | FileCmd::KeepPanes | FileCmd::Reload(_)))
     }
@@ -144,8 +145,8 @@ impl Workbench {
     }
 }
 
-/// A workbench at the start of the tour, with the keys and the appearance of the user's own.
-fn begun(own: &Model) -> Model {
+/// Creates the workbench of the tour, with the person's own keys and appearance.
+fn tour_model(own: &Model) -> Model {
     let facts = Facts { first_start: false, demo: true, ..own.facts.clone() };
     Model {
         now: own.now,

@@ -1,5 +1,5 @@
-//! Reports when a configuration file was written, from a thread that sleeps in the kernel until then. On systems
-//! without this service, the workbench checks when its window gets the focus.
+//! Reports when a file of the configuration was written, from a thread that waits for the kernel's notification.
+//! Without such notifications, the workbench checks the files when its window gets the focus.
 //! Not for: reading the files (`configuration`).
 
 #[cfg(target_os = "linux")]
@@ -19,10 +19,11 @@ mod linux {
     use std::thread;
     use std::time::Duration;
 
-    /// An editor writes in several steps; they count as one change.
-    const REST: Duration = Duration::from_millis(60);
+    /// Waits until an editor that writes in several steps is done.
+    const WRITE_PAUSE: Duration = Duration::from_millis(60);
 
-    /// Watches files of folders by their names, or all `.toml` files if no name is given. Missing folders are skipped.
+    /// Watches the named files in each folder, or all files ending in `.toml` if none are named. Missing folders are
+    /// skipped.
     pub(crate) fn watch(folders: Vec<(PathBuf, Vec<String>)>, to: Sender<Msg>) {
         let Ok(service) = inotify::init(CreateFlags::CLOEXEC) else { return };
         let wanted = WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::MOVED_FROM | WatchFlags::DELETE;
@@ -50,7 +51,7 @@ mod linux {
             if event.events().contains(ReadFlags::IGNORED) || !known.iter().any(ours) {
                 continue;
             }
-            thread::sleep(REST);
+            thread::sleep(WRITE_PAUSE);
             if to.send(Msg::Config(ConfigMsg::Changed)).is_err() {
                 return;
             }

@@ -1,4 +1,4 @@
-//! A block of Markdown as rows: headings, lists, quotes, tables, code, links, and other elements of an answer.
+//! Lays out a piece of Markdown as rows: headings, lists, quotes, tables, code, links, and the rest.
 //! Not for: a growing text (`markdown`), or wrapping (`rich`).
 
 use super::code::{CodeAt, CodeBlock};
@@ -11,10 +11,10 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Minimum columns of text beside the marks of enclosing blocks.
-const LEAST: usize = 8;
+/// How many columns text must have beside the marks of quotes and lists.
+const MIN_TEXT_WIDTH: usize = 8;
 
-/// The style of rendered Markdown.
+/// How Markdown is laid out.
 #[derive(Clone, Debug)]
 pub struct MarkdownStyle {
     hint: Rc<str>,
@@ -28,7 +28,7 @@ pub struct MarkdownStyle {
 }
 
 impl MarkdownStyle {
-    /// The style with a theme's signs; nothing is folded.
+    /// Uses a theme's glyphs, without folding.
     #[must_use]
     pub fn of(glyphs: &Glyphs) -> Self {
         let pipe = glyphs.pipe.trim_end();
@@ -38,13 +38,13 @@ impl MarkdownStyle {
         Self { hint: Rc::from(""), fold: 0, prose, rule: glyphs.rule, pipe, cross, folded, ellipsis }
     }
 
-    /// Folds code blocks with more lines, with a hint how to expand them.
+    /// Folds code blocks with more than `lines` lines; `hint` says how to unfold them.
     #[must_use]
     pub fn folding(self, lines: usize, hint: &str) -> Self {
         Self { fold: lines, hint: Rc::from(hint), ..self }
     }
 
-    /// Limits prose to this number of columns; code and tables use the full width.
+    /// Limits prose to `columns` columns; code and tables use the full width.
     #[must_use]
     pub fn prose(self, columns: usize) -> Self {
         Self { prose: columns, ..self }
@@ -60,12 +60,12 @@ impl Default for MarkdownStyle {
     }
 }
 
-/// The supported Markdown extensions.
+/// The Markdown extensions that are parsed.
 pub(super) fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// An enclosing block: a quote or a list item.
+/// What rows are nested in: a quote or a list item.
 #[derive(Debug)]
 struct BlockContext {
     first: String,
@@ -74,13 +74,13 @@ struct BlockContext {
     fresh: bool,
 }
 
-/// A code block while it is read.
+/// A code block being parsed.
 struct CodeBlockReader {
     fence: Rc<CodeBlock>,
     text: String,
 }
 
-/// Turns events into rows.
+/// Turns Markdown events into rows.
 pub(super) struct Blocks<'a> {
     source: &'a str,
     room: usize,
@@ -116,7 +116,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// One event, with its place in the source.
+    /// Handles an event with its range in the source.
     pub(super) fn event(&mut self, event: Event<'_>, at: &Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag, at),
@@ -132,7 +132,7 @@ impl<'a> Blocks<'a> {
             Event::Rule => {
                 self.gap(at.start);
                 let room = self.room.saturating_sub(self.indent());
-                self.put(Line::of(Ink::Border, &self.look.rule.repeat(room.clamp(1, 60))));
+                self.push_row(Line::of(Ink::Border, &self.look.rule.repeat(room.clamp(1, 60))));
             }
             Event::TaskListMarker(done) => {
                 let (sign, ink) = if done { ("[x] ", Ink::Good) } else { ("[ ] ", Ink::Accent) };
@@ -168,7 +168,7 @@ impl<'a> Blocks<'a> {
                 self.block(at);
                 let info = if let CodeBlockKind::Fenced(info) = &kind { Some(info.to_string()) } else { None };
                 if let Some(row) = info.as_deref().and_then(|info| language_row(info, &self.look, self.left())) {
-                    self.put(row);
+                    self.push_row(row);
                 }
                 let fence = Rc::new(CodeBlock::new(info.as_deref().unwrap_or_default()));
                 self.code = Some(CodeBlockReader { fence, text: String::new() });
@@ -256,7 +256,7 @@ impl<'a> Blocks<'a> {
         self.inks.last().and_then(|(_, link)| link.clone())
     }
 
-    /// Appends the address of a link to its text, unless the text is the address.
+    /// Appends a link's address after its text, unless the text is the address.
     fn link_ends(&mut self) {
         let link = self.link();
         self.inks.pop();
@@ -269,13 +269,13 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Starts a block: ends the previous block in the same item.
+    /// Begins a block, which ends the text before it.
     fn block(&mut self, at: &Range<usize>) {
         self.flush();
         self.gap(at.start);
     }
 
-    /// Adds a blank row if the source has one before this position.
+    /// Adds a blank row if the source has a blank line before this place.
     fn gap(&mut self, start: usize) {
         let first_here = self.inside.last().is_some_and(|inside| inside.fresh);
         if !first_here && blank_before(self.source, start) && self.rows.last().is_some_and(|row| !blank(row)) {
@@ -298,28 +298,28 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// An item or quote ends; an empty one still shows its mark.
+    /// Ends a quote or an item; an empty one still shows its mark.
     fn leave(&mut self) {
         if self.inside.last().is_some_and(|inside| inside.fresh) {
-            self.put(Line::new());
+            self.push_row(Line::new());
         }
         self.inside.pop();
     }
 
-    /// Columns of the marks; 0 if they would leave no room for text.
+    /// Width of the marks; 0 if they would leave too little room for text.
     fn indent(&self) -> usize {
         let sum = self.inside.iter().map(|inside| width(&inside.rest)).sum();
-        if sum + LEAST > self.room { 0 } else { sum }
+        if sum + MIN_TEXT_WIDTH > self.room { 0 } else { sum }
     }
 
     fn left(&self) -> usize {
         self.room - self.indent()
     }
 
-    /// Adds a row with the marks of its enclosing blocks.
-    fn put(&mut self, row: Line) {
+    /// Adds a row with the marks of what it is nested in.
+    fn push_row(&mut self, row: Line) {
         if self.indent() == 0 {
-            return self.put_narrow(row);
+            return self.push_narrow_row(row);
         }
         let mut line = Line::new();
         for inside in &mut self.inside {
@@ -331,8 +331,8 @@ impl<'a> Blocks<'a> {
         self.rows.push(line);
     }
 
-    /// If there is no room for marks, each appears once, before its first row or above it.
-    fn put_narrow(&mut self, row: Line) {
+    /// Adds a row when there is no room for marks: each mark is shown once, before its first row or above it.
+    fn push_narrow_row(&mut self, row: Line) {
         let mut line = Line::new();
         for inside in self.inside.iter_mut().filter(|inside| inside.fresh) {
             inside.fresh = false;
@@ -357,7 +357,7 @@ impl<'a> Blocks<'a> {
         words.find_addresses();
         let room = self.left().min(self.look.prose.saturating_sub(self.indent())).max(1);
         for row in words.lines(room, self.leaf) {
-            self.put(row);
+            self.push_row(row);
         }
     }
 
@@ -365,7 +365,7 @@ impl<'a> Blocks<'a> {
         let Some(table) = self.table.take() else { return };
         let signs = TableBorders { pipe: self.look.pipe, rule: self.look.rule, cross: self.look.cross };
         for row in table.lines(self.left(), signs) {
-            self.put(row);
+            self.push_row(row);
         }
     }
 
@@ -376,33 +376,33 @@ impl<'a> Blocks<'a> {
         let shown = if self.look.fold > 0 && lines.len() > self.look.fold { self.look.fold / 2 } else { lines.len() };
         for line in &lines[..shown] {
             for row in code_rows(&fence, line, &self.look, self.left()) {
-                self.put(row);
+                self.push_row(row);
             }
         }
         if shown < lines.len() {
             let more = super::counted(u64::try_from(lines.len() - shown).unwrap_or(0), "more line");
             let words = format!("{} {more} of code{}", self.look.folded, self.look.hint);
-            self.put(Line::of(Ink::Accent, &fit(&words, self.left(), self.look.ellipsis)));
+            self.push_row(Line::of(Ink::Accent, &fit(&words, self.left(), self.look.ellipsis)));
         }
     }
 }
 
-/// Columns of the bar before a row of code, if there is room.
-const BAR: usize = 2;
-/// Indentation of continuation rows of a long line of code.
-const HANG: usize = 4;
+/// Width of the bar before a row of code, if there is room for it.
+const CODE_BAR_WIDTH: usize = 2;
+/// Indentation of the continuation rows of a long line of code.
+const CODE_INDENT: usize = 4;
 
-/// The rows of one complete line of code, sanitized.
+/// The rows of one complete, sanitized line of code.
 pub(super) fn code_rows(fence: &Rc<CodeBlock>, line: &str, look: &MarkdownStyle, room: usize) -> Vec<Line> {
     let place = fence.push(line);
     let bar = bar(look, room);
     let room = room - bar.width();
     let mut from = 0;
     let mut rows = Vec::new();
-    for (nth, row) in wrap::rows(line, room, HANG).into_iter().enumerate() {
+    for (nth, row) in wrap::rows(line, room, CODE_INDENT).into_iter().enumerate() {
         let mut out = bar.clone();
         if nth > 0 {
-            out.push_safe(Ink::Border, &" ".repeat(wrap::usable_indent(room, HANG)));
+            out.push_safe(Ink::Border, &" ".repeat(wrap::usable_indent(room, CODE_INDENT)));
         }
         out.push_safe(Ink::Code, &row);
         if let Some(at) = line[from..].find(row.as_str()) {
@@ -414,13 +414,13 @@ pub(super) fn code_rows(fence: &Rc<CodeBlock>, line: &str, look: &MarkdownStyle,
     rows
 }
 
-/// A row of code that is still arriving, sanitized.
+/// The rows of an incomplete, sanitized line of code.
 pub(super) fn open_code_rows(line: &str, look: &MarkdownStyle, room: usize) -> Vec<Line> {
     let unknown = Rc::new(CodeBlock::new(""));
     code_rows(&unknown, line, look, room)
 }
 
-/// The row with a block's language; `None` if its fence names none.
+/// The row that names a code block's language, if its fence names one.
 pub(super) fn language_row(info: &str, look: &MarkdownStyle, room: usize) -> Option<Line> {
     let info = info.trim();
     let bar = bar(look, room);
@@ -430,7 +430,7 @@ pub(super) fn language_row(info: &str, look: &MarkdownStyle, room: usize) -> Opt
 
 fn bar(look: &MarkdownStyle, room: usize) -> Line {
     let mut bar = Line { shaded: true, ..Line::new() };
-    if room > LEAST + BAR {
+    if room > MIN_TEXT_WIDTH + CODE_BAR_WIDTH {
         bar.push_safe(Ink::Border, &format!("{} ", look.pipe));
     }
     bar
@@ -456,7 +456,7 @@ fn blank(row: &Line) -> bool {
     row.pieces.is_empty()
 }
 
-/// Whether the line before this position contains nothing except the bars of a quote.
+/// Whether the line before the one at this offset is blank except for the marks of quotes.
 pub(super) fn blank_before(source: &str, at: usize) -> bool {
     let Some(head) = source.get(..at) else { return false };
     let Some(end) = head.rfind('\n') else { return false };

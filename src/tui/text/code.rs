@@ -1,8 +1,8 @@
-//! Code in a text: its lines, each with a key, and the highlighting computed for lines by their keys.
-//! Not for: computing the highlighting (`tui::shell::highlight`), or the style of an ink (`theme`).
+//! Code blocks with a key for each line, and a cache of the highlighting of lines by their keys.
+//! Not for: highlighting (`tui::shell::highlight`), or the style of an ink (`theme`).
 //!
-//! A line's key is a hash of its language, of all lines of its block before it, and of the line itself. So the colors
-//! of a growing block stay, and the same block elsewhere or in another width has them at once.
+//! A line's key is a hash of its language, of all lines of its block before it, and of itself. So the highlighting of a
+//! growing block stays valid, and the same block at another place or width has it at once.
 
 use super::Line;
 use crate::tui::theme::Ink;
@@ -12,18 +12,18 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Maximum number of highlighted lines of a block; the rest stays plain.
-const DEEPEST: usize = 5_000;
-/// Maximum length of a highlighted line, in bytes.
-const LONGEST: usize = 2_000;
-/// Maximum number of lines with cached highlighting.
-const KEPT: usize = 40_000;
-/// Lines highlighted beyond the visible ones.
-const AHEAD: usize = 60;
-/// Frames after which missing highlighting is requested again.
-const PATIENCE: u64 = 600;
+/// How many lines of a block are highlighted; the rest stays plain.
+const MAX_BLOCK_LINES: usize = 5_000;
+/// A line with more bytes than this stays plain.
+const MAX_LINE_BYTES: usize = 2_000;
+/// For how many lines highlighting is kept.
+const MAX_CACHED_LINES: usize = 40_000;
+/// How many lines after the visible ones are highlighted.
+const LINES_AHEAD: usize = 60;
+/// After how many frames highlighting that did not arrive is requested again.
+const RETRY_FRAMES: u64 = 600;
 
-/// Pieces of a line: the end of each in bytes, and its ink.
+/// Pieces of a line: the byte offset at which each ends, and its ink.
 pub type HighlightedLine = Arc<[(u32, Ink)]>;
 
 /// A code block, up to its last complete line.
@@ -34,7 +34,7 @@ pub struct CodeBlock {
 }
 
 impl CodeBlock {
-    /// A block in a language, as named by its fence.
+    /// Creates a block with the language that its fence names.
     #[must_use]
     pub fn new(info: &str) -> Self {
         let word = info.split([' ', ',', '{', '\t', ':']).find(|word| !word.is_empty()).unwrap_or("");
@@ -45,7 +45,7 @@ impl CodeBlock {
     /// Adds a complete line. Returns its index if it can be highlighted.
     pub fn push(&self, line: &str) -> Option<usize> {
         let mut lines = self.lines.borrow_mut();
-        if self.language.is_empty() || lines.len() >= DEEPEST {
+        if self.language.is_empty() || lines.len() >= MAX_BLOCK_LINES {
             return None;
         }
         let mut hasher = DefaultHasher::new();
@@ -54,9 +54,9 @@ impl CodeBlock {
             None => self.language.hash(&mut hasher),
         }
         line.hash(&mut hasher);
-        let text = if line.len() > LONGEST { "" } else { line };
+        let text = if line.len() > MAX_LINE_BYTES { "" } else { line };
         lines.push((hasher.finish(), Arc::from(text)));
-        (line.len() <= LONGEST).then_some(lines.len() - 1)
+        (line.len() <= MAX_LINE_BYTES).then_some(lines.len() - 1)
     }
 }
 
@@ -74,14 +74,14 @@ impl HighlightCache {
     }
 }
 
-/// The position of a screen row in a code block.
+/// The place of a row in a code block.
 #[derive(Clone, Debug)]
 pub struct CodeAt {
     /// The block.
     pub fence: Rc<CodeBlock>,
-    /// The index of its line.
+    /// Index of the line in the block.
     pub line: usize,
-    /// The byte of that line at which the row starts.
+    /// Byte offset in the line at which the row begins.
     pub from: usize,
 }
 
@@ -102,16 +102,16 @@ impl Eq for CodeAt {}
 /// Lines to highlight.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The language as named by the fence, in lower case.
+    /// Language named by the fence, in lower case.
     pub language: String,
-    /// The block's lines with their keys, from the first one.
+    /// Lines of the block from its first on, with their keys.
     pub lines: Vec<(u64, Arc<str>)>,
-    /// The first line without known highlighting.
+    /// Index of the first line whose highlighting is not known.
     pub from: usize,
 }
 
-/// Highlighting of lines by their keys, with the oldest dropped when there are too many, and the lines that the last
-/// frame lacked.
+/// Highlighting of lines by key, of which the oldest is dropped beyond a limit; and the lines that the last frame
+/// lacked.
 #[derive(Debug, Default)]
 pub struct HighlightCache {
     known: HashMap<u64, HighlightedLine>,
@@ -122,20 +122,20 @@ pub struct HighlightCache {
 }
 
 impl HighlightCache {
-    /// A highlighted row, if its highlighting is known; otherwise it is recorded as missing.
-    pub fn tinted(&mut self, row: &Line) -> Option<Line> {
+    /// The row with its highlighting if it is known; otherwise records that it is missing.
+    pub fn highlighted(&mut self, row: &Line) -> Option<Line> {
         let at = row.code.as_ref()?;
         let key = at.key()?;
         if let Some(tints) = self.known.get(&key) {
-            return Some(tint(row, tints, at.from));
+            return Some(apply_highlighting(row, tints, at.from));
         }
-        if self.asked.get(&key).is_none_or(|frame| frame + PATIENCE < self.frame) {
+        if self.asked.get(&key).is_none_or(|frame| frame + RETRY_FRAMES < self.frame) {
             self.wanted.push((at.fence.clone(), at.line));
         }
         None
     }
 
-    /// The lines that the last frame lacked, one job per block.
+    /// Takes the lines that the last frame lacked, as one job per block.
     pub fn jobs(&mut self) -> Vec<Job> {
         self.frame += 1;
         let mut deepest: Vec<(Rc<CodeBlock>, usize)> = Vec::new();
@@ -150,17 +150,17 @@ impl HighlightCache {
 
     fn job(&mut self, fence: &CodeBlock, deepest: usize) -> Job {
         let lines = fence.lines.borrow();
-        let upto = (deepest + AHEAD).min(lines.len());
+        let upto = (deepest + LINES_AHEAD).min(lines.len());
         let fresh = |(key, _): &(u64, Arc<str>)| !self.known.contains_key(key) && !self.asked.contains_key(key);
         let from = lines[..upto].iter().position(fresh).unwrap_or(deepest);
-        if self.asked.len() > KEPT {
+        if self.asked.len() > MAX_CACHED_LINES {
             self.asked.clear();
         }
         self.asked.extend(lines[from..upto].iter().map(|(key, _)| (*key, self.frame)));
         Job { language: fence.language.clone(), lines: lines[..upto].to_vec(), from }
     }
 
-    /// Adds highlighting. True if any of it is new.
+    /// Stores highlighting. Returns whether any of it is new.
     pub fn put(&mut self, colored: Vec<(u64, HighlightedLine)>) -> bool {
         let mut new = false;
         for (key, tints) in colored {
@@ -170,7 +170,7 @@ impl HighlightCache {
                 new = true;
             }
         }
-        while self.order.len() > KEPT {
+        while self.order.len() > MAX_CACHED_LINES {
             if let Some(old) = self.order.pop_front() {
                 self.known.remove(&old);
             }
@@ -178,7 +178,7 @@ impl HighlightCache {
         new
     }
 
-    /// The number of lines with known highlighting.
+    /// Number of lines with known highlighting.
     #[must_use]
     pub fn len(&self) -> usize {
         self.known.len()
@@ -191,8 +191,8 @@ impl HighlightCache {
     }
 }
 
-/// The row with highlighted code; other parts, such as a quote's bar, are unchanged.
-fn tint(row: &Line, tints: &HighlightedLine, from: usize) -> Line {
+/// Applies highlighting to the code in a row; other pieces, such as a quote's bar, stay as they are.
+fn apply_highlighting(row: &Line, tints: &HighlightedLine, from: usize) -> Line {
     let mut out = Line::new();
     let mut at = from;
     for piece in &row.pieces {
@@ -233,29 +233,29 @@ mod tests {
         assert_eq!(fence.push("let x = 1;"), Some(0));
         let first = row(&fence, 0, 0, "let x = 1;");
         let mut colors = HighlightCache::default();
-        assert_eq!(colors.tinted(&first), None);
+        assert_eq!(colors.highlighted(&first), None);
         let jobs = colors.jobs();
         assert_eq!((jobs[0].language.as_str(), jobs[0].from, jobs[0].lines.len()), ("rust", 0, 1));
-        assert_eq!(colors.tinted(&first), None);
+        assert_eq!(colors.highlighted(&first), None);
         assert!(colors.jobs().is_empty(), "asked for once");
         let key = jobs[0].lines[0].0;
         assert!(colors.put(vec![(key, Arc::from([(3, Ink::Keyword), (10, Ink::Code)]))]));
         let inks: Vec<(Ink, String)> =
-            colors.tinted(&first).unwrap().pieces.into_iter().map(|p| (p.ink, p.text)).collect();
+            colors.highlighted(&first).unwrap().pieces.into_iter().map(|p| (p.ink, p.text)).collect();
         assert_eq!(inks, [(Ink::Keyword, "let".to_owned()), (Ink::Code, " x = 1;".to_owned())]);
         fence.push("x");
         let again = Rc::new(CodeBlock::new("rust"));
         again.push("let x = 1;");
-        assert!(colors.tinted(&row(&again, 0, 0, "let x = 1;")).is_some(), "the same block elsewhere");
-        assert_eq!(colors.tinted(&row(&again, 0, 4, "x = 1;")).unwrap().plain(), "x = 1;");
+        assert!(colors.highlighted(&row(&again, 0, 0, "let x = 1;")).is_some(), "the same block elsewhere");
+        assert_eq!(colors.highlighted(&row(&again, 0, 4, "x = 1;")).unwrap().plain(), "x = 1;");
         assert_eq!(CodeBlock::new("").push("x"), None);
         assert_eq!(CodeBlock::new("c").push(&"x".repeat(3_000)), None);
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn the_cache_is_bounded() {
         let mut colors = HighlightCache::default();
         colors.put((0..100_000).map(|key| (key, HighlightedLine::from([]))).collect());
-        assert_eq!(colors.len(), KEPT);
+        assert_eq!(colors.len(), MAX_CACHED_LINES);
     }
 }

@@ -1,6 +1,6 @@
-//! Markdown of a whole text or of a growing text: finished blocks are rendered once, and only the last block is
-//! rendered again.
-//! Not for: the rows of one block (`blocks`), or highlighting of code (`code`).
+//! Lays out a whole text or a growing one as rows. In a growing text, finished blocks are laid out once and only the
+//! last block is laid out again.
+//! Not for: the rows of one block (`blocks`), or highlighting (`code`).
 
 pub use super::blocks::MarkdownStyle;
 use super::blocks::{Blocks, blank_before, code_rows, language_row, open_code_rows, options};
@@ -12,21 +12,21 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// A last block with more bytes is ended early, so that the growing part stays small.
-const LARGE: usize = 16 << 10;
+/// If the last block has more bytes than this, a part of it is finished early, so that the open part stays small.
+const MAX_OPEN_BYTES: usize = 16 << 10;
 
-/// Renders texts as rows.
+/// Lays out texts as rows.
 #[derive(Debug)]
 pub struct TextRows;
 
 impl TextRows {
-    /// The rows of a whole text.
+    /// The rows of a Markdown text in the default style.
     #[must_use]
     pub fn all(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         Self::drawn(raw, room, ink, MarkdownStyle::default())
     }
 
-    /// The rows of a whole text, in a given style.
+    /// The rows of a Markdown text in a given style.
     #[must_use]
     pub fn drawn(raw: &str, room: usize, ink: Ink, look: MarkdownStyle) -> Vec<Line> {
         let mut grown = GrowingText::new(room, ink, look);
@@ -36,13 +36,13 @@ impl TextRows {
         rows
     }
 
-    /// The rows of plain text, only wrapped.
+    /// The rows of a plain text, only wrapped.
     #[must_use]
     pub fn plain(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         wrapped(Safe::text(raw).as_str(), room, ink)
     }
 
-    /// The rows of a text shown verbatim, with nothing hidden.
+    /// The rows of a plain text with every invisible character shown.
     #[must_use]
     pub fn exact(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         wrapped(Safe::exact(raw).as_str(), room, ink)
@@ -59,7 +59,7 @@ fn wrapped(safe: &str, room: usize, ink: Ink) -> Vec<Line> {
     out
 }
 
-/// A code block whose end has not arrived.
+/// A fenced code block that is not closed yet.
 #[derive(Clone, Debug)]
 struct OpenFence {
     mark: char,
@@ -69,7 +69,7 @@ struct OpenFence {
 }
 
 impl OpenFence {
-    /// The fence that a line opens.
+    /// Parses the line that opens a fence.
     fn read(line: &str, info: &str) -> Option<Self> {
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
@@ -96,25 +96,25 @@ pub struct GrowingText {
     room: usize,
     ink: Ink,
     look: MarkdownStyle,
-    /// Everything before this byte is final; a line starts here, unless it is the end.
-    upto: usize,
+    /// Everything before this byte is finished. A line begins here, unless it is the end of the text.
+    finished: usize,
     seen: usize,
     fence: Option<OpenFence>,
-    /// Rows of the final part.
+    /// Rows of the finished part.
     pub done: Rc<Vec<Line>>,
     /// Rows of the part that may still change.
     pub open: Vec<Line>,
 }
 
 impl GrowingText {
-    /// An empty text, in this number of columns.
+    /// Creates the rows of an empty text, `room` columns wide.
     #[must_use]
     pub fn new(room: usize, ink: Ink, look: MarkdownStyle) -> Self {
         let (done, open) = (Rc::default(), Vec::new());
-        Self { room: room.max(1), ink, look, upto: 0, seen: 0, fence: None, done, open }
+        Self { room: room.max(1), ink, look, finished: 0, seen: 0, fence: None, done, open }
     }
 
-    /// Updates the text; it must start with the previous text.
+    /// Lays out the text so far, of which the previous text is a prefix.
     pub fn feed(&mut self, text: &str) {
         if text.len() == self.seen {
             return;
@@ -122,22 +122,22 @@ impl GrowingText {
         self.seen = text.len();
         self.open.clear();
         loop {
-            let before = (self.upto, self.fence.is_some());
+            let before = (self.finished, self.fence.is_some());
             if self.fence.is_some() {
                 self.code(text);
             } else {
                 self.blocks(text);
             }
-            if before == (self.upto, self.fence.is_some()) || self.upto >= text.len() {
+            if before == (self.finished, self.fence.is_some()) || self.finished >= text.len() {
                 return;
             }
         }
     }
 
-    /// Whether the text ends before the final part does.
+    /// Whether this is not a continuation of the text that was finished, because it is shorter.
     #[must_use]
     pub fn is_ahead_of(&self, text: &str) -> bool {
-        !text.is_char_boundary(self.upto)
+        !text.is_char_boundary(self.finished)
     }
 
     fn close(&mut self, mut rows: Vec<Line>, text: &str, at: usize) {
@@ -148,13 +148,13 @@ impl GrowingText {
         done.append(&mut rows);
     }
 
-    /// Complete lines of an open code block; the last line is rendered again until it is complete.
+    /// Finishes the complete lines of an open code block; the last line stays open.
     fn code(&mut self, text: &str) {
         let Some(fence) = self.fence.clone() else { return };
         let mut rows = Vec::new();
-        while let Some(end) = text[self.upto..].find('\n') {
-            let line = &text[self.upto..self.upto + end];
-            self.upto += end + 1;
+        while let Some(end) = text[self.finished..].find('\n') {
+            let line = &text[self.finished..self.finished + end];
+            self.finished += end + 1;
             if fence.closes(line) {
                 self.fence = None;
                 break;
@@ -162,18 +162,18 @@ impl GrowingText {
             rows.extend(code_rows(&fence.code, Safe::text(fence.inner(line)).as_str(), &self.look, self.room));
         }
         Rc::make_mut(&mut self.done).append(&mut rows);
-        let rest = &text[self.upto..];
+        let rest = &text[self.finished..];
         if self.fence.is_some() && !rest.is_empty() && !fence.closes(rest) {
             self.open = open_code_rows(Safe::text(fence.inner(rest)).as_str(), &self.look, self.room);
         }
     }
 
-    /// Blocks up to the last one, which stays open.
+    /// Finishes all blocks but the last one.
     fn blocks(&mut self, text: &str) {
-        // A line that is not whole may still become a part of the block before it.
-        let whole = text.rfind('\n').map_or(0, |end| end + 1).max(self.upto);
-        let parts = BlockOffsets::read(&text[self.upto..whole]);
-        let from = self.upto;
+        // An incomplete line may still become part of the block before it.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1).max(self.finished);
+        let parts = BlockOffsets::read(&text[self.finished..whole]);
+        let from = self.finished;
         let Some(last) = parts.tops.last().cloned() else {
             self.open = self.draw(text, from..text.len());
             self.part(text, from);
@@ -186,7 +186,7 @@ impl GrowingText {
             let rows = self.draw(text, from..from + closed);
             let first = parts.tops.first().map_or(0, |top| top.start);
             self.close(rows, text, from + first.min(closed));
-            self.upto = from + closed;
+            self.finished = from + closed;
             return;
         }
         if let Some(info) = parts.open_code
@@ -196,14 +196,14 @@ impl GrowingText {
         {
             self.close(language_row(&info, &self.look, self.room).into_iter().collect(), text, from);
             self.fence = Some(fence);
-            self.upto = from + first.len() + 1;
+            self.finished = from + first.len() + 1;
             return;
         }
         self.open = self.draw(text, from..text.len());
         self.part(text, from);
     }
 
-    /// A blank row between the final and the open part, if the source has one.
+    /// Adds a blank row between the finished and the open part if the source has one.
     fn part(&mut self, text: &str, at: usize) {
         if blank_before(text, at) && self.done.last().is_some_and(|row| !row.pieces.is_empty()) {
             self.open.insert(0, Line::new());
@@ -242,15 +242,15 @@ impl GrowingText {
     }
 }
 
-/// The positions of the outermost blocks of a text.
+/// The offsets of a text's outermost blocks.
 #[derive(Default)]
 struct BlockOffsets {
     tops: Vec<Range<usize>>,
-    /// The positions of the items of the last list, if the last block is a list.
+    /// Offsets of the items of the last block, if it is a list.
     items: Vec<usize>,
-    /// The last block is prose, in which a line end may be a split point.
+    /// Offset of the last block's last line, if it is prose.
     words: Option<usize>,
-    /// The last block is fenced code, with this text after its fence.
+    /// The text after the fence, if the last block is a code block.
     open_code: Option<String>,
 }
 
@@ -288,9 +288,9 @@ impl BlockOffsets {
         parts
     }
 
-    /// The position at which a last block that is too large can be split.
+    /// Where a last block that is too large can be split.
     fn split(&self, last: &Range<usize>, size: usize) -> Option<usize> {
-        if size <= LARGE {
+        if size <= MAX_OPEN_BYTES {
             return None;
         }
         self.items.last().copied().or(self.words).filter(|at| *at > last.start)
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn code_stays_and_lists_hang() {
+    fn code_is_unchanged_and_lists_are_indented() {
         let text = "# Head\n- one two three four\n```rust\nfn  x() {}\n```\nafter";
         let rows = TextRows::all(text, 12, Ink::Text);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn code_and_strong_words_stand_out() {
+    fn code_and_strong_text_have_their_inks() {
         let rows = TextRows::all("- **Alarm.** Count `late` apart, 2 * 3 * 4", 22, Ink::Text);
         let plain: Vec<String> = rows.iter().map(Line::plain).collect();
         assert_eq!(plain, ["- Alarm. Count late", "  apart, 2 * 3 * 4"]);
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_swallowed() {
+    fn no_text_is_dropped() {
         let text = "[a]: http://x.example\n\n<b>bold</b> &amp; &#27;[31m\n\n<div>\nraw\n</div>\n\n[z]: http://z";
         let shown = plain(text, 60).join("\n");
         for word in ["http://x.example", "<b>bold</b> & ⟨U+001B⟩[31m", "<div>", "raw", "[z]: http://z"] {
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn piece_by_piece_is_the_same_as_at_once() {
+    fn growing_text_equals_whole_text() {
         let text = "one\n```rs\n# no head\n```\n\n# head\n\n- a\n- b\n\n  c\n\n| x | y |\n|--|--|\n| 1 | 2 \
             |\n\nend\n```\nopen";
         let whole = TextRows::all(text, 20, Ink::Text);
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_list_is_cut_and_stays_whole() {
+    fn large_lists_are_split_without_loss() {
         let text = (0..5_000).map(|n| format!("{n}. item {n}\n")).collect::<Vec<_>>().concat();
         let cuts: Vec<usize> = (0..text.len()).step_by(997).collect();
         let rows = grown(&text, &cuts, 30);
@@ -446,7 +446,7 @@ mod tests {
         assert_eq!(rows[4_321].plain(), "4321. item 4321");
     }
 
-    /// Fragments of unusual Markdown.
+    /// Fragments from which odd Markdown is composed.
     fn piece() -> impl Strategy<Value = String> {
         let bits = [
             "# ",

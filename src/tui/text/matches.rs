@@ -1,28 +1,28 @@
-//! The positions of a text in rows, including matches across row ends.
-//! Not for: which messages have a match (`chat::model::search`).
+//! Finds a query in rows, including matches that continue in the next row.
+//! Not for: which messages have matches (`chat::model::search`).
 
 use super::{Line, width};
 use crate::tui::theme::Ink;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The columns of a match in one row.
+/// The part of a match in one row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MatchPart {
-    /// The row, from 0.
+    /// Index of the row, from 0.
     pub row: usize,
-    /// Its columns, from 0.
+    /// Columns of the part, from 0.
     pub columns: Range<usize>,
 }
 
-/// Searchable rows: without those that introduce a text, such as its folded reasoning.
+/// The rows that are searched: all but those that introduce a text, such as its folded reasoning.
 fn searched(rows: &[Line]) -> impl Iterator<Item = (usize, &Line)> {
     let leads = |row: &Line| !row.pieces.is_empty() && row.pieces.iter().all(|piece| piece.ink == Ink::Dim);
     let first = rows.iter().position(|row| !leads(row)).unwrap_or(rows.len());
     rows.iter().enumerate().skip(first)
 }
 
-/// The text of rows, without the lines and bars around it. Rows are joined by a space.
+/// The text of rows without the lines and bars around it. Rows are joined by a space.
 #[must_use]
 pub fn words(rows: &[Line]) -> String {
     let mut out = String::new();
@@ -33,12 +33,12 @@ pub fn words(rows: &[Line]) -> String {
     out
 }
 
-/// The matches of `query` in rows, from the top; `fold` makes a character comparable, and `query` is already in that
-/// form. A run of white space, or the end of a row, counts as one space.
+/// Finds `query` in rows, from the top. `fold` makes characters comparable and must have been applied to the query. A
+/// run of white space, or the end of a row, counts as one space.
 #[must_use]
 pub fn find(rows: &[Line], query: &str, fold: fn(char) -> char) -> Vec<Vec<MatchPart>> {
     let mut text = String::new();
-    // For every byte of the text its row, and its columns.
+    // Row, column, and width for every byte of the text.
     let mut places: Vec<(usize, usize, usize)> = Vec::new();
     let mut put = |c: char, place: (usize, usize, usize)| {
         let c = if c.is_whitespace() { ' ' } else { fold(c) };
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_goes_over_the_end_of_a_row_and_past_bars() {
+    fn matches_continue_in_the_next_row_and_skip_bars() {
         let rows = [
             Line::of(Ink::Dim, "thinking of the old one"),
             Line::of(Ink::Border, "| ").with(Ink::Text, "still the Old"),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_letters_keep_their_columns() {
+    fn wide_characters_keep_their_columns() {
         let found = find(&[Line::of(Ink::Text, "日本語 works, 日本")], "日本", fold);
         let columns: Vec<_> = found.iter().map(|parts| parts[0].columns.clone()).collect();
         assert_eq!(columns, [0..4, 14..18]);

@@ -1,5 +1,5 @@
-//! Text for the screen: pieces with an ink, wrapping by grapheme width, Markdown, numbers, and times.
-//! Not for: its position (`view`). Everything here is made from sanitized text only.
+//! Text for the screen: lines of pieces with an ink, wrapping by grapheme width, Markdown, numbers, and durations.
+//! Not for: drawing (`view`). Everything here is made from sanitized text.
 
 mod blocks;
 pub mod code;
@@ -19,22 +19,22 @@ use unicode_width::UnicodeWidthStr;
 /// A piece of one line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Piece {
-    /// Its role.
+    /// The ink of the piece.
     pub ink: Ink,
     /// The text, sanitized.
     pub text: String,
-    /// Its address, valid for a terminal.
+    /// The address that the text links to, safe for the terminal.
     pub link: Option<Rc<str>>,
 }
 
 /// One line of the screen.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Line {
-    /// Its pieces from left to right.
+    /// Pieces from left to right.
     pub pieces: Vec<Piece>,
-    /// Its position in a code block, if it can be highlighted.
+    /// The code that the line shows, if it can be highlighted.
     pub code: Option<code::CodeAt>,
-    /// It is a row of a code block, which has its own background.
+    /// Whether it is a row of a code block, which has its own background.
     pub shaded: bool,
 }
 
@@ -45,51 +45,51 @@ impl Line {
         Self::default()
     }
 
-    /// A line of one piece; the text is sanitized here.
+    /// Creates a line of one piece, after sanitizing the text.
     #[must_use]
     pub fn of(ink: Ink, raw: &str) -> Self {
         Self::new().with(ink, raw)
     }
 
-    /// Adds a piece; the text is sanitized here.
+    /// Appends a piece, after sanitizing the text.
     #[must_use]
     pub fn with(mut self, ink: Ink, raw: &str) -> Self {
         self.push(ink, raw);
         self
     }
 
-    /// Adds a piece; the text is sanitized here.
+    /// Appends a piece, after sanitizing the text.
     pub fn push(&mut self, ink: Ink, raw: &str) {
         self.push_safe(ink, Safe::line(raw).as_str());
     }
 
-    /// Adds a piece of sanitized text.
+    /// Appends a piece of text that is sanitized already.
     pub(crate) fn push_safe(&mut self, ink: Ink, text: &str) {
         if !text.is_empty() {
             self.pieces.push(Piece { ink, text: text.to_owned(), link: None });
         }
     }
 
-    /// Appends another line.
+    /// Appends the pieces of another line.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.pieces.extend(other.pieces);
         self
     }
 
-    /// Its width in columns.
+    /// Width in columns.
     #[must_use]
     pub fn width(&self) -> usize {
         self.pieces.iter().map(|piece| width(&piece.text)).sum()
     }
 
-    /// Its text without inks.
+    /// The text without inks.
     #[must_use]
     pub fn plain(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }
 
-    /// The line with every piece in this ink.
+    /// Sets the ink of every piece.
     #[must_use]
     pub fn inked(mut self, ink: Ink) -> Self {
         self.code = None;
@@ -100,13 +100,13 @@ impl Line {
     }
 }
 
-/// Columns of a text as drawn: grapheme by grapheme.
+/// Width of a text in columns as it will be drawn, grapheme by grapheme.
 #[must_use]
 pub fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.graphemes(true).map(UnicodeWidthStr::width).sum() }
 }
 
-/// At most `room` columns of sanitized text, with `ellipsis` where it was cut.
+/// Sanitizes a text and cuts it to at most `room` columns, with `ellipsis` where it was cut.
 #[must_use]
 pub fn fit(raw: &str, room: usize, ellipsis: &str) -> String {
     let safe = Safe::line(raw);
@@ -139,13 +139,13 @@ pub fn short(n: u64) -> String {
     crate::domain::call::tokens::short(n)
 }
 
-/// Thousandths with two digits after the point: `16.30`.
+/// Thousandths with two decimals: `16.30`.
 #[must_use]
 pub fn thousandths(n: i32) -> String {
     format!("{:.2}", f64::from(n) / 1_000.0)
 }
 
-/// Millionths of a dollar in readable form: `$0.0011`, `$1.20`.
+/// Millionths of a dollar: `$0.0011`, `$1.20`.
 #[must_use]
 pub fn money(micro: u64) -> String {
     let (whole, part) = (micro / 1_000_000, micro % 1_000_000);
@@ -159,7 +159,7 @@ pub fn money(micro: u64) -> String {
     }
 }
 
-/// A duration in readable form: `12 ms`, `3.4 s`, `2 min`.
+/// A duration: `12 ms`, `3.4 s`, `2 min 5 s`.
 #[must_use]
 pub fn duration(ms: u64) -> String {
     match ms {
@@ -169,14 +169,14 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
-/// An estimated cost: `≈ $0.0011`. A cost below the smallest displayed amount includes `<`.
+/// An estimated cost: `≈ $0.0011`. A cost below the smallest that is shown has no sign.
 #[must_use]
 pub fn about_money(about: &str, micro: u64) -> String {
     let cost = money(micro);
     if cost.starts_with('<') { cost } else { format!("{about} {cost}") }
 }
 
-/// `19 %`, and `<1 %` for a small share above zero.
+/// A percentage: `19 %`, and `<1 %` for less that is not 0.
 #[must_use]
 pub fn percent(part: u32, whole: u32) -> String {
     match u64::from(part) * 100 / u64::from(whole.max(1)) {
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_for_people() {
+    fn numbers_are_formatted() {
         assert_eq!(number(1_204), "1,204");
         assert_eq!(number(12), "12");
         for (n, words) in

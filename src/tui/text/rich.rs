@@ -1,5 +1,5 @@
 //! Text with inks and links, wrapped without losing either.
-//! Not for: the source of the text (`blocks`).
+//! Not for: parsing Markdown (`blocks`).
 
 use super::{Line, Piece, wrap};
 use crate::domain::base::safe_text::Safe;
@@ -7,10 +7,10 @@ use crate::tui::theme::Ink;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Maximum length of an address for the terminal.
-const LONGEST: usize = 1_500;
+/// The longest address that is sent to a terminal, in bytes.
+const MAX_ADDRESS_BYTES: usize = 1_500;
 
-/// Sanitized text, and which parts of it have their own ink or link.
+/// Sanitized text, and which parts of it have an ink or a link of their own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RichText {
     pub(super) text: String,
@@ -25,7 +25,7 @@ struct Run {
 }
 
 impl RichText {
-    /// Adds raw text; line ends are kept only if they are added by [`RichText::next_line`].
+    /// Appends raw text; line ends in it are lost. [`RichText::next_line`] adds one.
     pub(super) fn push(&mut self, raw: &str, ink: Option<Ink>, to: Option<&Rc<str>>) {
         self.push_safe(Safe::line(raw).as_str(), ink, to);
     }
@@ -80,7 +80,7 @@ impl RichText {
         *self = fresh;
     }
 
-    /// The text in lines of at most `room` columns; parts without their own ink have this one.
+    /// Wraps the text into lines of at most `room` columns; parts without an ink of their own get `ink`.
     pub(super) fn lines(&self, room: usize, ink: Ink) -> Vec<Line> {
         let mut out = Vec::new();
         let mut start = 0;
@@ -121,7 +121,7 @@ impl RichText {
     }
 }
 
-/// The positions of http and https addresses in a text.
+/// The ranges of http and https addresses in a text.
 fn addresses(words: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -133,7 +133,8 @@ fn addresses(words: &str) -> Vec<Range<usize>> {
             continue;
         }
         let end = tail.find(|c: char| !c.is_ascii_graphic() || "<>\"`{}|\\^".contains(c)).unwrap_or(tail.len());
-        // Cut before a character of another alphabet, or a marked one, it would lead elsewhere than it reads.
+        // If it were cut before a character of another alphabet, or before a mark, it would lead elsewhere than it
+        // reads.
         if tail[end..].chars().next().is_some_and(|c| c.is_alphanumeric() || c == '⟨') {
             continue;
         }
@@ -149,11 +150,11 @@ fn addresses(words: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A valid address for a terminal: of a web page or mailbox, with visible ASCII only.
+/// An address that is safe for a terminal: of a web page or mailbox, in visible ASCII only.
 pub(super) fn safe_address(raw: &str) -> Option<Rc<str>> {
     let lower = raw.get(..8.min(raw.len()))?.to_ascii_lowercase();
     let known = ["https://", "http://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme));
-    (known && raw.len() <= LONGEST && raw.bytes().all(|byte| byte.is_ascii_graphic())).then(|| Rc::from(raw))
+    (known && raw.len() <= MAX_ADDRESS_BYTES && raw.bytes().all(|byte| byte.is_ascii_graphic())).then(|| Rc::from(raw))
 }
 
 #[cfg(test)]
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_addresses_reach_a_terminal() {
+    fn only_safe_addresses_are_links() {
         for good in ["https://a.example/x?y=1#z", "HTTP://a", "mailto:a@b.example"] {
             assert_eq!(safe_address(good).as_deref(), Some(good));
         }
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_end_where_people_end_them() {
+    fn addresses_end_before_punctuation() {
         let found = |text: &str| addresses(text).into_iter().map(|at| text[at].to_owned()).collect::<Vec<_>>();
         assert_eq!(
             found("see https://a.example/b_c, (http://x.y/z(1)) and http://"),

@@ -1,26 +1,25 @@
-//! A table as rows: columns as wide as they need or as the width allows, with wrapped cells, never wider than the given
-//! width.
-//! Not for: reading a table from Markdown (`blocks`).
+//! Lays out a table as rows: columns as wide as they need or as fits, cells wrapped, never wider than the room.
+//! Not for: parsing a table (`blocks`).
 
 use super::rich::RichText;
 use super::{Line, width};
 use crate::tui::theme::Ink;
 use pulldown_cmark::Alignment;
 
-/// The minimum width of a column; below it, the table becomes a list.
-const NARROWEST: usize = 5;
+/// The least width of a column; a table that needs less becomes a list.
+const MIN_COLUMN: usize = 5;
 
-/// The maximum width reserved for a word; a longer word, such as an address, is broken.
-const LONGEST_WORD: usize = 24;
+/// How wide a column gets for its longest word; longer words, such as addresses, are broken.
+const MAX_WORD: usize = 24;
 
-/// A table while it is read.
+/// A table being parsed.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) sides: Vec<Alignment>,
     pub(super) rows: Vec<Vec<RichText>>,
 }
 
-/// The characters of a table's borders.
+/// The glyphs of a table's borders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableBorders {
     pub(super) pipe: &'static str,
@@ -39,7 +38,7 @@ impl Table {
         }
     }
 
-    /// The width of each column; `None` if there is no room for a grid.
+    /// Widths of the columns; None if there is too little room for a grid.
     fn widths(&self, columns: usize, room: usize) -> Option<Vec<usize>> {
         let mut natural = vec![1; columns];
         for row in &self.rows {
@@ -50,8 +49,8 @@ impl Table {
         if natural.iter().sum::<usize>() <= room {
             return Some(natural);
         }
-        // The widest give way until the rest fits: all columns above one common limit get that limit, but none gets less
-        // than its longest word needs.
+        // The widest columns are reduced until the rest fits: all columns above a common limit get that limit, but none
+        // less than its longest word needs.
         let least = self.least(&natural);
         if least.iter().sum::<usize>() > room {
             return None;
@@ -72,13 +71,13 @@ impl Table {
         Some(widths)
     }
 
-    /// The column widths at which no word is broken, except very long words.
+    /// The least width of each column at which no word is broken, except very long ones.
     fn least(&self, natural: &[usize]) -> Vec<usize> {
-        let mut least: Vec<usize> = natural.iter().map(|wide| (*wide).min(NARROWEST)).collect();
+        let mut least: Vec<usize> = natural.iter().map(|wide| (*wide).min(MIN_COLUMN)).collect();
         for row in &self.rows {
             for (at, cell) in row.iter().enumerate() {
                 let longest = cell.text.split_whitespace().map(width).max().unwrap_or(0);
-                least[at] = least[at].max(longest.min(LONGEST_WORD));
+                least[at] = least[at].max(longest.min(MAX_WORD));
             }
         }
         least
@@ -125,7 +124,7 @@ impl Table {
         line
     }
 
-    /// Each row as `heading: cell` lines, if a grid does not fit.
+    /// Each row as `heading: cell` lines, if there is too little room for a grid.
     fn list(&self, room: usize) -> Vec<Line> {
         let mut out = Vec::new();
         let Some((heads, rows)) = self.rows.split_first() else { return out };

@@ -1,11 +1,11 @@
-//! Soft wrapping: breaks a logical line into rows within the given width, at spaces where possible.
+//! Soft wrapping: breaks a line into rows of limited width, at spaces if possible.
 //! Not for: inks and Markdown (`markdown`).
 
 use super::width;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Breaks one sanitized line (without line ends) into rows of at most `room` columns. The rows after the first are
-/// `indent` columns narrower; the caller puts them there. A grapheme wider than the room is shown as `?`.
+/// `indent` columns narrower; the caller inserts the indentation. A grapheme wider than `room` is shown as `?`.
 #[must_use]
 pub fn rows(line: &str, room: usize, indent: usize) -> Vec<String> {
     let room = room.max(1);
@@ -21,7 +21,7 @@ pub fn rows(line: &str, room: usize, indent: usize) -> Vec<String> {
     rows.rows
 }
 
-/// The maximum indentation of continuation rows at this width.
+/// The indentation that rows after the first can have at this width.
 #[must_use]
 pub fn usable_indent(room: usize, indent: usize) -> usize {
     if indent + 8 > room { 0 } else { indent }
@@ -75,8 +75,8 @@ impl LineWrapper {
         }
     }
 
-    /// Moves the text directly before the next word to the new row too if there is no space in between: an opening
-    /// quote or bracket, or the word before a comma or period.
+    /// Takes what directly precedes the next word off the row, so that it moves to the new row too: an opening quote or
+    /// bracket, or the word before a comma or full stop.
     fn glued(&mut self, next: &str) -> String {
         let start = self.row.rfind(' ').map_or(0, |at| at + 1);
         let glued = &self.row[start..];

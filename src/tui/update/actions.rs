@@ -119,7 +119,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Dismiss => memories::update::dismiss(model, out),
         A::Fork => acts::fork(model, out),
         A::Regenerate => acts::regenerate(model, out),
-        A::Continue => acts::go_on(model, out),
+        A::Continue => acts::continue_answer(model, out),
         A::NextSibling => acts::sibling(model, 1, out),
         A::PrevSibling => acts::sibling(model, -1, out),
         A::Copy => acts::copy(model, out),
@@ -165,8 +165,8 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         // The next request.
         A::Context if calls::update::of_message(model, out) => {}
         A::Context => request::update::open(model),
-        A::TakeRow => request::update::take_row(model),
-        A::TakeAll => request::update::take_all(model),
+        A::TakeRow => request::update::toggle_row(model),
+        A::TakeAll => request::update::toggle_all(model),
         A::Details => request::update::details(model),
         A::Order => request::update::order(model),
         A::Group => request::update::group(model),
@@ -203,10 +203,10 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         // Tools.
         A::Traces => traces::update::open(model),
         A::GroupFailures => traces::update::group_failures(model),
-        A::FollowLink => traces::update::follow(model),
-        A::RunAgain => traces::update::again(model, out),
+        A::FollowLink => traces::update::follow_link(model),
+        A::RunAgain => traces::update::rerun(model, out),
         A::StopAgain => drop(send(model, Request::Tool(ToolRequest::Traces(TraceAct::Stop)), Pending::Act, out)),
-        A::AddResult => traces::update::add(model),
+        A::AddResult => traces::update::insert_result(model),
         A::CopyArguments => traces::update::copy_arguments(model, out),
         A::ToMessage => traces::update::to_message(model, out),
         A::AnswerTool => approval::update::open(model),
@@ -218,7 +218,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Rules => drop(send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out)),
         A::Mcp => tools::update::open(model, out),
 
-        // Only some screens take these, or they need an empty message.
+        // These need a screen or an empty message; here they have no effect.
         A::QuitIfEmpty | A::Save | A::New | A::Delete | A::Fold | A::Unfold | A::WholeSession => {}
         A::SendEdited | A::FoldAll | A::NextHit | A::PrevHit => {}
         A::ChooseCall | A::CallBefore | A::CallAfter | A::Mattered | A::Discard => {}

@@ -17,7 +17,7 @@ pub(crate) fn send(model: &mut Model, request: Request, pending: Pending, out: &
 }
 
 /// Shows a failure in one sentence.
-pub(crate) fn trouble(model: &mut Model, failure: &Failure) {
+pub(crate) fn show_failure(model: &mut Model, failure: &Failure) {
     model.status.say(Severity::Trouble, failure.to_string(), model.now);
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn show_answer(model: &mut Model, result: Result<Answer, Failure>) {
     use Answer as A;
     let answer = match result {
         Ok(answer) => answer,
-        Err(failure) => return trouble(model, &failure),
+        Err(failure) => return show_failure(model, &failure),
     };
     match answer {
         A::Done(text) | A::Text(text) => model.status.say(Severity::Notice, text, model.now),

@@ -39,7 +39,7 @@ pub(super) fn message(model: &mut Model, msg: EngineMsg, out: &mut Vec<Cmd>) {
 fn event(model: &mut Model, event: Event, out: &mut Vec<Cmd>) {
     match event {
         Event::Answer { ticket, result } => answers::answer(model, ticket, result, out),
-        Event::Planned { branch, generation, planned } => planning::planned_came(model, branch, generation, planned),
+        Event::Planned { branch, generation, planned } => planning::plan_solved(model, branch, generation, planned),
         Event::Session(event) => session(model, event, out),
         Event::Turn(event) => turn(model, event, out),
         Event::Tool(event) => tool(model, event, out),
@@ -58,7 +58,7 @@ fn session(model: &mut Model, event: SessionEvent, out: &mut Vec<Cmd>) {
             }
         }
         SessionEvent::Branch(branch) => {
-            branch_came(model, *branch, out);
+            branch_changed(model, *branch, out);
             screens::tools::update::changed(model, out);
         }
         SessionEvent::Tags { session, tags } => tagged(model, session, tags),
@@ -68,7 +68,7 @@ fn session(model: &mut Model, event: SessionEvent, out: &mut Vec<Cmd>) {
             }
         }
         SessionEvent::State { branch, version, missing } => state(model, branch, version, missing),
-        SessionEvent::Settings { branch, settings } => settings_came(model, branch, *settings),
+        SessionEvent::Settings { branch, settings } => settings_changed(model, branch, *settings),
     }
 }
 
@@ -98,10 +98,10 @@ fn turn(model: &mut Model, event: TurnEvent, out: &mut Vec<Cmd>) {
 #[deny(clippy::wildcard_enum_match_arm)]
 fn tool(model: &mut Model, event: ToolEvent, out: &mut Vec<Cmd>) {
     match event {
-        ToolEvent::Trace(trace) => trace_came(model, *trace),
+        ToolEvent::Trace(trace) => trace_changed(model, *trace),
         ToolEvent::Output { branch, run, text, .. } => screens::approval::update::add_output(model, branch, run, &text),
         ToolEvent::Approval { branch, pending } => screens::approval::update::arrived(model, branch, pending),
-        ToolEvent::Rerun(view) => screens::traces::update::again_came(model, *view),
+        ToolEvent::Rerun(view) => screens::traces::update::rerun_changed(model, *view),
         ToolEvent::ServersChanged => screens::tools::update::changed(model, out),
     }
 }
@@ -110,10 +110,14 @@ fn tool(model: &mut Model, event: ToolEvent, out: &mut Vec<Cmd>) {
 fn summary(model: &mut Model, event: SummaryEvent) {
     match event {
         SummaryEvent::Progress { branch, turns, by, done, of, tokens } => {
-            screens::summaries::update::making(model, branch, PendingSummary { turns, by, parts: (done, of), tokens });
+            screens::summaries::update::store_progress(
+                model,
+                branch,
+                PendingSummary { turns, by, parts: (done, of), tokens },
+            );
         }
         SummaryEvent::ModuleProgress { branch, path, files, tokens, .. } => {
-            update_modules::goes_on(model, branch, &path, files, tokens);
+            update_modules::progressed(model, branch, &path, files, tokens);
         }
         SummaryEvent::Draft { branch, draft } => screens::summaries::update::arrived(model, branch, draft),
     }
@@ -126,7 +130,7 @@ fn indexing(model: &mut Model, event: IndexingEvent) {
         IndexingEvent::Vectors { made, total } => {
             model.status.report("embedding", format!("embedding messages, {made} of {total}"), model.now);
         }
-        IndexingEvent::Code { done, files, .. } => coding(model, done as u64, files as u64),
+        IndexingEvent::Code { done, files, .. } => code_indexing(model, done as u64, files as u64),
     }
 }
 
@@ -153,7 +157,7 @@ fn raced(model: &mut Model, record: BranchRun) {
     }
 }
 
-fn coding(model: &mut Model, done: u64, files: u64) {
+fn code_indexing(model: &mut Model, done: u64, files: u64) {
     if done >= files {
         return model.status.end("code");
     }
@@ -187,7 +191,7 @@ fn nodes(model: &mut Model, heads: Vec<NodeHead>) {
     model.refresh();
 }
 
-fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
+fn branch_changed(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
     let Some(session) = &mut model.session else { return };
     if branch.session != session.card.id {
         return;
@@ -200,7 +204,7 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
         let below = old.is_none_or(|old| old != new && session.tree.contains(old, new));
         below && session.tree.head(new).role == Role::Assistant
     });
-    let unread = came && !model.live.contains_key(&id) && !seen_now(model, id);
+    let unread = came && !model.live.contains_key(&id) && !is_visible(model, id);
     if let Some(session) = model.session.as_mut().filter(|_| unread) {
         session.unread.insert(id);
     }
@@ -214,7 +218,7 @@ fn branch_came(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
     }
     model.refresh();
     if other {
-        screens::summaries::update::list(model, out);
+        screens::summaries::update::reload_list(model, out);
     }
     if model.is_current(id) {
         model.plan.outdated = true;
@@ -241,7 +245,7 @@ fn answered(model: &Model, id: BranchId, before: Option<NodeId>) -> bool {
 }
 
 /// Whether a branch is visible: it is current, or the topmost screen shows it.
-fn seen_now(model: &Model, id: BranchId) -> bool {
+fn is_visible(model: &Model, id: BranchId) -> bool {
     model.is_current(id) || model.layers.last().is_some_and(|screen| screen.shows(id))
 }
 
@@ -262,11 +266,11 @@ fn run(model: &mut Model, card: RunCard, out: &mut Vec<Cmd>) {
     }
 }
 
-fn trace_came(model: &mut Model, trace: ToolTrace) {
+fn trace_changed(model: &mut Model, trace: ToolTrace) {
     if let Some(session) = &mut model.session {
         session.put_trace(trace);
     }
-    model.relink();
+    model.update_links();
 }
 
 fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Option<Failure>, out: &mut Vec<Cmd>) {
@@ -277,7 +281,7 @@ fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Op
     let here = model.is_current(branch);
     if let Some(draft) = draft.filter(|draft| !draft.text.is_empty()) {
         if !here {
-            model.composer.give_back(branch, &draft.text);
+            model.composer.restore_unsent(branch, &draft.text);
         } else if model.composer.is_empty() {
             match draft.kind {
                 DraftKind::Edit(node) => model.composer.begin_edit(node, &draft.text),
@@ -294,8 +298,8 @@ fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Op
     if here {
         model.refresh();
         model.plan.hurry(model.now);
-        acts::say_moved(model, branch, before);
-    } else if (failed || answered(model, branch, before)) && !seen_now(model, branch) {
+        acts::report_moved_head(model, branch, before);
+    } else if (failed || answered(model, branch, before)) && !is_visible(model, branch) {
         // A failure counts as unread, like an answer.
         if let Some(session) = model.session.as_mut().filter(|session| session.find(branch).is_some()) {
             session.unread.insert(branch);
@@ -322,7 +326,7 @@ fn state(
     }
 }
 
-fn settings_came(model: &mut Model, branch: BranchId, settings: Settings) {
+fn settings_changed(model: &mut Model, branch: BranchId, settings: Settings) {
     if let Some(session) = &mut model.session {
         session.settings.insert(branch, settings);
     }

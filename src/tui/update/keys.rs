@@ -41,7 +41,7 @@ fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Whether a letter beside an unsent message waits for a second press, which is then reported.
+/// Whether a letter beside an unsent message waits for a second press; if so, a notice says that.
 fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
     let approval = model.layers.on::<ApprovalScreen>();
     let pane = approval || model.layers.is_empty() && model.focus != Focus::Composer;
@@ -67,7 +67,7 @@ fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
     waits
 }
 
-/// The topic of the notice about a waiting letter.
+/// Topic of the notice about a letter that waits.
 const LETTER: &str = "letter";
 
 fn takes_text(model: &Model) -> bool {

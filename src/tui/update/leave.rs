@@ -1,5 +1,5 @@
-//! Esc and Ctrl+C: what they close, stop, or clear.
-//! Not for: the question before the program ends (`chat::update::quit`).
+//! Handles Esc and Ctrl+C: closes screens and panes, stops answers, takes back or clears messages.
+//! Not for: questions before the program ends (`chat::update::quit`).
 
 use super::effects::send;
 use crate::engine::api::{Request, TurnRequest};
@@ -13,9 +13,10 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::{summaries, tour};
 
 /// The maximum time between two related presses, in milliseconds.
-const TWICE: u64 = 1_500;
+const QUIT_WINDOW_MS: u64 = 1_500;
 
-/// Esc: closes the topmost screen, else leaves the pane, else stops the answer. It never clears what is typed.
+/// Handles Esc: closes the topmost screen, or else leaves the pane, or else stops the answer. It never clears typed
+/// text.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.pop() {
         return;
@@ -78,7 +79,8 @@ pub(crate) fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Ctrl+C: closes the topmost screen, else stops the answer, else clears the message, else quits at the second press.
+/// Handles Ctrl+C: closes the topmost screen, or else stops the answer, or else clears the message, or else quits at
+/// the second press.
 pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.pop() {
         return;
@@ -97,7 +99,7 @@ pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
         model.plan.touch(model.now);
         return;
     }
-    if model.input.clear_at.is_some_and(|at| model.now.saturating_sub(at) <= TWICE) {
+    if model.input.clear_at.is_some_and(|at| model.now.saturating_sub(at) <= QUIT_WINDOW_MS) {
         return quit::quit(model);
     }
     model.input.clear_at = Some(model.now);

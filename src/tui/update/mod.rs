@@ -38,7 +38,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Config(msg) => settings::config(model, msg, &mut out),
         Msg::Engine(msg) => engine::message(model, msg, &mut out),
         Msg::Frame(FrameMsg::Missing(nodes)) => ask_for_missing(model, &nodes, &mut out),
-        // The run loop gives it to the view's cache.
+        // The run loop stores it in the view's cache.
         Msg::Frame(FrameMsg::Highlighted(_)) => {}
         Msg::Done(done) => finish(model, done),
     }
@@ -58,7 +58,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
 fn tick(model: &mut Model, now: u64) {
     model.now = model.now.max(now);
     model.status.pass(model.now);
-    ask::tell_that_it_waits(model);
+    ask::report_waiting(model);
     screens::tree::update::continue_filter(model);
 }
 
@@ -73,7 +73,7 @@ fn finish(model: &mut Model, done: Done) {
     }
 }
 
-/// The first commands: open the session, and look for servers if nothing is configured.
+/// Returns the first commands: open the session, and look for servers if nothing is set up.
 pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>) -> Vec<Cmd> {
     let mut out = Vec::new();
     send(
@@ -91,7 +91,7 @@ pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>)
     out
 }
 
-/// Requests the missing contents of a frame, unless they were already requested.
+/// Requests the contents that a frame lacks, unless they were requested already.
 fn ask_for_missing(model: &mut Model, nodes: &[NodeId], out: &mut Vec<Cmd>) {
     let nodes = model.bodies.lacking(nodes);
     if !nodes.is_empty() {

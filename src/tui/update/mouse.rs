@@ -11,19 +11,19 @@ use crate::tui::model::pointer::{self, Border, Mouse, PointerAction, Target};
 use crate::tui::msg::{Cmd, FileCmd};
 
 /// The maximum time between the clicks of a double click, in milliseconds.
-const DOUBLE: u64 = 400;
+const DOUBLE_CLICK_MS: u64 = 400;
 
 pub(super) fn mouse(model: &mut Model, mouse: Mouse, out: &mut Vec<Cmd>) {
     let target = pointer::at(&model.pointer.hits.borrow(), mouse.x, mouse.y);
     match mouse.did {
         PointerAction::Press => press(model, target, out),
         PointerAction::Drag => {
-            if let Some(border) = model.pointer.held {
+            if let Some(border) = model.pointer.dragged {
                 drag(model, border, mouse);
             }
         }
         PointerAction::Release => {
-            if model.pointer.held.take().is_some() {
+            if model.pointer.dragged.take().is_some() {
                 out.push(Cmd::File(FileCmd::KeepPanes));
             }
         }
@@ -34,10 +34,11 @@ pub(super) fn mouse(model: &mut Model, mouse: Mouse, out: &mut Vec<Cmd>) {
 fn press(model: &mut Model, target: Option<Target>, out: &mut Vec<Cmd>) {
     let over = !model.layers.is_empty();
     let Some(target) = target.filter(|target| matches!(target, Target::Item(_)) == over) else { return };
-    let twice = model.pointer.last.is_some_and(|(at, last)| last == target && model.now.saturating_sub(at) <= DOUBLE);
+    let twice =
+        model.pointer.last.is_some_and(|(at, last)| last == target && model.now.saturating_sub(at) <= DOUBLE_CLICK_MS);
     model.pointer.last = (!twice).then_some((model.now, target));
     match target {
-        Target::Border(border) => model.pointer.held = Some(border),
+        Target::Border(border) => model.pointer.dragged = Some(border),
         Target::Pane(pane) => {
             model.focus = pane;
             if twice && pane == Focus::Context {

@@ -1,5 +1,5 @@
-//! Enter and renaming in the panes of the chat.
-//! Not for: Enter in screens (each screen's `update`).
+//! Handles Enter and renaming in the panes of the chat.
+//! Not for: Enter on screens (each screen's `update`).
 
 use crate::tui::chat::update::{acts, branches};
 use crate::tui::model::Model;
@@ -16,7 +16,7 @@ pub(crate) fn rename(model: &mut Model) {
     }
 }
 
-/// Enter in a pane.
+/// Handles Enter in a pane.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if !model.layers.is_empty() {
         return;
@@ -24,7 +24,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     match model.focus {
         Focus::Branches => {
             if let Some(id) = model.panel.selected() {
-                screens::search::update::leave_here(model);
+                screens::search::update::remember_place(model);
                 branches::switch(model, id, out);
             } else {
                 acts::fork(model, out);

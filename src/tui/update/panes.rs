@@ -4,14 +4,14 @@
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::Action;
-use crate::tui::model::panes::{Arrangement, LEAST_TOOLS, Shape, sides};
+use crate::tui::model::panes::{Arrangement, MIN_TOOLS, Shape, sidebar_widths};
 use crate::tui::model::pointer::Border;
 use crate::tui::msg::{Cmd, FileCmd};
 
 /// The columns by which one key press changes a width.
 const STEP: u16 = 2;
 
-/// The topic of sentences about the arrangement: a newer one replaces an older one.
+/// Topic of notices about the arrangement.
 const TOPIC: &str = "panes";
 
 /// Switches to the next layout.
@@ -78,7 +78,7 @@ pub(crate) fn resize(model: &mut Model, wider: bool, out: &mut Vec<Cmd>) {
         let text = "Panels have widths only in the wide layout, from 100 columns on.";
         return model.status.report(TOPIC, text, model.now);
     }
-    let (left, right) = sides(&model.arrangement(), model.size.0);
+    let (left, right) = sidebar_widths(&model.arrangement(), model.size.0);
     let moved = |width: u16, more: bool| if more { width + STEP } else { width.saturating_sub(STEP) };
     let (border, to) = match model.focus {
         // The only sidebar contains all of them.
@@ -99,10 +99,10 @@ pub(super) fn pull(model: &mut Model, border: Border, to: u16) {
     match border {
         Border::Left => next.left = to.max(1),
         Border::Right => next.right = to.max(1),
-        Border::Tools => next.tools = to.max(LEAST_TOOLS),
+        Border::Tools => next.tools = to.max(MIN_TOOLS),
     }
     // Store the visible width, so that one key press at a limit can be undone by one press.
-    let (left, right) = sides(&next, model.size.0);
+    let (left, right) = sidebar_widths(&next, model.size.0);
     next.left = if next.left == 0 { 0 } else { left };
     next.right = if next.right == 0 { 0 } else { right };
     model.display.arrangements.put(model.size, next);

@@ -1,4 +1,4 @@
-//! The open session: opened, forked, switched to another branch.
+//! Handles an opened session, a new fork, and a switch to another branch.
 //! Not for: events that change it (`engine`).
 
 use super::effects::{send, show_answer};
@@ -35,14 +35,14 @@ pub(super) fn answered(
     }
 }
 
-/// Switches to a new fork, selects the message for which it was created, and sends its draft.
+/// Switches to a new fork, selects the message that it was made for, and sends its draft.
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
     let id = branch.id;
     branches::switch_to(model, branch, true);
     let node = model.jumps.land_on.take();
     let slot = node.and_then(|id| model.session.as_ref().and_then(|session| session.tree.slot(id)));
     if let (Some(node), true) = (node, slot.is_some_and(|slot| model.conversation.path.contains(&slot))) {
-        search::update::land(model, node);
+        search::update::select_message(model, node);
     }
     if let Some(draft) = draft {
         ask::ask(model, id, draft, None, out);

@@ -15,7 +15,7 @@ pub(super) fn terminal(model: &mut Model, msg: TerminalMsg, out: &mut Vec<Cmd>) 
         }
         TerminalMsg::Focus(here) => {
             model.away = !here;
-            // Files are written in other windows.
+            // Files may have been written in other windows.
             out.extend(here.then_some(Cmd::File(FileCmd::Reload(false))));
         }
         // The run loop chooses the theme.

@@ -1,4 +1,4 @@
-//! Moves the cursor and scrolls in the topmost screen, else in the focused pane; moves the focus between panes.
+//! Moves the cursor and scrolls in the topmost screen, or else in the focused pane; moves the focus between panes.
 //! Not for: what a screen does with a move (`screens`).
 
 use crate::tui::model::Model;

@@ -1,5 +1,5 @@
-//! A cache of wrapped rows; when it is full, it drops the least recently shown rows.
-//! Not for: deciding what is drawn.
+//! A cache of laid-out rows; those unseen for longest are dropped when there are too many.
+//! Not for: laying out rows (`text`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, RunId};
@@ -10,21 +10,21 @@ use crate::tui::text::markdown::GrowingText;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Maximum number of cached rows.
+/// How many rows are kept.
 const LIMIT: usize = 120_000;
 
-/// The source of cached rows.
+/// What rows were laid out from.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum CacheKey {
-    /// A message's body: its content, and whether it is expanded.
+    /// A message's body: its node, its content, and whether it is expanded.
     Body(NodeId, Option<Hash>, bool),
-    /// A text by its hash.
+    /// A text by its hash, and whether it is shown exactly.
     Text(Hash, bool),
-    /// A text by its address and its length (for texts that are too long to hash for each frame).
-    Held(usize, usize),
+    /// A text by its address in memory and its length, for texts that are too long to hash each frame.
+    Address(usize, usize),
 }
 
-/// The arriving text as rows, up to its last finished block.
+/// The rows of the answer that is arriving.
 #[derive(Debug)]
 pub(crate) struct GrowingRows {
     pub(crate) run: Option<RunId>,
@@ -33,20 +33,20 @@ pub(crate) struct GrowingRows {
 }
 
 /// Rows, and the frame in which they were last drawn.
-type Held = (Rc<Vec<Line>>, u64);
+type CachedRows = (Rc<Vec<Line>>, u64);
 
-/// Rows by their source and width.
+/// Rows by what they were laid out from and the width.
 #[derive(Debug, Default)]
 pub struct Cache {
-    held: HashMap<(CacheKey, u16), Held>,
+    cached: HashMap<(CacheKey, u16), CachedRows>,
     rows: usize,
     frame: u64,
     pub(crate) growing: Option<GrowingRows>,
     /// Highlighting of code.
     pub colors: HighlightCache,
-    /// Hyperlinks, if the terminal supports them.
+    /// The addresses of links, if the terminal supports them.
     pub links: Option<Links>,
-    /// How often rows had to be computed, for tests.
+    /// How often rows had to be laid out; for tests.
     pub misses: u64,
 }
 
@@ -55,11 +55,11 @@ impl Cache {
         self.frame += 1;
     }
 
-    /// The rows, computed if they are not cached.
+    /// Returns the rows, after laying them out with `make` if they are not cached.
     pub(crate) fn rows(&mut self, of: CacheKey, width: u16, make: impl FnOnce() -> Vec<Line>) -> Rc<Vec<Line>> {
         let frame = self.frame;
         let key = (of, width);
-        if let Some((rows, at)) = self.held.get_mut(&key) {
+        if let Some((rows, at)) = self.cached.get_mut(&key) {
             *at = frame;
             return rows.clone();
         }
@@ -69,15 +69,15 @@ impl Cache {
         if self.rows > LIMIT {
             self.shrink();
         }
-        self.held.insert(key, (rows.clone(), frame));
+        self.cached.insert(key, (rows.clone(), frame));
         rows
     }
 
     fn shrink(&mut self) {
-        let mut ages: Vec<u64> = self.held.values().map(|(_, at)| *at).collect();
+        let mut ages: Vec<u64> = self.cached.values().map(|(_, at)| *at).collect();
         ages.sort_unstable();
         let limit = ages.get(ages.len() / 2).copied().unwrap_or(0).min(self.frame.saturating_sub(1));
-        self.held.retain(|_, (_, at)| *at > limit);
-        self.rows = self.held.values().map(|(rows, _)| rows.len() + 8).sum();
+        self.cached.retain(|_, (_, at)| *at > limit);
+        self.rows = self.cached.values().map(|(rows, _)| rows.len() + 8).sum();
     }
 }

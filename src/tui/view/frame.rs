@@ -1,5 +1,5 @@
 //! Draws one frame: the panes of the chat, the open screens over them, and the tour below.
-//! Not for: the position of the panes (`layout`), or their content (`chat::view`, `screens`).
+//! Not for: the places of panes (`layout`), or their contents (`chat::view`, `screens`).
 
 use super::cache::Cache;
 use super::{ViewContext, layout, paint};
@@ -12,21 +12,21 @@ use crate::tui::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Draws one frame. First applies what depends on heights (scrolling, page sizes), then paints. Returns the nodes whose
-/// contents are missing.
+/// Draws one frame. First it updates what depends on heights (scrolling, sizes of pages), then it paints. Returns the
+/// nodes whose contents are missing.
 pub fn draw(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -> Vec<NodeId> {
     let rows = tour::model::rows(model, buf.area.height);
     if rows == 0 {
         return page(model, cache, theme, buf);
     }
-    // The tour is below everything else.
+    // The tour is drawn below everything else.
     let upper = Rect { height: buf.area.height - rows, ..buf.area };
     let mut above = Buffer::empty(upper);
     let wanted = page(model, cache, theme, &mut above);
     buf.merge(&above);
     let below = Rect { y: upper.bottom(), height: rows, ..buf.area };
     tour::view::draw(&ViewContext { theme, model }, below, buf);
-    paint::ground(theme, buf);
+    paint::background(theme, buf);
     wanted
 }
 
@@ -46,7 +46,7 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
         let mut areas = layout::areas(model, area, rows);
         foot = model.layers.foot(&ViewContext { theme, model }, cache, area);
         if let (Some((_, foot)), Some(composer)) = (foot, areas.composer) {
-            // It covers the composer.
+            // The screen at the foot covers the composer.
             let height = (area.height + area.bottom() - composer.y).saturating_sub(foot).min(area.height);
             areas = layout::areas(model, Rect { height, ..area }, rows);
         }
@@ -55,7 +55,7 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
         }
         panes(model, cache, theme, &areas, buf);
     }
-    // A screen is drawn beside the rest of the model.
+    // The screens are taken out, so that each can be changed while the rest of the model is read.
     let mut screens = std::mem::take(&mut model.layers);
     for (at, screen) in screens.iter_mut().enumerate().skip(full.unwrap_or(0)) {
         let rows = foot.filter(|(of, _)| *of == at).map_or(area.height, |(_, rows)| rows.min(area.height));
@@ -64,7 +64,7 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
     }
     model.layers = screens;
     screens::help::view_next_keys::draw(&ViewContext { theme, model }, area, buf);
-    paint::ground(theme, buf);
+    paint::background(theme, buf);
     model.bodies.begin_frame();
     for id in &wanted {
         model.bodies.touch(*id);

@@ -1,21 +1,21 @@
-//! The position of the panes, for every size of the terminal.
-//! Not for: their content.
+//! Places the panes, for every size of the terminal.
+//! Not for: their contents (`chat::view`).
 
 use super::{ViewContext, paint};
 use crate::tui::chat::view::{branches, composer};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::panes::{self, LEAST_TOOLS, Shape};
+use crate::tui::model::panes::{self, MIN_TOOLS, Shape};
 use crate::tui::model::pointer::{Border, Target};
 use crate::tui::text::Line;
 use crate::tui::theme::Ink;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The maximum width of the conversation if it is shown alone.
-const LINE: u16 = 104;
+/// Largest width of the conversation when it is alone.
+const MAX_ALONE_WIDTH: u16 = 104;
 
-/// The areas of the panes.
+/// The areas of the visible panes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Areas {
     pub(super) header: Option<Rect>,
@@ -27,11 +27,11 @@ pub(super) struct Areas {
     pub(super) context: Option<Rect>,
     pub(super) notice: Option<Rect>,
     pub(super) composer: Option<Rect>,
-    /// Columns between the header's rule and the composer's, each a line from top to bottom.
+    /// Vertical lines between panes, from the header's rule to the composer's.
     pub(super) columns: Vec<Rect>,
 }
 
-/// The room inside a frame.
+/// The area inside a frame.
 pub(crate) fn inside(area: Rect) -> Rect {
     if area.width < 3 || area.height < 2 {
         return area;
@@ -39,13 +39,13 @@ pub(crate) fn inside(area: Rect) -> Rect {
     Rect { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
 }
 
-/// The areas of the panes; `rows` is the desired number of text rows of the composer.
+/// Places the panes; `rows` is how many rows of text the composer would use.
 pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     let mut areas = Areas::default();
     let composer = if area.height < 6 { area.height.min(1) } else { (rows + 2).min(area.height - 3) };
     let spare = area.height.saturating_sub(composer + 4);
     let zen = zen(model);
-    let notice = composer::notice_rows(model, area.width.min(if zen { LINE } else { u16::MAX })).min(spare);
+    let notice = composer::notice_rows(model, area.width.min(if zen { MAX_ALONE_WIDTH } else { u16::MAX })).min(spare);
     let below = Rect { y: area.bottom() - composer - notice, height: composer + notice, ..area };
     areas.composer = Some(below);
     areas.notice = (notice > 0).then(|| Rect { y: below.y + 1, height: notice, ..area });
@@ -77,7 +77,7 @@ pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     areas
 }
 
-/// Rows of the composer, with its rule, its keys, and the notice.
+/// Height of the composer with its rule, its keys, and the notice.
 pub(crate) fn composer_height(model: &Model, area: Rect) -> u16 {
     areas(model, area, composer::rows(model, area)).composer.map_or(1, |composer| composer.height)
 }
@@ -86,15 +86,15 @@ fn zen(model: &Model) -> bool {
     model.arrangement().layout == Shape::Zen
 }
 
-/// Centers a single pane, because long lines are hard to read.
+/// Centers a pane and limits its width, since long lines are hard to read.
 fn middle(area: Rect) -> Rect {
-    let width = area.width.min(LINE);
+    let width = area.width.min(MAX_ALONE_WIDTH);
     Rect { x: area.x + (area.width - width) / 2, width, ..area }
 }
 
 fn columns(model: &Model, body: Rect, areas: &mut Areas) {
     let arrangement = model.arrangement();
-    let (left, right) = panes::sides(&arrangement, body.width);
+    let (left, right) = panes::sidebar_widths(&arrangement, body.width);
     let seen = |pane: Focus| model.focus == pane || !model.hidden(pane);
     let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
     let (branches, context) = (seen(Focus::Branches), seen(Focus::Context));
@@ -129,7 +129,7 @@ fn columns(model: &Model, body: Rect, areas: &mut Areas) {
     }
 }
 
-/// Panels on top of each other in one sidebar, with a blank row between them.
+/// Stacks panels in one sidebar, with a blank row between them.
 fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, bool), areas: &mut Areas) {
     let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
     let wished = u16::try_from(calls.max(2)).unwrap_or(10) + 2;
@@ -137,7 +137,7 @@ fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, boo
     let tools = match (tools, side.height) {
         (true, height) if !branches && !context => height,
         (false, _) | (true, ..12) => 0,
-        (true, height) if own > 0 => own.clamp(LEAST_TOOLS, height / 2),
+        (true, height) if own > 0 => own.clamp(MIN_TOOLS, height / 2),
         (true, height) => (height / 3).min(wished),
     };
     let left = side.height - tools;
@@ -151,7 +151,7 @@ fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, boo
     areas.context = areas.context.or(context.then_some(Rect { y: side.y + rows, height: left - rows, ..side }));
 }
 
-/// The rules between panes, and the columns that can be dragged.
+/// Draws the rules between panes and records the borders that can be dragged.
 pub(super) fn rules(look: &ViewContext<'_>, areas: &Areas, buf: &mut Buffer) {
     let glyphs = &look.theme.glyphs;
     if let Some(area) = areas.rule {
@@ -165,7 +165,7 @@ pub(super) fn rules(look: &ViewContext<'_>, areas: &Areas, buf: &mut Buffer) {
         if let Some(rule) = areas.rule {
             put(glyphs.joins.0, column.x, rule.y, buf);
         }
-        // Words on the composer's rule stay whole.
+        // Text on the composer's rule is not overwritten.
         let below = areas.composer.map_or(column.bottom(), |composer| composer.y);
         if buf.cell((column.x, below)).is_some_and(|cell| cell.symbol() == glyphs.rule) {
             put(glyphs.joins.1, column.x, below, buf);

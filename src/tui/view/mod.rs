@@ -1,4 +1,4 @@
-//! What the screen looks like, from the model alone.
+//! Draws the screen from the model.
 //!
 //! ```text
 //!  session ▸ branch                              model · cost
@@ -12,10 +12,10 @@
 //!  keys
 //! ```
 //!
-//! From 160 columns on there are two sidebars: branches and tools at the left, the next request at the right. Below 100, and
-//! in the layout `narrow`, one pane is seen at a time and the header has the meter; in the layout `zen` only conversation and
-//! composer are seen.
-//! Not for: colors (`theme`) or changing anything a person decided (`update`).
+//! From 160 columns on there are two sidebars: branches and tools at the left, the next request at the right. Below 100
+//! columns, and in the layout `narrow`, one pane is visible at a time and the header contains the meter; in the layout
+//! `zen` only conversation and composer are visible.
+//! Not for: colors (`theme`) or changing the model's decisions (`update`).
 
 pub mod cache;
 pub mod frame;
@@ -32,17 +32,17 @@ use crate::tui::theme::{Ink, Theme};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The maximum width of prose; longer lines are hard to read.
+/// Largest width of prose, in columns; longer lines are hard to read.
 const PROSE: usize = 100;
 
-/// The input of every view.
+/// The context that every view gets.
 pub struct ViewContext<'a> {
     pub(crate) theme: &'a Theme,
     pub(crate) model: &'a Model,
 }
 
 impl ViewContext<'_> {
-    /// Records the target at an area, for the mouse.
+    /// Records a clickable area for the mouse.
     fn hit(&self, area: Rect, target: Target) {
         if self.model.facts.mouse && !area.is_empty() {
             self.model.pointer.hits.borrow_mut().push(HitArea { area, target });
@@ -57,7 +57,7 @@ impl ViewContext<'_> {
         self.hit(area, Target::Row(pane, at));
     }
 
-    /// A row of a screen.
+    /// Records a row of a screen for the mouse.
     pub(crate) fn item(&self, area: Rect, at: usize) {
         self.hit(area, Target::Item(at));
     }
@@ -75,19 +75,19 @@ impl ViewContext<'_> {
         bound.map_or_else(|| self.key(action), |binding| binding.on.to_string())
     }
 
-    /// Whether a result was returned from a branch that has new messages.
+    /// Whether a result was merged from a branch that has new messages since.
     pub(crate) fn stale(&self, origin: &crate::domain::conversation::mark::Origin) -> bool {
         let Some(session) = &self.model.session else { return false };
         let head = session.find(origin.branch).and_then(|branch| branch.head).and_then(|id| session.tree.get(id));
         origin.stale(head.map(|head| head.key))
     }
 
-    /// The style of Markdown, with prose limited to a readable width.
+    /// The style of Markdown: prose limited to a readable width.
     pub(crate) fn markdown(&self) -> MarkdownStyle {
         MarkdownStyle::of(&self.theme.glyphs).prose(PROSE)
     }
 
-    /// A panel's title above its rows; returns the room below it.
+    /// Draws a panel's title. Returns the area below it.
     pub(crate) fn panel(&self, title: &str, value: &Line, of: Focus, area: Rect, buf: &mut Buffer) -> Rect {
         let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
         let ink = if self.focused(of) { Ink::Focus } else { Ink::Heading };

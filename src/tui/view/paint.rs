@@ -1,5 +1,5 @@
-//! Painting: lines into cells, frames, bars. The only file that writes to the buffer's cells.
-//! Not for: choosing the content.
+//! Writes lines, frames, and bars into the buffer's cells; no other file does.
+//! Not for: deciding what is drawn.
 
 use super::cache::Cache;
 use crate::domain::conversation::tag::Tag;
@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::widgets::{Block, Borders, Clear, Widget};
 
-/// Writes one line at the top of `area`, cut at its right edge.
+/// Draws one line at the top of `area`, cut at its right edge.
 pub(crate) fn line(theme: &Theme, line: &Line, area: Rect, buf: &mut Buffer) {
     let area = area.intersection(buf.area);
     if area.is_empty() {
@@ -40,9 +40,9 @@ fn without_edges(text: &str, cells: Rect, buf: &mut Buffer) {
     buf.set_style(Rect { x: cells.right() - after, width: after, ..cells }, plain);
 }
 
-/// Writes one line with known highlighting and its links.
+/// Draws one line with its code highlighted, if known, and its links.
 pub(crate) fn colored(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
-    let tinted = cache.colors.tinted(row);
+    let tinted = cache.colors.highlighted(row);
     if row.shaded {
         buf.set_style(area.intersection(buf.area), theme.style(Ink::CodeGround));
     }
@@ -60,14 +60,14 @@ pub(crate) fn colored(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, 
     }
 }
 
-/// Writes lines from the top of `area` down.
+/// Draws lines from the top of `area` down.
 pub(crate) fn lines<'a>(theme: &Theme, all: impl IntoIterator<Item = &'a Line>, area: Rect, buf: &mut Buffer) {
     for (line_, row) in all.into_iter().zip(area.rows()) {
         line(theme, line_, row, buf);
     }
 }
 
-/// Writes lines from the top of `area` down, with highlighted code on its own background.
+/// Draws lines from the top of `area` down, with highlighted code on its own background.
 pub(crate) fn colored_lines<'a>(
     theme: &Theme,
     all: impl IntoIterator<Item = &'a Line>,
@@ -80,14 +80,14 @@ pub(crate) fn colored_lines<'a>(
     }
 }
 
-/// Writes a line at the right edge.
+/// Draws a line at the right edge.
 pub(crate) fn right(theme: &Theme, text: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(text.width()).unwrap_or(u16::MAX).min(area.width);
     let area = Rect { x: area.right() - wide, width: wide, ..area };
     line(theme, text, area, buf);
 }
 
-/// A message's star and name.
+/// Appends a message's star and name to a line.
 pub(crate) fn tag(theme: &Theme, line: &mut Line, tag: &Tag) {
     if tag.favourite {
         line.push(Ink::Warn, &format!("{} ", theme.glyphs.star));
@@ -97,18 +97,18 @@ pub(crate) fn tag(theme: &Theme, line: &mut Line, tag: &Tag) {
     }
 }
 
-/// Highlights a selected row across its whole width.
+/// Applies the style of the selected line to an area.
 pub(crate) fn select(theme: &Theme, area: Rect, buf: &mut Buffer) {
     buf.set_style(area.intersection(buf.area), theme.style(Ink::Selected));
 }
 
-/// Gives cells the style of an ink, without other modifiers.
+/// Applies the style of an ink to cells.
 pub(crate) fn mark(theme: &Theme, ink: Ink, area: Rect, buf: &mut Buffer) {
     buf.set_style(area.intersection(buf.area), theme.style(ink));
 }
 
-/// A title above its content; returns the room inside. A full-width area at the top has a rule after its title and no
-/// box; an area over others has a box. Frames need three columns and two rows.
+/// Draws a title and returns the area for the contents. An area that spans the top of the screen gets a rule behind its
+/// title; any other gets a box. Frames need three columns and two rows.
 pub(super) fn frame(theme: &Theme, title: Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
     let area = area.intersection(buf.area);
     if area.width < 3 || area.height < 2 {
@@ -127,7 +127,7 @@ pub(super) fn frame(theme: &Theme, title: Line, focus: bool, area: Rect, buf: &m
     inside
 }
 
-/// A title followed by a rule.
+/// Draws a title followed by a rule.
 fn page_title(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(title.width() + 2).unwrap_or(u16::MAX);
     caption(theme, title, edge, buf);
@@ -135,7 +135,7 @@ fn page_title(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
     line(theme, &Line::of(Ink::Border, &theme.glyphs.rule.repeat(usize::from(rule.width))), rule, buf);
 }
 
-/// Text on the upper or lower edge of a frame or a page, with a space at both ends.
+/// Draws text on the upper or lower edge of a frame, with a space at both ends.
 pub(crate) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
     if title.pieces.is_empty() || edge.width < 5 {
         return;
@@ -146,27 +146,27 @@ pub(crate) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) 
     padded.push_safe(Ink::Text, " ");
     let boxed = buf.cell((edge.x, edge.y)).is_some_and(|corner| corner.symbol() != " ");
     let room = if boxed { Rect { x: edge.x + 1, width: edge.width - 2, ..edge } } else { edge };
-    // Words on a frame are words and not frame: they do not take over its color.
+    // Text on a frame must not inherit the frame's color.
     let wide = u16::try_from(padded.width()).unwrap_or(u16::MAX).min(room.width);
     buf.set_style(Rect { width: wide, ..room }.intersection(buf.area), Style::reset());
     line(theme, &padded, room, buf);
 }
 
-/// Empties an area.
-pub(crate) fn wipe(area: Rect, buf: &mut Buffer) {
+/// Clears an area.
+pub(crate) fn clear(area: Rect, buf: &mut Buffer) {
     Clear.render(area.intersection(buf.area), buf);
 }
 
-/// A vertical line at the left of a pane, followed by an empty column.
-pub(crate) fn beside(theme: &Theme, pane: Rect, buf: &mut Buffer) {
+/// Draws a vertical line at the left of a pane, with a column between.
+pub(crate) fn left_rule(theme: &Theme, pane: Rect, buf: &mut Buffer) {
     for row in pane.rows() {
         let edge = Rect { x: pane.x.saturating_sub(2), width: 1, ..row };
         line(theme, &Line::of(Ink::Border, theme.glyphs.pipe.trim_end()), edge, buf);
     }
 }
 
-/// Applies the theme's background to every cell that has no color of its own.
-pub(super) fn ground(theme: &Theme, buf: &mut Buffer) {
+/// Applies the theme's background to every cell that has no colors of its own.
+pub(super) fn background(theme: &Theme, buf: &mut Buffer) {
     let style = theme.style(Ink::Ground);
     for cell in &mut buf.content {
         if let Some(bg) = style.bg.filter(|_| cell.bg == Color::Reset) {
@@ -178,7 +178,7 @@ pub(super) fn ground(theme: &Theme, buf: &mut Buffer) {
     }
 }
 
-/// A label at the left and a value at the right of one row; the label is cut first.
+/// Draws a label at the left and a value at the right of a row; the label is cut if necessary.
 pub(crate) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(value.width()).unwrap_or(u16::MAX).min(area.width);
     let room = Rect { width: area.width.saturating_sub(wide + u16::from(wide > 0)), ..area };
@@ -186,7 +186,7 @@ pub(crate) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &
     right(theme, value, area, buf);
 }
 
-/// A scroll thumb on the right edge of a frame.
+/// Draws a scroll thumb at the right edge of an area.
 pub(crate) fn thumb(theme: &Theme, at: u64, of: u64, page: u64, area: Rect, buf: &mut Buffer) {
     let rows = u64::from(area.height);
     if of <= page || rows == 0 || area.width == 0 {
@@ -206,8 +206,8 @@ pub(crate) fn cut(theme: &Theme, ink: Ink, raw: &str, room: usize) -> Line {
     Line::of(ink, &text::fit(raw, room, theme.glyphs.ellipsis))
 }
 
-/// A box in the middle, of at most this size.
-pub(crate) fn middle(area: Rect, width: u16, height: u16) -> Rect {
+/// A centered area of at most this size.
+pub(crate) fn centered(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }

@@ -101,8 +101,8 @@ fn terminal_answers_never_enter_the_message() {
 #[test]
 fn title_names_the_session_and_is_restored() {
     let home = Home::offline();
-    let (said, code) = home.cli(&["session", "new", "auth\u{7}\u{1b}]2;evil\u{1b}\\bug"]);
-    assert_eq!(code, 0, "{said}");
+    let (printed, code) = home.cli(&["session", "new", "auth\u{7}\u{1b}]2;evil\u{1b}\\bug"]);
+    assert_eq!(code, 0, "{printed}");
     let pty = Pty::open(&home);
     pty.see(READY);
     pty.until_bytes("the title", |raw, _| osc(raw).iter().any(|body| body.contains("▸ main")));
@@ -245,9 +245,9 @@ fn plain_mode_over_a_pipe() {
     assert!(err.contains("Unknown command /nonsense") && err.contains("There is no turn 99"), "{err}");
     assert!(!out.contains("never read"));
     let main = home.json(&["message", "list", "-b", "main"]);
-    let said: Vec<&str> = main.as_array().unwrap().iter().filter_map(|m| m["content"].as_str()).collect();
-    assert!(said.contains(&"/slash") && said.contains(&"one \ntwo"), "{said:?}");
-    assert!(!said.contains(&"And wasps?"), "from the fork");
+    let printed: Vec<&str> = main.as_array().unwrap().iter().filter_map(|m| m["content"].as_str()).collect();
+    assert!(printed.contains(&"/slash") && printed.contains(&"one \ntwo"), "{printed:?}");
+    assert!(!printed.contains(&"And wasps?"), "from the fork");
 }
 
 #[test]

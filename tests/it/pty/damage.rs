@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// A home with one answered question, and its store's file.
 fn used() -> (Home, PathBuf) {
     let home = Home::offline();
-    let (said, code) = home.cli(&["ask", "Where is my talk?"]);
-    assert_eq!(code, 0, "{said}");
+    let (output, code) = home.cli(&["ask", "Where is my talk?"]);
+    assert_eq!(code, 0, "{output}");
     let store = home.path("data/pleach/pleach.db");
     (home, store)
 }
@@ -109,8 +109,8 @@ fn file_is_checked_after_a_kill() {
     }
     let file = home.path("many.jsonl");
     std::fs::write(&file, lines).unwrap();
-    let (said, code) = home.cli(&["import", &file.display().to_string()]);
-    assert_eq!(code, 0, "{said}");
+    let (output, code) = home.cli(&["import", &file.display().to_string()]);
+    assert_eq!(code, 0, "{output}");
     let up = || {
         let pty = Start::new(&home).size(180, 40).run();
         pty.until("the workbench", |screen| screen.contains("entry399"));
@@ -140,8 +140,8 @@ fn file_is_checked_after_a_kill() {
     let code = pty.ended().code;
     assert_eq!(code, 0, "reported, and work continues");
     assert_eq!(dead(), 1, "reported again at the next start");
-    let (said, _) = home.cli(&["doctor"]);
-    assert!(said.contains("✗ store") && said.contains("damaged") && said.contains("doctor --repair"), "{said}");
+    let (output, _) = home.cli(&["doctor"]);
+    assert!(output.contains("✗ store") && output.contains("damaged") && output.contains("doctor --repair"), "{output}");
 }
 
 /// The disk fills up during an answer: the answer stays on the screen, the problem is reported, and the answer is saved
@@ -162,8 +162,8 @@ fn full_disk_during_an_answer() {
     ];
     let server = Server::start_posts(vec![script]);
     let home = Home::server(&server.base_url());
-    let (said, code) = home.cli(&["session", "new"]);
-    assert_eq!(code, 0, "{said}");
+    let (output, code) = home.cli(&["session", "new"]);
+    assert_eq!(code, 0, "{output}");
     let size = std::fs::metadata(home.path("data/pleach/pleach.db")).unwrap().len() / 1_024 + 48;
     let line = format!("ulimit -S -f {size}; exec {}", env!("CARGO_BIN_EXE_pleach"));
     let pty = Start::new(&home).program(Path::new("/bin/bash")).args(&["-c", &line]).size(180, 40).run();
@@ -200,8 +200,8 @@ fn quitting_on_a_full_disk() {
     let server = Server::start_posts(vec![script]);
     let mut home = Home::server(&server.base_url());
     home.set("TMPDIR", &home.path("").display().to_string());
-    let (said, code) = home.cli(&["session", "new"]);
-    assert_eq!(code, 0, "{said}");
+    let (output, code) = home.cli(&["session", "new"]);
+    assert_eq!(code, 0, "{output}");
     let size = std::fs::metadata(home.path("data/pleach/pleach.db")).unwrap().len() / 1_024 + 48;
     let line = format!("ulimit -S -f {size}; exec {}", env!("CARGO_BIN_EXE_pleach"));
     let pty = Start::new(&home).program(Path::new("/bin/bash")).args(&["-c", &line]).size(180, 40).run();
@@ -230,8 +230,8 @@ fn quitting_on_a_full_disk() {
     let [file] = unsaved(&home).try_into().unwrap();
     let kept = std::fs::read_to_string(&file).unwrap();
     assert!(kept.contains(&format!("The beginning. {big}The middle.")), "the whole answer");
-    let (said, code) = home.cli(&["import", &file.display().to_string()]);
-    assert_eq!(code, 0, "{said}");
+    let (output, code) = home.cli(&["import", &file.display().to_string()]);
+    assert_eq!(code, 0, "{output}");
 }
 
 #[cfg(target_os = "linux")]

@@ -26,8 +26,8 @@ impl Guide {
     #[track_caller]
     fn asked(&self, step: &str, words: &str, keys: &str) -> String {
         let asks = |screen: &str| {
-            let said = instruction(screen);
-            said.contains(step) && said.contains(words)
+            let text = instruction(screen);
+            text.contains(step) && text.contains(words)
         };
         let screen = self.pty.until(&format!("{step}: {words}"), asks);
         self.pty.keys(keys);

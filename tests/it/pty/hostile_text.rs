@@ -77,12 +77,12 @@ fn from_stored_conversations() {
     ];
     let file = home.work().join("talk.json");
     std::fs::write(&file, value!({ "messages": lines }).to_string()).unwrap();
-    let (said, code) = home.cli(&["import", "talk.json"]);
-    assert_eq!(code, 0, "{said}");
+    let (output, code) = home.cli(&["import", "talk.json"]);
+    assert_eq!(code, 0, "{output}");
     for args in [["session", "rename", &bad], ["branch", "rename", &bad]] {
-        let (said, code) = home.cli(&args);
-        assert_eq!(code, 0, "{said}");
-        assert_no_foreign_escapes(said.replace('\n', " ").as_bytes());
+        let (output, code) = home.cli(&args);
+        assert_eq!(code, 0, "{output}");
+        assert_no_foreign_escapes(output.replace('\n', " ").as_bytes());
     }
     let pty = workbench(&home);
     pty.see("⟨U+E0041⟩");

@@ -262,15 +262,15 @@ fn paste_without_brackets() {
     assert!(posts(&server).is_empty(), "no part of it was sent");
     pty.keys("\r");
     pty.see("Got it.");
-    let said = |n: usize| {
+    let sent_text = |n: usize| {
         let body: Value = serde_json::from_slice(&posts(&server)[n]).unwrap();
         body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
     };
-    assert_eq!(said(0), text);
+    assert_eq!(sent_text(0), text);
     pty.until("the turn is over", |screen| screen.contains("Type a message"));
     pty.paste("in brackets");
     pty.keys("\r");
     pty.see("Typed.");
-    assert_eq!(said(1), "in brackets", "Enter directly after a bracketed paste sends");
+    assert_eq!(sent_text(1), "in brackets", "Enter directly after a bracketed paste sends");
     assert_eq!(posts(&server).len(), 2);
 }

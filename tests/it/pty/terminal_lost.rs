@@ -57,9 +57,9 @@ fn window_is_closed_during_an_answer() {
         for lock in owners.map(|entry| std::fs::File::open(entry.path()).unwrap()) {
             lock.try_lock().expect("no lock is left");
         }
-        let told = home.json(&["message", "list"]);
-        let last = told.as_array().and_then(|messages| messages.last()).unwrap();
-        assert_eq!(last["content"], "Part of an answer", "{told}");
+        let messages = home.json(&["message", "list"]);
+        let last = messages.as_array().and_then(|messages| messages.last()).unwrap();
+        assert_eq!(last["content"], "Part of an answer", "{messages}");
         assert!(["cancelled", "interrupted"].contains(&last["status"].as_str().unwrap()), "{last}");
     }
 }

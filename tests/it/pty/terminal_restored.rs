@@ -149,8 +149,8 @@ fn ctrl_c_at_once() {
 #[test]
 fn missing_terminal_is_reported() {
     let home = Home::offline();
-    let (said, code) = home.cli(&[]);
-    assert!(said.contains("needs a terminal"), "{said}");
+    let (output, code) = home.cli(&[]);
+    assert!(output.contains("needs a terminal"), "{output}");
     assert_eq!(code, 1);
 }
 

@@ -202,9 +202,9 @@ fn undo_everything(tour: &mut Tour, planned: &str) {
         ("the mode", "Undone: set the mode of main to Heavy"),
         ("the exclusion", "Undone: Excluded"),
     ];
-    for (what, said) in steps {
+    for (what, notice) in steps {
         tour.keys("u");
-        tour.shows(&format!("undo: {what}"), &[said]);
+        tour.shows(&format!("undo: {what}"), &[notice]);
     }
     tour.keys("u");
     tour.shows("undo: nothing is left to undo", &["There is nothing to undo", "CTX: Light", "● main"]);

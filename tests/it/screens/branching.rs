@@ -121,7 +121,7 @@ fn long_filter_continues_by_itself() {
     for n in 1..=40_000_usize {
         let parent = if n % 3 == 0 { n - 3 } else { n.saturating_sub(2) };
         let words = if n == 39_000 { "the needle" } else { "hay and the like" };
-        nodes.push(fixture::said(n as u128, (n > 1).then(|| &nodes[parent]), Role::User, words));
+        nodes.push(fixture::text_node(n as u128, (n > 1).then(|| &nodes[parent]), Role::User, words));
     }
     let view = fixture::view(&nodes, vec![fixture::branch(MAIN, "main", nodes.last(), None)]);
     let mut stage = fixture::open(Vec::new(), view);
@@ -175,9 +175,9 @@ fn side_question_is_dropped_or_kept() {
         !stage.sent.iter().any(|(_, r)| matches!(r, Request::Turn(TurnRequest::KeepAside { .. }))),
         "it is still streaming"
     );
-    let said = "To *rotate* a token is to replace it with a fresh one:\n\n- the old one ends\n- 日本語\n\n---STATE---\nx\n---END STATE---";
+    let answer_text = "To *rotate* a token is to replace it with a fresh one:\n\n- the old one ends\n- 日本語\n\n---STATE---\nx\n---END STATE---";
     let card = RunCard { id: run, user: None, answer: None, aside: true, ..fixture::run(1, &story[0], &story[3]) };
-    stage.event(aside(said, Some(card)));
+    stage.event(aside(answer_text, Some(card)));
     pictures("aside", &mut stage);
     stage.press("y");
     assert!(!stage.copied[0].contains("STATE"));
@@ -209,12 +209,12 @@ fn versions_are_browsed_with_one_key() {
     let mut nodes = fixture::story();
     // Three versions of the fifth message. The second has two answers.
     let more = [
-        fixture::said(20, Some(&nodes[3]), Role::User, "A second version"),
-        fixture::said(30, Some(&nodes[3]), Role::User, "A third version"),
+        fixture::text_node(20, Some(&nodes[3]), Role::User, "A second version"),
+        fixture::text_node(30, Some(&nodes[3]), Role::User, "A third version"),
     ];
     let answers = [
-        fixture::said(21, Some(&more[0]), Role::Assistant, "one answer"),
-        fixture::said(22, Some(&more[0]), Role::Assistant, "another answer"),
+        fixture::text_node(21, Some(&more[0]), Role::Assistant, "one answer"),
+        fixture::text_node(22, Some(&more[0]), Role::Assistant, "another answer"),
     ];
     nodes.retain(|node| node.head.id != node_id(7));
     nodes.extend(more.into_iter().chain(answers));
@@ -222,7 +222,7 @@ fn versions_are_browsed_with_one_key() {
     let mut stage = fixture::open(nodes.clone(), view);
     stage.model.focus = Focus::Conversation;
     let sibling = |r: &Request| matches!(r, Request::Branch(BranchRequest::Sibling { .. }));
-    let stands = |stage: &mut Stage, n: u128| {
+    let shows_version = |stage: &mut Stage, n: u128| {
         let head = nodes.iter().find(|node| node.head.id == node_id(n));
         let branch = fixture::branch(MAIN, "main", head, None);
         stage.event(Event::Session(SessionEvent::Branch(Box::new(branch.clone()))));
@@ -232,7 +232,7 @@ fn versions_are_browsed_with_one_key() {
     assert!(
         matches!(stage.last(), Request::Branch(BranchRequest::Sibling { node, step: 1, .. }) if *node == node_id(5))
     );
-    stands(&mut stage, 22);
+    shows_version(&mut stage, 22);
     assert!(stage.screen(100, 30).contains("Version 2 of 3."));
     assert!(stage.screen(100, 30).contains("2/3"));
     stage.press("l");
@@ -240,12 +240,12 @@ fn versions_are_browsed_with_one_key() {
         matches!(stage.last(), Request::Branch(BranchRequest::Sibling { node, .. }) if *node == node_id(20)),
         "the version stays selected, not an answer below it"
     );
-    stands(&mut stage, 30);
+    shows_version(&mut stage, 30);
     stage.press("h");
     assert!(
         matches!(stage.last(), Request::Branch(BranchRequest::Sibling { node, step: -1, .. }) if *node == node_id(30))
     );
-    stands(&mut stage, 22);
+    shows_version(&mut stage, 22);
     stage.press("G h");
     assert!(
         matches!(stage.last(), Request::Branch(BranchRequest::Sibling { node, .. }) if *node == node_id(22)),
@@ -283,7 +283,7 @@ fn esc_esc_changes_nothing() {
 }
 
 fn comes(stage: &mut Stage, on: BranchId, n: u128, after: &Node) -> Node {
-    let node = fixture::said(n, Some(after), Role::Assistant, "an answer");
+    let node = fixture::text_node(n, Some(after), Role::Assistant, "an answer");
     stage.event(Event::Session(SessionEvent::Nodes { session: SESSION, heads: vec![node.head.clone()] }));
     let branch = Branch { head: Some(node.head.id), ..stage.model.session.as_ref().unwrap().find(on).unwrap().clone() };
     stage.event(Event::Session(SessionEvent::Branch(Box::new(branch))));
@@ -324,7 +324,7 @@ fn unseen_answers_are_unread() {
     stage.event(Event::Session(SessionEvent::Branch(Box::new(moved.clone()))));
     assert!(!unread(&stage));
     opens(&mut stage, RETRY);
-    let node = fixture::said(52, Some(&story[6]), Role::Assistant, "another answer");
+    let node = fixture::text_node(52, Some(&story[6]), Role::Assistant, "another answer");
     stage.event(Event::Session(SessionEvent::Nodes { session: SESSION, heads: vec![node.head.clone()] }));
     moved.head = Some(node.head.id);
     stage.event(Event::Session(SessionEvent::Branch(Box::new(moved.clone()))));
@@ -384,7 +384,7 @@ fn race_shows_its_limits() {
         stage.event(record(on.id, limits, None));
         stage.event(Event::Turn(TurnEvent::Opened { branch: on.id, text: "".into(), after: on.head }));
     }
-    let node = fixture::said(41, Some(&story[4]), Role::Assistant, "Because of");
+    let node = fixture::text_node(41, Some(&story[4]), Role::Assistant, "Because of");
     let card = RunCard { branch: made[0].id, request_digest: Hash::of(b"x"), ..fixture::run(41, &story[4], &node) };
     stage.bodies.insert(node.head.id, Arc::new(node.clone()));
     stage.event(Event::Session(SessionEvent::Nodes { session: SESSION, heads: vec![node.head.clone()] }));

@@ -173,7 +173,7 @@ fn next_call_is_compared_with_the_last() {
 }
 
 fn side(branch: pleach::domain::base::ids::BranchId, name: &str, words: &[&str]) -> Side {
-    let said = |n: usize, text: &str| Turn {
+    let turn_with_text = |n: usize, text: &str| Turn {
         number: u32::try_from(n).unwrap() + 3,
         atom: turn(u8::try_from(n).unwrap() + 3),
         messages: vec![
@@ -186,7 +186,12 @@ fn side(branch: pleach::domain::base::ids::BranchId, name: &str, words: &[&str])
     Side {
         branch,
         name: name.into(),
-        turns: words.iter().enumerate().map(|(n, text)| said(n, text)).chain([pin("Never log tokens.")]).collect(),
+        turns: words
+            .iter()
+            .enumerate()
+            .map(|(n, text)| turn_with_text(n, text))
+            .chain([pin("Never log tokens.")])
+            .collect(),
         more: 0,
         calls: 2,
         prompt: 2_400,

@@ -67,7 +67,7 @@ pub(crate) fn node(n: u128, parent: Option<&Node>, role: Role, parts: Vec<Part>)
     Node { head, content }
 }
 
-pub(crate) fn said(n: u128, parent: Option<&Node>, role: Role, text: &str) -> Node {
+pub(crate) fn text_node(n: u128, parent: Option<&Node>, role: Role, text: &str) -> Node {
     node(n, parent, role, vec![Part::Text { text: text.to_owned() }])
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn view(nodes: &[Node], branches: Vec<Branch>) -> SessionView {
 
 /// A short conversation: a question, a tool call, an answer with code and state, and a cut answer.
 pub(crate) fn story() -> Vec<Node> {
-    let one = said(1, None, Role::User, "Why does login fail after the refresh?");
+    let one = text_node(1, None, Role::User, "Why does login fail after the refresh?");
     let call = Part::Call { id: "c1".into(), name: "read_file".into(), args: "{\"path\":\"src/auth.rs\"}".into() };
     let two = node(2, Some(&one), Role::Assistant, vec![Part::Text { text: "Let me look.".into() }, call]);
     let body = Part::Reply { call: "c1".into(), name: "read_file".into(), body: "fn refresh() {}\n".into() };
@@ -166,10 +166,10 @@ pub(crate) fn story() -> Vec<Node> {
         Role::Assistant,
         vec![Part::Reasoning { text: "They rotate too early.".into() }, Part::Text { text: answer.into() }],
     );
-    let five = said(5, Some(&four), Role::User, "And with two tabs open? 日本語 works too.");
-    let mut six = said(6, Some(&five), Role::Assistant, "With two tabs both");
+    let five = text_node(5, Some(&four), Role::User, "And with two tabs open? 日本語 works too.");
+    let mut six = text_node(6, Some(&five), Role::Assistant, "With two tabs both");
     six.head.end = End::Cancelled;
-    let seven = said(7, Some(&four), Role::User, "Show me the patch.");
+    let seven = text_node(7, Some(&four), Role::User, "Show me the patch.");
     vec![one, two, three, four, five, six, seven]
 }
 

@@ -321,13 +321,14 @@ fn changed_window_size_is_announced_once() {
         );
     };
     reply(&mut stage, &plan);
-    let said = |stage: &Stage| stage.model.status.shown().map(|said| said.text.clone()).unwrap_or_default();
-    assert!(said(&stage).starts_with("Adjusted context window to 10000 tokens (complexity: 0.6, debugging"));
+    let status_text =
+        |stage: &Stage| stage.model.status.shown().map(|status_text| status_text.text.clone()).unwrap_or_default();
+    assert!(status_text(&stage).starts_with("Adjusted context window to 10000 tokens (complexity: 0.6, debugging"));
     while stage.model.status.dismiss() {}
     stage.type_text(" there").wait(100);
     plan.id = Hash::of(b"the next");
     reply(&mut stage, &plan);
-    assert_eq!(said(&stage), "", "not repeated with every key");
+    assert_eq!(status_text(&stage), "", "not repeated with every key");
 }
 
 #[test]
@@ -447,8 +448,8 @@ fn turn_is_streamed_committed_and_shown_once() {
     let screen = stage.screen(100, 40);
     assert_eq!(screen.matches("Unique question").count(), 1, "{screen}");
     assert!(screen.contains("Unique answer") && screen.contains("answering"));
-    let user = fixture::said(20, Some(&story[5]), Role::User, "Unique question");
-    let answer = fixture::said(21, Some(&user), Role::Assistant, "Unique answer\nmore");
+    let user = fixture::text_node(20, Some(&story[5]), Role::User, "Unique question");
+    let answer = fixture::text_node(21, Some(&user), Role::Assistant, "Unique answer\nmore");
     for node in [&user, &answer] {
         stage.bodies.insert(node.head.id, std::sync::Arc::new(node.clone()));
     }
@@ -549,7 +550,7 @@ fn key_press_does_not_wrap_ten_thousand_messages() {
     for n in 1..=10_000_u128 {
         let role = if n % 2 == 1 { Role::User } else { Role::Assistant };
         let text = "word ".repeat(1_000);
-        let node = fixture::said(n, nodes.last(), role, &text);
+        let node = fixture::text_node(n, nodes.last(), role, &text);
         nodes.push(node);
     }
     let head = fixture::branch(MAIN, "main", nodes.last(), None);

@@ -279,7 +279,8 @@ fn a_turn_that_moved_the_end_of_the_branch_says_what_is_kept() {
     let mut stage = fixture::opened();
     let story = fixture::story();
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "".into(), after: None }));
-    let again = fixture::said(9, Some(&story[0]), pleach::domain::conversation::message::Role::Assistant, "Another.");
+    let again =
+        fixture::text_node(9, Some(&story[0]), pleach::domain::conversation::message::Role::Assistant, "Another.");
     let heads = vec![again.head.clone()];
     stage.event(Event::Session(SessionEvent::Nodes { session: fixture::SESSION, heads }));
     let moved = fixture::branch(MAIN, "main", Some(&again), None);

@@ -84,7 +84,7 @@ fn event(stage: &mut Stage, n: u8, words: String) {
         5 => Event::Program(ProgramEvent::Alarm(words)),
         6 => Event::Session(SessionEvent::Nodes {
             session: SESSION,
-            heads: vec![fixture::said(30, None, Role::User, &words).head],
+            heads: vec![fixture::text_node(30, None, Role::User, &words).head],
         }),
         7 => Event::Session(SessionEvent::Branch(Box::new(fixture::branch(RETRY, &words, None, Some(MAIN))))),
         8 => {

@@ -105,8 +105,8 @@ fn tree() {
 #[test]
 fn message_without_a_branch_is_shown_and_gets_one() {
     let mut nodes = fixture::story();
-    let lost = fixture::said(40, Some(&nodes[0]), Role::Assistant, "a way that was left");
-    let lost_too = fixture::said(41, Some(&lost), Role::User, "and its end");
+    let lost = fixture::text_node(40, Some(&nodes[0]), Role::Assistant, "a way that was left");
+    let lost_too = fixture::text_node(41, Some(&lost), Role::User, "and its end");
     let branches = vec![fixture::branch(MAIN, "main", nodes.last(), None)];
     nodes.extend([lost.clone(), lost_too.clone()]);
     let view = fixture::view(&nodes, branches);
@@ -163,7 +163,7 @@ fn hundred_thousand_nodes_show_only_forks() {
     let mut nodes: Vec<pleach::domain::conversation::message::Node> = Vec::new();
     for n in 1..=100_000_usize {
         let parent = if n % 3 == 0 { n - 3 } else { n.saturating_sub(2) };
-        let node = fixture::said(n as u128, (n > 1).then(|| &nodes[parent]), Role::User, "words");
+        let node = fixture::text_node(n as u128, (n > 1).then(|| &nodes[parent]), Role::User, "words");
         nodes.push(node);
     }
     let head = fixture::branch(MAIN, "main", nodes.last(), None);

@@ -15,13 +15,13 @@ use pleach::domain::summary::draft::{
 use pleach::engine::api::{Answer, BranchRequest, Event, Request, SummaryAct, SummaryEvent};
 use std::sync::Arc;
 
-fn said(turn: u32, role: Role, text: &str) -> SourceMessage {
+fn source_message(turn: u32, role: Role, text: &str) -> SourceMessage {
     let node = Hash::of(format!("{turn} {text}").as_bytes());
     SourceMessage { node, content: node, role, text: text.into() }
 }
 
 fn source(number: u32, asked: &str, answer: &str) -> SourceTurn {
-    let messages = vec![said(number, Role::User, asked), said(number, Role::Assistant, answer)];
+    let messages = vec![source_message(number, Role::User, asked), source_message(number, Role::Assistant, answer)];
     SourceTurn {
         user: messages[0].node,
         tip: messages[1].node,

@@ -136,8 +136,9 @@ fn folder_file_is_approved_with_its_full_commands() {
     stage.press("a y");
     stage.press("enter");
     let yes = ServerAct::File { digest: Hash::of(b"file"), yes: true };
-    let said = stage.sent.iter().any(|(_, request)| *request == Request::Tool(ToolRequest::Servers(None, yes.clone())));
-    assert!(said, "{:?}", stage.sent);
+    let approved =
+        stage.sent.iter().any(|(_, request)| *request == Request::Tool(ToolRequest::Servers(None, yes.clone())));
+    assert!(approved, "{:?}", stage.sent);
 }
 
 #[test]

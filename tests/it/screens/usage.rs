@@ -16,17 +16,17 @@ use std::sync::Arc;
 
 fn card(n: u32) -> RunCard {
     let nodes = fixture::story();
-    let told = n % 5 != 3;
+    let is_reported = n % 5 != 3;
     let prompt = 900 + n * 137 % 2_400;
     RunCard {
         est_total: prompt - prompt / 50 + n % 90,
-        usage: if told {
+        usage: if is_reported {
             let cached = (!n.is_multiple_of(4)).then_some(prompt * (n % 9) / 10);
             Usage { prompt: Some(prompt), completion: Some(40 + n * 71 % 700), cached_read: cached, ..Usage::default() }
         } else {
             Usage::default()
         },
-        cost_micro: told.then_some(u64::from(prompt) * 2),
+        cost_micro: is_reported.then_some(u64::from(prompt) * 2),
         round: 1 + n % 2,
         at: NOON + i64::from(n) * 60_000,
         ..fixture::run(u128::from(n), &nodes[0], &nodes[3])

@@ -147,7 +147,7 @@ fn branch(n: u128, name: &str) -> Branch {
 /// A complete answer on a branch.
 fn answered(stage: &mut Stage, on: &Branch, n: u128, words: &str) -> RunCard {
     let story = fixture::story();
-    let node: Node = fixture::said(n, Some(&story[4]), Role::Assistant, words);
+    let node: Node = fixture::text_node(n, Some(&story[4]), Role::Assistant, words);
     let card = RunCard { branch: on.id, ..fixture::run(n, &story[4], &node) };
     stage.bodies.insert(node.head.id, Arc::new(node.clone()));
     stage.event(Event::Session(SessionEvent::Nodes { session: on.session, heads: vec![node.head.clone()] }));

@@ -1,7 +1,7 @@
 //! Reading and writing: Markdown, folds, copying parts, names after an `@`, queued messages, and the composer's keys.
 
 use super::Stage;
-use super::fixture::{self, MAIN, run_id, said};
+use super::fixture::{self, MAIN, run_id, text_node};
 use super::pictures::pictures;
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::call::tokens::Certainty;
@@ -22,8 +22,8 @@ const ANSWER: &str = "## What happens\n\nThe token is *rotated* before the old o
     - [x] found\n- [ ] fixed\n\n---\n\nMore in [the handbook](https://docs.example/auth?x=1) and at https://b.example/page.";
 
 fn reading(answer: &str) -> Stage {
-    let one = said(1, None, Role::User, "Explain the fault, with code.");
-    let two = said(2, Some(&one), Role::Assistant, answer);
+    let one = text_node(1, None, Role::User, "Explain the fault, with code.");
+    let two = text_node(2, Some(&one), Role::Assistant, answer);
     let nodes = vec![one, two];
     let main = fixture::branch(MAIN, "main", nodes.last(), None);
     let view = fixture::view(&nodes, vec![main]);
@@ -386,9 +386,9 @@ fn focus_is_set_shown_and_removed() {
     };
     let (branch, overrides) = kept(&stage);
     assert_eq!(overrides.focus, ["src/net", "Client"]);
-    let mut told = stage.model.session.as_ref().unwrap().find(branch).unwrap().clone();
-    told.overrides = overrides;
-    stage.event(Event::Session(SessionEvent::Branch(Box::new(told))));
+    let mut changed = stage.model.session.as_ref().unwrap().find(branch).unwrap().clone();
+    changed.overrides = overrides;
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(changed))));
     assert!(stage.screen(120, 30).contains("focus src/net +1"), "{}", stage.screen(120, 30));
     stage.type_text("/focus").press("enter");
     assert!(stage.screen(120, 30).contains("Code focus: src/net, Client"));

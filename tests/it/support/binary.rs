@@ -88,8 +88,8 @@ impl Home {
         let files = folder.flatten().filter(|entry| entry.path().is_file());
         let named =
             files.map(|entry| (entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path()).unwrap()));
-        let holds = |bytes: &[u8]| bytes.windows(word.len()).any(|found| found == word.as_bytes());
-        named.filter(|(name, bytes)| !name.contains(".backup-") && holds(bytes)).map(|(name, _)| name).collect()
+        let contains = |bytes: &[u8]| bytes.windows(word.len()).any(|found| found == word.as_bytes());
+        named.filter(|(name, bytes)| !name.contains(".backup-") && contains(bytes)).map(|(name, _)| name).collect()
     }
 
     /// The working folder of commands.
@@ -144,9 +144,9 @@ impl Home {
 
     /// Runs a command that must succeed, and returns its standard output.
     pub(crate) fn ok(&self, args: &[&str]) -> String {
-        let said = self.run(args);
-        assert_eq!(said.code, 0, "{args:?}\n{}\n{}", said.out, said.err);
-        said.out
+        let output = self.run(args);
+        assert_eq!(output.code, 0, "{args:?}\n{}\n{}", output.out, output.err);
+        output.out
     }
 
     /// Runs a command that must succeed with `--json`.
@@ -179,9 +179,9 @@ pub(crate) fn profile(base_url: &str) -> String {
 /// Waits for a command to end.
 pub(crate) fn finish(mut child: Child) -> CommandOutput {
     let (mut out, mut err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-    let (said, heard) = channel();
-    let also = said.clone();
-    std::thread::spawn(move || said.send((true, read(&mut out))));
+    let (sender, heard) = channel();
+    let also = sender.clone();
+    std::thread::spawn(move || sender.send((true, read(&mut out))));
     std::thread::spawn(move || also.send((false, read(&mut err))));
     let (mut texts, mut hung) = ([String::new(), String::new()], false);
     for _ in 0..2 {

@@ -111,12 +111,12 @@ impl Look<'_> {
         let fits = self.talk.search_results.fits.iter().copied().filter(|(turn, at)| {
             let candidate = &input.turns[*turn];
             let key = self.talk.key(*turn, *at);
-            let stands = candidate.messages.iter().any(|message| message.key == key && message.bar.is_none());
+            let is_sent = candidate.messages.iter().any(|message| message.key == key && message.bar.is_none());
             let by_hand = self.talk.marks.iter().any(|(on, kind)| {
                 kind.excludes()
                     && matches!(on, MarkTarget::Message(t, a) | MarkTarget::Episode(t, a) if (t, a) == (turn, at))
             });
-            stands && !by_hand && !already_in.closed.contains(&candidate.atom)
+            is_sent && !by_hand && !already_in.closed.contains(&candidate.atom)
         });
         let cards: Vec<(usize, usize)> = fits.collect();
         let offer = self.cards(&cards, tokens, input);

@@ -94,8 +94,8 @@ impl Home {
         command.args(args).current_dir(self.work()).stdin(Stdio::null());
         self.set_environment(&mut command);
         let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        (said, output.status.code().unwrap_or(-1))
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (printed, output.status.code().unwrap_or(-1))
     }
 
     /// Sets a command's environment to exactly this home's.
@@ -106,9 +106,9 @@ impl Home {
     /// Runs a command with `--json` and parses its output.
     pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
         let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
-        let (said, code) = self.cli(&args);
-        assert_eq!(code, 0, "{args:?} said: {said}");
-        serde_json::from_str(&said).unwrap_or_else(|error| panic!("{args:?} printed no JSON ({error}): {said}"))
+        let (printed, code) = self.cli(&args);
+        assert_eq!(code, 0, "{args:?} said: {printed}");
+        serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{args:?} printed no JSON ({error}): {printed}"))
     }
 }
 

@@ -74,8 +74,8 @@ impl Server {
         let answers: Vec<(String, String)> = answers.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         let by_model = move |request: &Request| {
             let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap_or_default();
-            let said = answers.iter().find(|(name, _)| body["model"] == **name).map_or("?", |(_, said)| said);
-            let pieces = said.split_inclusive(' ').map(words);
+            let answer = answers.iter().find(|(name, _)| body["model"] == **name).map_or("?", |(_, answer)| answer);
+            let pieces = answer.split_inclusive(' ').map(words);
             [stream()].into_iter().chain(pieces).chain([end()]).collect()
         };
         Self::run(Vec::new(), Some(other), Some(Box::new(by_model)))

@@ -258,8 +258,8 @@ impl Talk {
         if turn == 0 && self.preamble {
             return Atom::Preamble { first: self.key(0, 0) };
         }
-        let said = self.turns.get(turn).unwrap_or(&self.open);
-        Atom::Turn { user: self.key(turn, 0), tip: self.key(turn, said.len().saturating_sub(1)) }
+        let messages = self.turns.get(turn).unwrap_or(&self.open);
+        Atom::Turn { user: self.key(turn, 0), tip: self.key(turn, messages.len().saturating_sub(1)) }
     }
 
     fn number(&self, turn: usize) -> u32 {
@@ -330,6 +330,7 @@ impl InputBuilder<'_> {
             turns: *turns,
             tokens: turns * 100,
             from: u32::try_from(*before).unwrap() + 1,
+            elsewhere: false,
         });
         let mut input = PlanInput {
             near: Vec::new(),
@@ -415,12 +416,12 @@ impl InputBuilder<'_> {
         (hash, tokens)
     }
 
-    fn turn(&mut self, turn: usize, said: &[TalkMessage]) -> TurnInput {
+    fn turn(&mut self, turn: usize, talk_messages: &[TalkMessage]) -> TurnInput {
         let talk = self.talk;
         let place = if turn == OPEN { talk.turns.len() } else { turn };
         let mut messages = Vec::new();
         let mut waiting: Vec<String> = Vec::new();
-        for (at, one) in said.iter().enumerate() {
+        for (at, one) in talk_messages.iter().enumerate() {
             let mut message = self.message(talk.key(turn, at), one, false);
             if one.role == Role::Tool {
                 let known = one.reply.as_ref().and_then(|id| waiting.iter().position(|call| call == id));
@@ -436,7 +437,7 @@ impl InputBuilder<'_> {
         }
         self.make(&mut messages, turn, &mut waiting);
         let number = talk.number(place);
-        let first = said.iter().find(|one| !one.text.is_empty()).map_or("", |one| one.text.as_str());
+        let first = talk_messages.iter().find(|one| !one.text.is_empty()).map_or("", |one| one.text.as_str());
         let card = talk.marks.iter().any(|(on, kind)| match on {
             MarkTarget::Turn(marked) => *marked == turn,
             MarkTarget::Message(marked, _) | MarkTarget::Episode(marked, _) => *marked == turn && !kind.excludes(),
@@ -447,7 +448,7 @@ impl InputBuilder<'_> {
             number: if place == 0 && talk.preamble { 0 } else { number },
             title: first.chars().take(24).collect(),
             source: Source { turn: Some(number), ..Source::default() },
-            card: card.then(|| self.card(turn, said, &messages)),
+            card: card.then(|| self.card(turn, talk_messages, &messages)),
             messages,
             facts: if turn == OPEN {
                 TurnFacts { lane: talk.lane.clone(), ..TurnFacts::default() }
@@ -457,7 +458,7 @@ impl InputBuilder<'_> {
         }
     }
 
-    fn card(&mut self, turn: usize, said: &[TalkMessage], messages: &[MessageInput]) -> (Hash, u32) {
+    fn card(&mut self, turn: usize, talk_messages: &[TalkMessage], messages: &[MessageInput]) -> (Hash, u32) {
         let talk = self.talk;
         let out = |key: Hash| {
             talk.marks.iter().any(|mark| match talk.mark(mark).target {
@@ -465,11 +466,11 @@ impl InputBuilder<'_> {
                 _ => false,
             })
         };
-        let told = said.iter().enumerate().filter(|(at, _)| {
+        let spoken = talk_messages.iter().enumerate().filter(|(at, _)| {
             let key = talk.key(turn, *at);
             !out(key) && messages.iter().any(|message| message.key == key && message.bar.is_none())
         });
-        let contents: Vec<(Role, Content)> = told.map(|(_, one)| (one.role, one.content())).collect();
+        let contents: Vec<(Role, Content)> = spoken.map(|(_, one)| (one.role, one.content())).collect();
         let body = render_forms::card_body(contents.iter().map(|(role, content)| (*role, content)));
         self.text(render_forms::fenced(&format!("Turn {} of this conversation", talk.number(turn)), &body))
     }
@@ -481,20 +482,23 @@ impl InputBuilder<'_> {
         }
     }
 
-    fn message(&mut self, key: Hash, said: &TalkMessage, orphan: bool) -> MessageInput {
-        let content = said.content();
+    fn message(&mut self, key: Hash, talk_message: &TalkMessage, orphan: bool) -> MessageInput {
+        let content = talk_message.content();
         let standing = WireState { orphan, joins: self.talk.dialect.strict_alternation, labelled: false };
-        let text = |form: Form| render_forms::wire_text(key, said.role, &content, form, standing);
-        let stateful = said.role == Role::Assistant && state::find(&render_forms::plain(&content), true).is_some();
+        let text = |form: Form| render_forms::wire_text(key, talk_message.role, &content, form, standing);
+        let stateful =
+            talk_message.role == Role::Assistant && state::find(&render_forms::plain(&content), true).is_some();
         let whole = if stateful { Form::NoState } else { Form::Full };
-        let called: u32 = said.calls.iter().map(|_| self.count("look") + self.count("{}")).sum();
-        let long = |limit: u32| said.role == Role::Tool && !orphan && said.text.chars().count() > limit as usize;
-        let empty = text(whole).is_empty() && said.calls.is_empty() && said.role != Role::Tool;
+        let called: u32 = talk_message.calls.iter().map(|_| self.count("look") + self.count("{}")).sum();
+        let long = |limit: u32| {
+            talk_message.role == Role::Tool && !orphan && talk_message.text.chars().count() > limit as usize
+        };
+        let empty = text(whole).is_empty() && talk_message.calls.is_empty() && talk_message.role != Role::Tool;
         let message = MessageInput {
             key,
             node: None,
-            role: said.role,
-            title: said.text.chars().take(24).collect(),
+            role: talk_message.role,
+            title: talk_message.text.chars().take(24).collect(),
             whole,
             tokens: self.count(&text(whole)) + called,
             cuts: [300, 1_000, 5_000]
@@ -502,17 +506,17 @@ impl InputBuilder<'_> {
                 .filter(|limit| long(*limit))
                 .map(|limit| (limit, self.count(&text(Form::Cut(limit)))))
                 .collect(),
-            elided: (!said.calls.is_empty()).then(|| self.count(&text(Form::Elided))),
+            elided: (!talk_message.calls.is_empty()).then(|| self.count(&text(Form::Elided))),
             placeholder: self.count(&text(Form::Placeholder)) + called,
-            calls: u16::try_from(said.calls.len()).unwrap(),
+            calls: u16::try_from(talk_message.calls.len()).unwrap(),
             orphan,
-            bar: match (said.bar, said.role) {
+            bar: match (talk_message.bar, talk_message.role) {
                 (Some(SendBarrier::Removed), _) => Some(SendBarrier::Removed),
                 _ if empty => Some(SendBarrier::Empty),
                 (None, Role::System) => Some(SendBarrier::Foreign),
                 (bar, _) => bar,
             },
-            parts: said.image.then(|| image(key)).into_iter().collect(),
+            parts: talk_message.image.then(|| image(key)).into_iter().collect(),
         };
         self.bag.contents.insert(key, Arc::new(content));
         message

@@ -108,7 +108,7 @@ fn command_pairs_that_resolve_failures() {
         };
         let _ = writeln!(out, "   shown by {}", by(&|later| shell::supersedes(("", later), ("", failed))));
         let _ = writeln!(out, "   in sub shown by {}", by(&|later| shell::supersedes(("", later), ("./sub/", failed))));
-        let _ = writeln!(out, "   like {}", by(&|other| shell::alike(failed, other)));
+        let _ = writeln!(out, "   like {}", by(&|other| shell::same_program(failed, other)));
     }
     same("command_lines", &out);
 }
@@ -326,7 +326,7 @@ fn rule_decisions() {
         let fits: Vec<String> = rules
             .iter()
             .enumerate()
-            .filter(|(_, rule)| rule.fits(tool, &effect))
+            .filter(|(_, rule)| rule.applies_to(tool, &effect))
             .map(|(at, _)| at.to_string())
             .collect();
         let _ = writeln!(
@@ -335,7 +335,7 @@ fn rule_decisions() {
             effect.targets(),
             by.map(Rule::to_text),
             fits.join(" "),
-            effect.steers(),
+            effect.config_change(),
             effect.is_read_only()
         );
     }

@@ -132,7 +132,7 @@ struct Work {
     record: Record,
     branch: BranchId,
     model: Arc<Model>,
-    shelf: Arc<FakeServers>,
+    servers: Arc<FakeServers>,
     named: Arc<Mutex<ConfiguredServers>>,
     bench: Bench,
 }
@@ -149,8 +149,8 @@ impl Work {
         bench.rounds = 6;
         let acting = EffectOptions { keep: 1_500, ..EffectOptions::default() };
         bench.tools = Some(Arc::new(Workspace::open_with_effects(&bench.workspace, LIMIT, acting).unwrap()));
-        let shelf = Arc::new(FakeServers::default());
-        *shelf.tools.lock().unwrap() = vec![
+        let servers = Arc::new(FakeServers::default());
+        *servers.tools.lock().unwrap() = vec![
             (
                 "alpha".into(),
                 vec![
@@ -165,7 +165,7 @@ impl Work {
         let own = vec![spec("alpha", Origin::Settings, false), spec("off", Origin::Settings, true)];
         let folder = vec![spec("beta", Origin::Folder, false), spec("alpha", Origin::Folder, false)];
         let named = Arc::new(Mutex::new(ConfiguredServers { servers: own, file: Some(file(folder)) }));
-        let (foreign, read) = (shelf.clone(), named.clone());
+        let (foreign, read) = (servers.clone(), named.clone());
         let mut client = bench.start_with(|setup| {
             setup.patient = true;
             setup.foreign = foreign;
@@ -176,7 +176,7 @@ impl Work {
         });
         let record = Record::new(&bench);
         let branch = client.session();
-        Self { client, record, branch, model, shelf, named, bench }
+        Self { client, record, branch, model, servers, named, bench }
     }
 
     fn ask(&mut self, label: &str, request: Request) -> Option<Answer> {
@@ -194,7 +194,7 @@ impl Work {
                 _ => None,
             })
             .collect();
-        let done = std::mem::take(&mut *self.shelf.done.lock().unwrap());
+        let done = std::mem::take(&mut *self.servers.done.lock().unwrap());
         if !record_notices.is_empty() || !done.is_empty() {
             self.record.note("told", &(record_notices, done));
         }
@@ -292,16 +292,16 @@ impl Work {
         if self.ask("again", Request::Tool(T::Traces(rerun))).is_none() {
             return;
         }
-        let stands = |event: &Event| match event {
+        let state_of = |event: &Event| match event {
             Event::Tool(ToolEvent::Rerun(view)) => Some(view.state.clone()),
             _ => None,
         };
-        let rests = |event: &Event| stands(event).is_some_and(|state| !matches!(state, RerunState::Runs));
-        let mut at = self.client.wait(from, rests);
-        if matches!(stands(&self.client.seen[at]), Some(RerunState::Asks(_))) {
+        let is_settled = |event: &Event| state_of(event).is_some_and(|state| !matches!(state, RerunState::Runs));
+        let mut at = self.client.wait(from, is_settled);
+        if matches!(state_of(&self.client.seen[at]), Some(RerunState::Asks(_))) {
             let word = TraceAct::Word { consent: consent.clone(), always: None };
             self.ask(&format!("{consent:?}"), Request::Tool(T::Traces(word)));
-            at = self.client.wait(at + 1, rests);
+            at = self.client.wait(at + 1, is_settled);
         }
         let Event::Tool(ToolEvent::Rerun(view)) = self.client.seen[at].clone() else { panic!() };
         let trace = &view.trace;
@@ -377,7 +377,7 @@ fn tool_servers() {
     work.servers("untrusted", ServerAct::List);
     work.ask("trust", Request::Tool(T::Trust { trusted: true }));
     work.record.say("tools that change");
-    work.shelf.tools.lock().unwrap()[0].1 =
+    work.servers.tools.lock().unwrap()[0].1 =
         vec![tool("look", "Looks otherwise.", Some(true)), tool("new", "New.", None), tool("do", "Does.", None)];
     work.servers("settle", ServerAct::Settle);
     work.servers("approve one", ServerAct::Approve { server: "alpha".into(), tool: Some("look".into()) });
@@ -386,7 +386,7 @@ fn tool_servers() {
     work.servers("approve nobody", ServerAct::Approve { server: "nobody".into(), tool: None });
     work.servers("list", ServerAct::List);
     for failed in [vec!["alpha".to_owned()], vec![]] {
-        *work.shelf.failed.lock().unwrap() = failed;
+        *work.servers.failed.lock().unwrap() = failed;
         work.servers("restart", ServerAct::Restart { server: "alpha".into() });
         work.ask("file", Request::Tool(T::Servers(None, ServerAct::File { digest: Hash::of(b"x"), yes: true })));
     }

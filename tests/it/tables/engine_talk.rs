@@ -66,9 +66,9 @@ impl Talk {
     }
 
     fn plan(&mut self, words: &str) {
-        let (branch, mut said) = (self.branch, message(words));
-        said.search = SearchWish::default();
-        let planned = self.client.plan(branch, &said);
+        let (branch, mut draft) = (self.branch, message(words));
+        draft.search = SearchWish::default();
+        let planned = self.client.plan(branch, &draft);
         self.record.note(&format!("plan {words:?}"), &planned);
         self.ask("wire", Request::Plan(PlanRequest::WireText { branch }));
     }

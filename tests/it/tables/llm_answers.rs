@@ -132,12 +132,12 @@ fn every_beginning_and_end_of_an_answer() {
     for (begins, beginning) in beginnings() {
         for (ends, end) in ends() {
             for broken in [false, true] {
-                let told = read(format!("{beginning}{end}").as_bytes(), None, broken);
+                let result = read(format!("{beginning}{end}").as_bytes(), None, broken);
                 let how = if broken { ", broken" } else { "" };
-                if broken && told == read(format!("{beginning}{end}").as_bytes(), None, false) {
+                if broken && result == read(format!("{beginning}{end}").as_bytes(), None, false) {
                     continue;
                 }
-                let _ = write!(out, "{begins} .. {ends}{how}\n{told}");
+                let _ = write!(out, "{begins} .. {ends}{how}\n{result}");
             }
         }
     }
@@ -257,9 +257,9 @@ fn every_split_reads_the_same() {
         let mut reading = AnswerReader::new(run()).to(&Wire::new(FULL.into())).encoded(encoding);
         reading.feed(&body);
         reading.end(None);
-        let told: Vec<String> = reading.take().iter().map(|delta| format!("    {}\n", shown(delta))).collect();
-        let told = told.concat();
-        assert!(expected.starts_with(&told), "{}\n{expected}\n{told}", String::from_utf8_lossy(&body));
+        let lines: Vec<String> = reading.take().iter().map(|delta| format!("    {}\n", shown(delta))).collect();
+        let lines = lines.concat();
+        assert!(expected.starts_with(&lines), "{}\n{expected}\n{lines}", String::from_utf8_lossy(&body));
     }
 }
 
@@ -352,11 +352,11 @@ fn refusals_of_every_kind_and_status() {
                 let again = retry::is_retryable(error.status.unwrap_or_default(), &error.kind);
                 let lost = if error.hint == hint(&error.kind) { "" } else { ", hints at the address" };
                 let again = if again { ", again" } else { "" };
-                let said = format!("{:?}{lost}{again}", error.kind);
+                let outcome = format!("{:?}{lost}{again}", error.kind);
                 let at = format!("{}{held}", status.map_or_else(|| "-".into(), |status| status.to_string()));
-                match kinds.iter_mut().find(|(known, _)| *known == said) {
+                match kinds.iter_mut().find(|(known, _)| *known == outcome) {
                     Some((_, all)) => all.push(at),
-                    None => kinds.push((said, vec![at])),
+                    None => kinds.push((outcome, vec![at])),
                 }
             }
         }
@@ -447,11 +447,11 @@ fn usage_events_names_and_waits() {
     for text in [r#"{"a":"\ud83d"}"#, r#"["\ude00x","\ud83d\ude00","\ufdd0\ud83d"]"#, r#""\\ud83d""#, r#"{"\ud83d":1}"#]
     {
         let parsed = Parsed::read(text);
-        let told = parsed
+        let usage = parsed
             .as_ref()
             .map(|parsed| (parsed.marked(), parsed.plain().to_string(), lossy(&parsed.value().to_string())));
         let elements = parsed.map(|parsed| parsed.elements().len());
-        let _ = writeln!(out, "{text} {told:?} {elements:?}");
+        let _ = writeln!(out, "{text} {usage:?} {elements:?}");
     }
     for name in [
         "gpt-4o",

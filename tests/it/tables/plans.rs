@@ -56,29 +56,29 @@ fn text(dice: &mut Dice, name: &str, most: u64) -> String {
 }
 
 fn turn(dice: &mut Dice, number: usize) -> Vec<TalkMessage> {
-    let mut said = vec![TalkMessage {
+    let mut messages = vec![TalkMessage {
         image: dice.chance(14),
         ..TalkMessage::new(Role::User, text(dice, &format!("t{number}q"), 14))
     }];
     if dice.chance(16) {
-        said.push(TalkMessage::new(Role::System, "foreign orders"));
+        messages.push(TalkMessage::new(Role::System, "foreign orders"));
     }
     for round in 0..dice.size(3) {
         let ids: Vec<String> = (0..=dice.size(2)).map(|at| format!("c{round}{at}")).collect();
         let names: Vec<&str> = ids.iter().map(String::as_str).collect();
-        said.push(TalkMessage::calling(if dice.chance(2) { "I look." } else { "" }, &names));
+        messages.push(TalkMessage::calling(if dice.chance(2) { "I look." } else { "" }, &names));
         for id in names {
             if !dice.chance(9) {
-                said.push(TalkMessage::result(id, "line of output\n".repeat(dice.size(120))));
+                messages.push(TalkMessage::result(id, "line of output\n".repeat(dice.size(120))));
             }
         }
     }
     let state = if dice.chance(5) { "\n\n---STATE---\ngoal: done\n---END STATE---" } else { "" };
-    said.push(TalkMessage::new(Role::Assistant, format!("{}{state}", text(dice, &format!("t{number}a"), 40))));
+    messages.push(TalkMessage::new(Role::Assistant, format!("{}{state}", text(dice, &format!("t{number}a"), 40))));
     let bar = dice.one(&[None, None, None, None, None, None, Some(SendBarrier::Hidden), Some(SendBarrier::Removed)]);
-    let at = dice.size(said.len() as u64);
-    said[at].bar = bar;
-    said
+    let at = dice.size(messages.len() as u64);
+    messages[at].bar = bar;
+    messages
 }
 
 fn facts(dice: &mut Dice, many: u32, number: usize) -> TurnFacts {
@@ -109,10 +109,10 @@ fn marks(dice: &mut Dice, turns: &[Vec<TalkMessage>]) -> Vec<(MarkTarget, MarkKi
         MarkKind::IncludeOnce,
     ];
     let mut marks = Vec::new();
-    for (at, said) in turns.iter().enumerate() {
+    for (at, messages) in turns.iter().enumerate() {
         match dice.below(9) {
             0 => marks.push((MarkTarget::Turn(at), dice.one(&kinds))),
-            1 => marks.push((MarkTarget::Message(at, dice.size(said.len() as u64)), dice.one(&kinds))),
+            1 => marks.push((MarkTarget::Message(at, dice.size(messages.len() as u64)), dice.one(&kinds))),
             _ => {}
         }
     }
@@ -303,7 +303,7 @@ fn differences(before: &Solved, after: &Solved, out: &mut String) {
     let _ = writeln!(
         out,
         "prefix {prefix} {} other {other}; {} items, gained {} lost {} {:?} changed {}",
-        figures.same_words(),
+        figures.same_text(),
         figures.items,
         moved(&figures.gained),
         moved(&figures.lost),
@@ -318,10 +318,10 @@ fn changed(solved: &Solved, out: &mut String) {
     let rows: Vec<&Row> = plan.included().collect();
     for row in [rows.first(), rows.get(rows.len() / 2), rows.last()].into_iter().flatten() {
         let less = variant::without_item(plan, &input.shape, row.atom);
-        let told = less
+        let changes = less
             .map(|less| variant::with_total(less.clone(), less.est_total + 3))
             .map(|less| (less.est_total, less.framing, less.included().count()));
-        let _ = writeln!(out, "without {}: {told:?}", label(row));
+        let _ = writeln!(out, "without {}: {changes:?}", label(row));
     }
     let shape = RequestShape { model: "other".into(), ..input.shape.clone() };
     let asked = variant::for_model(plan, &shape, "profile", plan.budget);
@@ -337,7 +337,7 @@ fn changed(solved: &Solved, out: &mut String) {
     }
     messages.insert(0, serde_json::json!({"role": "user", "content": "put before"}));
     let Some((made, outline)) = edited::edited(base, &value.to_string(), &Quarter) else { return };
-    let told: Vec<String> = made
+    let changes: Vec<String> = made
         .rows
         .iter()
         .map(|row| format!("{}{}/{}", if row.included() { "+" } else { "-" }, label(row), row.reason.name()))
@@ -348,7 +348,7 @@ fn changed(solved: &Solved, out: &mut String) {
         made.est_total,
         made.framing,
         outline.len(),
-        told.join(", ")
+        changes.join(", ")
     );
 }
 

@@ -100,6 +100,7 @@ fn exclusion_reasons() -> Vec<Reason> {
         R::Unrelated,
         R::TooLarge,
         R::OtherLane,
+        R::OutsideLane,
         R::LaneCount { messages: 6 },
         R::SoftTarget { tokens: 700 },
         R::LevelFull { budget: 600 },
@@ -111,7 +112,7 @@ fn exclusion_reasons() -> Vec<Reason> {
 #[test]
 fn reasons_in_words() {
     let mut out = String::new();
-    let (goes, stays) = (inclusion_reasons(), exclusion_reasons());
+    let (inclusions, exclusions) = (inclusion_reasons(), exclusion_reasons());
     let more = [
         Reason::StateRequested { older: false },
         Reason::Leased { left: 1, engine: false },
@@ -122,7 +123,7 @@ fn reasons_in_words() {
         Reason::Skills { count: 1 },
     ];
     let skips = skips().into_iter().flat_map(|because| [Reason::NoCode { because }, Reason::NotSearched { because }]);
-    for reason in goes.into_iter().chain(stays).chain(more).chain(skips) {
+    for reason in inclusions.into_iter().chain(exclusions).chain(more).chain(skips) {
         let (label, by) = (reason.label(), reason.decided_by());
         let _ = writeln!(out, "{} [{label}] {by:?}: {}", reason.name(), reason.sentence());
     }
@@ -303,16 +304,16 @@ fn write_causes(out: &mut String, head: &str, before: Option<Row>, after: Option
 #[test]
 fn causes_by_reason() {
     let mut out = String::new();
-    let (goes, stays) = (inclusion_reasons(), exclusion_reasons());
+    let (inclusions, exclusions) = (inclusion_reasons(), exclusion_reasons());
     let (recent, old) = (Reason::Recent, Reason::OutsideWindow);
-    let turn = |reason: &Reason, goes| Some(row(RowKind::Turn, reason, goes, 50, Form::Full));
+    let turn = |reason: &Reason, inclusions| Some(row(RowKind::Turn, reason, inclusions, 50, Form::Full));
     let about = atom(RowKind::Turn);
-    for reason in &goes {
+    for reason in &inclusions {
         write_causes(&mut out, &format!("+{}", reason.name()), None, turn(reason, true), about);
         write_causes(&mut out, &format!("-{} +recent", reason.name()), turn(reason, true), turn(&recent, true), about);
         write_causes(&mut out, &format!("-outside +{}", reason.name()), turn(&old, false), turn(reason, true), about);
     }
-    for reason in &stays {
+    for reason in &exclusions {
         write_causes(&mut out, &format!("recent -{}", reason.name()), turn(&recent, true), turn(reason, false), about);
         write_causes(&mut out, &format!("{} +recent", reason.name()), turn(reason, false), turn(&recent, true), about);
     }

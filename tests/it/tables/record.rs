@@ -55,8 +55,8 @@ impl Record {
                     })
                     .clone();
                 if name.len() == 36 {
-                    // People see the end of an id, or its beginning. Neither takes a number: the beginning is a time,
-                    // which two ids share or not, by when they were made.
+                    // Answers also show the end of an id or its beginning. These take no number of their own. The
+                    // beginning is a time, so whether two ids share it depends on when they were created.
                     names.entry(name[28..].to_owned()).or_insert_with(|| format!("{known}…"));
                     names.entry(name[..8].to_owned()).or_insert_with(|| "id…".into());
                 }

@@ -71,8 +71,8 @@ fn extracts_of_several_sizes() {
             facts.len(),
             survival.milli()
         );
-        for (kind, all, said) in &survival.kinds {
-            let _ = write!(out, "{} {said}/{all}; ", kind.name());
+        for (kind, all, kept) in &survival.kinds {
+            let _ = write!(out, "{} {kept}/{all}; ", kind.name());
         }
         let _ = writeln!(out, "\n{text}");
         for room in [30, 150, 600] {
@@ -136,11 +136,11 @@ fn sources_and_their_parts() {
     for count in [0, 1, 4, 6, 9, 19] {
         for up_to in [None, Some(0), Some(1), Some(2), Some(4), Some(5), Some(7), Some(40)] {
             for already in [None, Some(1), Some(3), Some(30)] {
-                let told = match sources::choose(&turns[..count.min(turns.len())], up_to, already) {
+                let result = match sources::choose(&turns[..count.min(turns.len())], up_to, already) {
                     Ok(choice) => format!("{choice:?}"),
                     Err(error) => error.to_string(),
                 };
-                let _ = writeln!(out, "{count} turns up to {up_to:?} already {already:?}: {told}");
+                let _ = writeln!(out, "{count} turns up to {up_to:?} already {already:?}: {result}");
             }
         }
     }
@@ -156,8 +156,8 @@ fn sources_and_their_parts() {
         "",
     ];
     for many in 0..=answers.len() {
-        let told: Vec<String> = answers[..many].iter().map(|text| (*text).to_owned()).collect();
-        let _ = writeln!(out, "== {many} answers\n{}", parts::merge_answers(&told));
+        let chosen: Vec<String> = answers[..many].iter().map(|text| (*text).to_owned()).collect();
+        let _ = writeln!(out, "== {many} answers\n{}", parts::merge_answers(&chosen));
     }
     for (percent, most, original) in
         [(20, 2_000, 999), (20, 2_000, 100_000), (150, 2_000, 50), (0, 9, 9), (100, u32::MAX, u32::MAX)]

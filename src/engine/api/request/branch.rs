@@ -1,5 +1,5 @@
-//! Requests about one branch: its place, its marks, its settings, the messages on it.
-//! Not for: turns (`turn`) or what a call would send (`plan`).
+//! Requests about one branch: its head, its marks, its settings, and its messages.
+//! Not for: turns (`turn`), or what a call would send (`plan`).
 
 use super::super::acts::Act;
 use super::super::acts::TagAct;
@@ -15,51 +15,51 @@ use std::sync::Arc;
 /// A request about a branch.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BranchRequest {
-    /// Store the text that is being written on a branch, for after a restart; empty text deletes it.
+    /// Store the unsent text of a branch, so that it survives a restart; empty text deletes it.
     KeepDraft {
         /// The branch.
         branch: BranchId,
         /// The text.
         text: Arc<str>,
     },
-    /// Store the message that was cleared before it was sent, for after a restart.
+    /// Store the message that was cleared before it was sent, so that it survives a restart.
     KeepCleared {
         /// The branch.
         branch: BranchId,
         /// The text.
         text: Arc<str>,
     },
-    /// Switch to another branch, which becomes the session's last used.
+    /// Switch to another branch and store it as the session's last used.
     Switch {
-        /// Which.
+        /// The branch to switch to.
         branch: BranchId,
     },
     /// Make a branch whose head is `at` (or the nearest whole atom before it); `None` forks at the branch's head.
     Fork {
-        /// From which.
+        /// The branch to fork from.
         branch: BranchId,
-        /// The node.
+        /// The node to fork at.
         at: Option<NodeId>,
-        /// Its name; generated if `None`.
+        /// The name; generated if `None`.
         name: Option<String>,
-        /// Whether to switch to it.
+        /// Whether to switch to the new branch.
         switch: bool,
     },
-    /// Renames a branch.
+    /// Rename a branch.
     Rename {
-        /// Which.
+        /// The branch.
         branch: BranchId,
-        /// Its new name.
+        /// The new name.
         name: String,
     },
     /// Archive or unarchive a branch.
     Archive {
-        /// Which.
+        /// The branch.
         branch: BranchId,
         /// Whether to archive it.
         archived: bool,
     },
-    /// Moves the head to the newest leaf below `node`, or to `node` itself when `exact` (undoable).
+    /// Move the head to the newest leaf below `node`, or to `node` itself if `exact` (undoable).
     MoveHead {
         /// The branch.
         branch: BranchId,
@@ -68,22 +68,22 @@ pub enum BranchRequest {
         /// Whether to stop at the node itself.
         exact: bool,
     },
-    /// Moves to the next or previous sibling of a node on the path (undoable).
+    /// Move to the next or previous sibling of a node on the path (undoable).
     Sibling {
         /// The branch.
         branch: BranchId,
-        /// The node; the nearest ancestor-or-self with siblings is used.
+        /// The node. The nearest node with siblings is used: this one or an ancestor.
         node: NodeId,
-        /// +1 or −1.
+        /// +1 for the next sibling, −1 for the previous one.
         step: i32,
     },
-    /// Marks items (one undo group).
+    /// Mark items (undone together).
     Mark {
         /// The branch.
         branch: BranchId,
         /// The items.
         items: Vec<ItemName>,
-        /// How.
+        /// The act on each item.
         act: Act,
     },
     /// Replace a branch's overrides (undoable).
@@ -100,7 +100,7 @@ pub enum BranchRequest {
         /// The new text.
         text: String,
     },
-    /// Rebuilds the state from the state blocks in the messages of the window.
+    /// Rebuild the state from the state blocks in the messages of the window (undoable).
     RebuildState(BranchId),
     /// Adopt the imported state that is offered on a branch (undoable).
     AdoptState(BranchId),
@@ -119,32 +119,32 @@ pub enum BranchRequest {
         items: Vec<ItemName>,
         /// The branch to copy to.
         onto: BranchId,
-        /// As one text instead of one per item.
+        /// Whether to copy them as one text instead of one per item.
         together: bool,
     },
-    /// Bring back a branch's result as a card that links to its sources (undoable). The card is stale once the branch
-    /// grows.
+    /// Add a branch's result to another branch as a card that links to its sources (undoable). The card is stale once
+    /// the branch grows.
     BringBack {
-        /// The branch.
+        /// The branch whose result is taken.
         from: BranchId,
-        /// The target; the branch that it was forked from if `None`.
+        /// The branch that gets the card; if `None`, the branch that `from` was forked from.
         onto: Option<BranchId>,
     },
-    /// Label or star a message (undoable); for a turn, its question.
+    /// Label or star a message (undoable). A turn means its user message.
     Tag {
         /// A branch of the session.
         branch: BranchId,
         /// The message.
         item: ItemName,
-        /// The change.
+        /// The act.
         act: TagAct,
     },
     /// Archive several branches in one step (undoable).
     PutAway {
-        /// Which.
+        /// The branches.
         branches: Vec<BranchId>,
     },
-    /// Appends a message without calling a model.
+    /// Append a message without calling a model.
     AddMessage {
         /// The branch.
         branch: BranchId,
@@ -152,10 +152,11 @@ pub enum BranchRequest {
         role: Role,
         /// The text.
         text: String,
-        /// Its priority from 0 to 100, for the policy `levels`; none is 50.
+        /// The priority from 0 to 100, for the policy `levels`; `None` means 50.
         priority: Option<u8>,
     },
-    /// Delete a turn permanently; only its place remains. The caller has asked the person to confirm.
+    /// Delete a turn's text permanently; its nodes stay in the tree. The caller has already asked the person to
+    /// confirm.
     RemoveMessage {
         /// The branch.
         branch: BranchId,
@@ -166,22 +167,23 @@ pub enum BranchRequest {
     Dismiss {
         /// The branch.
         branch: BranchId,
-        /// Which.
+        /// The suggested item.
         item: ItemName,
     },
-    /// Start or end a task on a branch (undoable). The program's own pins end with a task; an outcome becomes a memory.
+    /// Start or end a task on a branch (undoable). Pins that the program set end with the task; an outcome becomes a
+    /// memory.
     Task {
         /// The branch.
         branch: BranchId,
-        /// The action.
+        /// The act.
         act: TaskAct,
     },
-    /// The steps of a branch's items and memories, oldest first (made, leased, renewed, suggested, expired, dismissed,
-    /// …).
+    /// List the state changes of a branch's items and memories, oldest first (made, leased, renewed, suggested,
+    /// expired, dismissed, …).
     Steps {
         /// The branch.
         branch: BranchId,
-        /// Only those of this item; for a turn, also those of its messages.
+        /// Only those of this item; for a turn, also those of its messages. All if `None`.
         atom: Option<Atom>,
     },
 }

@@ -1,4 +1,4 @@
-//! Requests about stored calls: lists, differences, calls made again, races.
+//! Requests about stored calls: lists, differences, replays, races.
 //! Not for: the next call (`plan`).
 
 use super::super::acts::CallSelector;
@@ -10,63 +10,63 @@ use crate::domain::conversation::branch::Overrides;
 /// A request about calls that were made.
 #[derive(Clone, PartialEq, Debug)]
 pub enum CallRequest {
-    /// The calls of a session, newest last.
+    /// List the calls of the open session, newest last.
     List,
-    /// The figures of each call of a branch or of its whole session.
+    /// Show the figures of each call of a branch or of its whole session.
     Ledger {
         /// The branch.
         branch: BranchId,
-        /// All branches of its session.
+        /// Whether to include all branches of the session.
         whole: bool,
     },
-    /// How the answer used the items of a call.
+    /// Show how the answer used the items of a call.
     Uses {
-        /// Which.
+        /// The call.
         run: RunId,
     },
-    /// A stored plan, by a unique prefix of its id, or of a run's id.
+    /// Show a stored plan.
     StoredPlan {
-        /// The prefix.
+        /// A unique prefix of the plan's id or of a run's id.
         id: String,
     },
-    /// The differences between two calls and their causes. The earlier call comes first in the answer.
+    /// Compare two calls and name the causes of their differences. The answer lists the earlier call first.
     DiffPlans {
         /// The first call; if `None`, the call before the second on its branch.
         before: Option<CallSelector>,
-        /// The second.
+        /// The second call.
         after: CallSelector,
     },
-    /// Renders a stored call again from the store and compares its digest; sends nothing.
+    /// Render a stored call again from the store and compare its digest. Sends nothing.
     ReplayDryRun {
-        /// The run, by a unique prefix.
+        /// A unique prefix of the run's id.
         run: String,
     },
     /// Replay a stored call on a scratch branch: byte for byte, for another model, or without one item. Answered when
-    /// the run is recorded. The original is not touched.
+    /// the run is recorded. The original call is not touched.
     Replay {
-        /// The run, by a unique prefix.
+        /// A unique prefix of the run's id.
         run: String,
-        /// Another profile.
+        /// The profile to use instead of the stored one.
         profile: Option<String>,
-        /// Another model.
+        /// The model to use instead of the stored one.
         model: Option<String>,
-        /// Without this item of the call.
+        /// The item to leave out.
         without: Option<ItemName>,
     },
-    /// Make one branch per set of settings at a branch's head (undone together). The limits apply to the first
-    /// question.
+    /// Make one branch per set of settings at a branch's head (undone together). The limits apply to the first question
+    /// that is asked there.
     Race {
         /// The branch.
         branch: BranchId,
         /// The settings of each new branch.
         arms: Vec<Overrides>,
-        /// The limits of each branch; unset limits come from the settings.
+        /// The limits of each branch; a limit that is not set comes from the settings.
         limits: Limits,
     },
-    /// Keep one branch of a race under the name of the raced branch, if that is unchanged; archive the others
-    /// (undoable).
+    /// Keep one branch of a race and archive the others (undoable). The kept branch takes the name of the raced branch
+    /// if that branch has not changed.
     KeepOne {
-        /// Which.
+        /// The branch to keep.
         branch: BranchId,
     },
 }

@@ -9,29 +9,29 @@ use crate::domain::conversation::memory::MemoryKind;
 /// A request about memories.
 #[derive(Clone, PartialEq, Debug)]
 pub enum MemoryRequest {
-    /// Memories that apply to a session: all, oldest first, or those that match a text, best first.
+    /// List the memories that apply to a session: all, oldest first, or those that match a text, best first.
     List {
-        /// The session; the open one, or else the last used, if `None`.
+        /// The session; if `None`, the open one, or else the one used last.
         session: NameOrId,
         /// The text to match.
         words: Option<String>,
-        /// Only those of this scope.
+        /// Only memories of this scope.
         scope: Option<MemoryScope>,
     },
     /// Store a person's own memory, confirmed from the start (undoable). Refused if it looks like a secret.
     Remember {
-        /// Its kind.
+        /// The kind.
         kind: MemoryKind,
-        /// Its text.
+        /// The text.
         text: String,
-        /// Its scope.
+        /// The scope.
         scope: MemoryScope,
     },
-    /// Confirms, edits, dismisses or deletes a memory (undoable).
+    /// Confirm, edit, dismiss or delete a memory (undoable).
     Change {
-        /// Its id, a prefix of it, or the short id that lists show.
+        /// The memory's id, a prefix of it, or the short id that lists show.
         id: String,
-        /// The action.
+        /// The act.
         act: MemoryAct,
     },
 }

@@ -1,5 +1,5 @@
-//! Requests to the engine: one family for each part of it, so that each family is matched exhaustively in one place.
-//! Not for: answers (`view`, `event`), or drafts and names of items (`draft`).
+//! The requests to the engine, in one family per subject, so that each family is matched exhaustively in one place.
+//! Not for: answers and events (`view`, `event`), or item names (`draft`).
 
 mod branch;
 mod call;
@@ -38,16 +38,16 @@ pub enum Request {
     Memory(MemoryRequest),
     /// A request about tools and the workspace.
     Tool(ToolRequest),
-    /// Texts that a person can edit and that have versions.
+    /// A request about versioned texts that a person can edit.
     Editable(EditableAct),
-    /// About the program itself.
+    /// A request about the program itself.
     Program(ProgramRequest),
-    /// Summaries: drafts and decisions on them. A request for a draft is answered when the draft is written, in the
-    /// background.
+    /// A request about summaries. A draft is written in the background, and its request is answered when it is
+    /// complete.
     Summary {
         /// The branch.
         branch: BranchId,
-        /// The action.
+        /// The act.
         act: SummaryAct,
     },
 }

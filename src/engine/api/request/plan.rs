@@ -13,12 +13,12 @@ use crate::domain::planning::draft::Draft;
 /// A request about the next call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PlanRequest {
-    /// Plan a draft again on another thread; also reported by [`Event::Planned`](crate::engine::api::Event::Planned).
-    /// Only the newest generation of a branch is solved.
+    /// Plan a draft on the planner's thread. The plan is also reported by
+    /// [`Event::Planned`](crate::engine::api::Event::Planned). Only the newest generation of a branch is solved.
     Replan {
         /// The branch.
         branch: BranchId,
-        /// A counter that is returned with the plan.
+        /// A counter of the caller that is returned with the plan.
         generation: u64,
         /// The draft.
         draft: Draft,
@@ -30,11 +30,11 @@ pub enum PlanRequest {
         branch: BranchId,
         /// The draft.
         draft: Draft,
-        /// More variants; each changes only the values that are set.
+        /// Additional variants; each changes only the values that are set.
         arms: Vec<Overrides>,
     },
-    /// Preview an act on items: what it adds to the next call and what it displaces. Changes nothing; a newer preview
-    /// replaces it.
+    /// Preview an act on items: what it would add to the next call and what it would displace. Changes nothing. A newer
+    /// preview replaces an older one.
     Preview {
         /// The branch.
         branch: BranchId,
@@ -42,29 +42,29 @@ pub enum PlanRequest {
         draft: Draft,
         /// The items.
         items: Vec<ItemName>,
-        /// How.
+        /// The act.
         act: Act,
     },
-    /// The exact bytes of a request: show, count, or send an edited body.
+    /// Show the exact bytes of a request, or count or send an edited body.
     Exact {
         /// The branch.
         branch: BranchId,
-        /// The action.
+        /// The act.
         act: Exact,
     },
-    /// The text of a row of the last plan drawn for a branch, as it will be sent.
+    /// Show the text of a row of the last plan drawn for a branch, as it will be sent.
     RowText {
         /// The branch.
         branch: BranchId,
-        /// The row.
+        /// The row's atom.
         atom: Atom,
     },
-    /// The exact bytes of the last plan drawn for a branch.
+    /// Show the exact bytes of the last plan drawn for a branch.
     WireText {
         /// The branch.
         branch: BranchId,
     },
-    /// An item over the calls of a branch: when it was sent, in which form, why, and who changed that.
+    /// Follow an item through the calls of a branch: when it was sent, in which form, why, and who changed that.
     Why {
         /// The branch.
         branch: BranchId,
@@ -83,7 +83,7 @@ pub enum PlanRequest {
         query: String,
         /// Ignore messages later than this (milliseconds since 1970).
         at: Option<i64>,
-        /// The token budget of the result; the mode's if `None`.
+        /// The token budget of the result; the mode's allowance if `None`.
         budget: Option<u32>,
         /// Search even if the gate would skip the query.
         anyway: bool,

@@ -1,5 +1,5 @@
 //! Requests about the program itself: its settings, its servers, its store.
-//! Not for: sessions and their content (`session`).
+//! Not for: sessions and their contents (`session`).
 
 use crate::domain::base::damage::BackupAct;
 use crate::domain::call::model::Quirk;
@@ -10,24 +10,24 @@ pub enum ProgramRequest {
     /// Reload the configuration. Models, policies, prompts and tools apply at once. Answered by a sentence about the
     /// changes, empty if there are none; an invalid configuration changes nothing.
     Reload,
-    /// List models by asking the profiles' servers; `None` asks all.
+    /// List models by asking the servers of the profiles.
     Models {
-        /// Only this profile.
+        /// Only this profile; all if `None`.
         profile: Option<String>,
     },
-    /// The calibrations of models' token counts.
+    /// List the calibrations of models' token counts.
     Meters,
     /// Check the setup and report findings (also at first start).
     Doctor,
     /// Forget quirks that were learned from refusals.
     ForgetQuirks {
-        /// Only this profile.
+        /// Only quirks of this profile.
         profile: Option<String>,
-        /// Only this model.
+        /// Only quirks of this model.
         model: Option<String>,
         /// Only this quirk.
         quirk: Option<Quirk>,
     },
-    /// Backups that still contain removed texts.
+    /// List or delete backups that still contain removed texts.
     Backups(BackupAct),
 }

@@ -1,4 +1,4 @@
-//! Requests about whole sessions, and reads of the open session.
+//! Requests about whole sessions, and about the contents of the open one.
 //! Not for: one branch (`branch`).
 
 use super::super::draft::NameOrId;
@@ -10,80 +10,81 @@ use crate::domain::conversation::record::IncomingPieces;
 /// A request about sessions.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SessionRequest {
-    /// All sessions, newest first.
+    /// List all sessions, newest first.
     List,
-    /// Makes a session with one empty branch `main`, and opens it.
+    /// Make a session with one empty branch `main` and open it.
     New {
-        /// Its title; a dated one when empty.
+        /// The title; if empty, one with the date.
         title: String,
     },
-    /// Open a session (the last used; a new one if there is none and `create` is set).
+    /// Open a session. If `session` is `None`, the one used last is opened, or a new one if there is none and `create`
+    /// is set.
     Open {
-        /// Which.
+        /// The session.
         session: NameOrId,
-        /// The branch to switch to; the last used if `None`.
+        /// The branch to switch to; the one used last if `None`.
         branch: NameOrId,
         /// Whether to make a session if there is none.
         create: bool,
     },
-    /// Renames a session (undoable).
+    /// Rename a session (undoable).
     Rename {
-        /// Which.
+        /// The session.
         session: NameOrId,
-        /// Its new title; if `None`, the model writes one.
+        /// The new title; if `None`, the model writes one.
         title: Option<String>,
     },
-    /// Delete a session with all its messages permanently. The caller has asked the person to confirm.
+    /// Delete a session with all its messages permanently. The caller has already asked the person to confirm.
     Delete {
-        /// Which.
+        /// The session.
         session: NameOrId,
     },
-    /// Sessions whose title or messages contain these words.
+    /// Find sessions whose title or messages contain these words.
     Search {
-        /// The text.
+        /// The words.
         words: String,
     },
     /// Search the messages of all sessions by words and filters (see
     /// [`SearchFilter`](crate::domain::conversation::search::SearchFilter)) in the background. A newer search replaces
-    /// an older one, which is answered as stale.
+    /// an older one, whose request is answered as stale.
     Find {
         /// The text that was typed.
         line: String,
-        /// The maximum number.
+        /// The maximum number of results.
         limit: usize,
     },
-    /// Open a session on a branch that contains this message: the last used if it does, or else another; the last used
-    /// if none does.
+    /// Open a session on a branch that contains this message: the branch used last if it does, or else another. If none
+    /// does, the branch used last is opened.
     OpenAt {
         /// The session.
         session: SessionId,
         /// The message.
         node: NodeId,
     },
-    /// Contents of nodes of an open session.
+    /// Read the contents of nodes of an open session.
     Bodies {
-        /// Which.
+        /// The nodes.
         nodes: Vec<NodeId>,
     },
-    /// Undoes the last operation of the session.
+    /// Undo the last operation of the session.
     Undo,
     /// Redo the last undone operation.
     Redo,
-    /// Store the records of an import. The session that grew becomes the last used.
+    /// Store the records of an import. The session that grew becomes the one used last.
     Import {
         /// The records, read piece by piece.
         reading: IncomingPieces,
     },
-    /// A branch's path as Markdown, with likely secrets masked.
+    /// Export a branch's path as Markdown, with likely secrets masked.
     Markdown {
-        /// Which.
+        /// The branch.
         branch: BranchId,
     },
-    /// A session as neutral records: the whole tree, or one branch's path.
+    /// Export a session as neutral records: the whole tree, or one branch's path.
     Transcript {
-        /// Which.
+        /// The session.
         session: NameOrId,
-        /// Only this branch.
+        /// Only the path of this branch; the whole tree if `None`.
         branch: Option<BranchId>,
     },
 }

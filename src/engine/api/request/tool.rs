@@ -13,29 +13,29 @@ use crate::domain::base::ids::BranchId;
 /// A request about tools and the workspace.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ToolRequest {
-    /// Files of the workspace for a message that is being written. Runs in the background.
+    /// Find or read files of the workspace for a message that is being written. Runs in the background.
     Files(FileAct),
-    /// Tools and their servers, as a branch has them.
+    /// List and control tools and their servers as a branch sees them.
     Servers(Option<BranchId>, ServerAct),
-    /// Rules for tool calls.
+    /// List or change rules for tool calls.
     Rule(RuleAct),
-    /// Trust the workspace folder, so that tools are offered, or revoke its trust.
+    /// Trust the workspace folder, so that tools are offered, or revoke the trust.
     Trust {
-        /// Whether it is trusted.
+        /// Whether the folder is trusted.
         trusted: bool,
     },
-    /// The folder's own settings file.
+    /// Show or decide on the folder's own settings file.
     FolderSettings(FolderAct),
-    /// Tool calls: list, show, rerun.
+    /// List, show or rerun tool calls.
     Traces(TraceAct),
     /// Index the code of a workspace, or query it.
     Code {
-        /// Its folder. If `None`, the program's own; for a query, the one that was indexed last if the program's own
-        /// was not.
+        /// The workspace's folder. If `None`, the program's own; for a query, if that was not indexed, the one that was
+        /// indexed last.
         root: Option<std::path::PathBuf>,
         /// The act.
         act: CodeAct,
     },
-    /// Rules, skills and module summaries of the workspace.
+    /// List or change rules, skills and module summaries of the workspace.
     Project(ProjectAct),
 }

@@ -13,24 +13,24 @@ use std::sync::Arc;
 /// A request about a running turn.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TurnRequest {
-    /// Send a message. With `plan`, exactly that plan (the last one drawn for this draft) is sent, or the request is
-    /// refused as stale and the new plan is reported. Without it, the plan is solved, drawn and sent. Answered when the
-    /// run is recorded, not when the model is done.
+    /// Send a message. With `plan`, exactly that plan (the last one drawn for this draft) is sent; if it is stale, the
+    /// request is refused and the new plan is reported. Without `plan`, the draft is planned, the plan is reported, and
+    /// it is sent. Answered when the run is recorded, not when the model is done.
     Ask {
         /// The branch.
         branch: BranchId,
-        /// The message.
+        /// The draft to send.
         draft: Draft,
-        /// The plan on the screen.
+        /// The digest of the plan on the screen.
         plan: Option<Hash>,
     },
-    /// Wait for the claim on a branch. Answered when the next `Ask` is ours.
+    /// Wait for the claim on a branch. Answered when this window holds it for the next `Ask`.
     Claim(BranchId),
     /// Release a claim that is no longer needed.
     GiveBackClaim(BranchId),
-    /// Stop the open turn of a branch and keep the text that arrived.
+    /// Stop the open turn of a branch and keep the text that has arrived.
     Cancel {
-        /// Which.
+        /// The branch.
         branch: BranchId,
     },
     /// Decide on a tool call that waits for approval.
@@ -44,7 +44,8 @@ pub enum TurnRequest {
         /// A rule that decides similar calls from now on.
         always: Option<(RuleScope, Rule)>,
     },
-    /// Ask a side question in a branch's present context. Only the call is stored. Answered when the call is recorded.
+    /// Ask a side question in a branch's present context. Only the call is stored, no message. Answered when the call
+    /// is recorded.
     Aside {
         /// The branch whose context is used.
         branch: BranchId,
@@ -53,12 +54,12 @@ pub enum TurnRequest {
     },
     /// Stop a side question, or discard its answer.
     DropAside {
-        /// Its call.
+        /// The run of its call.
         run: RunId,
     },
     /// Turn an answered side question into a branch at its original message (undoable).
     KeepAside {
-        /// Its call.
+        /// The run of its call.
         run: RunId,
     },
 }

@@ -1,5 +1,6 @@
-//! The recipe of a card's text: the passages of its message and the text between them. A plan is stored with the recipe
-//! instead of the text, so that the text of a removed message disappears from stored plans too.
+//! The instructions from which a card's text is made: the passages of its message and the text between them. A plan is
+//! stored with these instead of the card's text, so that the text of a removed message disappears from stored plans
+//! too.
 //! Not for: cards of whole turns, which are written anew.
 
 use crate::domain::base::hash::Hash;
@@ -7,12 +8,12 @@ use crate::domain::base::ids::NodeId;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// See the module.
+/// How to make a card's text from its message.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct CardSettings {
-    /// The message.
+    /// The id of the message.
     pub(crate) node: NodeId,
-    /// Its key.
+    /// The key of the message.
     pub(crate) key: Hash,
     /// The text before each passage, and the passage's range in the message.
     parts: Vec<(String, u32, u32)>,
@@ -21,7 +22,7 @@ pub(crate) struct CardSettings {
 }
 
 impl CardSettings {
-    /// The recipe of `card`, which quotes `spans` of `text` in that order.
+    /// Derives the instructions for `card`, which quotes `spans` of `text` in that order.
     pub(crate) fn of(node: NodeId, key: Hash, card: &str, text: &str, spans: &[Range<usize>]) -> Self {
         let mut rest = card;
         let mut parts = Vec::with_capacity(spans.len());
@@ -35,7 +36,7 @@ impl CardSettings {
         Self { node, key, parts, tail: rest.to_owned() }
     }
 
-    /// The card's text, from its message's.
+    /// Makes the card's text from the text of its message.
     pub(crate) fn text(&self, text: &str) -> String {
         let mut card = String::new();
         for (glue, start, end) in &self.parts {
@@ -53,13 +54,13 @@ mod tests {
     use uuid::Uuid;
 
     #[test]
-    fn a_card_is_made_again_and_its_recipe_holds_none_of_it() {
+    fn a_card_is_rebuilt_and_its_settings_contain_none_of_its_text() {
         let text = "First passage.\n\nSecret in the middle.\n\nLast passage.";
         let card = "[2026-01-02]\n… Ann: First passage. …\nAnn: … Last passage.\n0f0f>>>\n\n";
         let spans = [0..14, 39..52];
-        let recipe = CardSettings::of(NodeId(Uuid::from_u128(1)), Hash::of(b"k"), card, text, &spans);
-        assert_eq!(recipe.text(text), card);
-        let stored = serde_json::to_string(&recipe).unwrap();
+        let settings = CardSettings::of(NodeId(Uuid::from_u128(1)), Hash::of(b"k"), card, text, &spans);
+        assert_eq!(settings.text(text), card);
+        let stored = serde_json::to_string(&settings).unwrap();
         assert!(!stored.contains("passage") && !stored.contains("Secret"), "{stored}");
     }
 }

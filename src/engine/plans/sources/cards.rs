@@ -1,4 +1,5 @@
-//! Writes retrieved messages as an offer and rows of a plan's input, and as the set that is stored.
+//! Converts retrieved messages to an offer and omitted items of a plan's input, and to the retrieval set that is
+//! stored.
 //! Not for: the search (`retrieval`).
 
 use super::card_text::CardSettings;
@@ -16,71 +17,72 @@ use crate::engine::plans::input_builder::BuiltInput;
 use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::fill::Card;
 
-/// Writes the cards of retrieved messages.
+/// Converts retrieved messages to parts of a plan's input.
 pub(crate) struct Cards<'a> {
     pub(crate) snapshot: &'a Snapshot,
-    pub(crate) library: &'a PathIndex<'a>,
+    pub(crate) path_index: &'a PathIndex<'a>,
     pub(crate) count: &'a dyn Fn(&str) -> u32,
 }
 
 impl Cards<'_> {
-    pub(crate) fn put(&self, found: &mut BuiltInput, looked: &RetrievedCards) {
+    pub(crate) fn put(&self, found: &mut BuiltInput, result: &RetrievedCards) {
         let cluster = found.contents.subject.map(|subject| subject.id);
-        let set = RetrievalSet { cluster, ..set(looked, self.library, &self.snapshot.rules.mode) };
+        let set = RetrievalSet { cluster, ..set(result, self.path_index, &self.snapshot.rules.mode) };
         let input = &mut found.input;
         let frozen = Fields::new("looked up").hash(input.basis.frozen).hash(set.id).json(&set.gate);
         input.basis.frozen = frozen.finish();
-        if let Gate::Skipped(why) = looked.gate {
-            input.near.push(nothing(Reason::NotSearched { because: why }, looked.among as usize));
-        } else if looked.filled.cards.is_empty() {
-            input.near.push(nothing(Reason::NotSearched { because: SkipReason::Faint }, looked.among as usize));
+        if let Gate::Skipped(why) = result.gate {
+            input.near.push(nothing(Reason::NotSearched { because: why }, result.among as usize));
+        } else if result.filled.cards.is_empty() {
+            input.near.push(nothing(Reason::NotSearched { because: SkipReason::Faint }, result.among as usize));
         } else {
-            let offer = self.offered(found, looked);
+            let offer = self.offered(found, result);
             found.offer(offer);
         }
         let input = &mut found.input;
         let most = input.allowance;
-        input.near.extend(looked.filled.near.iter().filter_map(|near| self.near(near, most)));
-        if !matches!(looked.gate, Gate::Skipped(_)) {
+        input.near.extend(result.filled.near.iter().filter_map(|near| self.near(near, most)));
+        if !matches!(result.gate, Gate::Skipped(_)) {
             input.retrieval_set_ids.push(set.id);
             found.contents.sets.push(set);
         }
     }
 
-    /// The heading, then the cards, between delimiters that do not occur in them.
-    fn offered(&self, found: &mut BuiltInput, looked: &RetrievedCards) -> Offer {
-        let all: String = looked.filled.cards.iter().map(|card| card.text.as_str()).collect();
+    /// Returns the offer: the heading, then the cards, between delimiters that do not occur in them.
+    fn offered(&self, found: &mut BuiltInput, result: &RetrievedCards) -> Offer {
+        let all: String = result.filled.cards.iter().map(|card| card.text.as_str()).collect();
         let mark = render_forms::delimiter(&all);
         let heading = format!("## Earlier messages that may bear on this, quoted\n\n<<<{mark}\n");
-        let count = looked.filled.cards.len();
-        let title = format!("{count} found among {} older messages", looked.among);
-        let mut heading = self.block(found, heading, RowKind::Search, Reason::Searched { among: looked.among });
-        (heading.title, heading.scores) = super::subjects::told(title, found.contents.subject);
+        let count = result.filled.cards.len();
+        let title = format!("{count} found among {} older messages", result.among);
+        let mut heading = self.block(found, heading, RowKind::Search, Reason::Searched { among: result.among });
+        (heading.title, heading.scores) = super::subjects::heading_with_subject(title, found.contents.subject);
         heading.atom = Some(Atom::Section { text: Hash::of(b"search") });
         let tail = format!("{mark}>>>\n\n");
-        let cards = looked.filled.cards.iter().filter_map(|card| self.card(found, card, &tail)).collect();
+        let cards = result.filled.cards.iter().filter_map(|card| self.card(found, card, &tail)).collect();
         Offer { heading: Some(heading), candidates: cards, most: Some(found.input.allowance) }
     }
 
-    /// A card with its text for each position: after another card or first, before another or last.
+    /// Returns a card as a candidate, with its text for each place: after another card of its group or alone, in the
+    /// middle or last.
     fn card(&self, found: &mut BuiltInput, card: &Card, tail: &str) -> Option<Candidate> {
-        let told = self.library.told(&card.key)?;
+        let facts = self.path_index.card_facts(&card.key)?;
         let span = card.spans.first().zip(card.spans.last()).map(|(first, last)| (short(first.start), short(last.end)));
         let first = card.spans.first().cloned().unwrap_or_default();
         let texts =
             [card.text.clone(), format!("{}{tail}", card.text), card.alone.clone(), format!("{}{tail}", card.alone)];
         let texts = texts.map(|text| {
             let (hash, tokens) = (Hash::of(text.as_bytes()), (self.count)(&text));
-            let recipe = CardSettings::of(told.id, card.key, &text, &told.text, &card.spans);
-            found.contents.recipes.insert(hash, recipe);
+            let settings = CardSettings::of(facts.id, card.key, &text, &facts.text, &card.spans);
+            found.contents.card_settings.insert(hash, settings);
             found.contents.blocks.insert(hash, text.into());
             (hash, tokens)
         });
-        let title = NodeHead::preview_of(told.text.get(first).unwrap_or_default());
+        let title = NodeHead::preview_of(facts.text.get(first).unwrap_or_default());
         let reason = Reason::Retrieved { rank: card.rank };
         let block = Block {
             atom: Some(Atom::Message { node: card.key }),
-            source: source(self.snapshot, card.position, told.id, told.external_id, span),
+            source: source(self.snapshot, card.position, facts.id, facts.external_id, span),
             scores: scores(card.score, &card.parts),
             ..Block::new(Section::Retrieved, RowKind::Card, texts[0], &title, reason)
         };
@@ -108,8 +110,8 @@ impl Cards<'_> {
     }
 
     fn near(&self, near: &crate::retrieval::fill::UnsentHit, most: u32) -> Option<OmittedItem> {
-        let told = self.library.told(&near.key)?;
-        let passage = told.text.get(near.span.clone()).unwrap_or_default();
+        let facts = self.path_index.card_facts(&near.key)?;
+        let passage = facts.text.get(near.span.clone()).unwrap_or_default();
         let reason = match near.why {
             MissReason::NoRoom { .. } => Reason::Allowance { tokens: most },
             MissReason::Duplicate => Reason::Duplicate,
@@ -124,7 +126,7 @@ impl Cards<'_> {
             tokens: (self.count)(passage),
             reason,
             remedy: ("include-once".into(), "includes its turn in the next request".into()),
-            source: source(self.snapshot, near.position, told.id, told.external_id, span),
+            source: source(self.snapshot, near.position, facts.id, facts.external_id, span),
             scores: scores(near.score, &near.parts),
         })
     }
@@ -134,15 +136,19 @@ fn short(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// The retrieval set for the store.
-pub(crate) fn set(looked: &RetrievedCards, library: &PathIndex<'_>, filters: &impl serde::Serialize) -> RetrievalSet {
-    let text = |key: &Hash| library.told(key).map(|told| Hash::of(told.text.as_bytes())).unwrap_or_default();
+/// Returns the retrieval set as it is stored.
+pub(crate) fn set(
+    result: &RetrievedCards,
+    path_index: &PathIndex<'_>,
+    filters: &impl serde::Serialize,
+) -> RetrievalSet {
+    let text = |key: &Hash| path_index.card_facts(key).map(|facts| Hash::of(facts.text.as_bytes())).unwrap_or_default();
     let filters = Fields::new("filters").json(filters).finish();
-    let set = looked.filled.record(looked.gate, &looked.query, filters, &text);
-    RetrievalSet { embedder: looked.embedder.clone(), ..set }
+    let set = result.filled.record(result.gate, &result.query, filters, &text);
+    RetrievalSet { embedder: result.embedder.clone(), ..set }
 }
 
-/// A score with its parts, in thousandths.
+/// Converts a score with its parts to thousandths.
 pub(crate) fn scores(score: f32, parts: &ScoreParts) -> Scores {
     let named = [
         ("bm25", parts.bm25),

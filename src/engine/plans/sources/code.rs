@@ -1,9 +1,9 @@
-//! Offers the code of a trusted workspace to a plan: the map, pinned symbols, and touchpoints for the question, each as
-//! a separate row. Lines that are sent anyway are not repeated.
-//! Not for: reading code (`indexing::code_indexer`), finding symbols (`code`), or the lines that the request already
-//! contains (`sent_lines`).
+//! Offers code of a trusted workspace to a plan: the map, symbols that a person pinned, and touchpoints for the
+//! question, each as a row of its own. Lines that the request contains anyway are not sent again.
+//! Not for: reading code (`indexing::code_indexer`), finding symbols (`code`), or what the request already contains
+//! (`sent_lines`).
 //!
-//! Nothing here waits: while the code is being read, a row says so, and the plan is made again afterward.
+//! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterwards.
 
 use super::code_rows::{ANCHORS, atom_of, heading_atom, map_text, milli, near_row, nothing, place, scores};
 use super::sent_lines::{self, Margin};
@@ -28,7 +28,7 @@ use crate::domain::planning::policy::Section;
 use crate::domain::summary::module::{ModuleCard, Staleness};
 use crate::domain::tool::visibility::READS;
 use crate::engine::indexing::code_indexer::source;
-use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, MapWish, WorkspaceFiles};
+use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, MapRequest, WorkspaceFiles};
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::startup::rules::CodeRules;
@@ -37,16 +37,16 @@ use crate::export::secrets;
 use crate::retrieval::gate;
 use std::collections::HashSet;
 
-/// Symbols that are ranked.
+/// The maximum number of symbols that are ranked.
 const RANKED: usize = 120;
-/// Symbols that fit and do not go, which get a row.
+/// The maximum number of rows for symbols that match but are not sent.
 const NEAR: usize = 8;
-/// Characters of a summary's line in the map.
+/// The length of a module summary's line in the map, in characters.
 const PART: usize = 120;
-/// Maximum tokens of the frame around touchpoints.
+/// The maximum tokens of the heading and the delimiters around touchpoints.
 const FRAME: u32 = 64;
 
-/// A symbol search that runs once it is known which lines are sent anyway.
+/// A symbol search that runs once the lines that the request contains anyway are known.
 pub(crate) struct SymbolSearch {
     book: CodeWorkspace,
     limits: CodeLimits,
@@ -63,17 +63,18 @@ impl SymbolSearch {
         already_in: &AlreadyIn,
         found: &mut BuiltInput,
     ) -> Result<(), Failure> {
-        let lines = sent_lines::taken(builder, &self.book, already_in, found)?;
+        let lines = sent_lines::already_sent(builder, &self.book, already_in, found)?;
         let counter = builder.counter();
         let encoding = snapshot.rules.model.encoding;
         let count = |text: &str| counter.count(encoding, text);
-        let mut put = Put { snapshot, book: &self.book, found, count: &count, limits: self.limits };
-        put.touchpoints(&self.asked, &self.attached, lines, &mut builder.analyzer);
+        let mut writer = CodeWriter { snapshot, book: &self.book, found, count: &count, limits: self.limits };
+        writer.touchpoints(&self.asked, &self.attached, lines, &mut builder.analyzer);
         Ok(())
     }
 }
 
-/// Offers the map of the code and adds pinned code; returns the symbol search to do.
+/// Offers the map of the code and adds the symbols that a person pinned. Returns the search that is to run; `None` if
+/// none is.
 pub(crate) fn add(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -96,24 +97,24 @@ pub(crate) fn add(
     let counter = builder.counter();
     let encoding = snapshot.rules.model.encoding;
     let count = |text: &str| counter.count(encoding, text);
-    let wish = MapWish { encoding, tokens: limits.map, anchors: limits.anchors };
+    let wish = MapRequest { encoding, tokens: limits.map, anchors: limits.anchors };
     if maps {
         drop(book.map(wish));
     }
-    book.freshen();
+    book.refresh();
     let parts = if maps && limits.anchors > 0 { parts(builder, snapshot, found)? } else { Vec::new() };
-    let mut put = Put { snapshot, book: &book, found, count: &count, limits };
+    let mut writer = CodeWriter { snapshot, book: &book, found, count: &count, limits };
     if maps {
-        put.map(book.map(wish).as_deref(), &parts);
+        writer.map(book.map(wish).as_deref(), &parts);
     }
     if marked {
-        put.marked();
+        writer.marked();
     }
     let asked = asked.unwrap_or_default().to_owned();
     Ok(looks.then_some(SymbolSearch { book, limits, asked, attached }))
 }
 
-/// Module summaries that are neither sent in full nor excluded: one line each.
+/// Returns one line for each module summary that is neither sent whole nor excluded by a person.
 fn parts(builder: &InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Result<Vec<String>, Failure> {
     let Some(project) = &builder.project else { return Ok(Vec::new()) };
     let offered = || found.input.offers.iter().flat_map(|offer| &offer.candidates);
@@ -126,13 +127,13 @@ fn parts(builder: &InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Res
     Ok(all.filter(|(atom, ..)| !goes(*atom) && !out(*atom)).take(ANCHORS).map(line).collect())
 }
 
-/// The first sentence of a summary, without a leading line of figures.
+/// Returns the gist of a summary: its first line, or its second if the first contains only figures.
 fn gist(card: &ModuleCard) -> String {
     let figures = format!("{}: ", card.path);
     let lines =
         card.text.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' '])).filter(|line| !line.is_empty());
     let mut lines = lines.map(|line| (line.starts_with(&figures), line.strip_prefix(figures.as_str()).unwrap_or(line)));
-    let said = match (lines.next(), lines.next()) {
+    let gist_line = match (lines.next(), lines.next()) {
         (Some((true, first)), Some((_, second))) => {
             if second.ends_with(':') {
                 first
@@ -143,17 +144,17 @@ fn gist(card: &ModuleCard) -> String {
         (Some((_, first)), _) => first,
         (None, _) => "",
     };
-    said.chars().take(PART).collect()
+    gist_line.chars().take(PART).collect()
 }
 
-/// Files and symbols attached to the message, which count as focus.
+/// Returns the files and symbols that are attached to the message; they count as focus.
 fn attached(snapshot: &Snapshot, asked: &str) -> Vec<(String, Option<(u32, u32)>)> {
     let text = snapshot.draft.as_ref().map(|(_, content)| content.plain_text());
-    let held = crate::domain::conversation::attachment::attached_texts(text.as_deref().unwrap_or(asked));
-    held.into_iter().map(|held| (held.path.to_owned(), held.lines)).collect()
+    let texts = crate::domain::conversation::attachment::attached_texts(text.as_deref().unwrap_or(asked));
+    texts.into_iter().map(|text| (text.path.to_owned(), text.lines)).collect()
 }
 
-struct Put<'a> {
+struct CodeWriter<'a> {
     snapshot: &'a Snapshot,
     book: &'a CodeWorkspace,
     found: &'a mut BuiltInput,
@@ -161,7 +162,7 @@ struct Put<'a> {
     limits: CodeLimits,
 }
 
-/// The symbols found, before they become rows.
+/// The result of a symbol search.
 struct FoundSymbols {
     items: Vec<(Touchpoint, CodeRef)>,
     near: Vec<(crate::domain::code::symbols::NearSymbol, CodeRef)>,
@@ -170,7 +171,7 @@ struct FoundSymbols {
     unknown: Vec<String>,
 }
 
-impl Put<'_> {
+impl CodeWriter<'_> {
     fn mark(&self, atom: Atom) -> Option<&Mark> {
         self.snapshot.marks.iter().find(|mark| mark.target == atom)
     }
@@ -187,7 +188,7 @@ impl Put<'_> {
         (block, text)
     }
 
-    /// The map of folders, with a note on how to continue from it, and in Heavy the most central symbols.
+    /// Offers the map of folders with a hint on how to explore further, and in Heavy the most central symbols.
     fn map(&mut self, map: Option<&CodeMap>, parts: &[String]) {
         let name = self.book.name();
         let title = format!("map of {name}");
@@ -223,12 +224,12 @@ impl Put<'_> {
         self.found.offer(Offer { heading: None, candidates: vec![candidate], most: None });
     }
 
-    /// Pinned symbols in their current version; excluded symbols become rows.
+    /// Adds the symbols that a person pinned, with their present source, and rows for those that are excluded.
     fn marked(&mut self) {
         let marks: Vec<Mark> = self.snapshot.marks.iter().filter(|mark| mark.code.is_some()).cloned().collect();
         for mark in marks {
             let Some(code) = mark.code.as_deref() else { continue };
-            let now = self.book.look(|held| now(held, code)).flatten();
+            let now = self.book.look(|loaded| now(loaded, code)).flatten();
             let (section, reason) = match mark.kind {
                 MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
                 MarkKind::Leased { turns: LeaseTurns::Ended } | MarkKind::Ephemeral => continue,
@@ -263,7 +264,7 @@ impl Put<'_> {
             let (block, text) =
                 self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
             let block = Block { source: Source { code: Some(Box::new(code)), ..Source::default() }, ..block };
-            // A person's own pins block a call rather than go missing.
+            // Without an offer they are required: a person's own pins block a call rather than be left out.
             self.found.contents.blocks.insert(block.text, text.into());
             let input = &mut self.found.input;
             let frozen = Fields::new("code pin").hash(input.basis.frozen).hash(block.text);
@@ -272,7 +273,7 @@ impl Put<'_> {
         }
     }
 
-    /// Symbols for the question.
+    /// Searches symbols for the question and offers them.
     fn touchpoints(
         &mut self,
         asked: &str,
@@ -288,7 +289,8 @@ impl Put<'_> {
             return;
         }
         let tuning = Tuning::default();
-        let (says, asks) = (gate::names_something(own_words(asked)), gate::asks_something(own_words(asked)));
+        let (names_something, asks_something) =
+            (gate::names_something(own_words(asked)), gate::asks_something(own_words(asked)));
         let asked = query::read(analyzer, own_words(asked), &tuning);
         let marked: HashSet<Hash> =
             self.snapshot.marks.iter().filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
@@ -300,42 +302,50 @@ impl Put<'_> {
             tokens: self.limits.tokens,
             excerpts: 50,
         };
-        let looked = self.book.look(|held| {
-            let scope = choose::scope(&held.index, &rules.focus);
-            look(held, (&asked, &tuning, (says, asks)), &scope, attached, (&marked, &taken, &rules), limits, self.count)
+        let found_symbols = self.book.look(|loaded| {
+            let scope = choose::scope(&loaded.index, &rules.focus);
+            search_symbols(
+                loaded,
+                (&asked, &tuning, (names_something, asks_something)),
+                &scope,
+                attached,
+                (&marked, &taken, &rules),
+                limits,
+                self.count,
+            )
         });
-        let Some(looked) = looked else {
+        let Some(found_symbols) = found_symbols else {
             return self.near(nothing(Reason::CodeReading, 0));
         };
-        if looked.among == 0 {
+        if found_symbols.among == 0 {
             return;
         }
-        for name in &looked.unknown {
+        for name in &found_symbols.unknown {
             self.found.input.warnings.push(Warning::FocusUnknown { name: name.clone() });
         }
-        if let Some(because) = looked.silent {
-            return self.near(nothing(Reason::NoCode { because }, looked.among));
+        if let Some(because) = found_symbols.silent {
+            return self.near(nothing(Reason::NoCode { because }, found_symbols.among));
         }
-        self.put(&looked, &margin, most);
+        self.add_rows(&found_symbols, &margin, most);
     }
 
-    /// Tokens that code may use of the retrieval allowance.
+    /// Returns the tokens of the retrieval allowance that code may use.
     fn most(&self) -> u32 {
         let share = self.snapshot.rules.code.as_ref().map_or(0, |rules| rules.orienting.share.min(100));
         (u64::from(self.found.input.allowance) * u64::from(share) / 100).try_into().unwrap_or(u32::MAX)
     }
 
-    fn put(&mut self, looked: &FoundSymbols, margin: &Margin, most: u32) {
-        if !looked.items.is_empty() {
-            let offer = self.offered(&looked.items, looked.among, margin, most);
+    fn add_rows(&mut self, found_symbols: &FoundSymbols, margin: &Margin, most: u32) {
+        if !found_symbols.items.is_empty() {
+            let offer = self.offered(&found_symbols.items, found_symbols.among, margin, most);
             self.found.offer(offer);
         }
-        if looked.items.is_empty() && looked.near.is_empty() {
+        if found_symbols.items.is_empty() && found_symbols.near.is_empty() {
             let because = crate::domain::call::retrieval_set::SkipReason::Faint;
-            self.near(nothing(Reason::NoCode { because }, looked.among));
+            self.near(nothing(Reason::NoCode { because }, found_symbols.among));
         }
         let include = || ("include-once".to_owned(), "includes it in the next request".to_owned());
-        for (near, code) in looked.near.iter().take(NEAR) {
+        for (near, code) in found_symbols.near.iter().take(NEAR) {
             let (tokens, reason) = match near.why {
                 NearSymbolReason::NoRoom { needed } => (needed, Reason::BelowThreshold),
                 NearSymbolReason::Inside | NearSymbolReason::Sent => (0, Reason::Duplicate),
@@ -346,8 +356,8 @@ impl Put<'_> {
         }
     }
 
-    /// The heading, then the touchpoints by file, between delimiters that do not occur in them. A touchpoint whose
-    /// lines are in a turn at the margin of the window is sent only if that turn is not.
+    /// Returns the offer: the heading, then the touchpoints by file, between delimiters that do not occur in them. A
+    /// touchpoint whose lines are part of a turn of the margin is sent only if that turn is not.
     fn offered(&mut self, items: &[(Touchpoint, CodeRef)], among: usize, margin: &Margin, most: u32) -> Offer {
         let masked: Vec<String> = items.iter().map(|(item, _)| secrets::mask(&item.text).0.into_owned()).collect();
         let mark = render_forms::delimiter(&masked.concat());
@@ -385,24 +395,24 @@ impl Put<'_> {
     }
 }
 
-/// A message's text without its attachments.
+/// Returns a message's text without its attachments.
 fn own_words(asked: &str) -> &str {
     asked.find("\n\nFile ").map_or(asked, |at| &asked[..at])
 }
 
-fn look(
-    held: &LoadedWorkspace,
-    (asked, tuning, (says, asks)): (&query::Query, &Tuning, (bool, bool)),
+fn search_symbols(
+    loaded: &LoadedWorkspace,
+    (asked, tuning, (names_something, asks_something)): (&query::Query, &Tuning, (bool, bool)),
     scope: &Scope,
     attached: &[(String, Option<(u32, u32)>)],
     (marked, taken, rules): (&HashSet<Hash>, &SentLines, &CodeRules),
     limits: Limits,
     count: &dyn Fn(&str) -> u32,
 ) -> FoundSymbols {
-    let index = &held.index;
-    let beside: Vec<u32> = attached.iter().flat_map(|(path, lines)| symbols_at(held, path, *lines)).collect();
+    let index = &loaded.index;
+    let beside: Vec<u32> = attached.iter().flat_map(|(path, lines)| symbols_at(loaded, path, *lines)).collect();
     let hits = rank::rank(index, asked, tuning, RANKED);
-    let mut looked = FoundSymbols {
+    let mut found_symbols = FoundSymbols {
         items: Vec::new(),
         near: Vec::new(),
         among: index.len(),
@@ -410,50 +420,55 @@ fn look(
         unknown: scope.unknown.clone(),
     };
     if scope.is_empty() && beside.is_empty() {
-        looked.silent = if says { choose::skip_reason(index, asked, &hits, asks) } else { Some(SkipReason::NoContent) };
-        if looked.silent.is_some() {
-            return looked;
+        found_symbols.silent = if names_something {
+            choose::skip_reason(index, asked, &hits, asks_something)
+        } else {
+            Some(SkipReason::NoContent)
+        };
+        if found_symbols.silent.is_some() {
+            return found_symbols;
         }
     }
     let mut hits = choose::focused(index, hits, scope, &beside);
     hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| rules.sight.shows(READS, &file.shown)));
-    // The marks decide about marked items.
+    // Symbols with a mark are included or left out by their mark.
     hits.retain(|hit| {
         marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))
     });
-    let filled = fill_beside(index, &hits, &WorkspaceFiles(&held.root), count, limits, taken);
+    let filled = fill_beside(index, &hits, &WorkspaceFiles(&loaded.root), count, limits, taken);
     let code = |path: &str, qualified: &str, line: u32| {
         names::at(index, path, qualified, line).and_then(|id| names::reference(index, id))
     };
-    looked.items = filled
+    found_symbols.items = filled
         .items
         .into_iter()
         .filter_map(|item| code(&item.path, &item.qualified, item.whole.0).map(|code| (item, code)))
         .collect();
-    looked.near = filled
+    found_symbols.near = filled
         .near
         .into_iter()
         .filter_map(|near| code(&near.path, &near.qualified, near.lines.0).map(|code| (near, code)))
         .collect();
-    looked
+    found_symbols
 }
 
-/// The symbols of a file within some lines, or the largest around them.
-fn symbols_at(held: &LoadedWorkspace, path: &str, lines: Option<(u32, u32)>) -> Vec<u32> {
-    let Some(file) = held.index.file_at(std::path::Path::new(path)) else { return Vec::new() };
+/// Returns the symbols of a file that lie within these lines; all if `None`.
+fn symbols_at(loaded: &LoadedWorkspace, path: &str, lines: Option<(u32, u32)>) -> Vec<u32> {
+    let Some(file) = loaded.index.file_at(std::path::Path::new(path)) else { return Vec::new() };
     let (first, last) = lines.unwrap_or((1, u32::MAX));
     let inside = |id: &u32| {
-        held.index
+        loaded
+            .index
             .symbol(*id)
             .is_some_and(|(symbol, _)| symbol.kind != Kind::File && first <= symbol.lines.0 && symbol.lines.1 <= last)
     };
     (file.first..file.first + file.count).filter(inside).collect()
 }
 
-/// The current version of a symbol, and its source.
-fn now(held: &LoadedWorkspace, wanted: &CodeRef) -> Option<(CodeRef, String)> {
-    let id = names::resolve(&held.index, wanted)?;
-    let code = names::reference(&held.index, id)?;
+/// Returns a symbol as it is now, with its source; `None` if it is gone.
+fn now(loaded: &LoadedWorkspace, wanted: &CodeRef) -> Option<(CodeRef, String)> {
+    let id = names::resolve(&loaded.index, wanted)?;
+    let code = names::reference(&loaded.index, id)?;
     let named = NamedSymbol {
         path: code.path.clone(),
         short: String::new(),
@@ -461,7 +476,7 @@ fn now(held: &LoadedWorkspace, wanted: &CodeRef) -> Option<(CodeRef, String)> {
         kind: code.kind,
         lines: code.lines,
     };
-    Some((code, source(held, &named).ok()?.text))
+    Some((code, source(loaded, &named).ok()?.text))
 }
 
 #[cfg(test)]
@@ -470,7 +485,7 @@ mod tests {
     use crate::domain::summary::accepted::SummarySource;
 
     #[test]
-    fn the_gist_is_the_first_line_that_says_something() {
+    fn the_gist_is_the_first_line_without_mere_figures() {
         let gist_of = |text: &str| {
             let (path, source, model, commit) = ("src/a".to_owned(), SummarySource::Extractive, None, None);
             let (text, files) = (text.to_owned(), Vec::new());

@@ -1,5 +1,5 @@
-//! Rows of code in a plan: their atoms, titles and scores, and the text of the map.
-//! Not for: choosing them (`code`).
+//! The rows of code in a plan: their atoms, titles and scores, and the text of the map.
+//! Not for: choosing the symbols (`code`).
 
 use crate::context::render::render_forms;
 use crate::domain::base::hash::Hash;
@@ -11,10 +11,10 @@ use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::export::secrets;
 use std::fmt::Write as _;
 
-/// Maximum entries of the map beside its folders: module summaries, then central symbols.
+/// The maximum number of module summaries and central symbols in the map.
 pub(crate) const ANCHORS: usize = 8;
 
-/// The row over the touchpoints.
+/// Returns the atom of the heading over the touchpoints.
 pub(crate) fn heading_atom() -> Atom {
     Atom::Section { text: Hash::of(b"search of the code") }
 }
@@ -23,7 +23,7 @@ pub(crate) fn atom_of(code: &CodeRef) -> Atom {
     Atom::Section { text: code.key() }
 }
 
-/// Folders, then module summaries and central symbols, then a hint on how to continue.
+/// Returns the map's text: folders, then module summaries and central symbols, then a hint on how to explore further.
 pub(crate) fn map_text(
     name: &str,
     map: &CodeMap,
@@ -80,7 +80,7 @@ pub(crate) fn near_row(
     }
 }
 
-/// The row that says why no code was searched.
+/// Returns the row that says why no code was found or searched.
 pub(crate) fn nothing(reason: Reason, among: usize) -> OmittedItem {
     OmittedItem {
         atom: heading_atom(),
@@ -124,7 +124,7 @@ mod tests {
     use crate::domain::code::symbols::{Kind, MapAnchor};
 
     #[test]
-    fn the_row_for_no_code_says_among_how_many_it_was_looked_for() {
+    fn the_row_for_no_code_names_the_number_of_symbols() {
         for (among, title) in [(0, "search of the code"), (1_234, "search of 1,234 symbols of the code")] {
             let row = nothing(Reason::CodeReading, among);
             assert_eq!((row.title.as_str(), row.kind), (title, RowKind::Search));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_map_points_at_parts_first_and_at_eight_things_at_most() {
+    fn the_map_lists_summaries_first_and_at_most_eight_entries() {
         let anchor = |n: usize| MapAnchor {
             symbol: format!("symbol_{n}"),
             kind: Kind::Function,

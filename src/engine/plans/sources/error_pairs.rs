@@ -23,21 +23,22 @@ use crate::engine::plans::snapshot::Snapshot;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// How many earlier tool calls are checked.
-const LOOKED: usize = 500;
-/// Characters of each side that are quoted.
-const QUOTED: usize = 600;
+/// The number of earlier tool calls that are checked.
+const MAX_CALLS: usize = 500;
+/// The maximum length of each quote, in characters.
+const MAX_QUOTE: usize = 600;
 /// The heading of the pair.
 const HEADING: &str = "## An earlier error like the last one, and what resolved it, quoted\n\n";
 
-/// An earlier failure like the newest one of the open turn, and the first call that succeeded after it: the same call,
-/// else one on the same target, else one of the same tool before the next user message. `placed` is in the order of the
-/// path; positions from `open` on are of the open turn.
+/// Finds the newest earlier failure like the newest one of the open turn that a later call resolved, and that call: the
+/// same call, or else one on the same subject, or else one of the same tool in the same turn. `placed` is in the order
+/// of the path; positions from `open` on belong to the open turn.
 fn pair(placed: &[(usize, &ToolTrace)], open: usize, turn_end: impl Fn(usize) -> usize) -> Option<(usize, usize)> {
-    let told = |trace: &ToolTrace| failed(trace) && !trace.preview.trim().is_empty();
-    let (_, newest) = placed.iter().rev().find(|(at, _)| *at >= open).filter(|(_, trace)| told(trace))?;
+    let has_failed = |trace: &ToolTrace| failed(trace) && !trace.preview.trim().is_empty();
+    let (_, newest) = placed.iter().rev().find(|(at, _)| *at >= open).filter(|(_, trace)| has_failed(trace))?;
     let wanted = signature(newest);
-    let mut before = placed.iter().rev().filter(|(at, trace)| *at < open && told(trace) && signature(trace) == wanted);
+    let mut before =
+        placed.iter().rev().filter(|(at, trace)| *at < open && has_failed(trace) && signature(trace) == wanted);
     before.find_map(|(at, failure)| {
         let first = |how: LinkKind, end: usize| {
             let within = |then: usize| then > *at && then < end;
@@ -49,7 +50,7 @@ fn pair(placed: &[(usize, &ToolTrace)], open: usize, turn_end: impl Fn(usize) ->
     })
 }
 
-/// Adds the pair to a plan's input.
+/// Offers the pair to a plan.
 pub(crate) fn add(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -61,24 +62,25 @@ pub(crate) fn add(
     if !tools || !snapshot.rules.policy.error_pairs || most == 0 || snapshot.search == SearchWish::Never {
         return Ok(());
     }
-    let traces = builder.traces(snapshot.session, LOOKED)?;
+    let traces = builder.traces(snapshot.session, MAX_CALLS)?;
     let by_node: HashMap<NodeId, &ToolTrace> = traces.iter().filter_map(|trace| Some((trace.node?, trace))).collect();
     let path = &snapshot.path;
     let placed: Vec<(usize, &ToolTrace)> =
         path.nodes.iter().enumerate().filter_map(|(at, node)| Some((at, *by_node.get(&node.id)?))).collect();
     let turn_end = |at: usize| path.turns[path.turn_at(at)].nodes.end;
-    let Some((failed, worked)) = pair(&placed, snapshot.open_at, turn_end) else { return Ok(()) };
-    let told = (worked..turn_end(worked)).find(|at| path.nodes[*at].role == Role::Assistant).unwrap_or(worked);
-    let turns = [failed, told].map(|at| turn_at(snapshot, &found.input, at));
-    let said = turns.iter().all(|turn| turn.is_some_and(|turn| already_in.closed.contains(&turn)));
-    if said || taken_out(snapshot, [failed, told]) {
+    let Some((failed, resolved_at)) = pair(&placed, snapshot.open_at, turn_end) else { return Ok(()) };
+    let answer_at =
+        (resolved_at..turn_end(resolved_at)).find(|at| path.nodes[*at].role == Role::Assistant).unwrap_or(resolved_at);
+    let turns = [failed, answer_at].map(|at| turn_at(snapshot, &found.input, at));
+    let both_sent = turns.iter().all(|turn| turn.is_some_and(|turn| already_in.closed.contains(&turn)));
+    if both_sent || is_excluded(snapshot, [failed, answer_at]) {
         return Ok(());
     }
-    put(builder, snapshot, found, [(failed, turns[0]), (told, turns[1])], most)
+    put(builder, snapshot, found, [(failed, turns[0]), (answer_at, turns[1])], most)
 }
 
-/// Adds the positions of quoted pairs to those that retrieval skips.
-pub(crate) fn held(snapshot: &Snapshot, input: &PlanInput, out: &mut Vec<Range<usize>>) {
+/// Adds the positions of quoted pairs to `out`, the positions that retrieval skips.
+pub(crate) fn add_quoted_positions(snapshot: &Snapshot, input: &PlanInput, out: &mut Vec<Range<usize>>) {
     let blocks = input.offers.iter().flat_map(|offer| &offer.candidates).map(|one| &one.block);
     let pairs = blocks.filter(|block| matches!(block.reason, Reason::ErrorBefore | Reason::ErrorResolved));
     let ids: HashSet<NodeId> = pairs.filter_map(|block| block.source.message).collect();
@@ -91,8 +93,8 @@ pub(crate) fn held(snapshot: &Snapshot, input: &PlanInput, out: &mut Vec<Range<u
     out.sort_by_key(|run| run.start);
 }
 
-/// Whether a person excluded one of them.
-fn taken_out(snapshot: &Snapshot, at: [usize; 2]) -> bool {
+/// Whether a person excluded one of the messages or its turn.
+fn is_excluded(snapshot: &Snapshot, at: [usize; 2]) -> bool {
     at.iter().any(|at| {
         let turn = snapshot.path.turns[snapshot.path.turn_at(*at)].nodes.clone();
         let key = snapshot.path.nodes[*at].key;
@@ -109,25 +111,26 @@ fn put(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
     found: &mut BuiltInput,
-    [(failed, before_turn), (told, after_turn)]: [(usize, Option<Atom>); 2],
+    [(failed, before_turn), (answer_at, after_turn)]: [(usize, Option<Atom>); 2],
     most: u32,
 ) -> Result<(), Failure> {
     let Some(before) = quoted(builder, snapshot, failed)? else { return Ok(()) };
-    let Some(after) = quoted(builder, snapshot, told)? else { return Ok(()) };
+    let Some(after) = quoted(builder, snapshot, answer_at)? else { return Ok(()) };
     let mark = render_forms::delimiter(&format!("{}{}", before.1, after.1));
     let texts = [
         format!("{HEADING}<<<{mark}\nThe error:\n{}\n", before.1),
         format!("The text after it worked:\n{}\n{mark}>>>\n\n", after.1),
     ];
     let encoding = snapshot.rules.model.encoding;
-    let sides = [(failed, before_turn, before, Reason::ErrorBefore), (told, after_turn, after, Reason::ErrorResolved)];
+    let sides =
+        [(failed, before_turn, before, Reason::ErrorBefore), (answer_at, after_turn, after, Reason::ErrorResolved)];
     let mut candidates = Vec::new();
     for (text, (at, turn, (head, quote), reason)) in texts.into_iter().zip(sides) {
         let (hash, tokens) = (Hash::of(text.as_bytes()), builder.count(encoding, &text));
         let whole = 0..quote.len();
         found
             .contents
-            .recipes
+            .card_settings
             .insert(hash, CardSettings::of(head.id, head.key, &text, &quote, std::slice::from_ref(&whole)));
         found.contents.blocks.insert(hash, text.into());
         let block = block(snapshot, at, &head, (hash, tokens), reason);
@@ -164,11 +167,11 @@ fn block(snapshot: &Snapshot, at: usize, head: &NodeHead, (text, tokens): (Hash,
     }
 }
 
-/// A message and the beginning of its words, as cards quote it.
+/// Returns a message's head and the beginning of its text, as cards quote it; `None` without text.
 fn quoted(builder: &mut InputBuilder, snapshot: &Snapshot, at: usize) -> Result<Option<(NodeHead, String)>, Failure> {
     let Some(node) = builder.node(snapshot.path.nodes[at].id)? else { return Ok(None) };
     let text = searchable(&node.head, &node.content);
-    let end = text.char_indices().nth(QUOTED).map_or(text.len(), |(at, _)| at);
+    let end = text.char_indices().nth(MAX_QUOTE).map_or(text.len(), |(at, _)| at);
     let quote = text[..end].trim_end().to_owned();
     Ok((!quote.is_empty()).then_some((node.head, quote)))
 }
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_by_what_the_tool_reports() {
+    fn failures_are_recognized_by_the_report_of_the_tool() {
         use ToolStatus::{Failed, Ok};
         let again = "Error 17: no such file src/a.rs";
         let all = [
@@ -216,9 +219,9 @@ mod tests {
         assert_ne!(signature(&all[0]), signature(&all[2]));
     }
 
-    /// What resolved a failure: the same call before another on the same thing, that before another of the tool.
+    /// The same call is preferred to another on the same subject, and that to another of the same tool.
     #[test]
-    fn the_nearest_kind_of_call_that_worked_is_taken() {
+    fn the_closest_kind_of_successful_call_resolves_a_failure() {
         use ToolStatus::{Failed, Ok};
         let read = |args: &str, status| trace("read", args, status, "no such file");
         let path = |name: &str, status| read(&format!("{{\"path\":\"{name}\"}}"), status);

@@ -1,7 +1,7 @@
 //! Offers the confirmed memories that match the open turn: a labeled, dated block each, together at most a third of the
 //! retrieval allowance.
-//! Not for: suggesting, confirming, or changing memories (`turns::state_suggestions`, `memory`), or older messages
-//! (`retrieval`).
+//! Not for: suggesting, confirming or changing memories (`turns::state_suggestions`, `sessions::memory`), or older
+//! messages (`retrieval`).
 //!
 //! The score of a memory is the weight of the terms that it shares with the message, divided by the weight of all terms
 //! of the shorter of the two. A term weighs ln(1 + (N − n + 0.5) / (n + 0.5)), where n of N memories contain it (the
@@ -23,17 +23,17 @@ use crate::engine::plans::snapshot::Snapshot;
 use crate::retrieval::index::words::{Analyzer, Term};
 use std::collections::HashMap;
 
-/// The minimum overlap of a memory with the message, in hundredths.
-const FITS: u32 = 20;
-/// Preferences that are always sent: their maximum number, and their maximum length in characters.
-const STANDING: usize = 3;
-const STANDING_LONGEST: usize = 120;
-/// Memories that fit and do not go, which get a row.
+/// The minimum score of a memory, in hundredths.
+const MIN_SCORE: u32 = 20;
+/// Preferences that are sent whatever is asked: their maximum number, and their maximum length in characters.
+const MAX_STANDING: usize = 3;
+const MAX_STANDING_LENGTH: usize = 120;
+/// The maximum number of rows for memories that match but are not sent.
 const NEAR: usize = 8;
 /// The share of the retrieval allowance, as a divisor.
 const SHARE: u32 = 3;
 
-/// The memories that share words with a text, best first (in hundredths of the shorter of the two texts).
+/// Returns the memories that share terms with a text, best first: each with its score in hundredths and its index.
 pub(crate) fn ranked(known: &[MemoryTerms], text: &str) -> Vec<(u32, usize)> {
     let wanted = terms(&Analyzer::default(), text);
     let mut holding: HashMap<Term, u32> = HashMap::new();
@@ -72,7 +72,7 @@ struct MemoryDecision<'a> {
     score: Option<u32>,
 }
 
-/// Adds the memories that go.
+/// Adds the pinned memories and offers those that match.
 pub(crate) fn add(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -92,7 +92,7 @@ pub(crate) fn add(
     let mut free: Vec<bool> = Vec::with_capacity(known.len());
     for MemoryTerms { memory, .. } in known.iter() {
         let mark = snapshot.marks.iter().find(|mark| mark.target == memory.atom()).map(|mark| mark.kind);
-        let marked = mark.and_then(|kind| by_hand(memory, kind));
+        let marked = mark.and_then(|kind| marked_decision(memory, kind));
         free.push(marked.is_none() && lane(memory));
         own.extend(marked);
     }
@@ -103,16 +103,16 @@ pub(crate) fn add(
         let remedy = (action.to_owned(), "removes the exclusion".to_owned());
         found.input.near.push(near(snapshot, &choice, count(&text_of(choice.memory)), remedy));
     }
-    let mut put = Put { snapshot, found, count: &count };
+    let mut writer = MemoryWriter { snapshot, found, count: &count };
     for choice in pinned {
-        put.block(&choice);
+        writer.block(&choice);
     }
-    put.fitting(&known, &free, asked.unwrap_or_default());
+    writer.offer_matches(&known, &free, asked.unwrap_or_default());
     Ok(())
 }
 
-/// The decision that follows from a person's mark; `None` if a lease has expired.
-fn by_hand(memory: &Memory, kind: MarkKind) -> Option<MemoryDecision<'_>> {
+/// Returns the decision that a person's mark makes about a memory; `None` if a lease has expired.
+fn marked_decision(memory: &Memory, kind: MarkKind) -> Option<MemoryDecision<'_>> {
     let (section, reason) = match kind {
         MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
         MarkKind::Leased { turns: LeaseTurns::Ended } | MarkKind::Ephemeral => return None,
@@ -126,20 +126,20 @@ fn by_hand(memory: &Memory, kind: MarkKind) -> Option<MemoryDecision<'_>> {
     Some(MemoryDecision { memory, section, reason, score: None })
 }
 
-struct Put<'a> {
+struct MemoryWriter<'a> {
     snapshot: &'a Snapshot,
     found: &'a mut BuiltInput,
     count: &'a dyn Fn(&str) -> u32,
 }
 
-impl Put<'_> {
-    /// Memories that are sent automatically: short preferences first, then the best matches, up to their number.
-    fn fitting(&mut self, known: &[MemoryTerms], free: &[bool], asked: &str) {
+impl MemoryWriter<'_> {
+    /// Offers memories without marks: short preferences first, then the best matches, up to the mode's number of cards.
+    fn offer_matches(&mut self, known: &[MemoryTerms], free: &[bool], asked: &str) {
         let limits = found::limits(self.snapshot);
         if limits.retrieval_tokens == 0 && self.snapshot.search != SearchWish::Auto {
             return;
         }
-        let choices = chosen(known, free, asked);
+        let choices = ranked_decisions(known, free, asked);
         if limits.retrieval_tokens == 0 {
             return choices.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::ModeOff));
         }
@@ -156,7 +156,7 @@ impl Put<'_> {
         beyond.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::BelowThreshold));
     }
 
-    /// Sends a pinned memory according to its mark.
+    /// Adds a pinned memory as its mark requires.
     fn block(&mut self, choice: &MemoryDecision<'_>) {
         let block = self.made(choice);
         let input = &mut self.found.input;
@@ -186,19 +186,19 @@ impl Put<'_> {
     }
 }
 
-/// The candidates, in order.
-fn chosen<'a>(known: &'a [MemoryTerms], free: &[bool], asked: &str) -> Vec<MemoryDecision<'a>> {
+/// Returns the memories that could be sent, in the order in which they are tried.
+fn ranked_decisions<'a>(known: &'a [MemoryTerms], free: &[bool], asked: &str) -> Vec<MemoryDecision<'a>> {
     let always = |one: &MemoryTerms| {
         let memory = &one.memory;
         memory.kind == MemoryKind::Preference
             && memory.scope == Scope::All
-            && memory.text.chars().count() <= STANDING_LONGEST
+            && memory.text.chars().count() <= MAX_STANDING_LENGTH
     };
     let mut standing: Vec<usize> = (0..known.len()).filter(|at| free[*at] && always(&known[*at])).collect();
-    if standing.len() > STANDING {
+    if standing.len() > MAX_STANDING {
         standing.clear();
     }
-    let fits = ranked(known, asked).into_iter().filter(|(score, at)| *score >= FITS && free[*at]);
+    let fits = ranked(known, asked).into_iter().filter(|(score, at)| *score >= MIN_SCORE && free[*at]);
     let fits: Vec<(u32, usize)> = fits.filter(|(_, at)| !standing.contains(at)).collect();
     let choice = |at: usize, reason: Reason, score: Option<u32>| MemoryDecision {
         memory: &known[at].memory,
@@ -212,7 +212,7 @@ fn chosen<'a>(known: &'a [MemoryTerms], free: &[bool], asked: &str) -> Vec<Memor
         .collect()
 }
 
-/// The text of a memory in a request.
+/// Returns a memory as it is sent.
 fn text_of(memory: &Memory) -> String {
     let day = jiff::Timestamp::from_millisecond(memory.updated_at)
         .map_or_else(|_| "undated".into(), |at| at.strftime("%Y-%m-%d").to_string());
@@ -280,11 +280,11 @@ mod tests {
     ];
 
     fn best(text: &str) -> Vec<usize> {
-        ranked(&all(FACTS), text).into_iter().filter(|(score, _)| *score >= FITS).map(|(_, at)| at).collect()
+        ranked(&all(FACTS), text).into_iter().filter(|(score, _)| *score >= MIN_SCORE).map(|(_, at)| at).collect()
     }
 
     #[test]
-    fn what_fits_is_found_and_what_does_not_is_not() {
+    fn only_matching_memories_are_found() {
         assert_eq!(best("Which port does the staging proxy use?"), [0]);
         assert_eq!(best("Suggest a snack without peanuts, please."), [1]);
         assert_eq!(best("Why did the backups fail?"), [2]);
@@ -295,12 +295,12 @@ mod tests {
     }
 
     #[test]
-    fn few_short_preferences_stand() {
+    fn a_few_short_preferences_are_always_sent() {
         let few: Vec<(MemoryKind, &str)> = [FACTS, &[(MemoryKind::Preference, "Short answers")]].concat();
         let known = all(&few);
         let chosen_of = |known: &[MemoryTerms], text: &str| {
             let free = vec![true; known.len()];
-            chosen(known, &free, text).iter().map(|choice| choice.memory.text.clone()).collect::<Vec<_>>()
+            ranked_decisions(known, &free, text).iter().map(|choice| choice.memory.text.clone()).collect::<Vec<_>>()
         };
         assert_eq!(chosen_of(&known, "Tell me of the history of tea."), ["Short answers"]);
         let many: Vec<(MemoryKind, &str)> =
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_called_by_what_it_remembers() {
+    fn the_title_of_a_row_contains_the_memory() {
         let known = all(FACTS);
         let titles: Vec<String> = known.iter().map(|known| title(&known.memory)).collect();
         for ((kind, text), title) in FACTS.iter().zip(&titles) {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_told_in_hundredths() {
+    fn scores_are_hundredths() {
         assert_eq!([-1.0, 0.0, 0.004, 0.005, 0.5, 0.994, 1.0, 7.0].map(hundredths), [0, 0, 0, 1, 50, 99, 100, 100]);
         let whole = ranked(&all(FACTS), "The user is allergic to peanuts");
         assert_eq!(whole.first(), Some(&(100, 1)));

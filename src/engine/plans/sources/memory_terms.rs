@@ -1,5 +1,6 @@
-//! The confirmed memories that apply to a session, each with its terms, read again when any memory has changed.
-//! Not for: which of them fit a message (`memory`).
+//! The confirmed memories that apply to a session, each with its terms. They are read again when any memory has
+//! changed.
+//! Not for: which of them match a message (`memory`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::SessionId;
@@ -9,7 +10,7 @@ use crate::retrieval::index::words::{Analyzer, Term};
 use crate::store::Store;
 use std::sync::Arc;
 
-/// The maximum number of memories, newest first.
+/// The maximum number of memories; the newest are kept.
 pub(crate) const LOOKED: usize = 2_000;
 
 /// A memory with its terms.
@@ -18,7 +19,7 @@ pub(crate) struct MemoryTerms {
     pub(crate) terms: Vec<Term>,
 }
 
-/// The memories of the session that was planned last.
+/// A cache of the memories of the session that was planned last.
 pub(crate) struct Memories {
     pub(crate) store: Store,
     pub(crate) kept: Option<(SessionId, Option<String>, Arc<Vec<MemoryTerms>>)>,
@@ -29,7 +30,7 @@ impl Memories {
         Self { store, kept: None }
     }
 
-    /// The confirmed memories that apply to a session, read again when any memory has changed.
+    /// Returns the confirmed memories that apply to a session. They are read again if any memory has changed.
     pub(crate) fn of(&mut self, session: SessionId) -> Result<Arc<Vec<MemoryTerms>>, Failure> {
         let clock = self.store.memory_clock()?;
         if let Some((id, seen, known)) = &self.kept
@@ -46,13 +47,13 @@ impl Memories {
     }
 }
 
-/// Memories with their terms.
+/// Returns memories with their terms.
 pub(crate) fn known(memories: Vec<Memory>) -> Vec<MemoryTerms> {
     let analyzer = Analyzer::default();
     memories.into_iter().map(|memory| MemoryTerms { terms: terms(&analyzer, &memory.text), memory }).collect()
 }
 
-/// Different terms of a text, those that only fill it left out.
+/// Returns the distinct terms of a text without filler words, sorted.
 pub(crate) fn terms(analyzer: &Analyzer, text: &str) -> Vec<Term> {
     let mut found = Vec::new();
     analyzer.each(text, &mut |term, word| {

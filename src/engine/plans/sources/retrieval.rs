@@ -1,5 +1,5 @@
-//! Searches older messages that match the open turn and offers the results: a heading, one card per message, and a row
-//! for each near miss. Messages that are sent anyway, or that a person excluded, are not searched.
+//! Searches older messages for matches with the open turn and offers the results: a heading, a card for each message,
+//! and a row for each near miss. Messages that are sent anyway or that a person excluded are not searched.
 //! Not for: indexes (`indexing::messages`), scores (`retrieval`), or admission (`context`).
 
 use super::cards::Cards;
@@ -26,15 +26,15 @@ use crate::retrieval::scope::Filter;
 use crate::retrieval::search::{Hit, SearchOptions, search};
 use std::ops::Range;
 
-/// Near misses that get a row.
+/// The maximum number of rows for near misses.
 const NEAR: usize = 8;
-/// Maximum tokens of the frame around the cards.
+/// The maximum tokens of the heading and the delimiters around the cards.
 const FRAME: u32 = 48;
 
-/// How like a query passages are, by their numbers.
+/// The similarity of passages to a query, by their numbers.
 type Cosines = Vec<(u32, f32)>;
 
-/// A query, its scope and its token budget.
+/// A search: the query, its scope and its token budget.
 pub(crate) struct RetrievalQuery<'a> {
     pub(crate) path: &'a [PathNode],
     pub(crate) query: &'a str,
@@ -43,39 +43,39 @@ pub(crate) struct RetrievalQuery<'a> {
     pub(crate) tokens: u32,
     pub(crate) near: usize,
     pub(crate) forced: bool,
-    /// How an embedder may be used.
+    /// Whether a remote embedder may be asked.
     pub(crate) priority: Priority,
     pub(crate) count: &'a dyn Fn(&str) -> u32,
 }
 
-/// The retrieved messages, with the facts for their cards.
+/// The result of a search, with what is needed to write cards.
 pub(crate) struct RetrievedCards {
     pub(crate) gate: Gate,
-    /// The embedder that was used.
+    /// The text of the query.
     pub(crate) query: String,
     pub(crate) among: u32,
     pub(crate) filled: Filled,
-    /// Whose vectors were compared.
+    /// The embedder whose vectors were compared; `None` without vectors.
     pub(crate) embedder: Option<String>,
 }
 
 /// Searches a path.
-pub(crate) fn look(library: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Result<RetrievedCards, Failure> {
-    let (shelf, scope) = (library.shelf, library.scope);
+pub(crate) fn search_path(path_index: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Result<RetrievedCards, Failure> {
+    let (session_index, scope) = (path_index.session_index, path_index.scope);
     let lane = wanted.lane.as_deref().map(lane_number);
     let filter = Filter { out: wanted.out.clone(), lane };
     let ask = SearchOptions {
-        index: &shelf.index,
+        index: &session_index.index,
         scope,
-        source: library,
-        texts: library,
+        source: path_index,
+        texts: path_index,
         filter: &filter,
         cosines: None,
         tuning: None,
     };
-    let allowed = filter.allowed(&shelf.index, scope);
+    let allowed = filter.allowed(&session_index.index, scope);
     let among = allowed.iter().filter(|may| **may).count();
-    let mut looked = RetrievedCards {
+    let mut result = RetrievedCards {
         gate: Gate::Skipped(SkipReason::NothingToFind),
         query: wanted.query.to_owned(),
         among: u32::try_from(among).unwrap_or(u32::MAX),
@@ -83,23 +83,23 @@ pub(crate) fn look(library: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Resu
         embedder: None,
     };
     if among == 0 {
-        return Ok(looked);
+        return Ok(result);
     }
     let (gate, cosines) = if wanted.forced {
-        (Gate::Pass(PassReason::Forced), cosines(library, wanted.query, &allowed, wanted.priority))
+        (Gate::Pass(PassReason::Forced), cosines(path_index, wanted.query, &allowed, wanted.priority))
     } else {
-        gated(library, &ask, (wanted.query, &allowed), Some(wanted.priority))?
+        gated(path_index, &ask, (wanted.query, &allowed), Some(wanted.priority))?
     };
-    looked.gate = gate;
-    if matches!(looked.gate, Gate::Skipped(_)) {
-        return Ok(looked);
+    result.gate = gate;
+    if matches!(result.gate, Gate::Skipped(_)) {
+        return Ok(result);
     }
-    looked.embedder = cosines.as_ref().and_then(|_| library.vectors?.id());
+    result.embedder = cosines.as_ref().and_then(|_| path_index.vectors?.id());
     let ask = SearchOptions { cosines: cosines.as_deref(), ..ask };
-    let hits = hits(&ask, &looked.query)?;
-    // A person who asks for a search gets what there is.
+    let hits = hits(&ask, &result.query)?;
+    // A search that a person forces returns everything, without a minimum score.
     let floor =
-        (!wanted.forced).then(|| Floor::new(&ask, &looked.query)).transpose().map_err(|error| unreadable(&error))?;
+        (!wanted.forced).then(|| Floor::new(&ask, &result.query)).transpose().map_err(|error| unreadable(&error))?;
     let run = |at: usize| together(wanted.path, at);
     let room = CardRoom {
         tokens: wanted.tokens,
@@ -108,23 +108,24 @@ pub(crate) fn look(library: &PathIndex<'_>, wanted: &RetrievalQuery<'_>) -> Resu
         near: wanted.near,
         floor: floor.as_ref(),
     };
-    looked.filled = fill(&ask, &hits, &room);
-    Ok(looked)
+    result.filled = fill(&ask, &hits, &room);
+    Ok(result)
 }
 
-/// Whether a query opens the search, and the similarity of the passages if vectors are requested and ready.
+/// Decides whether a query passes the gate. Also returns the similarity of passages, if vectors are wanted and
+/// available.
 fn gated(
-    library: &PathIndex<'_>,
+    path_index: &PathIndex<'_>,
     ask: &SearchOptions<'_>,
     (query, allowed): (&str, &[bool]),
     vectors: Option<Priority>,
 ) -> Result<(Gate, Option<Cosines>), Failure> {
-    let near = || cosines(library, query, allowed, vectors?);
-    let by_words = opens(ask, query)?;
+    let near = || cosines(path_index, query, allowed, vectors?);
+    let by_words = gate_decision(ask, query)?;
     match by_words {
         Gate::Skipped(SkipReason::Unknown | SkipReason::Common | SkipReason::Faint) => {
             let near = near();
-            Ok((opens(&SearchOptions { cosines: near.as_deref(), ..*ask }, query)?, near))
+            Ok((gate_decision(&SearchOptions { cosines: near.as_deref(), ..*ask }, query)?, near))
         }
         Gate::Skipped(_) => Ok((by_words, None)),
         Gate::Pass(_) | Gate::Inherited(_) => Ok((by_words, near())),
@@ -135,23 +136,24 @@ fn hits(ask: &SearchOptions<'_>, query: &str) -> Result<Vec<Hit>, Failure> {
     search(ask, &Query::new(ask.index, ask.scope, query)).map_err(|error| unreadable(&error))
 }
 
-/// For each turn of the snapshot, the similarity of its best message to the question, in thousandths of the best of
-/// all: by words, rare ones above all, and by an embedder's vectors if there is one and the mode allows retrieval. All
-/// 0 if the question refers to nothing in the conversation; `None` while messages are being indexed.
-pub(crate) fn likeness(
+/// Returns for each turn of the snapshot the similarity of its best message to the question, in thousandths of the best
+/// of all: by terms, weighted by rarity, and also by vectors if there is an embedder and the mode allows retrieval. All
+/// are 0 if the question does not pass the gate; `None` while messages are being indexed.
+pub(crate) fn similarity(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
     asked: &str,
 ) -> Result<Option<Vec<i32>>, Failure> {
     let path = &snapshot.path.nodes[..snapshot.open_at];
-    if path.is_empty() || asked.trim().is_empty() || builder.finder.take_in(snapshot.session, path)? > 0 {
+    if path.is_empty() || asked.trim().is_empty() || builder.finder.index_path(snapshot.session, path)? > 0 {
         return Ok(None);
     }
     let vectors = (limits(snapshot).retrieval_tokens > 0).then_some(snapshot.priority);
-    let library = &builder.finder.shelf(snapshot.session, path)?;
-    let (index, scope, filter) = (&library.shelf.index, library.scope, &Filter::default());
-    let ask = SearchOptions { index, scope, source: library, texts: library, filter, cosines: None, tuning: None };
-    let (gate, cosines) = gated(library, &ask, (asked, &filter.allowed(index, scope)), vectors)?;
+    let path_index = &builder.finder.path_index(snapshot.session, path)?;
+    let (index, scope, filter) = (&path_index.session_index.index, path_index.scope, &Filter::default());
+    let ask =
+        SearchOptions { index, scope, source: path_index, texts: path_index, filter, cosines: None, tuning: None };
+    let (gate, cosines) = gated(path_index, &ask, (asked, &filter.allowed(index, scope)), vectors)?;
     if matches!(gate, Gate::Skipped(_)) {
         return Ok(Some(vec![0; snapshot.turns.len()]));
     }
@@ -167,13 +169,13 @@ pub(crate) fn likeness(
     Ok(Some(snapshot.turns.iter().map(|heads| of_best(turn(heads))).collect()))
 }
 
-/// The similarity of the passages to the query, if all required vectors exist.
-fn cosines(library: &PathIndex<'_>, query: &str, allowed: &[bool], priority: Priority) -> Option<Cosines> {
-    let question = library.vectors?.question(query, priority)?;
-    library.cosines(&question, allowed)
+/// Returns the similarity of the passages to the query; `None` unless all vectors that this needs exist.
+fn cosines(path_index: &PathIndex<'_>, query: &str, allowed: &[bool], priority: Priority) -> Option<Cosines> {
+    let question = path_index.vectors?.question(query, priority)?;
+    path_index.cosines(&question, allowed)
 }
 
-fn opens(ask: &SearchOptions<'_>, text: &str) -> Result<Gate, Failure> {
+fn gate_decision(ask: &SearchOptions<'_>, text: &str) -> Result<Gate, Failure> {
     gate::gate(ask, text).map_err(|error| unreadable(&error))
 }
 
@@ -183,7 +185,7 @@ fn unreadable(error: &crate::retrieval::RetrievalError) -> Failure {
         .todo("Set the context mode to Off to send without them.")
 }
 
-/// Offers the retrieved messages.
+/// Searches older messages and offers the results.
 pub(crate) fn add(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -196,8 +198,8 @@ pub(crate) fn add(
     let Some(query) = asked.filter(|query| !path.is_empty() && !query.trim().is_empty()) else {
         return Ok(());
     };
-    let out = taken(snapshot, &found.input, already_in);
-    found.input.near.extend(left_out_by_hand(snapshot, &out));
+    let out = skipped_positions(snapshot, &found.input, already_in);
+    found.input.near.extend(excluded_rows(snapshot, &out));
     let closed: usize = out.iter().map(Range::len).sum();
     if closed >= path.len()
         || (allowance == 0 && snapshot.search == SearchWish::Auto && !snapshot.rules.policy.retrieval)
@@ -205,9 +207,9 @@ pub(crate) fn add(
         return Ok(());
     }
     if allowance > 0 {
-        found.behind = builder.finder.take_in(snapshot.session, path)?;
+        found.unindexed = builder.finder.index_path(snapshot.session, path)?;
     }
-    if allowance == 0 || found.behind > 0 {
+    if allowance == 0 || found.unindexed > 0 {
         not_searched(snapshot.search, path.len() - closed, found);
         return Ok(());
     }
@@ -218,28 +220,28 @@ pub(crate) fn add(
         path,
         query: &query,
         out,
-        lane: snapshot.rules.policy.one_lane.then(|| snapshot.lane.clone()),
+        lane: snapshot.lane_searched().map(str::to_owned),
         tokens: allowance.saturating_sub(FRAME),
         near: NEAR,
         forced: snapshot.search == SearchWish::Anyway,
         priority: snapshot.priority,
         count: &count,
     };
-    let library = builder.finder.shelf(snapshot.session, path)?;
-    let looked = look(&library, &wanted)?;
-    if let Some(vectors) = library.vectors.filter(|_| snapshot.priority == Priority::Asked) {
+    let path_index = builder.finder.path_index(snapshot.session, path)?;
+    let result = search_path(&path_index, &wanted)?;
+    if let Some(vectors) = path_index.vectors.filter(|_| snapshot.priority == Priority::Asked) {
         vectors.looked(&query);
     }
-    let cards = Cards { snapshot, library: &library, count: &count };
-    cards.put(found, &looked);
+    let cards = Cards { snapshot, path_index: &path_index, count: &count };
+    cards.put(found, &result);
     Ok(())
 }
 
-/// Adds a row that says why nothing is searched, and a warning if the person turned search off.
+/// Adds a row that says why nothing is searched, and a warning if a person turned the search off.
 fn not_searched(wish: SearchWish, among: usize, found: &mut BuiltInput) {
     let input = &mut found.input;
     let because = match wish {
-        _ if found.behind > 0 => Reason::NotSearched { because: SkipReason::Indexing },
+        _ if found.unindexed > 0 => Reason::NotSearched { because: SkipReason::Indexing },
         SearchWish::Never => Reason::NotSearched { because: SkipReason::NotWanted },
         SearchWish::Auto | SearchWish::Anyway => Reason::ModeOff,
     };
@@ -248,7 +250,7 @@ fn not_searched(wish: SearchWish, among: usize, found: &mut BuiltInput) {
     input.near.push(nothing(because, among));
 }
 
-/// The limits of mode and policy, and the person's choice for this call.
+/// Returns the limits that result from the mode, the policy and the person's wish for this call.
 pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
     let rules = &snapshot.rules;
     let mode = match (snapshot.search, rules.mode) {
@@ -260,8 +262,8 @@ pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
     mode.limits(rules.budget.prompt)
 }
 
-/// The question of the open turn.
-pub(crate) fn asked(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<Option<String>, Failure> {
+/// Returns the question of the open turn: the draft, or its last user message.
+pub(crate) fn question(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<Option<String>, Failure> {
     if let Some((_, content)) = &snapshot.draft {
         return Ok(Some(content.plain_text()));
     }
@@ -270,28 +272,32 @@ pub(crate) fn asked(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<O
     Ok(builder.content(head.key, Some(head.id))?.map(|content| content.plain_text()))
 }
 
-/// Positions on the path that are sent in any case, or that a person excluded.
-fn taken(snapshot: &Snapshot, input: &PlanInput, already_in: &AlreadyIn) -> Vec<Range<usize>> {
+/// Returns the positions on the path that are in the request anyway or that a person excluded.
+fn skipped_positions(snapshot: &Snapshot, input: &PlanInput, already_in: &AlreadyIn) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     for (turn, heads) in input.turns.iter().zip(&snapshot.turns) {
         if already_in.closed.contains(&turn.atom) {
             out.push(heads.at..heads.at + heads.heads.len());
         } else {
-            out.extend(by_hand(snapshot, heads.at, &heads.heads).map(|at| at..at + 1));
+            out.extend(excluded_positions(snapshot, heads.at, &heads.heads).map(|at| at..at + 1));
         }
     }
-    super::error_pairs::held(snapshot, input, &mut out);
+    super::error_pairs::add_quoted_positions(snapshot, input, &mut out);
     out
 }
 
-/// The turn at a position of the path, if it is considered individually.
+/// Returns the turn at a position of the path, if it is considered one by one.
 pub(crate) fn turn_at(snapshot: &Snapshot, input: &PlanInput, at: usize) -> Option<Atom> {
     let mut turns = input.turns.iter().zip(&snapshot.turns);
     turns.find(|(_, heads)| (heads.at..heads.at + heads.heads.len()).contains(&at)).map(|(turn, _)| turn.atom)
 }
 
-/// Positions of messages that a person excluded one by one.
-fn by_hand<'a>(snapshot: &'a Snapshot, at: usize, heads: &'a [NodeHead]) -> impl Iterator<Item = usize> + 'a {
+/// Returns the positions of messages that a person excluded one by one.
+fn excluded_positions<'a>(
+    snapshot: &'a Snapshot,
+    at: usize,
+    heads: &'a [NodeHead],
+) -> impl Iterator<Item = usize> + 'a {
     heads.iter().enumerate().filter_map(move |(offset, head)| {
         let excludes = snapshot.marks.iter().any(|mark| {
             mark.kind.excludes()
@@ -301,12 +307,13 @@ fn by_hand<'a>(snapshot: &'a Snapshot, at: usize, heads: &'a [NodeHead]) -> impl
     })
 }
 
-/// Rows for messages outside the window that a person excluded one by one, so that they can be included again.
-fn left_out_by_hand(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<OmittedItem> {
+/// Returns rows for messages outside the window that a person excluded one by one, so that the exclusions can be
+/// removed.
+fn excluded_rows(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<OmittedItem> {
     let alone = |at: usize| out.iter().any(|run| *run == (at..at + 1));
     let mut rows = Vec::new();
     for turn in &snapshot.turns {
-        for at in by_hand(snapshot, turn.at, &turn.heads).filter(|at| alone(*at)) {
+        for at in excluded_positions(snapshot, turn.at, &turn.heads).filter(|at| alone(*at)) {
             let head = &turn.heads[at - turn.at];
             rows.push(OmittedItem {
                 atom: Atom::Message { node: head.key },
@@ -348,7 +355,7 @@ fn turn_number(path: &PathView, at: usize) -> u32 {
     u32::try_from((path.turn_at(at) + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
 }
 
-/// The row that says why nothing was searched.
+/// Returns the row that says why nothing was searched.
 pub(crate) fn nothing(reason: Reason, among: usize) -> OmittedItem {
     let messages = if among == 1 { "message" } else { "messages" };
     OmittedItem {

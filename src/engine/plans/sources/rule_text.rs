@@ -1,22 +1,23 @@
-//! The text of a rules file as it is sent: shortened to its limit, secrets masked, `@file` lines replaced by the files.
-//! Not for: which files count (`tools::workspace`).
+//! The text of a rules file as it is sent: cut to its limit, with secrets masked and `@file` lines replaced by the
+//! files.
+//! Not for: which rules files apply (`tools::workspace`).
 
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::workspace_rules::plain;
-use crate::engine::tools::workspace::GuideText;
+use crate::engine::tools::workspace::RulesText;
 use crate::export::secrets;
 use crate::tools::folder::{Folder, Looked, Stamp};
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-/// Maximum depth of files that include files.
+/// The maximum depth of files that include other files.
 const DEEPEST: usize = 4;
 
-/// Reads a file with rules, and the files that it names.
-pub(crate) fn load(folder: &Folder, path: &Path, there: &Looked, most: u64) -> Result<GuideText, String> {
+/// Reads a rules file and the files that it includes.
+pub(crate) fn load(folder: &Folder, path: &Path, there: &Looked, most: u64) -> Result<RulesText, String> {
     let head = folder.head(path, most)?;
-    let mut work = Imports { folder, left: most.saturating_sub(head.text.len() as u64), text: GuideText::default() };
+    let mut work = Imports { folder, left: most.saturating_sub(head.text.len() as u64), text: RulesText::default() };
     work.text.of.push((path.to_path_buf(), there.clone()));
     let whole = work.put(&ends(&head.text), path.parent().unwrap_or(Path::new("")), 0);
     let mut text = work.text;
@@ -43,12 +44,12 @@ fn ends(text: &str) -> String {
     text.trim_start_matches('\u{feff}').replace("\r\n", "\n")
 }
 
-/// Replaces lines that name files (`@docs/style.md`) by the files, if they are inside the folder.
+/// Replaces lines that name a file (`@docs/style.md`) by the file, if it is inside the folder.
 struct Imports<'a> {
     folder: &'a Folder,
     /// Bytes that may still be read.
     left: u64,
-    text: GuideText,
+    text: RulesText,
 }
 
 impl Imports<'_> {
@@ -100,7 +101,7 @@ impl Imports<'_> {
     }
 }
 
-/// A path named in a file, beneath the topmost folder; `None` if it leads outside.
+/// Resolves a path in a file relative to the topmost folder; `None` if its components lead outside.
 fn inside(from: &Path, name: &str) -> Option<PathBuf> {
     let mut steps: Vec<&std::ffi::OsStr> = from.iter().collect();
     for step in Path::new(name).components() {
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_as_in_the_file_is_noted() {
+    fn differences_from_the_file_are_noted() {
         let home = tempfile::tempdir().unwrap();
         let folder = Folder::open(home.path()).unwrap();
         let key = format!("sk-proj-{}", "Ab3dEf6hIj9kLm2nOp5q".repeat(2));
@@ -139,12 +140,12 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_other_systems_are_left_out() {
+    fn byte_order_marks_and_carriage_returns_are_removed() {
         assert_eq!(ends("\u{feff}# Rules\r\nOne\n\r\nTwo"), "# Rules\nOne\n\nTwo");
     }
 
     #[test]
-    fn names_lead_to_files_beneath_the_folder() {
+    fn included_paths_stay_inside_the_folder() {
         for (from, name, path) in [
             ("", "a.md", Some("a.md")),
             ("x/y", "a.md", Some("x/y/a.md")),

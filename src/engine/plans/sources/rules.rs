@@ -1,11 +1,11 @@
-//! Adds the rules and skills of a project to a plan's input: a block for each rules file that applies, and one with the
-//! names of the skills. Files excluded by a person or by the settings become left-out rows.
+//! Adds the rules of a project to a plan's input: a block for each rules file that applies, and one with the names of
+//! its skills. A file that a person excluded or that the settings switch off becomes a row that is left out.
 //! Not for: finding and reading the files (`tools::workspace`, `skills`).
 //!
-//! Rules of a project are texts from files: they are sent in the section Orientation, in a delimited message of the
-//! user's role, never among the instructions. A person's own rules are the person's words and are sent with the
-//! guidelines. Rules are sent in every mode, as instructions are; they never block a call: if there is no room for all
-//! of them, the nearest are tried first.
+//! Project rules are texts from files: they are sent in the section Orientation, in a delimited message of the user's
+//! role, never among the instructions. A person's own rules are the person's words and are sent with the guidelines.
+//! Rules are sent in every mode, as instructions are. They never block a call: if there is not enough room for all, the
+//! nearest are tried first.
 
 use crate::context::render::render_forms::fenced;
 use crate::domain::base::failure::Failure;
@@ -20,23 +20,23 @@ use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::summaries::module_cards;
 use crate::engine::tools::skills;
-use crate::engine::tools::workspace::{AROUND, Guide, GuideText, Project};
+use crate::engine::tools::workspace::{AROUND, Project, RulesFile, RulesText};
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Tool calls that are checked for the paths that they touched.
+/// The number of tool calls that are checked for paths that they touched.
 const TRACES: usize = 64;
-/// Messages before the open turn whose calls count as near.
-const LATELY: usize = 2_000;
-/// Maximum lines of a message that are scanned for paths.
+/// The number of messages before the open turn whose tool calls are considered.
+const RECENT_MESSAGES: usize = 2_000;
+/// The maximum number of lines of a message that are searched, and of paths that are taken from them.
 const LINES: usize = 50_000;
 const PATHS: usize = 200;
-/// Summaries of modules that go, and their tokens together.
+/// The maximum number of module summaries that are sent, and their tokens together.
 const MODULES: usize = 6;
 const MODULE_TOKENS: u32 = 2_000;
 
-/// Something of the project that could go.
+/// A text of the project that could be sent.
 struct Candidate {
     section: Section,
     kind: RowKind,
@@ -46,30 +46,30 @@ struct Candidate {
     text: String,
     reason: Reason,
     off: bool,
-    /// Others fit better.
+    /// Whether other module summaries match better and fill the limits.
     below: bool,
 }
 
-/// Adds included rules, and rows for the others.
+/// Offers the texts that may be sent, and adds rows for the others.
 pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut BuiltInput) -> Result<(), Failure> {
     let Some(project) = builder.project.clone() else { return Ok(()) };
     let near = near(builder, snapshot, found)?;
-    let guides = project.guides(&near, AROUND);
-    if guides.untrusted > 0 {
-        found.input.warnings.push(Warning::RulesUntrusted { count: guides.untrusted });
+    let rules_files = project.rules_files(&near, AROUND);
+    if rules_files.untrusted > 0 {
+        found.input.warnings.push(Warning::RulesUntrusted { count: rules_files.untrusted });
     }
     let mut candidates = Vec::new();
     let mut hidden = 0;
-    for guide in guides.list {
-        match &guide.found {
-            Err(_) if guide.off => {}
+    for rules_file in rules_files.list {
+        match &rules_file.found {
+            Err(_) if rules_file.off => {}
             Err(why) => {
-                let (path, why) = (guide.path.clone(), why.clone());
+                let (path, why) = (rules_file.path.clone(), why.clone());
                 found.input.warnings.push(Warning::RulesUnread { path, why });
             }
             Ok(text) => {
                 hidden += text.hidden;
-                candidates.push(candidate(&guide, text));
+                candidates.push(candidate(&rules_file, text));
             }
         }
     }
@@ -91,7 +91,7 @@ pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut B
     if snapshot.rules.mode == Mode::Heavy {
         candidates.extend(modules(builder, &project, snapshot, found, &near)?);
     }
-    let mut put = Put { builder, snapshot, found: &mut *found, going: Vec::new() };
+    let mut writer = RulesWriter { builder, snapshot, found: &mut *found, going: Vec::new() };
     for mut candidate in candidates {
         let last = project.last_sent(snapshot.branch.id, &candidate.atom);
         if last.is_some_and(|last| last != Hash::of(candidate.text.as_bytes()))
@@ -99,52 +99,52 @@ pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut B
         {
             *changed = true;
         }
-        put.decide(candidate);
+        writer.decide(candidate);
     }
-    put.offer();
+    writer.offer();
     if hidden > 0 {
         found.input.warnings.push(Warning::HiddenCharacters { count: hidden });
     }
     Ok(())
 }
 
-/// Rules as they are sent.
-pub(crate) fn sent(guide: &Guide, text: &GuideText) -> String {
-    let label = if guide.own {
-        format!("The user's own rules for all projects, from {}", guide.path)
+/// Returns a rules file as it is sent.
+pub(crate) fn sent(rules_file: &RulesFile, text: &RulesText) -> String {
+    let label = if rules_file.own {
+        format!("The user's own rules for all projects, from {}", rules_file.path)
     } else {
         format!(
             "Rules of this project for work in {}, from {}. Follow them; later rules and the user's own words take \
                 precedence",
-            guide.folder, guide.path
+            rules_file.folder, rules_file.path
         )
     };
     fenced(&label, &text.sent)
 }
 
-fn candidate(guide: &Guide, text: &GuideText) -> Candidate {
-    let (section, reason) = if guide.own {
+fn candidate(rules_file: &RulesFile, text: &RulesText) -> Candidate {
+    let (section, reason) = if rules_file.own {
         (Section::Guidelines, Reason::OwnRules { changed: false, left: text.left })
     } else {
-        let reason = Reason::ProjectRules { folder: guide.folder.clone(), changed: false, left: text.left };
+        let reason = Reason::ProjectRules { folder: rules_file.folder.clone(), changed: false, left: text.left };
         (Section::Orientation, reason)
     };
     let notes = if text.notes.is_empty() { String::new() } else { format!(" ({})", text.notes.join("; ")) };
     Candidate {
         section,
         kind: RowKind::Rules,
-        atom: guide.atom,
-        title: format!("{}{notes}", guide.path),
-        path: Some(guide.path.clone()),
-        text: sent(guide, text),
+        atom: rules_file.atom,
+        title: format!("{}{notes}", rules_file.path),
+        path: Some(rules_file.path.clone()),
+        text: sent(rules_file, text),
         reason,
-        off: guide.off,
+        off: rules_file.off,
         below: false,
     }
 }
 
-/// Module summaries: those around named or touched files first, then those that the message names, up to their maximum
-/// number and tokens.
+/// Returns module summaries: those around paths that are named or were touched first, then those that the message
+/// mentions. Those beyond the limits are marked as `below`.
 fn modules(
     builder: &mut InputBuilder,
     project: &Arc<Project>,
@@ -157,8 +157,8 @@ fn modules(
     let fits = |path: &str| {
         let around = near.iter().any(|near| Path::new(near).starts_with(path));
         let named =
-            path.rsplit('/').next().is_some_and(|name| name.len() > 3 && speaks_of(&words, &name.to_lowercase()));
-        (!around, !(named || speaks_of(&words, &path.to_lowercase())))
+            path.rsplit('/').next().is_some_and(|name| name.len() > 3 && mentions(&words, &name.to_lowercase()));
+        (!around, !(named || mentions(&words, &path.to_lowercase())))
     };
     all.sort_by(|(_, a, _), (_, b, _)| fits(&a.path).cmp(&fits(&b.path)).then_with(|| a.path.cmp(&b.path)));
     let (mut left, mut room) = (MODULES, MODULE_TOKENS);
@@ -188,7 +188,7 @@ fn modules(
 }
 
 /// Whether a text contains a name as a separate word.
-fn speaks_of(text: &str, name: &str) -> bool {
+fn mentions(text: &str, name: &str) -> bool {
     let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
     !name.is_empty()
         && text
@@ -196,15 +196,15 @@ fn speaks_of(text: &str, name: &str) -> bool {
             .any(|(at, _)| edge(text[..at].chars().next_back()) && edge(text[at + name.len()..].chars().next()))
 }
 
-struct Put<'a> {
+struct RulesWriter<'a> {
     builder: &'a mut InputBuilder,
     snapshot: &'a Snapshot,
     found: &'a mut BuiltInput,
-    /// Those that go, farthest first.
+    /// The candidates that may be sent, farthest first.
     going: Vec<Candidate>,
 }
 
-impl Put<'_> {
+impl RulesWriter<'_> {
     fn decide(&mut self, candidate: Candidate) {
         let mark = self.snapshot.marks.iter().find(|mark| mark.target == candidate.atom).map(|mark| mark.kind);
         match mark {
@@ -236,7 +236,7 @@ impl Put<'_> {
         });
     }
 
-    /// Offers the candidates: those included for this call first, then the nearest files, then module summaries.
+    /// Offers the candidates. Those included once are tried first, then the nearest files, then module summaries.
     fn offer(self) {
         let mut order: Vec<usize> = (0..self.going.len()).rev().collect();
         order.sort_by_key(|at| {
@@ -265,7 +265,7 @@ fn source(candidate: &Candidate) -> Source {
     Source { path: candidate.path.clone(), ..Source::default() }
 }
 
-/// The text of the open turn's message.
+/// Returns the text of the user messages of the open turn.
 fn asked(builder: &mut InputBuilder, found: &BuiltInput) -> Result<String, Failure> {
     let mut words = String::new();
     let asks = found.input.open.messages.iter().filter(|message| message.role == Role::User);
@@ -281,11 +281,11 @@ fn asked(builder: &mut InputBuilder, found: &BuiltInput) -> Result<String, Failu
     Ok(words)
 }
 
-/// Paths that the message names or carries, and those that tools touched on this path lately.
+/// Returns the paths that the message names or attaches, and those that recent tool calls on this path touched.
 fn near(builder: &mut InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Result<Vec<String>, Failure> {
     let mut paths = BTreeSet::new();
-    named(&asked(builder, found)?, &mut paths);
-    let here: HashSet<_> = snapshot.path.nodes.iter().rev().take(LATELY).map(|node| node.id).collect();
+    collect_paths(&asked(builder, found)?, &mut paths);
+    let here: HashSet<_> = snapshot.path.nodes.iter().rev().take(RECENT_MESSAGES).map(|node| node.id).collect();
     for trace in builder.traces(snapshot.session, TRACES)? {
         if trace.node.is_none_or(|node| here.contains(&node))
             && let Ok(args) = serde_json::from_str::<serde_json::Value>(&trace.args)
@@ -297,8 +297,8 @@ fn near(builder: &mut InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> 
     Ok(paths.into_iter().collect())
 }
 
-/// `@path` words, and the files attached to a message.
-fn named(text: &str, paths: &mut BTreeSet<String>) {
+/// Collects `@path` words and the paths of attached files.
+fn collect_paths(text: &str, paths: &mut BTreeSet<String>) {
     for line in text.lines().take(LINES) {
         if paths.len() >= PATHS {
             return;
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn a_message_names_paths() {
         let mut paths = BTreeSet::new();
-        named("see (@src/a.rs), @b/c.md. and me@home\n\nFile d/e.py:\n```\n@decorator\n```", &mut paths);
+        collect_paths("see (@src/a.rs), @b/c.md. and me@home\n\nFile d/e.py:\n```\n@decorator\n```", &mut paths);
         let found: Vec<&str> = paths.iter().map(String::as_str).collect();
         assert_eq!(found, ["b/c.md", "d/e.py", "decorator", "src/a.rs"]);
     }
@@ -335,13 +335,13 @@ mod tests {
             let names: Vec<String> = (0..PATHS * 4).map(|at| format!("@{at}")).collect();
             let text: Vec<String> = names.chunks(a_line).map(|line| line.join(" ")).collect();
             let mut paths = BTreeSet::new();
-            named(&text.join("\n"), &mut paths);
+            collect_paths(&text.join("\n"), &mut paths);
             assert_eq!(paths.len(), found);
         }
     }
 
     #[test]
-    fn a_name_is_spoken_of_as_a_word_of_its_own() {
+    fn a_name_is_mentioned_only_as_a_separate_word() {
         for (text, name, spoken) in [
             ("use pdf now", "pdf", true),
             ("pdf", "pdf", true),
@@ -353,7 +353,7 @@ mod tests {
             ("pdf_x", "pdf", false),
             ("anything", "", false),
         ] {
-            assert_eq!(speaks_of(text, name), spoken, "{name:?} in {text:?}");
+            assert_eq!(mentions(text, name), spoken, "{name:?} in {text:?}");
         }
     }
 }

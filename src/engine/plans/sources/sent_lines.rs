@@ -16,8 +16,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-/// Maximum number of changed files in the warning.
-const TOLD: usize = 4;
+/// The maximum number of warnings about files that changed after they were read.
+const MAX_WARNINGS: usize = 4;
 
 #[derive(Deserialize)]
 struct ReadFile {
@@ -26,19 +26,19 @@ struct ReadFile {
     start_line: Option<u32>,
 }
 
-/// A text of a file in the request: its path, first line if it is one of a part, and the text.
+/// A text of a file in the request: the file's path, the text's first line in the file, and the text.
 struct SentText {
     path: String,
     first: u32,
     text: String,
 }
 
-/// Lines of the turns that are sent only while little is retrieved, turn by turn.
+/// Lines in the turns that are sent only if retrieval finds little, turn by turn.
 pub(crate) type Margin = Vec<(Atom, SentLines)>;
 
-/// The lines that are sent with turns in any case, and those of the margin. Lines that a tool read and that the file no
-/// longer contains are not counted; the plan warns about them.
-pub(crate) fn taken(
+/// Returns the lines that are sent with turns anyway, and those of the margin. Lines that a tool read and that the file
+/// no longer contains do not count; the plan warns of them.
+pub(crate) fn already_sent(
     builder: &mut InputBuilder,
     book: &CodeWorkspace,
     already_in: &AlreadyIn,
@@ -46,7 +46,7 @@ pub(crate) fn taken(
 ) -> Result<(SentLines, Margin), Failure> {
     let items = already_in.rows.iter().flat_map(|row| &row.items);
     let (taken, changed) = lines(builder, book, found, items)?;
-    found.input.warnings.extend(changed.into_iter().take(TOLD).map(|path| Warning::FileChanged { path }));
+    found.input.warnings.extend(changed.into_iter().take(MAX_WARNINGS).map(|path| Warning::FileChanged { path }));
     let mut margin = Margin::new();
     for row in context::already_in(&found.input, 0).unwrap_or_default().rows {
         if row.kind == RowKind::Turn && row.reason != Reason::Open && !already_in.closed.contains(&row.atom) {
@@ -56,7 +56,7 @@ pub(crate) fn taken(
     Ok((taken, margin))
 }
 
-/// The lines of some messages that files still contain, and the files that have changed.
+/// Returns the lines of some messages that the files still contain, and the files that have changed there.
 fn lines<'i>(
     builder: &mut InputBuilder,
     book: &CodeWorkspace,
@@ -82,12 +82,12 @@ fn lines<'i>(
             })
             .flatten();
         let Some(now) = now else { continue };
-        let said = piece.text.lines().count();
-        // Possible secrets in the sent text were masked.
+        let line_count = piece.text.lines().count();
+        // What was sent was masked where it looked like a secret.
         let now = String::from_utf8_lossy(&now);
         let same = same_lines(&piece, &now).max(same_lines(&piece, &secrets::mask(&now).0));
-        // Up to two notes of the tool may follow the text.
-        if same + 2 < said || (same == 0 && said > 0) {
+        // The tool may have added two lines of notes after the text.
+        if same + 2 < line_count || (same == 0 && line_count > 0) {
             changed.insert(piece.path.clone());
         }
         if let Ok(same) = u32::try_from(same)
@@ -110,7 +110,7 @@ fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String,
     for (id, name, args) in content.calls() {
         calls.insert(id.to_owned(), (name.to_owned(), args.to_owned()));
     }
-    let behind = |text: &str, pieces: &mut Vec<SentText>| {
+    let add_attached = |text: &str, pieces: &mut Vec<SentText>| {
         pieces.extend(attachment::attached_texts(text).into_iter().map(|held| SentText {
             path: held.path.to_owned(),
             first: held.lines.map_or(1, |(first, _)| first),
@@ -125,17 +125,17 @@ fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String,
                     let first = read.start_line.unwrap_or(1).max(1);
                     pieces.push(SentText { path: plain(&read.path), first, text: body.clone() });
                 }
-                Some(("expand" | "request_code_context", _)) => behind(&format!("\n\n{body}"), pieces),
-                // The results of other tools hold no lines of files.
+                Some(("expand" | "request_code_context", _)) => add_attached(&format!("\n\n{body}"), pieces),
+                // The results of other tools contain no lines of files.
                 Some(_) | None => {}
             },
-            Part::Text { text } if role == Role::User => behind(text, pieces),
+            Part::Text { text } if role == Role::User => add_attached(text, pieces),
             Part::Text { .. } | Part::Reasoning { .. } | Part::Call { .. } | Part::Opaque { .. } => {}
         }
     }
 }
 
-/// A path as the index has it.
+/// Normalizes a path to the form that the index uses.
 fn plain(path: &str) -> String {
     let parts = Path::new(path).components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_string_lossy()),
@@ -144,7 +144,7 @@ fn plain(path: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// The number of lines of a piece that are still at their position in the file, from the first on.
+/// Returns the number of lines, from the first on, that the file still contains at their place.
 fn same_lines(piece: &SentText, now: &str) -> usize {
     let place = now.lines().skip(piece.first.saturating_sub(1) as usize);
     piece.text.lines().zip(place).take_while(|(then, now)| then == now).count()
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_messages_hold_pieces() {
+    fn calls_and_messages_contain_texts_of_files() {
         let (mut calls, mut pieces) = (HashMap::new(), Vec::new());
         let call = Part::Call {
             id: "c".into(),

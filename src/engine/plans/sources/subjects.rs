@@ -1,5 +1,5 @@
 //! The subject of the open question: its cluster among the last questions of the path.
-//! Not for: clustering (`retrieval::cluster`), or what follows from it (`turns::reflect`).
+//! Not for: clustering (`retrieval::cluster`), or how subjects are used (`turns::reflect`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -11,13 +11,14 @@ use crate::retrieval::cluster::{Clusters, HashedQuery, QuestionPlace};
 use std::sync::Arc;
 
 /// The number of last questions that are clustered, so that the cost does not grow with the history.
-const LOOKED: usize = 32;
-/// Questions remembered before the cache is cleared.
-const REMEMBERED: usize = 4_096;
-/// Bytes of a question that are read.
-const READ: usize = 4_096;
+const MAX_QUESTIONS: usize = 32;
+/// The number of cached questions at which the cache is cleared.
+const MAX_CACHED: usize = 4_096;
+/// The maximum number of bytes of a question that are read.
+const MAX_BYTES: usize = 4_096;
 
-/// The subject of the question; `None` if the policy has no clusters, or nothing was named yet.
+/// Returns the place of the question among the clusters; `None` if the policy uses no clusters or the question names
+/// nothing.
 pub(crate) fn place(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -30,7 +31,7 @@ pub(crate) fn place(
     let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
     let closed = path.turns.partition_point(|turn| turn.nodes.start < snapshot.open_at);
     let mut clusters = Clusters::default();
-    for at in closed.saturating_sub(LOOKED)..closed {
+    for at in closed.saturating_sub(MAX_QUESTIONS)..closed {
         let node = path.nodes[path.turns[at].nodes.start];
         if node.role == Role::User && node.speaks {
             let question = hashed(builder, node.key, node.id)?;
@@ -42,8 +43,9 @@ pub(crate) fn place(
     Ok(clusters.place(hashed.as_ref(), number(closed + 1, preamble)))
 }
 
-/// The heading of the search results, with the subject if it started earlier, and the similarity of the question.
-pub(crate) fn told(title: String, subject: Option<QuestionPlace>) -> (String, Scores) {
+/// Completes the title of the heading over results with their subject, if that began earlier. Also returns the
+/// question's similarity to the subject.
+pub(crate) fn heading_with_subject(title: String, subject: Option<QuestionPlace>) -> (String, Scores) {
     let Some(QuestionPlace { id, likeness: Some(likeness), new: false }) = subject else {
         return (title, Scores::default());
     };
@@ -61,7 +63,7 @@ fn hashed(
     }
     let words = builder.content(key, Some(id))?.map(|content| content.plain_text()).unwrap_or_default();
     let made = HashedQuery::new(beginning(&words)).map(Arc::new);
-    if builder.questions.0.len() >= REMEMBERED {
+    if builder.questions.0.len() >= MAX_CACHED {
         builder.questions.forget();
     }
     builder.questions.0.insert(key, made.clone());
@@ -69,7 +71,7 @@ fn hashed(
 }
 
 fn beginning(text: &str) -> &str {
-    &text[..text.floor_char_boundary(READ)]
+    &text[..text.floor_char_boundary(MAX_BYTES)]
 }
 
 fn number(turn: usize, preamble: usize) -> u32 {
@@ -83,15 +85,15 @@ mod tests {
     #[test]
     fn only_the_beginning_of_a_long_question_is_read() {
         assert_eq!(beginning("why?"), "why?");
-        let long = "é".repeat(READ);
-        assert!(long.starts_with(beginning(&long)) && (READ - 1..=READ).contains(&beginning(&long).len()));
+        let long = "é".repeat(MAX_BYTES);
+        assert!(long.starts_with(beginning(&long)) && (MAX_BYTES - 1..=MAX_BYTES).contains(&beginning(&long).len()));
     }
 
     #[test]
-    fn an_earlier_subject_is_told() {
+    fn an_earlier_subject_is_named() {
         use crate::domain::call::retrieval_set::ClusterId;
         let place = |likeness, new| Some(QuestionPlace { id: ClusterId(4), likeness, new });
-        let found = |place| told("3 found".into(), place);
+        let found = |place| heading_with_subject("3 found".into(), place);
         assert_eq!(found(None), ("3 found".into(), Scores::default()));
         assert_eq!(found(place(None, false)).0, "3 found");
         assert_eq!(found(place(Some(700), true)).0, "3 found");

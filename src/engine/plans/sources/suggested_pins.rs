@@ -1,9 +1,9 @@
-//! Suggested pins that still wait for a person, as rows of the plan. The model suggests them, and so does the program
-//! for items that it leased again and again.
+//! Suggested pins that wait for a person's decision, as rows of the plan. The model suggests them, and so does the
+//! program for items that it leased again and again.
 //! Not for: reading them from answers (`turns::state_suggestions`), or dismissing them (`sessions::memory`).
 //!
-//! A suggestion waits while its answer and the message that it names are on the branch's path, nobody marked that message or
-//! its turn, and nobody dismissed it. It is never sent and never blocks a call.
+//! A suggestion waits while its answer and the message that it names are on the branch's path, nobody marked that
+//! message or its turn, and nobody dismissed it. It is never sent and never blocks a call.
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
@@ -16,12 +16,12 @@ use crate::engine::sessions::path::PathView;
 use crate::engine::sessions::session::Session;
 use std::collections::HashSet;
 
-/// Answers with suggestions that are checked, newest first.
+/// The number of answers with suggestions that are checked, newest first.
 const ANSWERS: usize = 64;
-/// Suggestions that wait at once; older ones wait until these are decided.
+/// The maximum number of suggestions that wait at once; older ones follow when these are decided.
 const WAITING: usize = 8;
 
-/// A message that the model named.
+/// A suggested pin.
 #[derive(Clone, Debug)]
 pub(crate) struct Suggestion {
     head: NodeHead,
@@ -31,7 +31,7 @@ pub(crate) struct Suggestion {
     why: Reason,
 }
 
-/// The user message of a turn whose lease by the program was renewed so often that a pin is suggested.
+/// Returns the user message of the turn if the program renewed its lease so often that a pin is suggested.
 pub(crate) fn earned(mark: &Mark, after: u32) -> Option<Hash> {
     let own = mark.by == Actor::Engine && mark.renewals >= after.max(1);
     match (mark.target, mark.kind) {
@@ -40,7 +40,8 @@ pub(crate) fn earned(mark: &Mark, after: u32) -> Option<Hash> {
     }
 }
 
-/// The suggestions that wait on a branch: the program's by their place, then the model's, newest first.
+/// Returns the suggestions that wait on a branch: the program's in the order of the path, then those of comparisons,
+/// then the model's, newest first.
 pub(crate) fn on(session: &Session, branch: &Branch, path: &PathView, after: u32) -> Vec<Suggestion> {
     let tree = &session.tree;
     let place = |key: Hash| {
@@ -101,7 +102,7 @@ fn at_place(session: &Session, path: &PathView, at: usize, why: Reason) -> Sugge
     }
 }
 
-/// The message that represents an item whose absence mattered.
+/// Returns the first message of an item, by key; `None` for items without messages.
 pub(crate) fn first(atom: &Atom) -> Option<Hash> {
     match *atom {
         Atom::Turn { user: key, .. }
@@ -112,7 +113,7 @@ pub(crate) fn first(atom: &Atom) -> Option<Hash> {
     }
 }
 
-/// The atom of a suggestion's row: the message, so that the turn keeps its own row.
+/// Returns the atom of a suggestion's row: the message, so that the turn keeps its own row.
 pub(crate) fn atom(key: Hash) -> Atom {
     Atom::Message { node: key }
 }
@@ -128,7 +129,7 @@ fn marked(branch: &Branch, turn: &[Hash]) -> bool {
 }
 
 impl Suggestion {
-    /// Its row's name.
+    /// The atom of its row.
     pub(crate) fn atom(&self) -> Atom {
         atom(self.head.key)
     }

@@ -21,7 +21,7 @@ use crate::engine::sessions::session::Session;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// A loaded summary, with its covered messages by key.
+/// A summary with indexes of the turns and messages that it covers.
 pub(crate) struct LoadedSummary {
     pub(crate) summary: Arc<Summary>,
     users: HashMap<Hash, Hash>,
@@ -53,7 +53,7 @@ pub(crate) struct SentSummary {
     pub(crate) elsewhere: bool,
     /// Whether it is the level below the next one.
     pub(crate) older: bool,
-    /// Names of tasks that it sums up to their ends.
+    /// The names of the tasks at whose ends it ends.
     pub(crate) tasks: Vec<String>,
 }
 
@@ -62,23 +62,23 @@ impl SentSummary {
     pub(crate) fn named_in(&self, question: &str) -> bool {
         let lane = Some(self.summary.lane.as_str()).filter(|lane| self.elsewhere && !lane.is_empty());
         let lane = lane.map(|lane| Lane::read(lane).title());
-        lane.iter().chain(&self.tasks).any(|name| names(question, name))
+        lane.iter().chain(&self.tasks).any(|name| contains_name(question, name))
     }
 }
 
-/// Whether a text contains a name as separate words, ignoring case.
-fn names(text: &str, name: &str) -> bool {
+/// Whether a text contains a name as separate words, in any case.
+fn contains_name(text: &str, name: &str) -> bool {
     let (text, name) = (text.to_lowercase(), name.trim().to_lowercase());
     let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let alone = |at: usize| !inside(text[..at].chars().next_back()) && !inside(text[at + name.len()..].chars().next());
     !name.is_empty() && text.match_indices(&name).any(|(at, _)| alone(at))
 }
 
-/// The summaries for a request.
+/// The summaries for one call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Summaries {
-    pub(crate) going: Vec<SentSummary>,
-    /// Summaries that are not valid here.
+    pub(crate) sent: Vec<SentSummary>,
+    /// Those that are not valid here.
     pub(crate) stale: Vec<Arc<Summary>>,
     pub(crate) covered: Vec<CoveredTurn>,
     pub(crate) warnings: Vec<Warning>,
@@ -89,12 +89,14 @@ pub(crate) struct SummaryView<'a> {
     pub(crate) session: &'a Session,
     pub(crate) path: &'a [Slot],
     pub(crate) marks: &'a [Mark],
+    /// The only lane of the window; none if it holds all lanes.
+    pub(crate) lane: Option<&'a str>,
 }
 
 impl SummaryView<'_> {
-    /// The state of a summary here. Needs only a few lookups, whatever it covers: everything that it covers is on one
-    /// path, so if its last node is here, all of them are.
-    pub(crate) fn sight(&self, held: &LoadedSummary) -> SummaryPosition {
+    /// Returns the position of a summary relative to the path. The cost does not depend on how much the summary covers:
+    /// everything covered is on one path, so if its last node is on this path, all of its nodes are.
+    pub(crate) fn position(&self, held: &LoadedSummary) -> SummaryPosition {
         let tree = &self.session.tree;
         let tip = held.summary.tip().and_then(|key| tree.by_key(key));
         let Some(tip) = tip.filter(|slot| self.path.get(tree.depth(*slot) as usize) == Some(slot)) else {
@@ -135,13 +137,13 @@ impl SummaryView<'_> {
         }
     }
 
-    /// A summary or the nearest older level that may go, and whether levels above it were passed over.
+    /// Returns the summary or its nearest older level that may be sent, and whether levels above it were skipped.
     pub(crate) fn usable(&self, id: Hash, mode: Mode) -> (Option<SentSummary>, bool) {
         let mut passed = false;
         let mut at = Some(id);
         let mut seen = HashSet::new();
         while let Some(held) = at.filter(|id| seen.insert(*id)).and_then(|id| self.session.summary(id)) {
-            let stale = match self.sight(held).usage(mode) {
+            let stale = match self.position(held).usage(mode) {
                 SummaryUse::Plain => None,
                 SummaryUse::Labelled(why) => Some(why),
                 SummaryUse::Not => {
@@ -157,13 +159,13 @@ impl SummaryView<'_> {
         (None, passed)
     }
 
-    /// The lane that the path's end belongs to.
+    /// Returns the lane of the path's last node.
     pub(crate) fn lane(&self) -> &str {
-        self.path.last().map_or("", |slot| &self.session.tree.head(*slot).lane)
+        self.lane.unwrap_or_else(|| self.path.last().map_or("", |slot| &self.session.tree.head(*slot).lane))
     }
 }
 
-/// Whether an exclusion concerns a source of the summary.
+/// Whether an excluded item was read for a summary.
 fn touches(held: &LoadedSummary, target: &Atom) -> bool {
     match target {
         Atom::Turn { user, .. } => held.users.contains_key(user),
@@ -172,9 +174,10 @@ fn touches(held: &LoadedSummary, target: &Atom) -> bool {
     }
 }
 
-/// The summaries that may be sent, in the order of their acceptance. A summary of another lane replaces no turns.
+/// Returns the summaries that may be sent, in the order in which they were accepted. A summary of another lane replaces
+/// no turns.
 pub(crate) fn choose<'t>(
-    ground: &SummaryView<'_>,
+    view: &SummaryView<'_>,
     branch: &Branch,
     mode: Mode,
     turns: impl Iterator<Item = (Hash, Hash)> + 't,
@@ -182,21 +185,21 @@ pub(crate) fn choose<'t>(
 ) -> Summaries {
     let mut found = Summaries::default();
     for id in &branch.summaries {
-        let Some(newest) = ground.session.summary(*id).map(|held| held.summary.clone()) else { continue };
-        let (going, passed) = ground.usable(*id, mode);
+        let Some(newest) = view.session.summary(*id).map(|held| held.summary.clone()) else { continue };
+        let (sent, passed) = view.usable(*id, mode);
         if passed {
-            found.warnings.push(Warning::SummaryOlder { to: going.as_ref().map(|going| going.summary.turns.1) });
+            found.warnings.push(Warning::SummaryOlder { to: sent.as_ref().map(|sent| sent.summary.turns.1) });
             found.stale.push(newest);
         }
-        let Some(going) = going else { continue };
-        let before = going.summary.parent.filter(|_| !going.elsewhere).and_then(|id| ground.usable(id, mode).0);
-        found.going.extend(before.map(|before| SentSummary { older: true, ..before }));
-        let ends = |task: &&TaskSpan| task.to.is_some() && task.to == going.summary.tip();
+        let Some(sent) = sent else { continue };
+        let before = sent.summary.parent.filter(|_| !sent.elsewhere).and_then(|id| view.usable(id, mode).0);
+        found.sent.extend(before.map(|before| SentSummary { older: true, ..before }));
+        let ends = |task: &&TaskSpan| task.to.is_some() && task.to == sent.summary.tip();
         let tasks = branch.overrides.tasks.iter().filter(ends).map(|task| task.name.clone()).collect();
-        found.going.push(SentSummary { tasks, ..going });
+        found.sent.push(SentSummary { tasks, ..sent });
     }
-    let here = found.going.iter().filter(|going| !going.elsewhere);
-    let held: Vec<&LoadedSummary> = here.filter_map(|going| ground.session.summary(going.summary.id)).collect();
+    let here = found.sent.iter().filter(|sent| !sent.elsewhere);
+    let held: Vec<&LoadedSummary> = here.filter_map(|sent| view.session.summary(sent.summary.id)).collect();
     if held.is_empty() {
         return found;
     }
@@ -211,7 +214,7 @@ pub(crate) fn choose<'t>(
     found
 }
 
-/// A summary's text in a request.
+/// Returns a summary's text as it is sent.
 pub(crate) fn summary_text(summary: &Summary, stale: Option<&str>) -> String {
     let (from, to) = summary.turns;
     let by = match (summary.source, &summary.model) {
@@ -225,19 +228,19 @@ pub(crate) fn summary_text(summary: &Summary, stale: Option<&str>) -> String {
     render_forms::block(&format!("{what}, {from}–{to}, {by}{stale}"), summary.text.as_deref().unwrap_or_default())
 }
 
-/// Every text form in which a summary may have been sent.
+/// Returns every text as which a summary may have been sent.
 pub(crate) fn all_texts(summary: &Summary) -> impl Iterator<Item = String> + '_ {
     let labels = [None, Some("a turn in it has changed since"), Some("a file in it has changed since")];
     labels.into_iter().map(|label| summary_text(summary, label))
 }
 
-/// Its title in lists.
+/// Returns its title in lists.
 pub(crate) fn title(summary: &Summary) -> String {
     let (from, to) = summary.turns;
     format!("{} summary of turns {from}–{to} ({})", summary.kind.name(), summary.source.name())
 }
 
-/// The state for the list of summaries.
-pub(crate) fn state(ground: &SummaryView<'_>, held: &LoadedSummary) -> SummaryState {
-    ground.sight(held).state(StalenessLimits::default())
+/// Returns the state that a list shows.
+pub(crate) fn state(view: &SummaryView<'_>, held: &LoadedSummary) -> SummaryState {
+    view.position(held).state(StalenessLimits::default())
 }

@@ -1,6 +1,5 @@
-//! The branch tree in the left panel: its rows are computed when branches change and drawn only where they are visible.
-//! Below it are the ends of the tree that no branch points to, newest first.
-//! Not for: other nodes.
+//! State of the branches panel: the tree of branches and, below it, the newest ends of the message tree without a
+//! branch. Rows are rebuilt when branches change. Not for: other nodes (`screens::tree`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::base::plain_text;
@@ -8,56 +7,56 @@ use crate::domain::conversation::tree::Slot;
 use crate::tui::model::session::Session;
 use std::collections::{HashMap, HashSet};
 
-/// Maximum number of listed ends without a branch.
+/// How many ends without a branch are listed.
 const ENDS: usize = 24;
 
-/// An end of the tree that no branch points to.
+/// A leaf of the message tree that is no branch's head.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnnamedEnd {
-    /// The last node.
+    /// The leaf.
     pub node: NodeId,
-    /// First words of the last message, unsanitized.
+    /// Beginning of its text, not sanitized.
     pub title: String,
-    /// Messages on its path.
+    /// Number of messages on its path.
     pub messages: u32,
 }
 
-/// One branch in the tree.
+/// A branch in the panel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
     /// The branch.
     pub branch: BranchId,
-    /// For each level above, whether a vertical line passes this row.
+    /// For each level above, whether a guide line passes this row.
     pub past: Vec<bool>,
-    /// Whether it is the last child of its parent.
+    /// Whether it is its parent's last child.
     pub last: bool,
-    /// Messages on its path.
+    /// Number of messages on its path.
     pub messages: u32,
 }
 
-/// The pane.
+/// The branches panel.
 #[derive(Clone, Debug, Default)]
 pub struct BranchPanel {
-    /// The rows.
+    /// Rows of branches.
     pub rows: Vec<Row>,
-    /// Ends without a branch, at most 24.
+    /// Leaves without a branch, newest first, at most 24.
     pub ends: Vec<UnnamedEnd>,
-    /// Their total number.
+    /// Number of all leaves without a branch.
     pub all_ends: usize,
-    /// The selected row; ends are counted after the branches.
+    /// Index of the line under the cursor; ends are counted after the branches.
     pub cursor: usize,
-    /// Archived branches are shown too.
+    /// Whether archived branches are shown.
     pub archived: bool,
-    /// The leaves among the known nodes.
+    /// The leaves among the first `known` nodes of the session.
     leaves: Vec<Slot>,
     known: usize,
     session: Option<SessionId>,
-    /// The top row, if the wheel scrolled the list.
+    /// Index of the top row, if the wheel moved it.
     pub wheeled: Option<usize>,
 }
 
 impl BranchPanel {
-    /// Recomputes the rows; the selection stays on its branch.
+    /// Rebuilds the rows. The cursor stays on its branch.
     pub fn rebuild(&mut self, session: &Session) {
         let selected = self.rows.get(self.cursor).map(|row| row.branch);
         let shown: HashSet<BranchId> = session
@@ -88,20 +87,20 @@ impl BranchPanel {
         self.cursor = self.rows.iter().position(|row| row.branch == wanted).unwrap_or(0);
     }
 
-    /// Clears the state, because another session is opened or the same one is read again.
+    /// Clears the panel, because another session is open or the same one was loaded again.
     pub fn forget(&mut self) {
         self.rows.clear();
         self.leaves.clear();
         (self.known, self.session) = (0, None);
     }
 
-    /// The selected branch.
+    /// The branch under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<BranchId> {
         self.rows.get(self.cursor).map(|row| row.branch)
     }
 
-    /// Finds the leaves of the tree that no branch points to.
+    /// Finds the leaves that are no branch's head.
     fn find_ends(&mut self, session: &Session) {
         let tree = &session.tree;
         if self.session != Some(session.card.id) || self.known > tree.len() {
@@ -133,7 +132,7 @@ impl BranchPanel {
         self.ends = listed.collect();
     }
 
-    /// The number of selectable lines.
+    /// Number of lines.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len() + self.ends.len()
@@ -145,13 +144,13 @@ impl BranchPanel {
         self.len() == 0
     }
 
-    /// The selected end without a branch.
+    /// The end without a branch under the cursor.
     #[must_use]
     pub fn selected_end(&self) -> Option<&UnnamedEnd> {
         self.cursor.checked_sub(self.rows.len()).and_then(|at| self.ends.get(at))
     }
 
-    /// Selects the row of a branch.
+    /// Moves the cursor to a branch.
     pub fn select(&mut self, branch: BranchId) {
         if let Some(at) = self.rows.iter().position(|row| row.branch == branch) {
             self.cursor = at;

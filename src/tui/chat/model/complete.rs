@@ -1,8 +1,8 @@
-//! The completion list above the composer while a name is typed after an `@`.
+//! The completion popup over the composer while a name is typed after an `@`.
 //! Not for: commands after a slash (`slash`), or requesting the names (`update::completing`).
 //!
-//! Names come from sources. Each source has a variant of [`CompletionSource`], a request that `update::completing`
-//! sends for the typed text, and items in the common list.
+//! Names come from sources. A source is a variant of [`CompletionSource`], a request that `update::completing` sends
+//! for the typed text, and items in the popup's list.
 
 use crate::domain::code::symbols::NamedSymbol;
 
@@ -11,73 +11,73 @@ use crate::domain::code::symbols::NamedSymbol;
 pub enum CompletionSource {
     /// Files of the workspace.
     Files,
-    /// Symbols of its code.
+    /// Symbols of the workspace's code.
     Symbols,
 }
 
-/// A completion.
+/// A name that can be inserted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CompletionItem {
-    /// Its source.
+    /// The source of the name.
     pub source: CompletionSource,
-    /// The name in the list and after the `@`, unsanitized.
+    /// The text shown in the list and inserted after the `@`, not sanitized.
     pub name: String,
-    /// The symbol, if it is one.
+    /// The symbol, if the source is `Symbols`.
     pub symbol: Option<Box<NamedSymbol>>,
 }
 
 impl CompletionItem {
-    /// A file.
+    /// Creates an item for a file.
     #[must_use]
     pub fn file(path: String) -> Self {
         Self { source: CompletionSource::Files, name: path, symbol: None }
     }
 
-    /// A symbol.
+    /// Creates an item for a symbol.
     #[must_use]
     pub fn symbol(named: NamedSymbol) -> Self {
         Self { source: CompletionSource::Symbols, name: named.short.clone(), symbol: Some(Box::new(named)) }
     }
 }
 
-/// A place in the text: line and column, in characters.
+/// A position in the text: line and column, in characters.
 pub type TextPosition = (usize, usize);
 
-/// The list.
+/// The completion popup.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CompletionPopup {
-    /// The position of the `@`.
+    /// Position of the `@`.
     pub at: TextPosition,
-    /// The text typed after it.
+    /// The text typed after the `@`.
     pub word: String,
-    /// The completions.
+    /// The names that can be inserted, in display order.
     pub items: Vec<CompletionItem>,
-    /// The selected completion.
+    /// Index of the selected item.
     pub cursor: usize,
     /// Why the list is empty or incomplete.
     pub note: String,
-    /// The newest request for files.
+    /// Ticket of the newest request for files.
     pub ticket: u64,
-    /// The newest request for symbols.
+    /// Ticket of the newest request for symbols.
     pub symbols: u64,
-    /// The user closed the list for this word.
+    /// Whether the person closed the popup for this word.
     pub closed: bool,
 }
 
 impl CompletionPopup {
-    /// The selected item, if the list is visible.
+    /// The selected item; None while the popup is closed.
     #[must_use]
     pub fn selected(&self) -> Option<&CompletionItem> {
         self.items.get(self.cursor).filter(|_| !self.closed)
     }
 
-    /// Whether there is anything to show.
+    /// Whether the popup is visible.
     #[must_use]
     pub fn seen(&self) -> bool {
         !self.closed && (!self.items.is_empty() || !self.note.is_empty())
     }
 
-    /// Replaces the items of one source.
+    /// Replaces the items of one source. The selection stays on its item.
     pub fn fill(&mut self, source: CompletionSource, items: Vec<CompletionItem>) {
         let kept = self.selected().cloned();
         self.items.retain(|item| item.source != source);
@@ -87,15 +87,15 @@ impl CompletionPopup {
         self.cursor = again.unwrap_or(0);
     }
 
-    /// Sorts files first, then symbols; a few of each are always visible, and a symbol with exactly the typed name
-    /// comes first.
+    /// Orders the items: a symbol with exactly the typed name first, then files, with the first symbols after the third
+    /// file.
     fn order(&mut self) {
         let mut nth = [0_usize; 2];
         let mut placed: Vec<(usize, CompletionItem)> = Vec::with_capacity(self.items.len());
         for item in self.items.drain(..) {
             let count = &mut nth[item.source as usize];
             *count += 1;
-            // Three files, then symbols and the other files by turns.
+            // After three files, symbols and files alternate.
             let place = match item.source {
                 CompletionSource::Symbols if own_name(&item.name) == self.word => 0,
                 CompletionSource::Files if *count <= 3 => 1,
@@ -108,7 +108,7 @@ impl CompletionPopup {
         self.items = placed.into_iter().map(|(_, item)| item).collect();
     }
 
-    /// Selects another item and wraps around at the ends.
+    /// Selects the next or the previous item, cyclically.
     pub fn step(&mut self, up: bool) {
         let count = self.items.len().max(1);
         self.cursor = if up { (self.cursor + count - 1) % count } else { (self.cursor + 1) % count };
@@ -120,7 +120,7 @@ fn own_name(name: &str) -> &str {
     name.rsplit(['#', ':', '.']).next().unwrap_or_default()
 }
 
-/// The name that is being typed before a column: the column of its `@`, and the text after it.
+/// The mention being typed before a column of a line: the column of its `@` and the text after it.
 #[must_use]
 pub fn mention(line: &str, column: usize) -> Option<(usize, String)> {
     let before: Vec<char> = line.chars().take(column).collect();
@@ -131,7 +131,7 @@ pub fn mention(line: &str, column: usize) -> Option<(usize, String)> {
     (begins && plain).then(|| (at, word.iter().collect()))
 }
 
-/// Whether a name occurs in the text as a separate word.
+/// Whether a name occurs in the text as a whole word.
 pub(super) fn named(lines: &[String], token: &str) -> bool {
     let goes_on = |rest: &str| {
         let mut next = rest.chars();
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_what_stands_between_at_and_cursor() {
+    fn mentions_end_at_the_cursor() {
         assert_eq!(mention("see @src/a.rs now", 13), Some((4, "src/a.rs".into())));
         assert_eq!(mention("see @src/a.rs now", 7), Some((4, "sr".into())));
         assert_eq!(mention("(@", 2), Some((1, String::new())));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_symbols_are_seen_both() {
+    fn files_and_symbols_are_both_visible() {
         let named = |short: &str| NamedSymbol {
             path: "a.rs".into(),
             short: short.into(),

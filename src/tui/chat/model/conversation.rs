@@ -1,5 +1,6 @@
-//! The messages on the screen: the branch's path, the marked messages, the selected message, and the scroll position.
-//! Not for: wrapping (the view wraps the visible part only).
+//! State of the conversation pane: the messages of the branch's path with their marks, the selection, and the scroll
+//! position.
+//! Not for: wrapping the visible messages (the view).
 
 use super::search::ConversationSearch;
 use crate::domain::base::failure::Failure;
@@ -12,20 +13,20 @@ use crate::domain::conversation::tree::{Slot, Tree};
 use crate::tui::model::session::Session;
 use std::collections::{HashMap, HashSet};
 
-/// Maximum number of messages that are appended at the end of a path at once.
-const LONGEST: usize = 1_000;
+/// How many new messages at the end of a path are appended at most; more cause a rebuild.
+const MAX_APPENDED: usize = 1_000;
 
-/// The anchor of the view's top edge.
+/// What the scroll position is anchored to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ScrollAnchor {
-    /// The end stays visible when rows are added.
+    /// The end of the conversation stays visible.
     #[default]
     Bottom,
     /// This row of this message is at the top.
     At {
-        /// Position on the path (its length: the open turn).
+        /// Index of the message on the path; the path's length for the open turn.
         block: usize,
-        /// Row within it.
+        /// Row of the message.
         row: usize,
     },
 }
@@ -35,34 +36,34 @@ pub enum ScrollAnchor {
 pub struct Conversation {
     /// The path, root first.
     pub path: Vec<Slot>,
-    /// The mark that applies to each message.
+    /// The mark that applies to each message of the path.
     pub marks: Vec<Option<MarkKind>>,
-    /// Bytes up to and including each message, for the scroll bar.
+    /// Sum of the bytes up to and including each message, for the scroll bar.
     pub weight: Vec<u64>,
-    /// The selected message.
+    /// Index of the selected message.
     pub cursor: usize,
     /// The scroll position.
     pub place: ScrollAnchor,
-    /// Rows to scroll by, applied once the heights are known.
+    /// Rows still to be scrolled; applied by the view, which knows the heights.
     pub scroll: i64,
-    /// The selected message should be visible.
+    /// Whether the view should scroll to the selected message.
     pub reveal: bool,
-    /// Rows that the pane had when it was last drawn.
+    /// Height of the pane when last drawn, in rows.
     pub page: u16,
-    /// Messages whose folded parts are open.
+    /// Messages whose folded parts are expanded.
     pub opened: HashSet<NodeId>,
-    /// The active search of these messages.
+    /// The search of the conversation, if one is active.
     pub search: Option<ConversationSearch>,
-    /// Why the last turn of a branch failed.
+    /// The failures of the branches' last turns.
     pub failed: HashMap<BranchId, Failure>,
     branch: Option<BranchId>,
-    /// The branch's marks when the path was computed.
+    /// Marks of the branch for which `marks` was computed.
     marked: Vec<Mark>,
     stale: bool,
 }
 
 impl Conversation {
-    /// Recomputes the path. Returns the position from which it is new.
+    /// Updates the path. Returns the index of the first message that is new on it.
     pub fn rebuild(&mut self, session: &Session) -> usize {
         let Some(branch) = session.branch() else {
             self.path.clear();
@@ -94,7 +95,7 @@ impl Conversation {
         if moved { self.path.len() } else { same }
     }
 
-    /// Extends the path by new messages at its end. `None` if anything else changed.
+    /// Appends new messages at the end of the path. Returns None if anything else changed.
     fn extend(&mut self, tree: &Tree, branch: &Branch, tip: Option<Slot>) -> Option<usize> {
         let (tip, last) = (tip?, *self.path.last()?);
         if self.stale || self.branch != Some(branch.id) || self.marked != branch.marks {
@@ -102,15 +103,15 @@ impl Conversation {
         }
         let fresh: Vec<Slot> = std::iter::successors(Some(tip), |at| tree.parent(*at))
             .take_while(|at| *at != last)
-            .take(LONGEST + 1)
+            .take(MAX_APPENDED + 1)
             .collect();
         let above = fresh.last().map_or(Some(last), |first| tree.parent(*first));
-        if above != Some(last) || fresh.len() > LONGEST {
+        if above != Some(last) || fresh.len() > MAX_APPENDED {
             return None;
         }
         let (old, at_end) = (self.path.len(), self.cursor + 1 >= self.path.len());
         self.path.extend(fresh.into_iter().rev());
-        // A mark on a turn applies to its messages, so the marks of the last turn are computed from its question on.
+        // A mark on a turn applies to its messages, so the marks of the last turn are computed again.
         let asks = |slot: &Slot| tree.head(*slot).role == Role::User;
         let from = self.path[..old].iter().rposition(asks).unwrap_or(0);
         self.marks.truncate(from);
@@ -132,7 +133,7 @@ impl Conversation {
         }
     }
 
-    /// A message of the path was replaced: everything is recomputed.
+    /// Forces a rebuild, because a message of the path changed.
     pub fn forget(&mut self) {
         self.stale = true;
     }
@@ -143,14 +144,14 @@ impl Conversation {
         self.path.get(self.cursor).copied()
     }
 
-    /// The user message of the turn that contains the selected message.
+    /// The user message of the turn at a position of the path.
     #[must_use]
     pub fn asked_by(&self, tree: &Tree, position: usize) -> Option<Slot> {
         let before = self.path.get(..=position)?;
         before.iter().rev().copied().find(|slot| tree.head(*slot).role == Role::User)
     }
 
-    /// The number of messages after the turn of this message, without tool results.
+    /// Number of messages after the turn of this message, not counting tool results.
     #[must_use]
     pub fn later_than(&self, tree: &Tree, node: NodeId) -> usize {
         let asks = |slot: &&Slot| tree.head(**slot).role == Role::User;
@@ -160,18 +161,18 @@ impl Conversation {
         later[next..].iter().filter(|slot| tree.head(**slot).role != Role::Tool).count()
     }
 
-    /// Selects another message and makes it visible.
+    /// Selects a message and scrolls to it.
     pub fn select(&mut self, position: usize) {
         self.cursor = position.min(self.path.len().saturating_sub(1));
         self.reveal = true;
     }
 
-    /// Selects a visible message without scrolling.
+    /// Selects a visible message, without scrolling.
     pub fn point_at(&mut self, position: usize) {
         self.cursor = position.min(self.path.len().saturating_sub(1));
     }
 
-    /// Scrolls to the end and stays there.
+    /// Scrolls to the end and follows it.
     pub fn follow(&mut self) {
         self.place = ScrollAnchor::Bottom;
         self.scroll = 0;

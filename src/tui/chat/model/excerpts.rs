@@ -1,21 +1,21 @@
-//! The parts of a message that can be copied separately: its code blocks.
-//! Not for: copying (the run loop), or the list of parts (`screens::picker::model`).
+//! Extracts the code blocks of a message, which can be copied one by one.
+//! Not for: copying (`shell`), or the list in which one is chosen (`screens::picker`).
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
-/// Maximum number of blocks.
-const MOST: usize = 200;
+/// How many blocks are extracted at most.
+const MAX_BLOCKS: usize = 200;
 
-/// A block of code.
+/// A code block.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Excerpt {
-    /// Its language, as named by the fence; empty if there is none.
+    /// Language named by the fence; empty if none.
     pub language: String,
-    /// The code, without the fences.
+    /// The code without its fences.
     pub text: String,
 }
 
-/// The code blocks of a message, in order.
+/// Returns the code blocks of a message, in order.
 #[must_use]
 pub fn code_blocks(message: &str) -> Vec<Excerpt> {
     let mut found = Vec::new();
@@ -34,7 +34,7 @@ pub fn code_blocks(message: &str) -> Vec<Excerpt> {
             }
             Event::End(TagEnd::CodeBlock) => {
                 found.extend(open.take());
-                if found.len() >= MOST {
+                if found.len() >= MAX_BLOCKS {
                     break;
                 }
             }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_come_as_they_were_written() {
+    fn code_blocks_are_returned_unchanged() {
         let text = "a\n```rust,ignore\nfn x() {\n\t1\n}\n```\n1. b\n   ~~~\n   in a list\n   ~~~\n\n```\nopen\n";
         let found = code_blocks(text);
         let want = [("rust", "fn x() {\n\t1\n}\n"), ("", "in a list\n"), ("", "open\n")];

@@ -3,20 +3,20 @@
 
 use std::sync::Arc;
 
-/// Maximum number of messages.
+/// How many messages are kept.
 const LIMIT: usize = 100;
 
-/// The recallable messages.
+/// The history of messages.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// Oldest first.
+    /// The messages, oldest first.
     texts: Vec<Arc<str>>,
-    /// The recalled message, while the user walks through the history.
+    /// Index of the recalled message, while one is shown.
     shown: Option<usize>,
 }
 
 impl History {
-    /// Adds a message as the newest, unless it equals the newest.
+    /// Adds a message as the newest, unless it is blank or equals the newest.
     pub fn remember(&mut self, text: &Arc<str>) {
         if !text.trim().is_empty() && self.texts.last() != Some(text) {
             self.texts.push(text.clone());
@@ -26,7 +26,7 @@ impl History {
         }
     }
 
-    /// Inserts earlier messages, oldest first, before those of this run of the program.
+    /// Inserts messages of earlier runs of the program, oldest first, before those of this run.
     pub fn seed(&mut self, earlier: impl Iterator<Item = Arc<str>>) {
         let own = std::mem::take(&mut self.texts);
         for text in earlier.chain(own).filter(|text| !text.trim().is_empty()) {
@@ -39,19 +39,19 @@ impl History {
         self.shown = None;
     }
 
-    /// Whether a recalled message is shown.
+    /// Whether a message of the history is shown.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         self.shown.is_some()
     }
 
-    /// The recalled message was edited and no longer belongs to the history.
+    /// Stops recalling, because the text was changed.
     pub fn leave(&mut self) {
         self.shown = None;
     }
 
-    /// Goes to an older or a newer message. `Some(None)` is the position after the newest message: the draft. `None`:
-    /// there is no such position.
+    /// Moves to an older or a newer message. Returns `Some(None)` after the newest message, where the draft is, and
+    /// None if there is nothing in that direction.
     pub fn step(&mut self, older: bool) -> Option<Option<Arc<str>>> {
         let newest = self.texts.len();
         let next = match (self.shown, older) {

@@ -1,5 +1,5 @@
-//! A running turn on a branch: the sent message, the received text, and the cost so far.
-//! Not for: committed messages (those are nodes).
+//! An open turn of a branch: the sent message, the streamed text, and the tokens and cost so far.
+//! Not for: committed messages (nodes of the session's tree).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{NodeId, RunId};
@@ -10,12 +10,12 @@ use crate::domain::tool::consent::PendingApproval;
 use crate::tui::model::session::Session;
 use std::sync::Arc;
 
-/// A wait before another attempt.
+/// A pause before another attempt.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Retry {
-    /// The number of the next attempt.
+    /// Number of the next attempt.
     pub attempt: u32,
-    /// Its time, in the model's milliseconds.
+    /// When it begins, in milliseconds of the model's clock.
     pub until: u64,
     /// The reason.
     pub why: String,
@@ -24,63 +24,63 @@ pub struct Retry {
 /// A running turn.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
-    /// The user message while it is not a node; empty otherwise.
+    /// The user message until it is a node; empty afterwards.
     pub user: Arc<str>,
-    /// The node that precedes it.
+    /// The node that the user message follows.
     pub after: Option<NodeId>,
     /// The run whose text arrives.
     pub run: Option<RunId>,
-    /// The branch's head when the turn started.
+    /// The branch's head when the turn began.
     pub head: Option<NodeId>,
     /// The text so far, including the state block.
     pub text: String,
-    /// The reasoning text so far.
+    /// The reasoning so far.
     pub reasoning: String,
-    /// Tokens so far.
+    /// Tokens of the answer so far.
     pub tokens: u32,
-    /// The certainty of that number.
+    /// How the tokens were counted.
     pub certainty: Option<Certainty>,
-    /// Cost so far.
+    /// Cost so far, in millionths of a dollar.
     pub cost: Option<u64>,
-    /// Its start time.
+    /// When the turn began, in milliseconds of the model's clock.
     pub began: u64,
-    /// A wait for another attempt.
+    /// The pause before the next attempt, if any.
     pub retry: Option<Retry>,
-    /// The user asked it to stop.
+    /// Whether a person asked to stop it.
     pub stopping: bool,
     /// The tool call that needs approval.
     pub asks: Option<Arc<PendingApproval>>,
-    /// The last output of the running tool.
-    pub said: String,
+    /// The latest output of the running tool.
+    pub tool_output: String,
 }
 
 impl Live {
-    /// A turn that starts now.
+    /// Creates a turn that begins now.
     #[must_use]
     pub fn open(user: Arc<str>, after: Option<NodeId>, now: u64) -> Self {
         Self { user, after, began: now, ..Self::default() }
     }
 
-    /// Text arrived from a run; a new run's text replaces the old run's text.
+    /// Appends streamed text; the text of a new run replaces the old one.
     pub fn stream(&mut self, run: RunId, text: &str, reasoning: &str) {
         if self.run != Some(run) {
             self.run = Some(run);
             self.text.clear();
             self.reasoning.clear();
-            self.said.clear();
+            self.tool_output.clear();
         }
         self.retry = None;
         self.text.push_str(text);
         self.reasoning.push_str(reasoning);
     }
 
-    /// The arriving text is now on the path, so it is not shown twice.
+    /// Removes the parts of the turn that are on the path now, so that they are not shown twice.
     pub fn settle(&mut self, session: &Session, path: &[Slot], new_from: usize) {
         let grown = path.get(new_from..).unwrap_or_default();
         if grown.iter().any(|slot| session.tree.head(*slot).role == Role::Assistant) {
             self.text.clear();
             self.reasoning.clear();
-            self.said.clear();
+            self.tool_output.clear();
         }
         if self.user.is_empty() {
             return;
@@ -96,23 +96,23 @@ impl Live {
         }
     }
 
-    /// Seconds since its start.
+    /// Whole seconds since the turn began.
     #[must_use]
     pub fn seconds(&self, now: u64) -> u64 {
         now.saturating_sub(self.began) / 1000
     }
 
-    /// The time at which the displayed seconds change.
+    /// When the displayed seconds change next.
     #[must_use]
     pub fn next_second(&self, now: u64) -> u64 {
         self.began + (self.seconds(now) + 1) * 1000
     }
 }
 
-/// The failure of a branch's last turn, shown below the conversation until something is sent.
+/// The failure of a branch's last turn, shown until something is sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failed {
-    /// Its three sentences.
+    /// The failure.
     pub failure: Failure,
 }
 
@@ -121,14 +121,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_tool_said_does_not_outlive_its_call() {
+    fn tool_output_is_cleared_by_the_next_call() {
         let mut live = Live::open(Arc::from("go"), None, 0);
         let run = |n| RunId(uuid::Uuid::from_u128(n));
         live.stream(run(1), "calling", "");
-        live.said.push_str("line 60000");
+        live.tool_output.push_str("line 60000");
         live.stream(run(1), "", "");
-        assert_eq!(live.said, "line 60000", "the same call goes on");
+        assert_eq!(live.tool_output, "line 60000", "the same call goes on");
         live.stream(run(2), "The tool gave", "");
-        assert_eq!((live.text.as_str(), live.said.as_str()), ("The tool gave", ""));
+        assert_eq!((live.text.as_str(), live.tool_output.as_str()), ("The tool gave", ""));
     }
 }

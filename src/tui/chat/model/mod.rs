@@ -1,5 +1,5 @@
-//! The chat's state: messages, composer, queue, panels.
-//! Not for: changing the state (`update`).
+//! The state of the chat: conversation, composer, queue, and panels.
+//! Not for: updating it (`update`).
 
 pub mod branches;
 pub mod complete;

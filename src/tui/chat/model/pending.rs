@@ -1,11 +1,11 @@
-//! The purposes of the chat's pending requests.
+//! The purposes of the chat's requests to the engine.
 //! Not for: requests of screens (each screen's `model`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::planning::draft::Draft;
 
-/// Milliseconds after which the user is told that a call waits for its plan.
-pub const PATIENCE: u64 = 300;
+/// How long a call waits for its plan before the person is told, in milliseconds.
+pub const NOTIFY_AFTER_MS: u64 = 300;
 
 /// The purpose of a request about the next turn.
 #[derive(Clone, PartialEq, Debug)]
@@ -14,26 +14,27 @@ pub enum TurnPending {
     Ask {
         /// The branch.
         branch: BranchId,
-        /// The message.
+        /// The draft.
         draft: Draft,
-        /// When it was sent, in milliseconds since the program started.
+        /// When it was submitted, in milliseconds since the program began.
         since: u64,
-        /// The user was told that it waits.
-        told: bool,
+        /// Whether the person was told that it waits.
+        notified: bool,
     },
-    /// To get the claim on a branch on which another process is sending.
+    /// To take over asking on a branch from another program.
     Claim(BranchId),
     /// To plan the draft.
     Plan,
 }
 
 impl TurnPending {
-    /// When to tell the user that a call waits for its plan, in milliseconds since the program started.
+    /// When to tell the person that the call waits for its plan, in milliseconds since the program began; None if there
+    /// is no need.
     #[must_use]
-    pub fn tell_at(&self) -> Option<u64> {
+    pub fn notify_at(&self) -> Option<u64> {
         match self {
-            Self::Ask { since, told: false, .. } => Some(since + PATIENCE),
-            Self::Ask { told: true, .. } | Self::Claim(_) | Self::Plan => None,
+            Self::Ask { since, notified: false, .. } => Some(since + NOTIFY_AFTER_MS),
+            Self::Ask { notified: true, .. } | Self::Claim(_) | Self::Plan => None,
         }
     }
 
@@ -57,28 +58,28 @@ pub enum ComposerPending {
         /// The path or symbol.
         place: String,
     },
-    /// To check whether this text after an `@` is a whole name.
+    /// To check whether the text after an `@` is an existing name.
     Check(String),
-    /// To list names that complete the typed one.
+    /// To list names that begin with the typed text.
     Complete,
-    /// To save the draft, or a change whose answer is not needed.
+    /// To save the draft, or another change whose outcome is not shown.
     Save,
-    /// To read earlier messages of a session.
+    /// To load the earlier messages of a session.
     History(SessionId),
 }
 
 /// The purpose of a request about messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MessagePending {
-    /// To show contents.
+    /// To load contents.
     Contents,
-    /// To go to another version of the message at this place of the path.
+    /// To switch to a sibling of the message at this index of the path.
     Sibling(usize),
     /// To edit the text of a message.
     Edit(NodeId),
     /// To copy the text of a message.
     Copy(NodeId),
-    /// To choose which part of a message to copy.
+    /// To list the parts of a message that can be copied.
     CopyMenu(NodeId),
     /// To copy the messages of a turn, in this order.
     CopyTurn(Vec<NodeId>),

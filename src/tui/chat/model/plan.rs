@@ -1,5 +1,5 @@
-//! The plan of the next request as displayed, and when it must be recomputed.
-//! Not for: computing it (the engine), or the overlay's rows (`screens::request::model`).
+//! The displayed plan of the next call, and when the draft has to be planned again.
+//! Not for: solving plans (the engine) or the rows of the request overlay (`screens::request::model`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -8,52 +8,52 @@ use crate::domain::planning::draft::{Draft, Planned};
 use crate::domain::planning::plan::{Blocked, ContextPlan};
 use std::sync::Arc;
 
-/// How long typing must pause before a plan is requested, in milliseconds.
-pub const REST: u64 = 60;
+/// How long typing must rest before a plan is requested, in milliseconds.
+pub const PLAN_DELAY_MS: u64 = 60;
 
-/// The displayed plan, and its origin.
+/// A displayed plan, with the branch and draft that it was solved for.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DisplayedPlan {
-    /// The generation that requested it.
+    /// Generation of the request that it answers.
     pub generation: u64,
     /// The branch.
     pub branch: BranchId,
     /// The draft.
     pub draft: Draft,
-    /// The plan, or why there is none.
+    /// The outcome.
     pub solved: Planned,
 }
 
-/// The state of planning.
+/// The displayed plan and the requests for newer ones.
 #[derive(Clone, Debug, Default)]
 pub struct PlanState {
-    /// The newest requested generation.
+    /// Generation of the newest request.
     pub generation: u64,
-    /// Its branch and draft.
+    /// Branch and draft of the newest request.
     pub asked: Option<(BranchId, Draft)>,
-    /// When the draft is planned, after typing has paused.
+    /// When to request the plan of the draft, in milliseconds of the model's clock.
     pub due: Option<u64>,
-    /// The branch changed since then; the engine is planning the draft again.
+    /// Whether the branch changed since; the engine is planning the draft again.
     pub outdated: bool,
     /// The displayed plan.
     pub shown: Option<DisplayedPlan>,
-    /// The longest prefix that a plan on this branch shared with the last call, since that call.
+    /// The longest prefix that any plan shared with the branch's last call, since that call.
     pub best: Option<ReusedPrefix>,
 }
 
-/// The prefix that a plan shares with the last call on its branch.
+/// The prefix that a plan shares with the last call of its branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReusedPrefix {
     /// The branch.
     pub branch: BranchId,
-    /// Tokens.
+    /// Tokens of the prefix.
     pub tokens: u32,
-    /// The savings, in millionths of a dollar.
+    /// What caching it saves, in millionths of a dollar.
     pub saves: u64,
 }
 
 impl ReusedPrefix {
-    /// The prefix of a plan, if there was a call.
+    /// The reused prefix of a plan; None if there was no call or no plan.
     #[must_use]
     pub fn of(shown: &DisplayedPlan) -> Option<Self> {
         match &shown.solved {
@@ -67,7 +67,7 @@ impl ReusedPrefix {
 }
 
 impl PlanState {
-    /// Records the longest shared prefix.
+    /// Stores the longest reused prefix.
     pub fn reused(&mut self, shown: &DisplayedPlan) {
         if let Some(now) = ReusedPrefix::of(shown) {
             let less = |best: ReusedPrefix| best.branch == now.branch && best.tokens > now.tokens;
@@ -75,25 +75,26 @@ impl PlanState {
         }
     }
 
-    /// How much less the displayed plan shares than an earlier plan since the last call: tokens, and their cost.
+    /// How much less the displayed plan reuses than the best plan since the last call: tokens, and what they cost. None
+    /// if not less.
     #[must_use]
-    pub fn shares_less(&self) -> Option<(u32, u64)> {
+    pub fn lost_prefix(&self) -> Option<(u32, u64)> {
         let now = ReusedPrefix::of(self.shown.as_ref()?)?;
         let best = self.best.filter(|best| best.branch == now.branch && best.tokens > now.tokens)?;
         Some((best.tokens - now.tokens, best.saves.saturating_sub(now.saves)))
     }
 
-    /// The draft changed: request its plan soon. Typing postpones the request until it pauses.
+    /// Schedules planning after the draft changed; each change postpones it.
     pub fn touch(&mut self, now: u64) {
-        self.due = Some(now + REST);
+        self.due = Some(now + PLAN_DELAY_MS);
     }
 
-    /// Another draft is on the screen: request its plan at once.
+    /// Schedules planning at once, after another draft was shown.
     pub fn hurry(&mut self, now: u64) {
         self.due = Some(now);
     }
 
-    /// The displayed plan of a branch.
+    /// The displayed plan, if it is for this branch.
     #[must_use]
     pub fn plan(&self, branch: BranchId) -> Option<&Arc<ContextPlan>> {
         match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
@@ -102,7 +103,7 @@ impl PlanState {
         }
     }
 
-    /// The calibration for the server of the displayed plan.
+    /// How the model's server counts compared to the estimate, if known.
     #[must_use]
     pub fn calibration(&self) -> Option<Calibration> {
         match &self.shown.as_ref()?.solved {
@@ -111,7 +112,7 @@ impl PlanState {
         }
     }
 
-    /// Why there is no plan for a branch.
+    /// Why there is no plan for this branch, if it is blocked.
     #[must_use]
     pub fn blocked(&self, branch: BranchId) -> Option<&Arc<Blocked>> {
         match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
@@ -120,20 +121,20 @@ impl PlanState {
         }
     }
 
-    /// Whether no newer plan is pending, as far as the screen knows.
+    /// Whether the screen knows of no newer plan on its way.
     #[must_use]
     pub fn current(&self) -> bool {
         self.due.is_none() && !self.outdated
     }
 
-    /// The id of the displayed plan, if it is for exactly this draft and nothing has changed since.
+    /// Id of the displayed plan if it is current and for exactly this branch and draft.
     #[must_use]
     pub fn exactly(&self, branch: BranchId, draft: &Draft) -> Option<Hash> {
         let shown = self.shown.as_ref()?;
-        let true_yet = self.current() && shown.generation == self.generation;
+        let is_current = self.current() && shown.generation == self.generation;
         let same = shown.branch == branch && shown.draft == *draft;
         match &shown.solved {
-            Planned::Plan { plan, .. } if true_yet && same => Some(plan.id),
+            Planned::Plan { plan, .. } if is_current && same => Some(plan.id),
             Planned::Plan { .. } | Planned::Blocked(_) => None,
         }
     }

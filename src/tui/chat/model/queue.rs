@@ -1,4 +1,4 @@
-//! Messages that wait for the open turn of their branch to end, in the order in which they will be sent.
+//! Messages that wait for the open turn of their branch to end, in sending order.
 //! Not for: sending them (`update::queueing`).
 
 use crate::domain::base::ids::BranchId;
@@ -9,18 +9,18 @@ use std::sync::Arc;
 /// The state of a queued message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueState {
-    /// It waits for the arriving answer.
+    /// It waits for the current answer.
     Waiting,
     /// It is being sent.
     Sending,
-    /// It waits for the user's decision, because the previous answer failed or was stopped.
+    /// It waits for a person, because the answer before it failed or was stopped.
     Held,
 }
 
 /// A queued message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Queued {
-    /// The message.
+    /// The draft to send.
     pub draft: Draft,
     /// Its state.
     pub standing: QueueState,
@@ -31,18 +31,18 @@ pub struct Queued {
 pub struct Queue(BTreeMap<BranchId, Vec<Queued>>);
 
 impl Queue {
-    /// The queue of a branch, the next message first.
+    /// The queued messages of a branch, in sending order.
     #[must_use]
     pub fn of(&self, branch: BranchId) -> &[Queued] {
         self.0.get(&branch).map_or(&[], Vec::as_slice)
     }
 
-    /// Adds a message.
+    /// Appends a message.
     pub fn push(&mut self, branch: BranchId, draft: Draft) {
         self.0.entry(branch).or_default().push(Queued { draft, standing: QueueState::Waiting });
     }
 
-    /// Removes the newest message from the queue, unless it is being sent.
+    /// Removes the newest message, unless it is being sent.
     pub fn unqueue_last(&mut self, branch: BranchId) -> Option<Draft> {
         let list = self.0.get_mut(&branch)?;
         let taken = list.pop_if(|last| last.standing != QueueState::Sending).map(|last| last.draft);
@@ -52,7 +52,8 @@ impl Queue {
         taken
     }
 
-    /// The next message to send, if any; it counts as being sent. Held messages are sent only if `released`.
+    /// Marks the first message as being sent and returns it; None if none may be sent. With `released`, held messages
+    /// may be sent too.
     pub fn next(&mut self, branch: BranchId, released: bool) -> Option<Draft> {
         let list = self.0.get_mut(&branch)?;
         if released {
@@ -69,8 +70,8 @@ impl Queue {
         self.of(branch).first().is_some_and(|first| first.standing == QueueState::Sending && same(&first.draft, draft))
     }
 
-    /// The message was sent and leaves the queue. False if it was not in the queue.
-    pub fn went(&mut self, branch: BranchId, draft: &Draft) -> bool {
+    /// Removes the message that was being sent, since its turn began. Returns false if another message was sent.
+    pub fn remove_sent(&mut self, branch: BranchId, draft: &Draft) -> bool {
         let sent = self.is_sending(branch, draft);
         let Some(list) = self.0.get_mut(&branch) else { return false };
         if sent {
@@ -82,7 +83,7 @@ impl Queue {
         sent
     }
 
-    /// Holds all messages of a branch for the user's decision. True if there are any.
+    /// Holds all messages of a branch until a person releases them. Returns false if there are none.
     pub fn hold(&mut self, branch: BranchId) -> bool {
         let list = self.0.get_mut(&branch);
         list.is_some_and(|list| {
@@ -93,13 +94,13 @@ impl Queue {
         })
     }
 
-    /// Whether messages are held for the user's decision.
+    /// Whether messages of a branch are held.
     #[must_use]
-    pub fn held(&self, branch: BranchId) -> bool {
+    pub fn is_held(&self, branch: BranchId) -> bool {
         self.of(branch).iter().any(|queued| queued.standing == QueueState::Held)
     }
 
-    /// The text of all queued messages of a branch.
+    /// The texts of a branch's queued messages, joined by empty lines.
     #[must_use]
     pub fn words(&self, branch: BranchId) -> Arc<str> {
         match self.of(branch) {
@@ -114,16 +115,16 @@ fn same(a: &Draft, b: &Draft) -> bool {
     a.text == b.text && a.kind == b.kind
 }
 
-/// When the draft of a branch is to be saved.
+/// When the draft of a branch has to be saved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DraftSaveTime {
-    /// The branch of the draft.
+    /// The branch whose draft is in the composer.
     pub branch: Option<BranchId>,
-    /// The time in milliseconds; `None` if the saved text is current.
+    /// When to save it, in milliseconds of the model's clock; None if the store has it.
     pub due: Option<u64>,
 }
 
-/// Queued text and draft text, as saved across a restart.
+/// Joins queued messages and the draft, as they are saved for a restart.
 #[must_use]
 pub fn joined(line: &Arc<str>, written: &Arc<str>) -> Arc<str> {
     match (line.is_empty(), written.is_empty()) {
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn they_go_in_order_and_come_back_newest_first() {
+    fn messages_are_sent_in_order_and_taken_back_newest_first() {
         let branch = BranchId(uuid::Uuid::from_u128(1));
         let mut queue = Queue::default();
         for text in ["one", "two", "three"] {
@@ -151,13 +152,13 @@ mod tests {
         assert_eq!(queue.unqueue_last(branch), Some(draft("three")));
         assert_eq!(queue.next(branch, false), Some(draft("one")));
         assert_eq!(queue.next(branch, false), None, "one at a time");
-        assert!(!queue.went(branch, &draft("two")));
-        assert!(queue.went(branch, &draft("one")));
-        assert!(queue.hold(branch) && queue.held(branch));
+        assert!(!queue.remove_sent(branch, &draft("two")));
+        assert!(queue.remove_sent(branch, &draft("one")));
+        assert!(queue.hold(branch) && queue.is_held(branch));
         assert_eq!(queue.next(branch, false), None);
         assert_eq!(&*queue.words(branch), "two");
         assert_eq!(queue.next(branch, true), Some(draft("two")));
         assert_eq!(queue.unqueue_last(branch), None, "it is on its way");
-        assert!(queue.went(branch, &draft("two")) && queue.of(branch).is_empty());
+        assert!(queue.remove_sent(branch, &draft("two")) && queue.of(branch).is_empty());
     }
 }

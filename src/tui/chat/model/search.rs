@@ -1,5 +1,5 @@
 //! A search of the messages on the screen: the searched texts, the matches, and the current match.
-//! Not for: the search of all sessions (`screens::search`), or reading a message's text (the view does that).
+//! Not for: the search of all sessions (`screens::search`), or reading the messages' texts (the view).
 
 use super::conversation::ScrollAnchor;
 use crate::domain::base::hash::Hash;
@@ -58,7 +58,7 @@ pub fn lower(c: char) -> char {
 }
 
 impl ConversationSearch {
-    /// A search that returns to this selection and scroll position when it is canceled.
+    /// Creates a search that returns to this selection and scroll position when it is canceled.
     #[must_use]
     pub fn new(cursor: usize, place: ScrollAnchor) -> Self {
         Self { began: (cursor, place), ..Self::default() }
@@ -76,7 +76,7 @@ impl ConversationSearch {
         self.matches.get(self.current).copied()
     }
 
-    /// The number of the current match, from 1, and how many matches there are. (0, 0) without a match.
+    /// The number of the current match, from 1, and the number of matches; (0, 0) without a match.
     #[must_use]
     pub fn position(&self) -> (usize, usize) {
         let count = self.matches.len();
@@ -89,7 +89,7 @@ impl ConversationSearch {
         self.matches.iter().filter(|found| found.block == block).count()
     }
 
-    /// Whether the text of a message with this content is known.
+    /// Whether the text of a message with this content was read.
     #[must_use]
     pub fn knows(&self, slot: Slot, content: Option<Hash>) -> bool {
         self.texts.get(&slot).is_some_and(|(known, _)| *known == content)
@@ -101,7 +101,7 @@ impl ConversationSearch {
         self.unread > 0 || self.read != (path.len(), path.last().copied())
     }
 
-    /// Records that all texts of this path were read, except for `unread` messages.
+    /// Records that the texts of this path were read, except for `unread` of them.
     pub fn was_read(&mut self, path: &[Slot], unread: usize) {
         self.unread = unread;
         self.read = (path.len(), path.last().copied());
@@ -112,7 +112,7 @@ impl ConversationSearch {
         self.texts.insert(slot, (content, Arc::from(comparable(text))));
     }
 
-    /// Searches for another text; the match nearest to the start of the search becomes the current one.
+    /// Searches for other words. The first match at or after the place where the search began becomes the current one.
     pub fn search(&mut self, words: &str, path: &[Slot]) {
         self.query = comparable(words);
         self.matches = self.find(path);
@@ -146,7 +146,7 @@ impl ConversationSearch {
         path.iter().enumerate().flat_map(of).collect()
     }
 
-    /// Goes to the next or the previous match; the first one follows the last.
+    /// Goes to the next or the previous match, cyclically.
     pub fn step(&mut self, forward: bool) {
         let count = self.matches.len();
         if count > 0 {
@@ -182,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn line_breaks_and_case_do_not_part_words() {
+    fn matching_ignores_line_breaks_and_case() {
         assert_eq!(searched(&["the old\n   one"], "Old  one", 0).position(), (1, 1));
         assert_eq!(searched(&["ÄRGER"], "ärger", 0).position(), (1, 1));
         assert_eq!(searched(&["a b"], " ", 0).position(), (0, 0), "spaces alone match nothing");
     }
 
     #[test]
-    fn texts_that_come_later_leave_the_current_match() {
+    fn later_texts_keep_the_current_match() {
         let mut search = searched(&["", "token"], "token", 1);
         search.learn(0, None, "a token");
         search.recount(&[0, 1]);

@@ -1,11 +1,11 @@
-//! The completion list for a line that starts with a slash: rows of the command table, the best match first, and a row
-//! that shows the arguments of a command while they are typed.
-//! Not for: the command table and its grammar (`config::commands`), or running a command (`update::commands`).
+//! Completions of a line that begins with a slash, best match first, and the usage hint of a command while its
+//! arguments are typed.
+//! Not for: the table of commands and its grammar (`config::commands`), or running a command (`update::commands`).
 
 use crate::config::commands::table::{self, Row};
 use crate::tui::model::fuzzy::Fuzzy;
 
-/// The rows whose name completes the line.
+/// Returns the rows of the command table that complete the line.
 #[must_use]
 pub fn completions(line: &str) -> Vec<&'static Row> {
     let Some(typed) = line.strip_prefix('/') else { return Vec::new() };
@@ -22,18 +22,18 @@ pub fn completions(line: &str) -> Vec<&'static Row> {
     found.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Every command, once.
+/// All commands, each once.
 #[must_use]
 pub fn commands() -> &'static [Row] {
     table::rows()
 }
 
-/// The short names of commands, each with its full name.
+/// The short names of commands, each with the command that it stands for.
 pub fn short_names() -> impl Iterator<Item = (&'static str, &'static str)> {
     table::ALIASES.iter().map(|alias| (alias.name, alias.means))
 }
 
-/// The row of the command whose arguments are being typed.
+/// The row of the command whose arguments are being typed, if any.
 #[must_use]
 pub fn hint(line: &str) -> Option<&'static Row> {
     line.strip_prefix('/').filter(|typed| typed.contains(char::is_whitespace)).and_then(table::row_of)
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_told_while_they_are_typed() {
+    fn usage_is_shown_while_arguments_are_typed() {
         assert_eq!(hint("/context window ").unwrap().usage(), "/context window TURNS");
         assert_eq!(hint("/window 3").unwrap().usage(), "/window TURNS");
         assert_eq!(hint("/budg"), None);

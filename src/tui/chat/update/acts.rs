@@ -1,5 +1,5 @@
-//! Actions on the selected message or item: pins, leases, exclusions, forks, edits, versions, copying.
-//! Not for: branches and settings (`branches`).
+//! Actions on the selected item: marks, replies, forks, edits, regeneration, siblings, and copying.
+//! Not for: switching and configuring branches (`branches`).
 
 use super::ask;
 use crate::domain;
@@ -24,24 +24,24 @@ use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::tree::model::TreeScreen;
 use crate::tui::update::effects::send;
 
-/// Sets a mark on the selection, or removes it if it is already set.
+/// Sets a mark on the selected item, or removes it if the item has that mark.
 pub(crate) fn mark(model: &mut Model, kind: MarkKind, out: &mut Vec<Cmd>) {
     act(model, Act::Set { kind, toggle: true }, kind.excludes(), out);
 }
 
-/// Leases the selection, or removes its lease.
+/// Leases the selected item, or removes its lease.
 pub(crate) fn lease(model: &mut Model, out: &mut Vec<Cmd>) {
     act(model, Act::Lease { toggle: true }, false, out);
 }
 
-/// Cycles whether older messages are searched for the next request: always, never, or as the mode says.
+/// Switches whether the next call searches older messages: always, never, or as the mode says.
 pub(crate) fn search(model: &mut Model) {
     model.composer.search = model.composer.search.next();
     model.status.say(Severity::Notice, model.composer.search.sentence(), model.now);
     model.plan.hurry(model.now);
 }
 
-/// Makes the next message a reply to the selected message.
+/// Makes the selected message the one that is replied to.
 pub(crate) fn reply(model: &mut Model, out: &mut Vec<Cmd>) {
     act(model, Act::Reply, true, out);
 }
@@ -49,14 +49,14 @@ pub(crate) fn reply(model: &mut Model, out: &mut Vec<Cmd>) {
 fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if let Some(overlay) = model.layers.top::<RequestScreen>()
-        && overlay.taken.is_empty()
+        && overlay.selection.is_empty()
         && (overlay.on_tools() || overlay.selected_tool().is_some())
     {
         let tool = overlay.selected_tool().cloned();
         return switch(model, branch, tool, &act, out);
     }
     let all_have = |kind| model.layers.top::<RequestScreen>().is_some_and(|overlay| overlay.all_have(kind));
-    let (items, act) = match (crate::tui::screens::request::update::taken(model), act) {
+    let (items, act) = match (crate::tui::screens::request::update::selected_items(model), act) {
         (Some(items), Act::Set { kind, .. }) => (items, Act::Set { kind, toggle: all_have(kind) }),
         (Some(items), Act::Lease { .. }) => (items, Act::Lease { toggle: all_have(MarkKind::leased(1)) }),
         _ => (selected_item(model, message).into_iter().collect(), act),
@@ -68,8 +68,7 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
     send(model, Request::Branch(BranchRequest::Mark { branch, items, act }), Pending::Act, out);
 }
 
-/// Includes a tool in the branch's requests, or leaves it out; a tool has no other mark. `None` is the row of all
-/// tools.
+/// Switches a tool off or on for the branch; tools take no other mark. `tool` is None on the line of all tools.
 fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act, out: &mut Vec<Cmd>) {
     let out_key = model.keys.key_of(Action::Exclude).unwrap_or_default();
     let Some(tool) = tool else {
@@ -85,11 +84,11 @@ fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act
     send(model, Request::Tool(ToolRequest::Servers(Some(branch), act)), Pending::Tools(ToolsPending::Change), out);
 }
 
-/// The selected item. In the conversation, a pin applies to the whole turn; an exclusion applies to a single answer or
-/// tool result, or to the whole turn on a user message.
+/// The selected item. In the conversation, `message` selects a single answer or tool result instead of its turn; a
+/// person's own message always stands for its turn.
 pub(crate) fn selected_item(model: &Model, message: bool) -> Option<ItemName> {
     if let Some(overlay) = model.layers.top::<RequestScreen>() {
-        if let Some(turn) = overlay.selected_past() {
+        if let Some(turn) = overlay.selected_range_turn() {
             return Some(ItemName::Atom(turn.atom));
         }
         let (row, item) = overlay.selected()?;
@@ -113,7 +112,7 @@ pub(crate) fn selected_item(model: &Model, message: bool) -> Option<ItemName> {
     Some(if just_it { ItemName::Message(head.id) } else { ItemName::TurnOf(head.id) })
 }
 
-/// The selected node, wherever the focus is.
+/// The selected node, in whichever pane or screen is on top.
 pub(crate) fn selected_node(model: &Model) -> Option<NodeId> {
     if let Some(overlay) = model.layers.top::<RequestScreen>() {
         return overlay.selected_node();
@@ -124,7 +123,7 @@ pub(crate) fn selected_node(model: &Model) -> Option<NodeId> {
     slot.map(|slot| session.tree.head(slot).id)
 }
 
-/// Forks at the selection: a branch's head, a message, or the end of a turn in the overlay.
+/// Forks at the selected place: a branch's head, a message, or the end of a turn in the request overlay.
 pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(mut branch) = model.branch().map(|branch| branch.id) else { return };
     let at = if let Some(overlay) = model.layers.top::<RequestScreen>() {
@@ -150,7 +149,7 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
             Focus::Composer | Focus::Tools | Focus::Context => None,
         }
     };
-    crate::tui::screens::search::update::leave_here(model);
+    crate::tui::screens::search::update::remember_place(model);
     send(
         model,
         Request::Branch(BranchRequest::Fork { branch, at, name: None, switch: true }),
@@ -159,7 +158,7 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Puts the text of the selected user message into the composer.
+/// Loads the selected turn's user message into the composer for editing.
 pub(crate) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
     let node = model.layers.top::<RequestScreen>().and_then(RequestScreen::selected).and_then(|(row, item)| {
@@ -185,7 +184,7 @@ pub(crate) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Regenerates the answer to the question of the selected turn.
+/// Generates another answer to the question of the selected turn.
 pub(crate) fn regenerate(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
     let asked = model.conversation.asked_by(&session.tree, model.conversation.cursor);
@@ -197,7 +196,7 @@ pub(crate) fn regenerate(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Regenerates the answer to this message; asks first if later messages follow, because the branch will end at the new
+/// Generates another answer to a question. Asks first if later messages follow, since the branch will end at the new
 /// answer.
 pub(crate) fn regenerate_question(model: &mut Model, id: NodeId, out: &mut Vec<Cmd>) {
     let later = model.session.as_ref().map_or(0, |session| model.conversation.later_than(&session.tree, id));
@@ -223,9 +222,8 @@ pub(crate) fn regenerate_question(model: &mut Model, id: NodeId, out: &mut Vec<C
     });
 }
 
-/// A turn moved the end of a branch away from `before`: reports the change, the number of kept messages, and the key
-/// that returns.
-pub(crate) fn say_moved(model: &mut Model, branch: BranchId, before: Option<NodeId>) {
+/// If a turn moved a branch's head off its former path, tells how many messages are kept and how to return to them.
+pub(crate) fn report_moved_head(model: &mut Model, branch: BranchId, before: Option<NodeId>) {
     let Some(session) = &model.session else { return };
     let Some(here) = session.find(branch) else { return };
     let slot = |id: Option<NodeId>| id.and_then(|id| session.tree.slot(id));
@@ -247,8 +245,8 @@ pub(crate) fn say_moved(model: &mut Model, branch: BranchId, before: Option<Node
     model.status.say(Severity::Notice, text, model.now);
 }
 
-/// Continues the last answer if it was cut.
-pub(crate) fn go_on(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Continues the last answer if it was cut off.
+pub(crate) fn continue_answer(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
     let head = model.conversation.path.last().map(|slot| session.tree.head(*slot));
     let cut = head.filter(|head| head.role == Role::Assistant && !matches!(head.end, End::Complete | End::Removed));
@@ -260,8 +258,8 @@ pub(crate) fn go_on(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Shows another version of the selected message, or of the nearest message above it that has versions. The version
-/// stays selected, so that the same key cycles through all of them.
+/// Switches to a sibling of the selected message, or of the nearest message above that has siblings. That message stays
+/// selected, so that the same key steps through all of its versions.
 pub(crate) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let Some(session) = &model.session else { return };
@@ -274,7 +272,7 @@ pub(crate) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
     send(model, Request::Branch(BranchRequest::Sibling { branch, node, step }), pending, out);
 }
 
-/// Selects the displayed version and reports its number.
+/// Selects the message whose version was switched, and tells which version it is.
 pub(crate) fn version(model: &mut Model, at: usize) {
     model.conversation.select(at);
     let Some(session) = &model.session else { return };
@@ -289,7 +287,7 @@ pub(crate) fn version(model: &mut Model, at: usize) {
     }
 }
 
-/// Copies the selection.
+/// Copies the selected message or the selected branch's name.
 pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.focus == Focus::Branches && model.layers.is_empty() {
         let name = model.panel.selected().and_then(|id| model.session.as_ref()?.find(id)).map(|b| b.name.clone());

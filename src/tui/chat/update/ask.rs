@@ -1,5 +1,5 @@
-//! Sends the message in the composer, and completes commands.
-//! Not for: editing the message (`typing`), planning it (`planning`), or carrying commands out (`commands`).
+//! Sends the message in the composer and completes commands.
+//! Not for: editing the message (`typing`), planning it (`planning`), or running commands (`commands`).
 
 use super::{completing, planning, questions, queueing};
 use crate::config::commands::read;
@@ -8,7 +8,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
 use crate::domain::planning::mode::SearchWish;
 use crate::engine::api::{Answer, Draft, DraftKind, Request, TurnRequest};
-use crate::tui::chat::model::pending::{PATIENCE, TurnPending};
+use crate::tui::chat::model::pending::{NOTIFY_AFTER_MS, TurnPending};
 use crate::tui::chat::model::slash;
 use crate::tui::model::Model;
 use crate::tui::model::keys::Action;
@@ -17,7 +17,7 @@ use crate::tui::model::status::{INDEXING, Severity, WAITING};
 use crate::tui::msg::Cmd;
 use crate::tui::update::effects::send;
 
-/// Enter: sends exactly the plan on the screen. Returns the line of a command, which the caller carries out.
+/// Handles Enter: sends exactly the displayed plan. Returns the line of a command for the caller to run.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     if completing::take(model, out) {
         return None;
@@ -28,7 +28,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     let draft = model.composer.draft();
     let branch = model.branch()?.id;
     if draft.text.trim().is_empty() {
-        if model.queue.held(branch) {
+        if model.queue.is_held(branch) {
             queueing::next(model, branch, true, out);
         }
         return None;
@@ -48,12 +48,13 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     None
 }
 
-/// Enter on a draft that is already being sent: if the user was told that it waits, it is sent without searching.
+/// Handles Enter on a draft that is being sent: if the person was told that it waits, sends it without searching.
+/// Returns false if the draft is not being sent.
 fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>) -> bool {
     let same = |d: &Draft| d.kind == draft.kind && d.text == draft.text;
     let waits = model.requests.pending.iter().find_map(|(ticket, pending)| match pending {
-        Pending::Turn(TurnPending::Ask { branch: b, draft: d, told, .. }) if *b == branch && same(d) => {
-            Some((*ticket, *told && d.search != SearchWish::Never))
+        Pending::Turn(TurnPending::Ask { branch: b, draft: d, notified, .. }) if *b == branch && same(d) => {
+            Some((*ticket, *notified && d.search != SearchWish::Never))
         }
         _ => None,
     });
@@ -66,23 +67,23 @@ fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>)
     true
 }
 
-/// Tells the user, after a while, that a call waits, and the possible actions.
-pub(crate) fn tell_that_it_waits(model: &mut Model) {
+/// Tells the person when a call has waited long for its plan, and what can be done.
+pub(crate) fn report_waiting(model: &mut Model) {
     let (now, mut late) = (model.now, false);
     for pending in model.requests.pending.values_mut() {
-        if let Pending::Turn(TurnPending::Ask { since, told, .. }) = pending
-            && !*told
-            && *since + PATIENCE <= now
+        if let Pending::Turn(TurnPending::Ask { since, notified, .. }) = pending
+            && !*notified
+            && *since + NOTIFY_AFTER_MS <= now
         {
-            (*told, late) = (true, true);
+            (*notified, late) = (true, true);
         }
     }
     if late {
-        say_that_it_waits(model);
+        show_waiting(model);
     }
 }
 
-fn say_that_it_waits(model: &mut Model) {
+fn show_waiting(model: &mut Model) {
     let key = |action| model.keys.key_of(action).unwrap_or_default();
     let first = match model.engine.indexing {
         Some((done, total)) => {
@@ -96,21 +97,21 @@ fn say_that_it_waits(model: &mut Model) {
     model.status.report(WAITING, text, model.now);
 }
 
-/// Reports progress of indexing.
+/// Shows the progress of indexing.
 pub(crate) fn indexing(model: &mut Model, done: usize, total: usize) {
     model.engine.indexing = Some((done, total)).filter(|_| done < total);
     if model.engine.indexing.is_none() {
         return model.status.end(INDEXING);
     }
-    if model.requests.any(|pending| matches!(pending, Pending::Turn(TurnPending::Ask { told: true, .. }))) {
+    if model.requests.any(|pending| matches!(pending, Pending::Turn(TurnPending::Ask { notified: true, .. }))) {
         model.status.end(INDEXING);
-        return say_that_it_waits(model);
+        return show_waiting(model);
     }
     let number = |n: usize| grouped(n as u64);
     model.status.report(INDEXING, format!("indexing older messages, {} of {}", number(done), number(total)), model.now);
 }
 
-/// Sends a message.
+/// Sends a draft, with the id of the plan that the person saw if there is one.
 pub(crate) fn ask(
     model: &mut Model,
     branch: BranchId,
@@ -121,10 +122,10 @@ pub(crate) fn ask(
     model.conversation.failed.remove(&branch);
     let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan });
     let since = model.now;
-    send(model, request, Pending::Turn(TurnPending::Ask { branch, draft, since, told: false }), out);
+    send(model, request, Pending::Turn(TurnPending::Ask { branch, draft, since, notified: false }), out);
 }
 
-/// Sends a draft that is not a new message at once.
+/// Sends a draft other than a new message.
 pub(crate) fn ask_kind(model: &mut Model, kind: DraftKind, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         model.conversation.follow();
@@ -132,7 +133,7 @@ pub(crate) fn ask_kind(model: &mut Model, kind: DraftKind, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Accepts the selected completion. False if there is none.
+/// Inserts the selected completion. Returns false if there is none.
 pub(crate) fn complete(model: &mut Model) -> bool {
     if !model.composer.commanding() {
         return false;
@@ -144,8 +145,8 @@ pub(crate) fn complete(model: &mut Model) -> bool {
     true
 }
 
-/// Enter on a command: the selected completion if the line is no command yet, else the line itself. `None` while the
-/// completion still needs arguments.
+/// Handles Enter on a command: returns the selected completion if one was chosen or the line is no command, and
+/// otherwise the line. Returns None while the completion needs arguments.
 fn command_line(model: &mut Model) -> Option<String> {
     let line = model.composer.first_line().to_owned();
     let chosen = slash::completions(&line).get(model.composer.choice).copied();
@@ -159,7 +160,7 @@ fn command_line(model: &mut Model) -> Option<String> {
     }
 }
 
-/// Handles the answers to requests about the next turn.
+/// Handles the answers to the requests of the next turn.
 pub(crate) fn answered(model: &mut Model, pending: TurnPending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match (pending, result) {
         (TurnPending::Ask { branch, draft, .. }, result) => {
@@ -168,12 +169,12 @@ pub(crate) fn answered(model: &mut Model, pending: TurnPending, result: Result<A
                 asked(model, branch, draft, result);
             }
         }
-        (TurnPending::Claim(branch), result) => queueing::turn_came(model, branch, result, out),
+        (TurnPending::Claim(branch), result) => queueing::claim_granted(model, branch, result, out),
         (TurnPending::Plan, result) => planning::answered(model, result),
     }
 }
 
-/// Handles the answer to a sent message: clears the composer, or shows the failure.
+/// Handles the answer to a sent draft: empties the composer, or shows the failure.
 pub(crate) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
     let Err(failure) = result else {
         let here = model.session.as_ref().is_some_and(|session| session.current == branch);

@@ -1,4 +1,4 @@
-//! Branches and their settings: switching, forking, renaming, archiving, and mode, model, and budget.
+//! Updates of branches and their settings: switching, renaming, archiving, mode, model, and budget.
 //! Not for: marks on messages (`acts`).
 
 use crate::domain::base::ids::BranchId;
@@ -12,7 +12,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::update::effects::send;
 
-/// Switches to a branch, here and in the store.
+/// Switches to a branch, on the screen and in the store.
 pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
     if session.current == id {
@@ -24,7 +24,7 @@ pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
     send(model, Request::Branch(BranchRequest::Switch { branch: id }), Pending::Session(SessionPending::Switch), out);
 }
 
-/// Switches to a branch, only here. The message being written stays with the old branch or moves to the new one.
+/// Switches to a branch on the screen only. The draft stays with the previous branch, or moves along with `with_draft`.
 pub(crate) fn switch_to(model: &mut Model, branch: Branch, with_draft: bool) {
     let Some(session) = &mut model.session else { return };
     let id = branch.id;
@@ -32,7 +32,7 @@ pub(crate) fn switch_to(model: &mut Model, branch: Branch, with_draft: bool) {
     session.put_branch(branch);
     session.current = id;
     session.unread.remove(&id);
-    if !(with_draft && model.composer.carry(before, id)) {
+    if !(with_draft && model.composer.move_draft(before, id)) {
         model.composer.swap(Some(before), id);
     }
     model.focus = Focus::Composer;
@@ -43,7 +43,7 @@ pub(crate) fn switch_to(model: &mut Model, branch: Branch, with_draft: bool) {
     model.plan.hurry(model.now);
 }
 
-/// Replaces the branch's overrides.
+/// Replaces the overrides of the current branch.
 pub(crate) fn set_overrides(model: &mut Model, overrides: Overrides, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if let Some(session) = &mut model.session {
@@ -68,7 +68,7 @@ pub(crate) fn cycle_mode(model: &mut Model, out: &mut Vec<Cmd>) {
     model.status.say(Severity::Notice, format!("Context mode: {}", next.title()), model.now);
 }
 
-/// Raises or lowers the prompt budget by about a quarter, to a multiple of 500.
+/// Raises or lowers the budget by about a quarter, to a multiple of 500.
 pub(crate) fn step_budget(model: &mut Model, up: bool, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch() else { return };
     let mut overrides = branch.overrides.clone();
@@ -85,7 +85,7 @@ pub(crate) fn step_budget(model: &mut Model, up: bool, out: &mut Vec<Cmd>) {
     model.status.say(Severity::Notice, format!("Prompt budget: {next} tokens"), model.now);
 }
 
-/// Uses the offline model on this branch.
+/// Switches the branch to the offline model.
 pub(crate) fn use_offline(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch() else { return };
     let mut overrides = branch.overrides.clone();
@@ -94,7 +94,7 @@ pub(crate) fn use_offline(model: &mut Model, out: &mut Vec<Cmd>) {
     set_overrides(model, overrides, out);
 }
 
-/// Opens the input for a branch's new name.
+/// Asks for a new name of a branch.
 pub(crate) fn rename_prompt(model: &mut Model, id: BranchId) {
     let name = model.session.as_ref().and_then(|session| session.find(id)).map(|branch| branch.name.clone());
     let Some(text) = name else { return };
@@ -102,7 +102,7 @@ pub(crate) fn rename_prompt(model: &mut Model, id: BranchId) {
     model.layers.push(Prompt { title, text, purpose: Purpose::RenameBranch(id) });
 }
 
-/// Opens the input for the session's new title.
+/// Asks for a new title of the session.
 pub(crate) fn title_prompt(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let (title, text) = ("Rename the session".to_owned(), session.card.title.clone());
@@ -110,7 +110,7 @@ pub(crate) fn title_prompt(model: &mut Model) {
     model.layers.push(Prompt { title, text, purpose });
 }
 
-/// Archives or restores the selected branch.
+/// Archives the selected branch, or restores it.
 pub(crate) fn archive(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(id) = model.panel.selected() else { return };
     let Some(branch) = model.session.as_ref().and_then(|session| session.find(id)) else { return };

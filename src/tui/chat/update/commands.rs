@@ -1,6 +1,6 @@
-//! Commands typed after a slash: each becomes the request or the screen with the same meaning as on the command line.
-//! Output that the command line only prints is produced by the command line's own code and shown as text.
-//! Not for: the grammar (`config::commands`), completion (`chat::model::slash`), or keys (`update::actions`).
+//! Runs slash commands: each becomes the request or screen that corresponds to the command line's command. What the
+//! command line would only print is printed by its own code and shown as text.
+//! Not for: the grammar (`config::commands`), completing a line (`chat::model::slash`), or keys (`update::actions`).
 
 use super::{acts, ask, branches, focus, printed, queueing, state, tags};
 use crate::config::commands::args::Args;
@@ -41,20 +41,20 @@ use crate::tui::screens::{self, race};
 use crate::tui::update::effects::send;
 use crate::tui::update::{actions, panes, settings};
 
-/// A function that finds the named message.
+/// A function that resolves a name to a message.
 type Find = fn(&Tree, &[Slot], &str) -> Result<Slot, Failure>;
 
 /// How a command is run.
 enum Way {
-    /// It is done or running.
+    /// It is done, or was sent to the engine.
     Done,
-    /// By an action.
+    /// An action carries it out.
     Run(Action),
-    /// By the command line's own code, which prints text.
+    /// The command line's own code carries it out and prints a text.
     Print,
-    /// After the user has confirmed this.
+    /// It runs after the person has confirmed this question.
     Confirm(String),
-    /// It is refused, with the reason.
+    /// It is refused for this reason.
     Refused(String),
 }
 
@@ -62,7 +62,7 @@ fn refused(text: &str) -> Way {
     Way::Refused(text.to_owned())
 }
 
-/// Enter on a line that starts with a slash. A refused line stays in the composer.
+/// Handles Enter on a slash command. A refused line stays in the composer.
 pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
     let typed = match read::read(line) {
         Ok(typed) => typed,
@@ -202,7 +202,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
     }
 }
 
-/// Sends a message at once.
+/// Sends a draft with this text.
 fn asked(model: &mut Model, text: &[String], kind: DraftKind, out: &mut Vec<Cmd>) -> Way {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return Way::Done };
     let text = text.join(" ");
@@ -217,7 +217,7 @@ fn asked(model: &mut Model, text: &[String], kind: DraftKind, out: &mut Vec<Cmd>
     Way::Done
 }
 
-/// The named message, searched first on the current branch.
+/// Resolves a name to a message, preferring the path of the current branch.
 fn named(model: &Model, text: &str, find: Find) -> Result<NodeId, Way> {
     let Some(session) = &model.session else { return Err(Way::Done) };
     let tip = model.branch().and_then(|branch| branch.head).and_then(|id| session.tree.slot(id));
@@ -281,6 +281,9 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
         panes::shape(model, shape, out);
         return Way::Done;
     }
+    if matches!(command, SettingCommand::Lane { command: Some(_), .. }) {
+        return Way::Print;
+    }
     match command.change() {
         Err(text) => return Way::Refused(text),
         Ok(Some(setting)) => return set(model, &setting, out),
@@ -293,7 +296,7 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
         SettingCommand::Focus { .. } => focus::show(model),
         SettingCommand::Lane { .. } => {
             let lane = model.session.as_ref().map_or(Lane::Root, Session::lane);
-            let text = format!("Your next message goes to lane {}.", lane.title());
+            let text = format!("Your next message goes to lane {}.", lane.word());
             model.status.say(Severity::Notice, text, model.now);
         }
         SettingCommand::Mode { .. }
@@ -314,6 +317,8 @@ fn set(model: &mut Model, setting: &Setting, out: &mut Vec<Cmd>) -> Way {
     {
         return Way::Refused(format!("There is no policy {name:?}. Policies: {}.", policies.join(", ")));
     }
+    let known = model.session.iter().flat_map(|session| session.tree.heads()).map(|head| head.lane.as_str());
+    let setting = setting.clone().among(known);
     if let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) {
         setting.apply(&mut overrides);
         branches::set_overrides(model, overrides, out);
@@ -359,7 +364,7 @@ fn memory(model: &mut Model, command: &MemoryCommand, out: &mut Vec<Cmd>) -> Way
                 (true, _) => Some(MemoryScope::All),
                 (false, false) => None,
             };
-            screens::memories::update::keep(model, *kind, text.join(" "), scope, out);
+            screens::memories::update::add(model, *kind, text.join(" "), scope, out);
             Way::Done
         }
         MemoryCommand::List { .. }

@@ -1,4 +1,4 @@
-//! Names after an `@`: the completion list, accepting a name, and attaching the file to the message.
+//! Updates of the completion popup for names after an `@`, and the attachment of the named file or symbol.
 //! Not for: commands after a slash (`ask`).
 
 use crate::domain::base::failure::Failure;
@@ -15,10 +15,10 @@ use crate::tui::msg::Cmd;
 use crate::tui::update::effects::send;
 use std::sync::Arc;
 
-/// Maximum number of names to request.
-const MOST: usize = 50;
+/// How many names are requested.
+const MAX_NAMES: usize = 50;
 
-/// Opens, updates, or closes the list according to the text before the cursor.
+/// Opens, refreshes, or closes the popup according to the text before the cursor.
 pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
     let writing = model.focus == Focus::Composer && model.layers.is_empty() && model.session.is_some();
     let found = Some(()).filter(|()| writing && !model.composer.commanding()).and_then(|()| {
@@ -36,12 +36,12 @@ pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
     let fresh = popup.ticket == 0 || popup.word != word;
     (popup.at, popup.word) = (at, word.clone());
     if fresh && !popup.closed {
-        // Symbols are requested once a letter is typed.
+        // Symbols are requested from the first letter on.
         if word.is_empty() {
             popup.symbols = 0;
             popup.fill(CompletionSource::Symbols, Vec::new());
         } else {
-            let act = CodeAct::Names { typed: word.clone(), most: MOST };
+            let act = CodeAct::Names { typed: word.clone(), most: MAX_NAMES };
             popup.symbols = send(
                 model,
                 Request::Tool(ToolRequest::Code { root: None, act }),
@@ -49,13 +49,14 @@ pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
                 out,
             );
         }
-        let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: word, limit: MOST }));
+        let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: word, limit: MAX_NAMES }));
         popup.ticket = send(model, request, Pending::Composer(ComposerPending::Complete), out);
     }
     model.popup = Some(popup);
 }
 
-/// A name was typed completely and not accepted from the list: if it exists, its text is attached all the same.
+/// Handles a name that was typed without taking it from the popup: if it exists, its file or symbol is attached all the
+/// same.
 fn typed(model: &mut Model, popup: &CompletionPopup, out: &mut Vec<Cmd>) {
     let (row, at) = popup.at;
     let line: Vec<char> = model.composer.area().lines().get(row).map(|line| line.chars().collect()).unwrap_or_default();
@@ -66,18 +67,18 @@ fn typed(model: &mut Model, popup: &CompletionPopup, out: &mut Vec<Cmd>) {
     if name.is_empty() || !same || !whole.starts_with('@') || model.composer.brings(name) {
         return;
     }
-    let act = CodeAct::Names { typed: name.to_owned(), most: MOST };
+    let act = CodeAct::Names { typed: name.to_owned(), most: MAX_NAMES };
     send(
         model,
         Request::Tool(ToolRequest::Code { root: None, act }),
         Pending::Composer(ComposerPending::Check(name.to_owned())),
         out,
     );
-    let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: name.to_owned(), limit: MOST }));
+    let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: name.to_owned(), limit: MAX_NAMES }));
     send(model, request, Pending::Composer(ComposerPending::Check(name.to_owned())), out);
 }
 
-/// What exists under that name. If several symbols share the name, none of them is attached.
+/// Attaches the file or symbol with this name, if there is exactly one.
 pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut Vec<Cmd>) {
     let (request, place) = match answer {
         Answer::Files(list) if list.paths.contains(&name) => {
@@ -101,7 +102,7 @@ pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut V
     send(model, request, Pending::Composer(ComposerPending::Attach { name, place }), out);
 }
 
-/// Names arrived.
+/// Stores the file names.
 pub(crate) fn arrived(model: &mut Model, ticket: u64, list: FileList) {
     if let Some(popup) = model.popup.as_mut().filter(|popup| popup.ticket == ticket) {
         popup.fill(CompletionSource::Files, list.paths.into_iter().map(CompletionItem::file).collect());
@@ -109,20 +110,20 @@ pub(crate) fn arrived(model: &mut Model, ticket: u64, list: FileList) {
     }
 }
 
-/// Symbols arrived.
-pub(crate) fn symbols_came(model: &mut Model, ticket: u64, symbols: Vec<NamedSymbol>) {
+/// Stores the symbols.
+pub(crate) fn store_symbols(model: &mut Model, ticket: u64, symbols: Vec<NamedSymbol>) {
     if let Some(popup) = model.popup.as_mut().filter(|popup| popup.symbols == ticket) {
         popup.fill(CompletionSource::Symbols, symbols.into_iter().map(CompletionItem::symbol).collect());
     }
 }
 
-/// The list, if it is visible and has the keys.
+/// The popup, if it is visible and has the keys.
 fn open(model: &mut Model) -> Option<&mut CompletionPopup> {
     let here = model.focus == Focus::Composer && model.layers.is_empty();
     model.popup.as_mut().filter(|popup| here && popup.seen())
 }
 
-/// Moves up or down in the list. False if there is none.
+/// Moves the selection up or down. Returns false if the popup is not visible.
 pub(crate) fn step(model: &mut Model, up: bool) -> bool {
     open(model).filter(|popup| !popup.items.is_empty()).is_some_and(|popup| {
         popup.step(up);
@@ -130,7 +131,7 @@ pub(crate) fn step(model: &mut Model, up: bool) -> bool {
     })
 }
 
-/// Closes the list until another name is typed. False if there is none.
+/// Closes the popup until another name is begun. Returns false if it is not visible.
 pub(crate) fn close(model: &mut Model) -> bool {
     open(model).is_some_and(|popup| {
         popup.closed = true;
@@ -138,7 +139,7 @@ pub(crate) fn close(model: &mut Model) -> bool {
     })
 }
 
-/// Accepts the selected name. False if there is none.
+/// Inserts the selected name and attaches its file or symbol. Returns false if there is none.
 pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(popup) = open(model) else { return false };
     let Some(item) = popup.selected().cloned() else { return false };
@@ -157,7 +158,7 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     true
 }
 
-/// The text of a file or symbol arrived, or the reason why it is not available.
+/// Handles the text of a file or symbol, or why there is none.
 pub(crate) fn attached(model: &mut Model, name: &str, place: String, result: Result<Answer, Failure>) {
     let result = result.map(|answer| match answer {
         Answer::Attached { text, masked } => Some((text, masked, place)),

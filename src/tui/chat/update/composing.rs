@@ -1,4 +1,4 @@
-//! Saves drafts across restarts, recalls earlier messages of the session, and opens the external editor.
+//! Saves drafts across restarts, recalls earlier messages of the session, and opens the person's own editor.
 //! Not for: sending the message (`ask`), or typing (`typing`).
 
 use super::completing;
@@ -20,13 +20,13 @@ use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
 /// How long after a change a draft is saved, in milliseconds.
-const CALM: u64 = 1_000;
-/// Maximum number of earlier messages to load.
-const EARLIER: usize = 50;
-/// Maximum size of a draft that is saved across a restart, in bytes.
-const LONGEST: usize = 4 << 20;
+const SAVE_DELAY_MS: u64 = 1_000;
+/// How many earlier messages are loaded.
+const MAX_EARLIER: usize = 50;
+/// A draft with more bytes than this is not saved across restarts.
+const MAX_SAVED_BYTES: usize = 4 << 20;
 
-/// Handles the answers to requests of the composer.
+/// Handles the answers to the requests of the composer.
 pub(crate) fn answered(
     model: &mut Model,
     ticket: u64,
@@ -39,9 +39,9 @@ pub(crate) fn answered(
         (P::Attach { name, place }, result) => completing::attached(model, &name, place, result),
         (P::Check(name), Ok(answer)) => completing::known(model, name, answer, out),
         (P::Complete, Ok(Answer::Files(list))) => completing::arrived(model, ticket, list),
-        (P::Complete, Ok(Answer::Symbols(list))) => completing::symbols_came(model, ticket, list),
+        (P::Complete, Ok(Answer::Symbols(list))) => completing::store_symbols(model, ticket, list),
         (P::Save, Ok(_)) | (P::Check(_), Err(_)) => {}
-        (P::Save, Err(failure)) => unkept(model, &failure),
+        (P::Save, Err(failure)) => save_failed(model, &failure),
         (P::History(id), Ok(Answer::Bodies(nodes))) => {
             if model.session.as_ref().is_some_and(|session| session.card.id == id) {
                 earlier(model, &nodes);
@@ -51,21 +51,21 @@ pub(crate) fn answered(
     }
 }
 
-/// Saves the draft after a pause, or at once when the user leaves the branch or the program.
+/// Saves the draft some time after it changed, and at once when the person leaves the branch or the program.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.facts.demo {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if let Some(left) = model.keep.branch.filter(|left| *left != branch) {
-        let text = unsent(model, left, &model.composer.left_on(left));
-        if !model.composer.is_kept(left, &text) {
+        let text = unsent(model, left, &model.composer.unsent_on(left));
+        if !model.composer.is_saved(left, &text) {
             store(model, left, text, out);
         }
         model.keep = DraftSaveTime::default();
     }
     model.keep.branch = Some(branch);
-    if let Some(text) = model.composer.take_cleared().filter(|text| text.len() <= LONGEST) {
+    if let Some(text) = model.composer.take_cleared().filter(|text| text.len() <= MAX_SAVED_BYTES) {
         send(
             model,
             Request::Branch(BranchRequest::KeepCleared { branch, text }),
@@ -75,34 +75,34 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let written = model.composer.unsent();
     let text = unsent(model, branch, &written);
-    if model.composer.is_kept(branch, &text) {
+    if model.composer.is_saved(branch, &text) {
         model.keep.due = None;
         return;
     }
-    let due = *model.keep.due.get_or_insert(model.now + CALM);
+    let due = *model.keep.due.get_or_insert(model.now + SAVE_DELAY_MS);
     if model.now >= due || model.quit {
         store(model, branch, text, out);
     }
 }
 
-/// A draft could not be saved: tries again.
-fn unkept(model: &mut Model, failure: &Failure) {
-    model.composer.was_not_kept();
-    model.keep.due = Some(model.now + CALM);
+/// Handles that saving failed: schedules another attempt.
+fn save_failed(model: &mut Model, failure: &Failure) {
+    model.composer.mark_unsaved();
+    model.keep.due = Some(model.now + SAVE_DELAY_MS);
     if !model.engine.unwritable {
         model.status.say(Severity::Trouble, failure.to_string(), model.now);
     }
 }
 
-/// The unsent text of a branch: queued messages and the draft.
+/// The unsent text of a branch: its queued messages and its draft.
 pub(crate) fn unsent(model: &Model, branch: BranchId, written: &Arc<str>) -> Arc<str> {
     joined(&model.queue.words(branch), written)
 }
 
 fn store(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>) {
     model.keep.due = None;
-    let stored = if text.len() > LONGEST { Arc::from("") } else { text.clone() };
-    model.composer.was_kept(branch, text);
+    let stored = if text.len() > MAX_SAVED_BYTES { Arc::from("") } else { text.clone() };
+    model.composer.mark_saved(branch, text);
     send(
         model,
         Request::Branch(BranchRequest::KeepDraft { branch, text: stored }),
@@ -111,7 +111,7 @@ fn store(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>
     );
 }
 
-/// Requests earlier messages of the path, once per session. False if they were already requested.
+/// Requests earlier messages of the path, once per session. Returns false if there is nothing to wait for.
 pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(session) = &model.session else { return false };
     if model.composer.seeded == Some(session.card.id) {
@@ -119,7 +119,7 @@ pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     }
     let asked = model.conversation.path.iter().rev().map(|slot| session.tree.head(*slot));
     let asked = asked.filter(|head| head.role == Role::User && !head.hidden);
-    let nodes: Vec<_> = asked.take(EARLIER).map(|head| head.id).collect();
+    let nodes: Vec<_> = asked.take(MAX_EARLIER).map(|head| head.id).collect();
     let id = session.card.id;
     model.composer.seeded = Some(id);
     if nodes.is_empty() {
@@ -136,7 +136,7 @@ pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     true
 }
 
-/// Earlier messages arrived: the newest one is shown, unless something was typed meanwhile.
+/// Adds the earlier messages to the history and recalls the newest one, unless something was typed in the meantime.
 fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
     let waits = std::mem::take(&mut model.composer.awaits_history);
     model.composer.seed(nodes.iter().map(|node| (node.head.at, Arc::from(node.content.plain_text()))));
@@ -145,7 +145,7 @@ fn earlier(model: &mut Model, nodes: &[Arc<Node>]) {
     }
 }
 
-/// Opens the message, or the edited text, in the external editor.
+/// Opens the message, or the text in the text editor, in the person's own editor.
 pub(crate) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
     let text = match model.layers.top::<Editor>() {
         Some(editor) if matches!(editor.what, Edited::Request { .. }) => Safe::reveal(&editor.text()).into(),
@@ -156,7 +156,7 @@ pub(crate) fn to_editor(model: &mut Model, out: &mut Vec<Cmd>) {
     out.push(Cmd::Compose(text));
 }
 
-/// The external editor was closed.
+/// Handles the text returned by the person's own editor.
 pub(crate) fn edited(model: &mut Model, result: Result<String, String>) {
     let text = match result {
         Ok(text) => text,
@@ -165,7 +165,7 @@ pub(crate) fn edited(model: &mut Model, result: Result<String, String>) {
     if let Some(editor) = model.layers.top_mut::<Editor>() {
         let clean = || text.chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>();
         let lines = match editor.what {
-            Edited::Request { .. } => crate::tui::screens::raw_request::update::marked(&text),
+            Edited::Request { .. } => crate::tui::screens::raw_request::update::mark_invisible(&text),
             _ => clean().trim_end_matches('\n').split('\n').map(str::to_owned).collect(),
         };
         editor.area = composer::area(lines);

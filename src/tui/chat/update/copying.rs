@@ -1,5 +1,5 @@
-//! Copying parts of a message: a code block, the message, its turn, or the whole branch.
-//! Not for: copying the selection unchanged (`acts`), or the clipboard (the run loop).
+//! Copies parts of a message chosen from a list: its code blocks, the message, its turn, or the whole branch.
+//! Not for: copying the selected message directly (`acts`), or accessing a clipboard (`shell`).
 
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::tokens::grouped;
@@ -17,7 +17,7 @@ use crate::tui::update::effects::send;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Opens the list of the selected message's copyable parts.
+/// Opens the list of parts of the selected message that can be copied.
 pub(crate) fn menu(model: &mut Model, out: &mut Vec<Cmd>) {
     let slot = model.conversation.selected();
     let Some((slot, session)) = slot.zip(model.session.as_ref()) else {
@@ -67,7 +67,7 @@ fn sized(text: &str) -> String {
     }
 }
 
-/// The text of a message without the state block of an answer.
+/// The text of a message, without an answer's state block.
 fn words(node: &Node) -> String {
     let words = node.content.plain_text();
     if node.head.role == Role::Assistant { state::strip(&words, node.head.end == End::Complete) } else { words }
@@ -90,7 +90,7 @@ pub(crate) fn turn(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Messages as one Markdown text, in this order.
+/// Joins messages into one Markdown text, in this order.
 pub(crate) fn joined(order: &[NodeId], nodes: &[Arc<Node>]) -> String {
     let mut text = String::new();
     for node in order.iter().filter_map(|id| nodes.iter().find(|node| node.head.id == *id)) {

@@ -1,5 +1,5 @@
-//! The code focus of a branch: entering, showing, and removing it.
-//! Not for: resolving its names (`engine`).
+//! The focus of the code search on the current branch: setting, showing, and removing it.
+//! Not for: resolving it (the engine).
 
 use super::branches;
 use crate::domain::code::settings;
@@ -8,14 +8,14 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 
-/// Opens the input for the focus; an empty line removes it.
+/// Asks for the focus; an empty line removes it.
 pub(crate) fn prompt(model: &mut Model) {
     let Some(text) = model.branch().map(|branch| branch.overrides.focus.join(" ")) else { return };
     let title = "Files, folders, or symbols to focus on (empty: all code)".to_owned();
     model.layers.push(Prompt { title, text, purpose: Purpose::Focus });
 }
 
-/// Shows the focus.
+/// Shows the focus as a notice.
 pub(crate) fn show(model: &mut Model) {
     let Some(focus) = model.branch().map(|branch| branch.overrides.focus.join(", ")) else { return };
     let text = if focus.is_empty() {
@@ -26,7 +26,7 @@ pub(crate) fn show(model: &mut Model) {
     model.status.say(Severity::Notice, text, model.now);
 }
 
-/// Sets the focus to the named items; no names remove it.
+/// Sets the focus; no words remove it.
 pub(crate) fn set(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) else { return };
     overrides.focus = settings::focus(words);

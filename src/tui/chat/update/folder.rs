@@ -1,5 +1,5 @@
-//! The folder's settings file: showing its changes and asking for approval.
-//! Not for: the folder's MCP servers (`screens::tools::update`), or trust in the folder (`open`).
+//! The folder's own settings file: showing what it changes, and asking whether to use it.
+//! Not for: the folder's MCP servers (`screens::tools::update`), or trust in the folder (`questions`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
@@ -12,7 +12,7 @@ use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::update::effects::send;
 
-/// Requests the state of the settings file.
+/// Requests the state of the file.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     send(
         model,
@@ -22,8 +22,8 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// The state of the file arrived: the question shows every change in full or, if there is no room, opens a text that is
-/// read first.
+/// Asks whether to use the file. The question contains every change; if they do not fit, they are shown first in a
+/// reader above it.
 pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
     let Some(card) = card else {
         return model.status.say(
@@ -66,7 +66,7 @@ pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
     model.layers.extend(reader);
 }
 
-/// Sends the user's decision about the file.
+/// Sends the decision about the file.
 pub(crate) fn say(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
     send(model, Request::Tool(ToolRequest::FolderSettings(FolderAct::Say { digest, yes })), Pending::Act, out);
 }
@@ -91,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn every_change_stands_before_the_yes() {
+    fn every_change_is_shown_before_approval() {
         let mut model = Model { size: (80, 30), ..Model::default() };
         arrived(&mut model, Some(&card(SettingsFileStatus::Waits, 3)));
         let Some(question) = model.layers.top::<Question>() else { panic!() };
         assert_eq!(question.words[1..], ["system.replace", "+ a line", "+ a line", "+ a line"]);
         assert_eq!(question.choices.iter().map(|(key, ..)| *key).collect::<String>(), "nyx");
         assert_eq!(question.cursor, 0, "Enter alone changes nothing");
-        // If there is no room, the whole text is opened above the question.
+        // If the changes do not fit, their whole text is above the question.
         arrived(&mut model, Some(&card(SettingsFileStatus::Waits, 200)));
         let Some(reader) = model.layers.top::<Reader>() else { panic!() };
         assert_eq!(reader.text.lines().count(), 201);

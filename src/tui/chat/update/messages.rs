@@ -1,4 +1,4 @@
-//! Messages whose contents were requested, to be shown, edited, or copied.
+//! Handles loaded contents of messages: stores, edits, or copies them.
 //! Not for: requesting them (`acts`, `copying`).
 
 use super::{acts, copying};
@@ -46,7 +46,7 @@ pub(crate) fn answered(
     }
 }
 
-/// Puts the text of a message into the composer to edit it.
+/// Puts the text of a message into the composer for editing.
 fn edit_text(model: &mut Model, id: NodeId, nodes: &[Arc<Node>]) {
     if let Some(node) = nodes.iter().find(|node| node.head.id == id) {
         let text = node.content.plain_text();

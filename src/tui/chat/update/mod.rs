@@ -1,4 +1,4 @@
-//! Updates of the chat: sending, actions on the selected message, drafts, queue.
+//! Updates of the chat: sending, actions on the selected message, drafts, and the queue.
 //! Not for: drawing (`view`).
 
 pub(crate) mod acts;

@@ -1,5 +1,5 @@
-//! The plan of the next request on the screen: requested when typing pauses, displayed when it arrives.
-//! Not for: computing it (the engine), or sending it (`ask`).
+//! The displayed plan: requested when typing rests, shown when it arrives.
+//! Not for: solving plans (the engine) or sending (`ask`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
@@ -14,7 +14,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::request::model::{Content, RequestScreen};
 use crate::tui::update::effects::{send, show_answer};
 
-/// Requests a new plan when typing has paused.
+/// Requests a plan of the draft once typing has rested.
 pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.plan.due.is_none_or(|due| due > model.now) {
         return;
@@ -48,8 +48,8 @@ pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
     }
 }
 
-/// Handles a plan that the engine made without a request.
-pub(crate) fn planned_came(model: &mut Model, branch: BranchId, generation: u64, planned: Planned) {
+/// Handles a plan that the engine solved by itself.
+pub(crate) fn plan_solved(model: &mut Model, branch: BranchId, generation: u64, planned: Planned) {
     if !model.is_current(branch) || generation < model.plan.generation {
         return;
     }
@@ -57,7 +57,7 @@ pub(crate) fn planned_came(model: &mut Model, branch: BranchId, generation: u64,
     show(model, DisplayedPlan { generation, branch, draft, solved: planned });
 }
 
-/// Shows a plan in the panel and on the request screen.
+/// Shows a plan in the panel and in the request overlay.
 fn show(model: &mut Model, shown: DisplayedPlan) {
     let same = model.plan.shown.as_ref().is_some_and(|old| old.solved == shown.solved);
     if !same {

@@ -1,5 +1,5 @@
-//! Commands that the command line's own code runs: passing a command on, and showing its output.
-//! Not for: the list of these commands (`commands`).
+//! Commands that the command line's own code runs: starting one, and showing what it printed.
+//! Not for: which commands those are (`commands`).
 
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
@@ -10,10 +10,10 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::reader::model::Reader;
 
-/// Maximum characters of an answer that is shown as a notice.
+/// How many characters of output still fit into a notice.
 const NOTICE: usize = 200;
 
-/// Runs a command with the command line's own code, on the current session and branch.
+/// Runs a command by the command line's own code, on the current session and branch.
 pub(crate) fn print(model: &mut Model, line: &str, mut args: Args, out: &mut Vec<Cmd>) {
     if read::split(line).iter().any(|word| word == "-") {
         let text = "A single - means standard input, which only the command line has.";
@@ -26,19 +26,19 @@ pub(crate) fn print(model: &mut Model, line: &str, mut args: Args, out: &mut Vec
     out.push(Cmd::Run(line.to_owned(), Box::new(args)));
 }
 
-/// The same for a line that a screen composes.
+/// Runs a line that a screen built.
 pub(crate) fn line(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
     if let Ok(Typed::Command(args)) = read::read(line) {
         print(model, line, *args, out);
     }
 }
 
-/// A text with command-line commands in slash form.
+/// Replaces `pleach COMMAND` by `/COMMAND` in a text.
 pub(crate) fn slashed(text: &str) -> String {
     text.replace("`pleach ", "`/")
 }
 
-/// The output of a command: a sentence becomes a notice, a longer text opens the reader.
+/// Shows what a command printed: a short text as a notice, a longer one in a reader.
 pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
     let Printed { code, out, err } = printed;
     let (out, err) = (slashed(out.trim_end()), slashed(err.trim_end()));

@@ -1,6 +1,5 @@
-//! Messages that wait for an answer to end: queued, moved back to the composer, sent, or held after a failure until the
-//! user decides.
-//! Not for: sending with Enter (`ask`).
+//! The queue of messages that wait for an answer to end: queueing, taking back, sending, and holding after a failure.
+//! Not for: sending by Enter (`ask`).
 
 use super::{ask, composing};
 use crate::domain::base::failure::Failure;
@@ -15,7 +14,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 
-/// Enter while an answer arrives: queues the message. False if it cannot be queued.
+/// Handles Enter during an answer: queues the message. Returns false if the message cannot wait or nothing is running.
 pub(crate) fn put(model: &mut Model, branch: BranchId, draft: &Draft) -> bool {
     let may = draft.kind == DraftKind::Message && model.live.contains_key(&branch);
     if may {
@@ -27,8 +26,8 @@ pub(crate) fn put(model: &mut Model, branch: BranchId, draft: &Draft) -> bool {
     may
 }
 
-/// Another process is sending on the branch: queues the message until it has finished. A draft that cannot be queued is
-/// sent again at once.
+/// Queues a message until another program has stopped asking on the branch. A draft that cannot be queued is sent again
+/// at once.
 pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft, out: &mut Vec<Cmd>) {
     if draft.kind != DraftKind::Message {
         return ask::ask(model, branch, draft, None, out);
@@ -44,9 +43,9 @@ pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft,
     );
 }
 
-/// No other process is sending on the branch now: sends the first queued message, or releases the claim if none is
-/// left.
-pub(crate) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
+/// Handles that this program may ask on the branch: sends the first queued message, or gives the right back if there is
+/// none.
+pub(crate) fn claim_granted(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match result {
         Ok(_) => {
             if !next(model, branch, false, out) {
@@ -66,7 +65,7 @@ pub(crate) fn turn_came(model: &mut Model, branch: BranchId, result: Result<Answ
     }
 }
 
-/// Moves the newest queued message back into the composer, before the draft. False if none is queued.
+/// Moves the newest queued message back into the composer, before its text. Returns false if there is none.
 pub(crate) fn unqueue_last(model: &mut Model) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
     if model.composer.kind() != DraftKind::Message {
@@ -82,17 +81,17 @@ pub(crate) fn unqueue_last(model: &mut Model) -> bool {
     true
 }
 
-/// A turn ended: sends the next message, or holds all of them if the turn failed.
+/// Handles the end of a turn: sends the next message, or holds all if the turn failed or was stopped.
 pub(crate) fn turn_ended(model: &mut Model, branch: BranchId, well: bool, out: &mut Vec<Cmd>) {
     if well {
         next(model, branch, false, out);
     } else if model.queue.hold(branch) {
         question(model, branch);
     }
-    kept_elsewhere(model, branch, out);
+    save_unsent(model, branch, out);
 }
 
-/// Sends the first queued message. False if none may be sent.
+/// Sends the first queued message. Returns false if none may be sent.
 pub(crate) fn next(model: &mut Model, branch: BranchId, released: bool, out: &mut Vec<Cmd>) -> bool {
     if model.live.contains_key(&branch) {
         return false;
@@ -102,7 +101,7 @@ pub(crate) fn next(model: &mut Model, branch: BranchId, released: bool, out: &mu
     true
 }
 
-/// A sent message was accepted or refused: a refused message of the queue is held, and the result is true.
+/// Handles the answer to a sent draft. If a queued message was refused, holds the queue and returns true.
 pub(crate) fn refused(
     model: &mut Model,
     branch: BranchId,
@@ -112,7 +111,7 @@ pub(crate) fn refused(
 ) -> bool {
     let ours = model.queue.is_sending(branch, draft);
     match result {
-        Ok(_) => drop(model.queue.went(branch, draft)),
+        Ok(_) => drop(model.queue.remove_sent(branch, draft)),
         Err(why) if ours => {
             model.queue.hold(branch);
             let text = format!("Queued message not sent: {}", why.what);
@@ -120,11 +119,11 @@ pub(crate) fn refused(
         }
         Err(_) => {}
     }
-    kept_elsewhere(model, branch, out);
+    save_unsent(model, branch, out);
     ours && result.is_err()
 }
 
-/// Asks what to do with queued messages after an answer that failed or was stopped.
+/// Asks what to do with queued messages after an answer failed or was stopped.
 fn question(model: &mut Model, branch: BranchId) {
     if model.branch().is_none_or(|here| here.id != branch) || !model.layers.is_empty() {
         return;
@@ -144,25 +143,25 @@ fn question(model: &mut Model, branch: BranchId) {
     });
 }
 
-/// The first words of a message, in one line.
+/// The beginning of a message, on one line.
 fn first_words(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     line.chars().take(60).collect()
 }
 
-/// Moves a queued message back into the composer, or reports that none is queued.
+/// Moves the newest queued message back into the composer, or tells that there is none.
 pub(crate) fn take(model: &mut Model) {
     if !unqueue_last(model) {
         model.status.say(Severity::Notice, "No message is queued here.", model.now);
     }
 }
 
-/// Saves the changed queue of a branch that is not current.
-fn kept_elsewhere(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
+/// Saves the unsent text of a branch that is not current, after its queue changed.
+fn save_unsent(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
     if model.branch().is_some_and(|here| here.id != branch) && !model.facts.demo {
-        let text = composing::unsent(model, branch, &model.composer.left_on(branch));
-        if !model.composer.is_kept(branch, &text) {
-            model.composer.was_kept(branch, text.clone());
+        let text = composing::unsent(model, branch, &model.composer.unsent_on(branch));
+        if !model.composer.is_saved(branch, &text) {
+            model.composer.mark_saved(branch, text.clone());
             crate::tui::update::effects::send(
                 model,
                 Request::Branch(BranchRequest::KeepDraft { branch, text }),

@@ -1,6 +1,5 @@
-//! Quitting: immediately, or, if the store cannot be written, after a list of the unsaved messages and an offer to save
-//! them elsewhere.
-//! Not for: writing the file (`shell::style`).
+//! Quitting: at once, or after asking if the store cannot be written and text would be lost.
+//! Not for: writing the file (`shell`).
 
 use super::composing;
 use crate::domain::base::ids::BranchId;
@@ -12,10 +11,10 @@ use crate::tui::screens::question::model::{Act, Question};
 use serde_json::json;
 use std::sync::Arc;
 
-/// The topic of the alarm about a store that cannot be written.
+/// Name of the notice about a store that cannot be written.
 pub(crate) const ROOM: &str = "room";
 
-/// The user wants to quit.
+/// Quits, or first asks what to do with text that would be lost.
 pub(crate) fn quit(model: &mut Model) {
     let lost = if model.engine.unwritable { lost(model) } else { Vec::new() };
     if lost.is_empty() {
@@ -41,14 +40,14 @@ pub(crate) fn quit(model: &mut Model) {
     model.layers.push(question);
 }
 
-/// Opens the input for the file's path.
+/// Asks for the file to save the text to.
 pub(crate) fn save(model: &mut Model) {
     let text = model.facts.save_to.clone();
     let title = "Save the unwritten messages to this file, and quit".to_owned();
     model.layers.push(Prompt { title, text, purpose: Purpose::SaveUnsaved });
 }
 
-/// The path was entered: writes the file in a format that `pleach import` reads.
+/// Writes the text to the file, in lines that `pleach import` reads.
 pub(crate) fn named(model: &mut Model, path: String, out: &mut Vec<Cmd>) {
     let lines = lost(model).into_iter().map(|(what, role, text)| {
         let value = json!({ "role": role, "content": &*text, "metadata": { "unsaved": what } });
@@ -57,7 +56,7 @@ pub(crate) fn named(model: &mut Model, path: String, out: &mut Vec<Cmd>) {
     out.push(Cmd::File(FileCmd::SaveUnsaved(path, lines.collect())));
 }
 
-/// The file was written, or it could not be written and another path is requested.
+/// Handles the outcome: quits, or asks for another file.
 pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>) {
     match result {
         Ok(()) => model.quit = true,
@@ -68,7 +67,7 @@ pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>)
     }
 }
 
-/// The store can be written again, or the reason why not.
+/// Handles whether the store can be written (None) or why not.
 pub(crate) fn room(model: &mut Model, why: Option<String>) {
     model.engine.unwritable = why.is_some();
     model.status.end(ROOM);
@@ -78,7 +77,7 @@ pub(crate) fn room(model: &mut Model, why: Option<String>) {
     }
 }
 
-/// Unsaved content: its description, its role, and the text.
+/// What is on the screen and not in the store: a description, the role, and the text of each.
 fn lost(model: &mut Model) -> Vec<(String, &'static str, Arc<str>)> {
     let written_here = model.composer.unsent();
     let name = |id: BranchId| {
@@ -98,9 +97,9 @@ fn lost(model: &mut Model) -> Vec<(String, &'static str, Arc<str>)> {
     let here = model.branch().map(|branch| branch.id);
     let branches = model.session.iter().flat_map(|session| session.branches.iter()).map(|branch| branch.id);
     for branch in branches {
-        let written = if Some(branch) == here { written_here.clone() } else { model.composer.left_on(branch) };
+        let written = if Some(branch) == here { written_here.clone() } else { model.composer.unsent_on(branch) };
         let text = composing::unsent(model, branch, &written);
-        if !text.trim().is_empty() && !model.composer.is_kept(branch, &text) {
+        if !text.trim().is_empty() && !model.composer.is_saved(branch, &text) {
             found.push((format!("your message{}", name(branch)), "user", text));
         }
     }

@@ -1,4 +1,4 @@
-//! The search of the conversation: start, changed text, next and previous match, end.
+//! Updates of the search of the conversation: opening it, typing, moving between matches, and ending it.
 //! Not for: the search of all sessions (`screens::search`).
 
 use crate::tui::chat::model::search::ConversationSearch;
@@ -8,7 +8,7 @@ use crate::tui::model::keys::Action;
 use crate::tui::model::status::Severity;
 use crate::tui::screens::conversation_search::model::ConversationSearchScreen;
 
-/// Opens the input line of the search.
+/// Opens the search line.
 pub(crate) fn open(model: &mut Model) {
     if !model.layers.is_empty() || model.session.is_none() {
         return;
@@ -54,7 +54,7 @@ fn arrive(model: &mut Model) {
     }
 }
 
-/// Enter: closes the line; the matches stay highlighted. Without a match, the search ends.
+/// Handles Enter: closes the line and keeps the matches highlighted, or ends the search if there are none.
 pub(crate) fn keep(model: &mut Model) {
     model.layers.pop();
     let found = model.conversation.search.as_ref().is_some_and(|search| search.position().1 > 0);
@@ -63,7 +63,7 @@ pub(crate) fn keep(model: &mut Model) {
     }
 }
 
-/// Esc while typing: ends the search and restores the scroll position.
+/// Handles Esc while typing: ends the search and restores the former position.
 pub(crate) fn cancel(model: &mut Model) {
     model.layers.close::<ConversationSearchScreen>(|_| true);
     let began = model.conversation.search.as_ref().map(|search| search.began);
@@ -73,7 +73,7 @@ pub(crate) fn cancel(model: &mut Model) {
     }
 }
 
-/// Ends the search; the view stays at the current match. False if there is no search.
+/// Ends the search at the current position. Returns false if there is none.
 pub(crate) fn end(model: &mut Model) -> bool {
     model.conversation.search.take().is_some()
 }

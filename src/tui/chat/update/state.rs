@@ -1,5 +1,5 @@
-//! The state block of the current branch: reading, editing, rebuilding, and adopting an imported block.
-//! Not for: extracting a state block from an answer (the engine).
+//! The state block of the current branch: editing it, rebuilding it, or adopting an imported one.
+//! Not for: extracting it from an answer (the engine).
 
 use crate::engine::api::{BranchRequest, Request};
 use crate::tui::chat::model::composer;

@@ -1,4 +1,4 @@
-//! Names and stars on messages: setting and listing them.
+//! Names and stars of messages: setting and listing them.
 //! Not for: going to a message (`screens::search::update`).
 
 use super::acts;
@@ -15,14 +15,14 @@ use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::tree::model::TreeScreen;
 use crate::tui::update::effects::send;
 
-/// Adds or removes the star of a message.
+/// Toggles the star of the meant message.
 pub(crate) fn favourite(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(node) = wanted(model) {
         put(model, node, TagAct::Favourite(None), out);
     }
 }
 
-/// `/label NAME`
+/// Handles `/label NAME`.
 pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     if let Some(node) = wanted(model) {
         put(model, node, TagAct::Label(words.to_owned()), out);
@@ -35,7 +35,7 @@ pub(crate) fn put(model: &mut Model, node: NodeId, act: TagAct, out: &mut Vec<Cm
     send(model, Request::Branch(BranchRequest::Tag { branch, item: ItemName::Message(node), act }), Pending::Act, out);
 }
 
-/// The target message: the selected one, or a selected branch's head; else the last message.
+/// The message to tag: the selected one, or the head of the selected branch, or else the head of the current branch.
 fn wanted(model: &mut Model) -> Option<NodeId> {
     let (alone, tree) = (model.layers.is_empty(), model.layers.on::<TreeScreen>());
     let found = match model.focus {
@@ -62,7 +62,7 @@ pub(crate) fn prompt(model: &mut Model) {
     model.layers.push(Prompt { title, text, purpose: Purpose::Label(node) });
 }
 
-/// All messages with a name or a star, in order.
+/// Opens the list of all named and starred messages, oldest first.
 pub(crate) fn list(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let mut found: Vec<_> =

@@ -1,4 +1,4 @@
-//! Keys of the text area in the composer.
+//! Keys of the composer's text area.
 //! Not for: which key means which action (`config::keys`).
 
 use super::composing;
@@ -32,7 +32,7 @@ pub(crate) fn text_input(chord: Chord) -> Input {
     Input { key, ctrl: chord.ctrl, alt: chord.alt, shift: chord.shift }
 }
 
-/// Edits the message if the composer has the focus.
+/// Changes the text if the composer has the focus.
 pub(crate) fn edit<T>(model: &mut Model, change: impl FnOnce(&mut TextArea<'static>) -> T) {
     if model.focus == Focus::Composer && model.layers.is_empty() {
         change(model.composer.edit());
@@ -40,7 +40,7 @@ pub(crate) fn edit<T>(model: &mut Model, change: impl FnOnce(&mut TextArea<'stat
     }
 }
 
-/// Moves up or down in the message; at its edge, in the completions or the history.
+/// Moves up or down in the message; at its edges, moves among completions or recalls sent messages.
 pub(crate) fn recall(model: &mut Model, up: bool, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     if model.composer.listing() {
         let count = slash::completions(model.composer.first_line()).len();

@@ -1,5 +1,5 @@
-//! The rows of one message, in parts that are shared with the cache, and the search matches in them.
-//! Not for: making the rows (`message`).
+//! The rows of one message, in parts shared with the cache, and the positions of search matches in them.
+//! Not for: building the rows (`message`).
 
 use crate::tui::chat::model::search::{self, ConversationSearch};
 use crate::tui::text::Line;
@@ -10,9 +10,9 @@ use std::rc::Rc;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Block {
     pub(super) parts: Vec<Rc<Vec<Line>>>,
-    /// The part that contains the text of the message.
+    /// Index of the part with the message's text.
     pub(super) body: Option<usize>,
-    /// The whole block is dimmed.
+    /// Whether the whole block is drawn dimmed.
     pub(crate) out: bool,
 }
 
@@ -28,7 +28,7 @@ impl Block {
         self.parts.push(rows);
     }
 
-    /// The positions of the search's matches in the message's text, by rows of the block.
+    /// Positions of the search's matches in the message's text, by rows of the block.
     pub(crate) fn matches(&self, search: &ConversationSearch) -> Vec<Vec<MatchPart>> {
         let Some(body) = self.body.filter(|_| !search.query().trim().is_empty()) else { return Vec::new() };
         let before: usize = self.parts[..body].iter().map(|part| part.len()).sum();

@@ -1,4 +1,4 @@
-//! The branches as a tree: the current branch, running branches, and branches with unread messages.
+//! Draws the branches panel: the tree of branches with the current, running, and unread ones marked.
 //! Not for: the messages of a branch.
 
 use crate::tui::chat::model::branches::{BranchPanel, Row};
@@ -12,7 +12,7 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The desired number of rows of the panel, including its title.
+/// The height that the panel would use, including its title.
 pub(crate) fn rows(model: &Model) -> u16 {
     let panel = &model.panel;
     let ends = panel.ends.len() + usize::from(panel.all_ends > panel.ends.len());
@@ -47,7 +47,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// The ends that no branch points to, below the branches; Enter creates a branch there.
+/// Draws the ends of the message tree that have no branch, below the branches; Enter creates a branch there.
 fn ends(look: &ViewContext<'_>, panel: &BranchPanel, from: usize, list: Rect, focus: bool, buf: &mut Buffer) {
     let used = panel.rows.len().saturating_sub(from);
     let mut places = list.rows().skip(used);

@@ -1,5 +1,5 @@
-//! The composer: settings of the next request, the text, and key hints; completions above it; the notice line.
-//! Not for: editing (the text area does that).
+//! Draws the composer: what will be sent, the text, the keys, the completions above it, and the notice.
+//! Not for: editing (`chat::model::composer`).
 
 use crate::domain::code::symbols::NamedSymbol;
 use crate::domain::planning::draft::DraftKind;
@@ -17,7 +17,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-/// The desired number of text rows of the composer, at most a third of the screen.
+/// The height that the text would use: at least one row, at most a third of the screen.
 pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
     let most = (area.height / 3).max(1);
     let room = usize::from(area.width.saturating_sub(5).max(1));
@@ -32,7 +32,7 @@ pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
     rows.max(1)
 }
 
-/// Draws a rule with the settings of the message, `notice` rows for a notice, the text, and the key hints.
+/// Draws a rule with facts about the message, `notice` empty rows for a notice, the text, and the keys.
 pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Buffer) {
     let focus = look.focused(Focus::Composer);
     let mut inside = area;
@@ -55,7 +55,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
     let room = Rect { x: inside.x + lead, width: inside.width - lead, ..inside };
     look.model.composer.area().render(room, buf);
     if !focus {
-        calm(look, room, buf);
+        hide_cursor(look, room, buf);
     }
     if look.model.composer.is_empty() {
         let key = look.key(Action::Leave);
@@ -66,7 +66,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
     }
 }
 
-/// The list above the composer while a command or a name is typed. Drawn last, so that nothing overlaps it.
+/// Draws the completions of a command or a name above the composer. Called last, so that nothing is drawn over them.
 pub(crate) fn popup(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let focus = look.focused(Focus::Composer);
     if focus && look.model.composer.listing() {
@@ -76,8 +76,8 @@ pub(crate) fn popup(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Draws the text without a cursor if the composer has no focus.
-fn calm(look: &ViewContext<'_>, room: Rect, buf: &mut Buffer) {
+/// Hides the text cursor while the composer does not have the focus.
+fn hide_cursor(look: &ViewContext<'_>, room: Rect, buf: &mut Buffer) {
     let style = look.theme.style(Ink::Text).remove_modifier(ratatui::style::Modifier::REVERSED);
     buf.set_style(room.intersection(buf.area), style);
 }
@@ -141,7 +141,7 @@ fn files(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     }
 }
 
-/// A waiting draft of a summary, or one being written.
+/// A summary that is being written, or a draft that waits.
 fn summary(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     let branch = look.model.branch()?.id;
     let drafts = &look.model.drafts;
@@ -155,7 +155,7 @@ fn summary(look: &ViewContext<'_>) -> Option<(Ink, String)> {
     drafts.waiting.get(&branch).map(|_| (Ink::Accent, format!("summary drafted, {}", look.key(Action::Draft))))
 }
 
-/// Key hints for the pane with the focus.
+/// The actions hinted for the focused pane.
 fn hint_words(look: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     use Action as A;
     let waits = look.model.branch().is_some_and(|branch| !look.model.queue.of(branch.id).is_empty());
@@ -233,7 +233,7 @@ fn hints(look: &ViewContext<'_>, width: usize) -> Line {
     line
 }
 
-/// The key of an action in the pane with the focus, in short form: `^f`.
+/// The key of an action in the focused pane, in its short form such as `^F`.
 fn hint_key(look: &ViewContext<'_>, action: Action) -> Option<String> {
     if action == Action::Leave {
         return look.model.keys.best(|b| b.run == action && b.when == When::Always).map(|b| b.on.to_string());
@@ -246,21 +246,21 @@ fn hint_key(look: &ViewContext<'_>, action: Action) -> Option<String> {
     })
 }
 
-/// The rows of matching commands, or the row of the command whose arguments are being typed.
+/// Draws the commands that complete the line, or the usage of the one whose arguments are being typed.
 fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     let line = look.model.composer.first_line();
     let mut list = slash::completions(line);
-    // A refusal replaces the row: it contains the usage.
+    // A refusal is shown there instead, since it contains the usage.
     let quiet = list.is_empty() && look.model.status.shown().is_none();
-    let told = if quiet { slash::hint(line) } else { None };
-    list.extend(told);
+    let usage_row = if quiet { slash::hint(line) } else { None };
+    list.extend(usage_row);
     let rows = u16::try_from(list.len()).unwrap_or(u16::MAX).min(8).min(below.y);
     if rows == 0 {
         return;
     }
-    let title = u16::from(told.is_none() && below.y > rows);
+    let title = u16::from(usage_row.is_none() && below.y > rows);
     let area = Rect { x: below.x, y: below.y - rows - title, width: below.width, height: rows + title };
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let cursor = look.model.composer.choice;
     let from = (cursor + 1).saturating_sub(usize::from(rows));
     let shown = || list.iter().enumerate().skip(from).take(usize::from(rows));
@@ -284,21 +284,21 @@ fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
         let mut line = Line::of(Ink::Accent, &name).with(Ink::Text, &words);
         let pad = (widest + 2).saturating_sub(line.width()).max(2);
         let room = usize::from(place.width).saturating_sub(line.width() + pad);
-        let does = if told.is_some() { row.sentence.as_str() } else { row.short() };
+        let does = if usage_row.is_some() { row.sentence.as_str() } else { row.short() };
         line.push(Ink::Dim, &format!("{}{}", " ".repeat(pad), text::fit(does, room, look.theme.glyphs.ellipsis)));
         paint::line(look.theme, &line, place, buf);
-        if at == cursor && told.is_none() {
+        if at == cursor && usage_row.is_none() {
             paint::select(look.theme, place, buf);
         }
     }
 }
 
-/// `function  src/a.rs:12`: the kind of a symbol and its position.
+/// Kind and place of a symbol: `function  src/a.rs:12`
 fn place_of(named: &NamedSymbol) -> String {
     format!("{}  {}:{}", named.kind.name(), named.path, named.lines.0)
 }
 
-/// The list of names above the composer while a name is typed.
+/// Draws the list of names that complete a mention, above the composer.
 fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut Buffer) {
     let note = u16::from(!popup.note.is_empty());
     let rows = (u16::try_from(popup.items.len()).unwrap_or(u16::MAX).min(8) + note).min(below.y);
@@ -306,7 +306,7 @@ fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
         return;
     }
     let area = Rect { x: below.x + 1, y: below.y - rows, width: below.width.saturating_sub(2), height: rows };
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let page = usize::from(rows - note.min(rows));
     let from = (popup.cursor + 1).saturating_sub(page);
     let mut places = area.rows();
@@ -330,7 +330,7 @@ fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
     }
 }
 
-/// The newest notice, on the available rows; its end is cut if it is longer.
+/// Draws the current notice on as many rows as the area has; a longer one is cut at its end.
 pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let Some(said) = look.model.status.shown() else { return };
     let (ink, sign) = match said.weight {
@@ -353,7 +353,7 @@ pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// The desired number of rows of the newest notice, up to three; 0 if there is none.
+/// How many rows the current notice would use, up to three; 0 without a notice.
 pub(crate) fn notice_rows(model: &Model, width: u16) -> u16 {
     let Some(said) = model.status.shown() else { return 0 };
     let rows = TextRows::plain(&said.text, notice_room(model, width), Ink::Text).len();

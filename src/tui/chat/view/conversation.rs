@@ -1,4 +1,4 @@
-//! The conversation pane: finds the visible rows of messages and draws exactly those.
+//! Draws the conversation pane: finds the visible rows and draws only those.
 //! Not for: the rows of one message (`message`).
 
 use super::block::Block;
@@ -17,8 +17,8 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Applies what depends on heights: scrolling, following the end, making the selection visible. Returns the nodes
-/// around the view whose contents are missing.
+/// Applies pending scrolling, following, and revealing, which need the heights of rows. Returns the nodes near the view
+/// whose contents are missing.
 pub(crate) fn settle(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect) -> Vec<NodeId> {
     model.conversation.page = area.height;
     let unread = read_for_search(model, theme, area);
@@ -44,12 +44,12 @@ pub(crate) fn settle(model: &mut Model, cache: &mut Cache, theme: &Theme, area: 
     wanted
 }
 
-/// Maximum number of messages read for the search in one frame.
+/// How many messages the search reads per frame.
 const READ_MESSAGES: usize = 200;
-/// Maximum bytes of text read for the search in one frame.
+/// How many bytes of texts the search reads per frame.
 const READ_BYTES: u64 = 512 << 10;
 
-/// Reads the text of some more messages for the search. Returns the nodes whose contents are missing.
+/// Reads the texts of more messages for the search. Returns the nodes whose contents are missing.
 fn read_for_search(model: &mut Model, theme: &Theme, area: Rect) -> Vec<NodeId> {
     let (Some(mut search), Some(session)) = (model.conversation.search.take(), &model.session) else {
         return Vec::new();
@@ -93,7 +93,8 @@ fn read_for_search(model: &mut Model, theme: &Theme, area: Rect) -> Vec<NodeId> 
     missing
 }
 
-/// Expands the message of the current match if its folded rows lack the match, and folds the previously expanded one.
+/// Expands the message of the current match if its folded rows do not show the match, and folds the one expanded
+/// before.
 fn expand_match(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect) {
     let (Some(search), Some(session)) = (&model.conversation.search, &model.session) else { return };
     let Some(found) = search.current().filter(|_| search.reveal) else { return };
@@ -114,7 +115,7 @@ fn expand_match(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect)
     }
 }
 
-/// ` 3 of 12`, and the number of messages that are not read yet.
+/// The number of the current match, ` 3 of 12`, and how many messages are still to be read.
 pub(crate) fn search_count(look: &ViewContext<'_>, typed: bool) -> String {
     let Some(search) = look.model.conversation.search.as_ref().filter(|_| typed) else { return String::new() };
     let dot = look.theme.glyphs.dot;
@@ -129,7 +130,7 @@ pub(crate) fn search_count(look: &ViewContext<'_>, typed: bool) -> String {
     }
 }
 
-/// One column is reserved at the right for the scroll thumb, and one at the left for the selection.
+/// Width of the text: without two columns for the selection and one for the scroll thumb.
 fn text_width(area: Rect) -> u16 {
     area.width.saturating_sub(3).max(1)
 }
@@ -169,7 +170,7 @@ impl Walk<'_> {
         self.settled(place)
     }
 
-    /// The block and row at which a position starts.
+    /// The first visible row of a scroll position, as a block and a row in it.
     fn top(&mut self, place: ScrollAnchor) -> (usize, usize) {
         match place {
             ScrollAnchor::At { block, row } => (block, row),
@@ -177,7 +178,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The position `rows` rows above the start of a block.
+    /// The row that is `rows` rows above the beginning of a block.
     fn above(&mut self, mut block: usize, mut rows: usize) -> (usize, usize) {
         while block > 0 {
             block -= 1;
@@ -219,7 +220,8 @@ impl Walk<'_> {
         ScrollAnchor::Bottom
     }
 
-    /// A position from which a block is visible: unchanged if it is, else at the nearer edge.
+    /// A scroll position from which a block is visible: unchanged if it is, otherwise with the block at the nearer
+    /// edge.
     fn revealed(&mut self, place: ScrollAnchor, cursor: usize) -> ScrollAnchor {
         let (block, row) = self.top(place);
         if cursor < block || cursor == block && row > 0 {
@@ -243,8 +245,8 @@ impl Walk<'_> {
         ScrollAnchor::At { block, row }
     }
 
-    /// A position from which the current match is visible: unchanged if it is, else with the match at a third of the
-    /// page.
+    /// A scroll position from which the current match is visible: unchanged if it is, otherwise with the match at a
+    /// third of the page.
     fn match_revealed(&mut self, place: ScrollAnchor, search: &ConversationSearch) -> ScrollAnchor {
         let Some(found) = search.current() else { return place };
         let rows = self.block(found.block).matches(search);
@@ -263,7 +265,7 @@ impl Walk<'_> {
         ScrollAnchor::At { block, row }
     }
 
-    /// A position whose page reaches the end follows the end.
+    /// Converts a scroll position whose page reaches the end to one that follows the end.
     fn settled(&mut self, place: ScrollAnchor) -> ScrollAnchor {
         let ScrollAnchor::At { block, row } = place else { return place };
         let count = self.maker.count();
@@ -277,7 +279,7 @@ impl Walk<'_> {
         ScrollAnchor::Bottom
     }
 
-    /// The visible blocks, starting at a row.
+    /// The blocks that are visible from a row on.
     fn visible(&mut self, (block, row): (usize, usize)) -> std::ops::Range<usize> {
         let count = self.maker.count();
         let mut used = 0;
@@ -341,7 +343,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &
     thumb(look, first, block, inside, buf);
 }
 
-/// Highlights matches in one row.
+/// Highlights the parts of matches in one row.
 fn mark_matches(
     look: &ViewContext<'_>,
     found: &[Vec<MatchPart>],

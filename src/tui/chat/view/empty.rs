@@ -1,5 +1,5 @@
-//! The start page of a conversation without messages: first steps, model servers found, and setup hints.
-//! Not for: empty side panels, which have their own text.
+//! Draws the empty conversation: what the program is for, the first steps, and the model servers found.
+//! Not for: empty panels, which draw their own text.
 
 use crate::domain::base::finding::Finding;
 use crate::tui::model::keys::Action;
@@ -21,14 +21,14 @@ pub(crate) fn opening(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     paint::lines(look.theme, &rows, area, buf);
 }
 
-/// First steps while no model is available.
+/// First steps while no model is configured.
 const NOT_SET_UP: [(Action, &str); 4] = [
     (Action::Tour, TOUR),
     (Action::UseOffline, "use the built-in offline model, a placeholder that quotes its context"),
     (Action::Models, "choose one of the models found"),
     (Action::Help, "show all keys"),
 ];
-/// First steps.
+/// First steps otherwise.
 const FIRST_STEPS: [(Action, &str); 3] =
     [(Action::Tour, TOUR), (Action::Models, "choose a model"), (Action::Help, "show all keys")];
 const TOUR: &str = "take the tour: nine steps, a few minutes, offline, not saved";
@@ -68,10 +68,10 @@ pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &
     }
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
     let wide = u16::try_from(width).unwrap_or(u16::MAX);
-    paint::lines(look.theme, &rows, paint::middle(area, wide, height), buf);
+    paint::lines(look.theme, &rows, paint::centered(area, wide, height), buf);
 }
 
-/// One line for each step: its key and its description.
+/// One row per step: its key and its description.
 fn steps(look: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Line> {
     let keys: Vec<String> = all.iter().map(|(action, _)| look.key(*action)).collect();
     let wide = keys.iter().map(|key| text::width(key)).max().unwrap_or(0);
@@ -88,8 +88,7 @@ fn steps(look: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Li
     all.iter().zip(&keys).flat_map(one).collect()
 }
 
-/// The model servers found, one line per kind: running servers, servers without a key, servers that do not answer, and
-/// setup hints.
+/// The model servers, by state: running, not running, without a key; and how to configure one.
 fn found(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
     let findings = &look.model.engine.findings;
     if findings.is_empty() {

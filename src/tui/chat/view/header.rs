@@ -1,6 +1,6 @@
-//! The line at the top: session and branch at the left; the model, the price of the next request, and, where no panel
-//! shows it, the request's size at the right.
-//! Not for: the items of the request (`next_request`), or the mode, which is beside the composer.
+//! Draws the line at the top: session and branch at the left; model, price of the next request, and its size if no
+//! panel shows it at the right.
+//! Not for: the contents of the request (`next_request`), or the mode, which is shown at the composer.
 
 use super::next_request;
 use crate::domain::conversation::lane::Lane;
@@ -11,7 +11,7 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Cells of the small meter.
+/// Width of the small meter.
 const METER: usize = 8;
 
 pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
@@ -22,7 +22,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     paint::right(look.theme, &right, row, buf);
 }
 
-/// The session's title, the branch, and the branch's restrictions, within `room` columns.
+/// The session's title, the branch, and its lane, task, and focus, in at most `room` columns.
 fn place(look: &ViewContext<'_>, room: usize) -> Line {
     let glyphs = &look.theme.glyphs;
     let Some(session) = &look.model.session else { return Line::of(Ink::Heading, "pleach") };
@@ -50,7 +50,7 @@ fn place(look: &ViewContext<'_>, room: usize) -> Line {
     Line::of(Ink::Dim, &text::fit(&session.card.title, left, glyphs.ellipsis)).and(line)
 }
 
-/// The facts at the right; less important ones are dropped if there is no room.
+/// The facts at the right; the least important are dropped if they do not fit.
 fn facts(look: &ViewContext<'_>, room: usize) -> Line {
     let all = all_facts(look);
     let mut kept: Vec<bool> = vec![true; all.len()];
@@ -73,7 +73,7 @@ fn facts(look: &ViewContext<'_>, room: usize) -> Line {
     line
 }
 
-/// Each fact with its importance, in display order.
+/// The facts in display order, each with its importance.
 fn all_facts(look: &ViewContext<'_>) -> Vec<(u8, Line)> {
     let model = look.model;
     let mut facts = Vec::new();

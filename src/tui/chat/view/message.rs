@@ -1,5 +1,5 @@
-//! One message as rows: its header, its body, and the lines below it; and the running turn.
-//! Not for: the position of the rows (`conversation`).
+//! Builds the rows of one message: its header, its body, and its footer; and of the open turn.
+//! Not for: scrolling (`conversation`).
 
 use super::block::Block;
 use super::tools;
@@ -26,19 +26,19 @@ use crate::tui::view::cache::{Cache, CacheKey, GrowingRows};
 use crate::tui::view::{ViewContext, paint};
 use std::rc::Rc;
 
-/// Maximum bytes of a folded long message of a user or a tool.
+/// How many bytes of a long user message are shown while it is folded.
 const FOLD_BYTES: usize = 6_000;
-/// Rows of a folded long message.
+/// How many rows of a long user message are shown while it is folded.
 const FOLD_ROWS: usize = 40;
-/// Lines of a code block above which an answer shows only half of them.
+/// Code blocks with more lines than this are folded to half of it in an answer.
 const FOLD_CODE: usize = 60;
-/// Maximum bytes of an expanded tool result shown here; the rest is in the list of tool calls.
+/// How many bytes of an expanded tool result are shown; the list of tool calls has the rest.
 const TOOL_BYTES: usize = 200_000;
 
 /// A width at which no row of a searched text wraps.
 const SEARCHED_WIDTH: usize = 100_000;
 
-/// Builds blocks.
+/// What blocks are built from.
 pub(crate) struct BlockBuilder<'a> {
     pub(crate) model: &'a Model,
     pub(crate) session: &'a Session,
@@ -47,7 +47,7 @@ pub(crate) struct BlockBuilder<'a> {
 }
 
 impl BlockBuilder<'_> {
-    /// The number of blocks: the messages, and the open or failed turn.
+    /// Number of blocks: the messages of the path, and one for the open or failed turn.
     pub(crate) fn count(&self) -> usize {
         self.model.conversation.path.len() + usize::from(self.tail_there())
     }
@@ -59,7 +59,7 @@ impl BlockBuilder<'_> {
             || !self.model.queue.of(branch).is_empty()
     }
 
-    /// The block at a position.
+    /// Builds the block at an index.
     pub(crate) fn block(&self, at: usize, cache: &mut Cache) -> Block {
         match self.model.conversation.path.get(at) {
             Some(slot) => self.message(at, *slot, cache),
@@ -141,7 +141,8 @@ impl BlockBuilder<'_> {
         line.push(ink, &format!("{sign}{left} "));
     }
 
-    /// ` · 1,204 in (600 cached) · 310 out actual · $0.0011`: only known values, and as many as fit.
+    /// The figures of a call, ` · 1,204 in (600 cached) · 310 out actual · $0.0011`: those that are known, shortened to
+    /// fit.
     fn account(&self, run: &RunCard, room: usize) -> String {
         let dot = self.dot();
         let usage = &run.usage;
@@ -177,7 +178,7 @@ impl BlockBuilder<'_> {
         cache.rows(of, self.width, || self.wrap(head, &node.content, opened, width))
     }
 
-    /// The searchable text of a message: what the screen shows when the message is expanded.
+    /// The text of a message that is searched: what is shown when the message is expanded.
     pub(crate) fn searched_text(&self, head: &NodeHead, content: &Content) -> String {
         matches::words(&self.wrap(head, content, true, SEARCHED_WIDTH))
     }
@@ -212,7 +213,7 @@ impl BlockBuilder<'_> {
         rows
     }
 
-    /// How many results of this message's calls follow it.
+    /// Number of results below this message that answer its tool calls.
     fn answered(&self, head: &NodeHead) -> usize {
         let Some(mut at) = self.session.tree.slot(head.id) else { return 0 };
         let mut count = 0;
@@ -318,7 +319,7 @@ impl BlockBuilder<'_> {
         rows
     }
 
-    /// `└ Light added 5 items, 612 tokens · Ctrl+O shows them`
+    /// What the mode added to the request: `└ Light added 5 items, 612 tokens · Ctrl+O shows the request`
     fn attached(&self, run: &RunCard) -> Line {
         let dot = self.dot();
         let key = self.model.keys.key_of(Action::Context).unwrap_or_default();
@@ -370,7 +371,7 @@ impl BlockBuilder<'_> {
         if !all.is_empty() {
             let key = |action| self.model.keys.key_of(action).unwrap_or_default();
             let (send, back) = (key(Action::Send), key(Action::TakeQueued));
-            let held = self.model.queue.held(branch);
+            let held = self.model.queue.is_held(branch);
             let first = if held { format!("{send} with an empty composer sends it; ") } else { String::new() };
             block.own(TextRows::plain(&format!("{first}{back} edits the last"), width, Ink::Dim));
         }
@@ -380,7 +381,7 @@ impl BlockBuilder<'_> {
         let width = usize::from(self.width);
         if !live.user.is_empty() {
             block.own(vec![Line::of(Ink::You, "you").with(Ink::Dim, &format!("{}now", self.dot()))]);
-            let of = CacheKey::Held(live.user.as_ptr().addr(), live.user.len());
+            let of = CacheKey::Address(live.user.as_ptr().addr(), live.user.len());
             block.parts.push(cache.rows(of, self.width, || self.folded(&live.user, width)));
             block.own(vec![Line::new()]);
         }
@@ -395,7 +396,7 @@ impl BlockBuilder<'_> {
         let mut calls: Vec<Line> = open.map(|trace| self.open_call(trace)).collect();
         calls.reverse();
         block.own(calls);
-        block.own(tools::at_work(self.model, live, width));
+        block.own(tools::running_output(self.model, live, width));
         if let Some(retry) = &live.retry {
             let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
             let why = retry.why.trim_end_matches('.');
@@ -434,7 +435,7 @@ impl BlockBuilder<'_> {
         header
     }
 
-    /// The text so far: closed blocks are rendered once, only the last one is rendered again.
+    /// Appends the streamed text. Finished Markdown blocks are laid out once; only the last block is laid out again.
     fn growing(&self, live: &Live, block: &mut Block, cache: &mut Cache) {
         let shown = live.text.get(..state::shown_while_streaming(&live.text)).unwrap_or_default();
         let stale = |g: &GrowingRows| g.run != live.run || g.width != self.width || g.rows.is_ahead_of(shown);
@@ -452,13 +453,13 @@ impl BlockBuilder<'_> {
         ViewContext { theme: self.theme, model: self.model }.markdown()
     }
 
-    /// The hint how to expand folded content.
+    /// Names the key that unfolds a message.
     fn opens(&self) -> String {
         let key = self.model.keys.key_of(Action::FoldMessage);
         key.map_or_else(String::new, |key| format!("; {key} on the message opens it"))
     }
 
-    /// The rows of a Markdown text; long code is folded unless everything is expanded.
+    /// The rows of a Markdown text; long code blocks are folded unless `opened`.
     fn filled(&self, words: &str, width: usize, opened: bool) -> Vec<Line> {
         if words.trim().is_empty() {
             return Vec::new();
@@ -469,7 +470,7 @@ impl BlockBuilder<'_> {
     }
 }
 
-/// The first `bytes` bytes, or slightly fewer.
+/// The longest prefix of at most `bytes` bytes that ends at a character boundary.
 fn prefix(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;

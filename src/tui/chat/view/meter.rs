@@ -1,5 +1,5 @@
-//! The meter: a bar whose parts are the sections of the request in order and the free room; and the legend, which names
-//! each part by its color, or by a sign if there are no colors. Tokens over the budget are marked.
+//! The meter: a bar whose parts are the sections of the request and the free budget, and a legend that names each part
+//! by its color, or by its sign without colors. Tokens over the budget have a part of their own.
 //!
 //! ```text
 //! █████████████▌░░░░░░░░░░░░  65 %
@@ -28,12 +28,12 @@ pub(crate) enum Part {
     Tools,
     /// Tokens over the budget.
     Over,
-    /// Free room.
+    /// The free part of the budget.
     Free,
 }
 
 impl Part {
-    /// Its sign, in the full set and in ASCII.
+    /// The part's sign among the Unicode signs and among the ASCII signs.
     fn signs(self) -> (&'static str, &'static str) {
         use Section as S;
         match self {
@@ -57,7 +57,7 @@ impl Part {
         }
     }
 
-    /// Its sign in the active set: a block if colors distinguish the parts.
+    /// The part's sign in the current glyphs: a block if colors distinguish the parts.
     pub(crate) fn sign(self, look: &ViewContext<'_>) -> &'static str {
         let (all, ascii) = self.signs();
         match (look.theme.glyphs.ascii, self) {
@@ -68,7 +68,7 @@ impl Part {
         }
     }
 
-    /// Its ink.
+    /// The part's ink.
     pub(crate) fn ink(self) -> Ink {
         use Section as S;
         match self {
@@ -86,7 +86,7 @@ impl Part {
     }
 }
 
-/// The ink of a meter at this fill level.
+/// The ink of a meter with `used` of `of` tokens.
 pub(crate) fn ink(used: u32, of: u32) -> Ink {
     match u64::from(used) * 100 / u64::from(of.max(1)) {
         0..80 => Ink::MeterLow,
@@ -105,7 +105,7 @@ pub(crate) fn parts(plan: &ContextPlan) -> Vec<(Part, u32)> {
     parts
 }
 
-/// The parts of a request that does not fit: sections up to the budget, then the tokens over it.
+/// The parts of a blocked request: its required sections, then the tokens over the budget.
 pub(crate) fn over(blocked: &Blocked) -> Vec<(Part, u32)> {
     let mut parts: Vec<(Part, u32)> = Vec::new();
     for (section, tokens) in blocked.rows.iter().filter_map(|row: &Row| Some((row.section()?, row.tokens))) {
@@ -121,8 +121,8 @@ pub(crate) fn over(blocked: &Blocked) -> Vec<(Part, u32)> {
     parts
 }
 
-/// The drawn length of each part of a bar whose last part exceeds the bar's end.
-fn within(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
+/// The tokens of each part as drawn. The tokens over the budget replace the end of the other parts.
+fn drawn_tokens(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
     let over = parts.iter().find(|(part, _)| *part == Part::Over).map_or(0, |(_, tokens)| u64::from(*tokens));
     let mut drawn: Vec<(Part, u64)> = parts.iter().map(|(part, tokens)| (*part, u64::from(*tokens))).collect();
     let mut left = over;
@@ -134,9 +134,9 @@ fn within(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
     drawn
 }
 
-/// The bar.
+/// Draws the bar.
 pub(crate) fn bar(look: &ViewContext<'_>, parts: &[(Part, u32)], area: Rect, buf: &mut Buffer) {
-    let drawn = within(parts);
+    let drawn = drawn_tokens(parts);
     let sizes: Vec<u64> = drawn.iter().map(|(_, tokens)| *tokens).collect();
     let mut line = Line::new();
     for ((part, _), cells) in drawn.iter().zip(shares(&sizes, usize::from(area.width))) {
@@ -158,7 +158,7 @@ pub(crate) fn line(look: &ViewContext<'_>, part: Part, count: usize, tokens: u32
     (line, Line::of(ink, &text::short(u64::from(tokens))))
 }
 
-/// The name of a part.
+/// The part's name, wherever it is shown.
 pub(crate) fn name(part: Part) -> &'static str {
     match part {
         Part::Section(Section::System) => "Instructions",
@@ -187,7 +187,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_part_has_a_sign_of_its_own() {
+    fn every_part_has_its_own_sign() {
         let mut all: Vec<Part> = crate::domain::planning::policy::Layout::Classic
             .sections()
             .iter()
@@ -202,11 +202,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_lies_over_the_end_of_the_rest() {
+    fn tokens_over_budget_replace_the_end_of_the_bar() {
         let parts = [(Part::Section(Section::System), 100), (Part::Section(Section::Recent), 300), (Part::Over, 350)];
-        let drawn: Vec<u64> = within(&parts).into_iter().map(|(_, tokens)| tokens).collect();
+        let drawn: Vec<u64> = drawn_tokens(&parts).into_iter().map(|(_, tokens)| tokens).collect();
         assert_eq!(drawn, [50, 0, 350], "the bar is as long as what must go");
         let fits = [(Part::Section(Section::System), 100), (Part::Free, 20)];
-        assert_eq!(within(&fits).into_iter().map(|(_, tokens)| tokens).collect::<Vec<_>>(), [100, 20]);
+        assert_eq!(drawn_tokens(&fits).into_iter().map(|(_, tokens)| tokens).collect::<Vec<_>>(), [100, 20]);
     }
 }

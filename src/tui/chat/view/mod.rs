@@ -1,5 +1,5 @@
-//! The chat's appearance: messages, composer, panels, meter.
-//! Not for: changing the state.
+//! Draws the chat: messages, composer, panels, and meter.
+//! Not for: updates (`update`).
 
 pub(crate) mod block;
 pub(crate) mod branches;

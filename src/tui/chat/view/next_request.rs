@@ -1,6 +1,6 @@
-//! The panel about the next request: how full it is, the sections with their most important items, what is left out,
-//! and marked items that do not fit.
-//! Not for: actions on items (the overlay).
+//! Draws the panel of the next request: the meter, its sections with the most interesting items, what is left out, and
+//! warnings.
+//! Not for: actions on items (`screens::request`).
 
 use super::meter::{self, Part};
 use crate::domain::conversation::mark::MarkKind;
@@ -19,12 +19,12 @@ use ratatui::layout::Rect;
 
 pub(crate) use super::meter::ink as meter_ink;
 
-/// `5.2k of 28k`.
+/// Tokens of the plan and its budget: `5.2k of 28k`
 pub(crate) fn total(plan: &ContextPlan) -> String {
     format!("{} of {}", text::short(u64::from(plan.est_total)), text::short(u64::from(plan.budget.prompt)))
 }
 
-/// The bar by section, in one row.
+/// Draws the plan's meter.
 pub(crate) fn meter(look: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     meter::bar(look, &meter::parts(plan), area, buf);
 }
@@ -48,7 +48,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// A row of the panel: left and right text.
+/// A row of the panel: its left and its right text.
 type Pair = (Line, Line);
 
 fn rows(look: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
@@ -77,7 +77,7 @@ fn rows(look: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer
     }
 }
 
-/// A section of the request with the items that the panel may name.
+/// A part of the request, with the items that may be listed below it.
 struct Group<'a> {
     line: Pair,
     items: Vec<&'a Row>,
@@ -114,7 +114,7 @@ fn groups<'a>(look: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
     all
 }
 
-/// Whether a section's items are listed one by one.
+/// Whether the items of a section are listed.
 fn named(section: Section) -> bool {
     use Section as S;
     match section {
@@ -125,8 +125,8 @@ fn named(section: Section) -> bool {
     }
 }
 
-/// How many items of each group are listed in `rows` rows: each group in turn gets one more while there is room, and an
-/// incomplete group needs a row that says so.
+/// Distributes `rows` rows among the groups' items, one in turn to each group. A group that is not listed completely
+/// needs one more row to say so.
 fn share(wanted: &[usize], rows: usize) -> Vec<usize> {
     let mut given = vec![0; wanted.len()];
     let cost = |at: usize, given: usize| given + usize::from(given > 0 && given < wanted[at]);
@@ -134,7 +134,7 @@ fn share(wanted: &[usize], rows: usize) -> Vec<usize> {
     loop {
         let before = used;
         for at in 0..wanted.len() {
-            // The first item of many costs two rows, the last of them none.
+            // The first of several items costs two rows, the last one none.
             let next =
                 (given[at] + 1..=wanted[at]).find(|next| cost(at, *next) > cost(at, given[at]) || *next == wanted[at]);
             let Some(next) = next else { continue };
@@ -170,7 +170,7 @@ fn item(look: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
     (label, value)
 }
 
-/// The rows below the items: suggestions, the cached prefix, warnings.
+/// The rows below the items: priority levels, suggested pins, the cached prefix, and warnings.
 fn tail(look: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     let mut rows: Vec<Pair> = levels(plan);
     let suggested = plan.suggested().count();
@@ -190,7 +190,7 @@ fn tail(look: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     rows
 }
 
-/// `permanent level  449 of 2k`, if the policy has levels.
+/// Use of the priority levels, `permanent level  449 of 2k`; empty if the policy has none.
 fn levels(plan: &ContextPlan) -> Vec<Pair> {
     let one = |level: LevelUse| {
         let ink = if level.is_over() { Ink::Warn } else { Ink::Dim };
@@ -201,7 +201,7 @@ fn levels(plan: &ContextPlan) -> Vec<Pair> {
     level_uses(plan).into_iter().filter_map(one).collect()
 }
 
-/// `1 lease left out: over budget`: marked items that are left out all the same.
+/// Marked items that are left out all the same: `1 lease left out: no room`
 pub(crate) fn unmet(look: &ViewContext<'_>) -> Option<String> {
     let plan = look.model.plan.plan(look.model.branch()?.id)?;
     let mut counts = [("pin", 0_u64), ("lease", 0), ("include", 0)];
@@ -222,7 +222,7 @@ fn cached(look: &ViewContext<'_>) -> Option<Pair> {
         Planned::Plan { same_prefix: Some(same), plan, .. } if *same > 0 => {
             let percent = u64::from(*same) * 100 / u64::from(plan.est_total.max(1));
             let value = format!("{} {percent} %", look.theme.glyphs.about);
-            let Some((less, cost)) = look.model.plan.shares_less() else {
+            let Some((less, cost)) = look.model.plan.lost_prefix() else {
                 return Some((Line::of(Ink::Dim, "Cached prefix"), Line::of(Ink::Dim, &value)));
             };
             let before = (u64::from(*same) + u64::from(less)) * 100 / u64::from(plan.est_total.max(1));
@@ -260,7 +260,7 @@ mod tests {
     use super::share;
 
     #[test]
-    fn rows_go_to_items_until_there_are_none() {
+    fn rows_are_distributed_among_items() {
         assert_eq!(share(&[2, 0, 3], 100), [2, 0, 3], "all are named where there is room");
         assert_eq!(share(&[2, 9], 0), [0, 0]);
         assert_eq!(share(&[9], 1), [0], "one row would only say that there are more");

@@ -1,5 +1,5 @@
-//! Tool calls in the small panel, and the output of a running tool.
-//! Not for: the line of a call in the conversation (`message`), or the screen of all calls (`screens::traces::view`).
+//! Draws tool calls in the panel, and the output of a running tool.
+//! Not for: the one line of a call within the conversation (`message`), or the screen of all calls (`screens::traces::view`).
 
 use crate::domain::tool::mcp::display_name;
 use crate::domain::tool::resolution::argument;
@@ -15,10 +15,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Rows of a running tool's output.
-const SAID: usize = 8;
+/// How many rows of a running tool's output are shown.
+const MAX_OUTPUT_ROWS: usize = 8;
 
-/// The sign and ink of a call's outcome.
+/// Ink and sign of a call's status.
 pub(crate) fn sign(theme: &Theme, status: Option<ToolStatus>) -> (Ink, &'static str) {
     match status {
         None => (Ink::Accent, theme.glyphs.running),
@@ -28,8 +28,8 @@ pub(crate) fn sign(theme: &Theme, status: Option<ToolStatus>) -> (Ink, &'static 
     }
 }
 
-/// The duration of a call; for an unfinished call, whether it runs or needs approval.
-pub(crate) fn lasted(model: &Model, trace: &ToolTrace) -> String {
+/// Duration of a call; if it has not ended, whether it runs or needs approval.
+pub(crate) fn duration_or_state(model: &Model, trace: &ToolTrace) -> String {
     if trace.status.is_some() {
         return text::duration(trace.duration_ms);
     }
@@ -43,13 +43,13 @@ pub(crate) fn panel(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let inside = look.panel("Tools", &Line::new(), Focus::Tools, area, buf);
     let traces = look.model.session.as_ref().map(|session| session.traces.as_slice()).unwrap_or_default();
     if traces.is_empty() {
-        nothing(look, inside, buf);
+        draw_empty(look, inside, buf);
         return;
     }
     list(look, traces, look.model.tools.selected, focus, inside, buf);
 }
 
-pub(crate) fn nothing(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw_empty(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let trusted = look.model.session.as_ref().is_some_and(|session| session.workspace.1);
     let words = if trusted {
         "No tool calls yet. The model may read files in this folder.".to_owned()
@@ -65,7 +65,7 @@ fn list(look: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool
     for ((at, trace), place) in traces.iter().rev().enumerate().skip(from).zip(area.rows()) {
         let (ink, sign) = sign(look.theme, trace.status);
         let mut label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.title());
-        let time = lasted(look.model, trace);
+        let time = duration_or_state(look.model, trace);
         let value = Line::of(Ink::Dim, &format!("{time} {:>4}", text::short(u64::from(trace.est_tokens))));
         let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
         if room >= 6 {
@@ -80,15 +80,15 @@ fn list(look: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool
     }
 }
 
-/// The output of a running tool, or a note that it needs approval.
-pub(crate) fn at_work(model: &Model, live: &Live, width: usize) -> Vec<Line> {
+/// The latest output of the running tool, or that it needs approval.
+pub(crate) fn running_output(model: &Model, live: &Live, width: usize) -> Vec<Line> {
     if let Some(asking) = &live.asks {
         let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
         return TextRows::plain(&format!("{} needs approval ({key})", display_name(&asking.tool)), width, Ink::Warn);
     }
-    if live.said.is_empty() {
+    if live.tool_output.is_empty() {
         return Vec::new();
     }
-    let rows = TextRows::plain(live.said.trim_end(), width, Ink::Dim);
-    rows[rows.len().saturating_sub(SAID)..].to_vec()
+    let rows = TextRows::plain(live.tool_output.trim_end(), width, Ink::Dim);
+    rows[rows.len().saturating_sub(MAX_OUTPUT_ROWS)..].to_vec()
 }

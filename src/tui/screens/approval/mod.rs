@@ -1,4 +1,4 @@
-//! A tool call that needs approval.
+//! The screen for a tool call that needs approval.
 //! Not for: calls that ran (`traces`).
 
 pub mod model;

@@ -1,5 +1,5 @@
-//! A tool call that needs approval: the part of it that was shown, and the selected changes.
-//! Not for: the effect of the call (`domain::tool::consent`), or approving it (`update`).
+//! State of the approval screen: the pending tool call, its hunks with their selection, and the scroll position.
+//! Not for: what the call would do (`domain::tool::consent`) or sending the decision (`update`).
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::BranchId;
@@ -8,54 +8,54 @@ use crate::domain::tool::indirect_commands::indirect;
 use crate::domain::tool::mcp::PREFIX;
 use std::sync::Arc;
 
-/// Context lines around a change.
+/// Unchanged lines shown around a hunk.
 pub const AROUND: usize = 3;
 
-/// One change of one file.
+/// A hunk of a file and whether it is selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HunkRef {
-    /// The file, by its index.
+    /// Index of the file in the change.
     pub file: usize,
-    /// The change, by its index.
+    /// Index of the hunk in the file.
     pub hunk: usize,
-    /// Whether it is selected for approval.
+    /// Whether the hunk is part of what is approved.
     pub taken: bool,
 }
 
-/// The tool call on the screen.
+/// The approval screen.
 #[derive(Clone, Debug)]
 pub struct ApprovalScreen {
-    /// The branch on which it waits.
+    /// The branch whose turn waits.
     pub branch: BranchId,
-    /// The call.
-    pub asking: Arc<PendingApproval>,
-    /// All changes, in order.
+    /// The call that needs approval.
+    pub pending: Arc<PendingApproval>,
+    /// All hunks, in the order of the change.
     pub hunks: Vec<HunkRef>,
-    /// The change with the cursor.
+    /// Index of the hunk under the cursor.
     pub cursor: usize,
-    /// Scrolled rows.
+    /// Rows scrolled off the top.
     pub scroll: usize,
-    /// The total rows and the visible rows, when last drawn.
+    /// Number of rows and height of the view, as last drawn.
     pub seen: (usize, usize),
-    /// Whether its end was on the screen.
+    /// Whether the end of the change has been on the screen.
     pub ended: bool,
     /// The row at which each change started when last drawn.
     pub starts: Vec<usize>,
-    /// A note about the last key if it had no effect.
+    /// Why the last key had no effect.
     pub note: Option<String>,
-    /// When the screen opened automatically; `None` if a key opened it.
-    pub came: Option<u64>,
+    /// When the screen opened by itself; None if a key opened it.
+    pub appeared_at: Option<u64>,
 }
 
-/// For this time, an approval on a screen that opened automatically is ignored: the key may have been meant for the
-/// previous screen.
+/// How long an approval of a screen that opened by itself is ignored, in milliseconds: the key may have been meant for
+/// what was on the screen before.
 const MEANT: u64 = 600;
 
 impl ApprovalScreen {
-    /// A screen on which all changes are selected.
+    /// Creates the screen with all hunks selected.
     #[must_use]
-    pub fn new(branch: BranchId, asking: Arc<PendingApproval>) -> Self {
-        let hunks = match &asking.effect {
+    pub fn new(branch: BranchId, pending: Arc<PendingApproval>) -> Self {
+        let hunks = match &pending.effect {
             ToolEffect::Change(changes) => changes
                 .iter()
                 .enumerate()
@@ -65,7 +65,7 @@ impl ApprovalScreen {
         };
         Self {
             branch,
-            asking,
+            pending,
             hunks,
             cursor: 0,
             scroll: 0,
@@ -73,11 +73,11 @@ impl ApprovalScreen {
             ended: false,
             starts: Vec::new(),
             note: None,
-            came: None,
+            appeared_at: None,
         }
     }
 
-    /// Records a drawn frame: total and visible rows, and the row at which each change starts.
+    /// Records what was drawn: number of rows and height of the view, and the row on which each hunk begins.
     pub fn drawn(&mut self, seen: (usize, usize), starts: Vec<usize>) {
         (self.seen, self.starts) = (seen, starts);
         if !self.ended && self.scroll + seen.1 >= seen.0 {
@@ -85,16 +85,16 @@ impl ApprovalScreen {
         }
     }
 
-    /// Whether an approval may have been meant for the previous screen.
+    /// Whether the screen opened so recently that a key may have been meant for what was there before.
     #[must_use]
     pub fn fresh(&self, now: u64) -> bool {
-        self.came.is_some_and(|came| now < came.saturating_add(MEANT))
+        self.appeared_at.is_some_and(|came| now < came.saturating_add(MEANT))
     }
 
-    /// The selected changes, by file.
+    /// The selection of each file's hunks.
     #[must_use]
     pub fn chosen(&self) -> Vec<Vec<bool>> {
-        let files = match &self.asking.effect {
+        let files = match &self.pending.effect {
             ToolEffect::Change(changes) => changes.len(),
             ToolEffect::Look { .. } | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => 0,
         };
@@ -102,20 +102,20 @@ impl ApprovalScreen {
         (0..files).map(of).collect()
     }
 
-    /// Whether there are changes and none is selected.
+    /// Whether there are hunks and none is selected.
     #[must_use]
     pub fn nothing(&self) -> bool {
         !self.hunks.is_empty() && self.hunks.iter().all(|taken| !taken.taken)
     }
 
-    /// Selects or deselects the change with the cursor.
+    /// Selects or deselects the hunk under the cursor.
     pub fn toggle(&mut self) {
         if let Some(taken) = self.hunks.get_mut(self.cursor) {
             taken.taken = !taken.taken;
         }
     }
 
-    /// Moves to the next change and makes it visible; without changes, scrolls by rows.
+    /// Moves by hunks and scrolls to the hunk under the cursor; without hunks, scrolls by rows.
     pub fn step(&mut self, by: i64) {
         if self.hunks.is_empty() {
             return self.shift(by);
@@ -135,18 +135,19 @@ impl ApprovalScreen {
         self.scroll = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
     }
 
-    /// A key for the view's cache that distinguishes the texts of calls.
+    /// Identifies a part of this call in the view's cache.
     #[must_use]
     pub fn key(&self, part: usize) -> Hash {
-        Fields::new("asking").text(&self.asking.tool).text(&self.asking.args).number(part as u64).finish()
+        Fields::new("asking").text(&self.pending.tool).text(&self.pending.args).number(part as u64).finish()
     }
 
-    /// The rules that can be made from the call: an exact rule and, for a single command, a pattern. A line in which a
-    /// shell or the program could start another program has no pattern: a star never matches it.
+    /// The rules that a person may make of this call: the exact target and, for a single command, a pattern with the
+    /// same first words. A command line that a shell could use to start something else gets no pattern, since `*` never
+    /// matches such a line.
     #[must_use]
     pub fn rules(&self) -> Vec<Rule> {
-        let rule = |on: Option<String>| Rule { tool: self.asking.tool.clone(), on, verdict: Verdict::Allow };
-        match &self.asking.effect {
+        let rule = |on: Option<String>| Rule { tool: self.pending.tool.clone(), on, verdict: Verdict::Allow };
+        match &self.pending.effect {
             ToolEffect::Run(command) => {
                 let mut rules = vec![rule(Some(command.line.clone()))];
                 let words: Vec<&str> = command.line.split_whitespace().collect();
@@ -169,8 +170,8 @@ impl ApprovalScreen {
                 rules
             }
             ToolEffect::Foreign { .. } => {
-                // All of the server's: the name up to where its own begins.
-                let tool = &self.asking.tool;
+                // All tools of the server: the name up to and including the separator.
+                let tool = &self.pending.tool;
                 let end = tool.get(PREFIX.len()..).and_then(|rest| rest.find("__"));
                 let all = end.map(|end| format!("{}*", &tool[..PREFIX.len() + end + 2]));
                 let all = all.map(|tool| Rule { tool, on: None, verdict: Verdict::Allow });
@@ -187,8 +188,8 @@ mod tests {
     use crate::domain::tool::consent::{Command, FileChange, Hunk};
 
     fn ask(effect: ToolEffect) -> ApprovalScreen {
-        let asking = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect, rule: None };
-        ApprovalScreen::new(BranchId(uuid::Uuid::nil()), Arc::new(asking))
+        let pending = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect, rule: None };
+        ApprovalScreen::new(BranchId(uuid::Uuid::nil()), Arc::new(pending))
     }
 
     #[test]
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_like_of_a_command_begins_with_its_first_two_words() {
+    fn command_patterns_keep_the_first_two_words() {
         let line =
             |line: &str| Command { line: line.into(), folder: String::new(), seconds: 1, protection: Vec::new() };
         let on = |effect| ask(effect).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! Tool calls that need approval: announcing, opening, approving or denying them, and the rules that a person added.
-//! Not for: the effect of a call (`domain::tool::consent`).
+//! Updates for tool calls that need approval: announcing them, opening one, sending the decision, and listing rules.
+//! Not for: what a call would do (`domain::tool::consent`).
 
 use super::model::ApprovalScreen;
 use crate::domain::base::failure::Failure;
@@ -19,38 +19,39 @@ use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
-/// Maximum bytes of a command's output kept for the screen.
+/// How many bytes of a command's output are kept for the screen.
 const SAID: usize = 16 * 1024;
 
-/// A call needs approval, or no longer needs it.
-pub(crate) fn arrived(model: &mut Model, branch: BranchId, asking: Option<Arc<PendingApproval>>) {
+/// Handles that a call on a branch needs approval, or no longer does (None).
+pub(crate) fn arrived(model: &mut Model, branch: BranchId, pending: Option<Arc<PendingApproval>>) {
     let Some(live) = model.live.get_mut(&branch) else { return };
-    live.said.clear();
-    live.asks.clone_from(&asking);
-    let Some(asking) = asking else {
+    live.tool_output.clear();
+    live.asks.clone_from(&pending);
+    let Some(pending) = pending else {
         model.status.end(ASKING);
-        model.layers.close::<ApprovalScreen>(|ask| ask.branch == branch && ask.asking.index != BESIDE);
+        model.layers.close::<ApprovalScreen>(|ask| ask.branch == branch && ask.pending.index != BESIDE);
         return;
     };
     let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-    let text = format!("{} needs approval: {key} shows it.", mcp::display_name(&asking.tool));
+    let text = format!("{} needs approval: {key} shows it.", mcp::display_name(&pending.tool));
     model.status.report(ASKING, text, model.now);
 }
 
-/// A piece of a command's output.
+/// Appends a piece of a running command's output; the oldest half is dropped when it gets too long.
 pub(crate) fn add_output(model: &mut Model, branch: BranchId, run: RunId, text: &str) {
     let Some(live) = model.live.get_mut(&branch).filter(|live| live.run.is_none_or(|of| of == run)) else { return };
-    live.said.push_str(text);
-    if live.said.len() > SAID {
-        let mut from = live.said.len() - SAID / 2;
-        while !live.said.is_char_boundary(from) {
+    live.tool_output.push_str(text);
+    if live.tool_output.len() > SAID {
+        let mut from = live.tool_output.len() - SAID / 2;
+        while !live.tool_output.is_char_boundary(from) {
             from += 1;
         }
-        live.said.drain(..from);
+        live.tool_output.drain(..from);
     }
 }
 
-/// Opens the call that needs approval on the current branch, else on any branch; the same key closes it.
+/// Opens the pending call of the current branch, or else of another branch or of a rerun. Closes the screen if it is
+/// open.
 pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<ApprovalScreen>(|_| true) {
         return;
@@ -59,25 +60,25 @@ pub(crate) fn open(model: &mut Model) {
     let mut waiting: Vec<(BranchId, Arc<PendingApproval>)> =
         model.live.iter().filter_map(|(branch, live)| Some((*branch, live.asks.clone()?))).collect();
     waiting.sort_by_key(|(branch, _)| (Some(*branch) != here, *branch));
-    if let Some((branch, RerunState::Asks(asking))) =
+    if let Some((branch, RerunState::Asks(pending))) =
         model.tools.rerun.as_ref().map(|again| (again.branch, &again.state))
     {
-        waiting.push((branch, asking.clone()));
+        waiting.push((branch, pending.clone()));
     }
     match waiting.into_iter().next() {
-        Some((branch, asking)) => model.layers.push(ApprovalScreen::new(branch, asking)),
+        Some((branch, pending)) => model.layers.push(ApprovalScreen::new(branch, pending)),
         None => model.status.say(Severity::Notice, "No tool call needs approval.", model.now),
     }
 }
 
-/// The user's decision about a tool call.
+/// A person's decision about the call on the screen.
 #[derive(Clone, Copy)]
 pub(crate) enum ToolDecision {
     Allow,
     AllowAlways,
     Deny,
     DenyWithReason,
-    /// Selects or deselects the current change.
+    /// Selects or deselects the hunk under the cursor.
     ToggleHunk,
 }
 
@@ -97,30 +98,30 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
             ask.note = Some("No change is selected. Space selects one, n denies them all.".into());
         }
         Allow => {
-            let (branch, index, hunks) = (ask.branch, ask.asking.index, ask.chosen());
+            let (branch, index, hunks) = (ask.branch, ask.pending.index, ask.chosen());
             give(model, (branch, index), Consent::Yes { hunks }, None, out);
         }
         Deny => {
-            let to = (ask.branch, ask.asking.index);
+            let to = (ask.branch, ask.pending.index);
             give(model, to, Consent::No { why: None }, None, out);
         }
         DenyWithReason => {
-            let (branch, index) = (ask.branch, ask.asking.index);
+            let (branch, index) = (ask.branch, ask.pending.index);
             let (title, purpose) = ("Deny, and tell the model why".to_owned(), Purpose::Refuse(branch, index));
             model.layers.push(Prompt { title, text: String::new(), purpose });
         }
-        AllowAlways if ask.asking.effect.steers().is_some() => {
+        AllowAlways if ask.pending.effect.config_change().is_some() => {
             ask.note =
                 Some("This file controls pleach: no rule allows changing it; each change needs approval.".into());
         }
         AllowAlways => {
-            let question = always(ask);
+            let question = rule_question(ask);
             model.layers.push(question);
         }
     }
 }
 
-/// Sends a decision.
+/// Sends the decision to the engine and closes the screen.
 pub(crate) fn give(
     model: &mut Model,
     (branch, index): (BranchId, usize),
@@ -136,16 +137,16 @@ pub(crate) fn give(
     send(model, request, Pending::Act, out);
 }
 
-fn always(ask: &ApprovalScreen) -> Question {
+fn rule_question(ask: &ApprovalScreen) -> Question {
     let mut choices = vec![('n', "no rule: only this call, or not at all".to_owned(), Act::Close)];
     let keys = "1234567890";
     let rules = ask.rules();
     let scopes = [(RuleScope::Session, "in this session"), (RuleScope::Folder, "in this folder, every session")];
     let all = rules.iter().flat_map(|rule| scopes.iter().map(move |scope| (rule, scope)));
     for (key, (rule, (scope, place))) in keys.chars().zip(all) {
-        let act = Act::Always(ask.branch, ask.asking.index, *scope, rule.clone());
-        // The place first: a long line is cut at its end.
-        choices.push((key, format!("{place}: allow {}", words(rule)), act));
+        let act = Act::Always(ask.branch, ask.pending.index, *scope, rule.clone());
+        // The scope comes first, since a long line is cut at its end.
+        choices.push((key, format!("{place}: allow {}", describe_rule(rule)), act));
     }
     Question {
         title: "Allow this without asking from now on?".into(),
@@ -160,8 +161,8 @@ fn always(ask: &ApprovalScreen) -> Question {
     }
 }
 
-/// A rule without its verdict.
-fn words(rule: &Rule) -> String {
+/// Describes what a rule applies to, without its verdict.
+fn describe_rule(rule: &Rule) -> String {
     let on = rule.on.as_ref().map_or_else(|| " on anything".to_owned(), |on| format!(" {on:?}"));
     format!("{}{on}", rule.tool)
 }
@@ -169,12 +170,12 @@ fn words(rule: &Rule) -> String {
 /// Handles the list of rules.
 pub(crate) fn answered(model: &mut Model, result: Result<Answer, Failure>) {
     match result {
-        Ok(Answer::Rules(rules)) => listed(model, rules),
+        Ok(Answer::Rules(rules)) => show_rules(model, rules),
         result => show_answer(model, result),
     }
 }
 
-fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
+fn show_rules(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
     let verdict = |rule: &Rule| match rule.verdict {
         Verdict::Allow => "allow",
         Verdict::Ask => "ask about",
@@ -186,7 +187,7 @@ fn listed(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
         RuleScope::Config => "settings",
     };
     let entry = |(scope, rule): (RuleScope, Rule)| Entry {
-        label: format!("{} {}", verdict(&rule), words(&rule)),
+        label: format!("{} {}", verdict(&rule), describe_rule(&rule)),
         detail: place(scope).to_owned(),
         choice: Choice::Rule(scope, rule),
     };

@@ -1,4 +1,4 @@
-//! A tool call that needs approval, with its complete effect, below the conversation that led to it.
+//! Draws a tool call that needs approval, with everything that it would do, below the conversation that led to it.
 //! Not for: the list of tool calls (`tools`).
 
 use super::model::{AROUND, ApprovalScreen};
@@ -14,10 +14,10 @@ use crate::tui::view::{ViewContext, layout, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The minimum height; on a lower terminal the approval fills the screen.
+/// Below this height of the terminal, the screen covers all of it.
 const LEAST_HEIGHT: u16 = 18;
 
-/// Sizes for moving: total rows and rows of a page; the row at which each change starts.
+/// What scrolling needs: number of rows and height of the view, and the row on which each hunk begins.
 pub(crate) type FrameRows = ((usize, usize), Vec<usize>);
 
 pub(crate) fn draw(
@@ -27,8 +27,8 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
-    paint::wipe(area, buf);
-    let title = format!("{} needs approval", display_name(&ask.asking.tool));
+    paint::clear(area, buf);
+    let title = format!("{} needs approval", display_name(&ask.pending.tool));
     let inside = look.frame(Line::of(Ink::Warn, &title), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
@@ -53,10 +53,11 @@ pub(crate) fn draw(
     ((rows.len(), page), starts)
 }
 
-/// The number of rows at the bottom of the terminal: as many as needed, but at most two thirds; on a low terminal, all.
+/// Height at the foot of the terminal: as many rows as needed, at most two thirds if they must be scrolled, all of a
+/// low terminal.
 pub(crate) fn height(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, area: Rect) -> u16 {
     let rows = rows(look, ask, cache, layout::inside(area).width).0.len();
-    // Title, keys, and an answer to a key that did nothing.
+    // Title, keys, and a note about a key without effect.
     let wanted = u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(3);
     match area.height {
         height @ ..LEAST_HEIGHT => height,
@@ -65,12 +66,12 @@ pub(crate) fn height(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut C
     }
 }
 
-/// All rows, the row at which the effect of the call ends, and the row at which each change starts.
+/// All rows, the number of rows after which the effect of the call is complete, and the row on which each hunk begins.
 fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u16) -> (Vec<Line>, usize, Vec<usize>) {
     let width = usize::from(wide.saturating_sub(1).max(1));
     let ((mut rows, end), mut starts) = (head(ask, width), Vec::new());
     for (at, taken) in ask.hunks.iter().enumerate() {
-        let ToolEffect::Change(changes) = &ask.asking.effect else { break };
+        let ToolEffect::Change(changes) = &ask.pending.effect else { break };
         let Some(change) = changes.get(taken.file) else { continue };
         if taken.hunk == 0 {
             rows.extend(file(change, width));
@@ -85,7 +86,7 @@ fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u
     (rows, end, starts)
 }
 
-/// The last rows of the effect, at the bottom while they are not reached yet. Returns the room above them.
+/// Draws the last rows of the effect at the bottom until they have been scrolled to. Returns the area above them.
 fn tail(look: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside: Rect, buf: &mut Buffer) -> Rect {
     const LAST: usize = 2;
     let height = usize::from(inside.height);
@@ -114,14 +115,14 @@ fn hints(look: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     crate::tui::screens::summaries::view_accepted::hint_line(look, When::Consent, &words, width)
 }
 
-/// The rows above the changes; for a command, all rows; and the row at which the effect ends.
+/// The rows above the hunks (for a command, all rows), and the number of rows after which the effect is complete.
 fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     let (mut rows, mut end) = (Vec::new(), None);
-    if let Some(rule) = &ask.asking.rule {
+    if let Some(rule) = &ask.pending.rule {
         let on = rule.on.as_deref().unwrap_or("anything");
         rows.extend(TextRows::plain(&format!("A rule asks about {} on {on}.", rule.tool), width, Ink::Dim));
     }
-    match &ask.asking.effect {
+    match &ask.pending.effect {
         ToolEffect::Run(command) => {
             rows.extend(TextRows::plain(&headed("Run this command", &command.line), width, Ink::Dim));
             rows.push(Line::new());
@@ -148,7 +149,7 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
                 rows.extend(TextRows::plain(says, width, Ink::Text));
             }
             rows.push(Line::new());
-            let args = laid_out(&ask.asking.args);
+            let args = laid_out(&ask.pending.args);
             rows.extend(whole(&headed(&format!("{server}: {tool}"), &args), width));
             rows.extend(whole(&args, width));
         }
@@ -164,7 +165,7 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             let go = if less == 1 { "1 removed".to_owned() } else { format!("{} removed", text::number(less as u64)) };
             let words = format!("Changes {files}: {come}, {go}.");
             rows.extend(TextRows::plain(&words, width, Ink::Text));
-            if let Some((path, what)) = ask.asking.effect.steers() {
+            if let Some((path, what)) = ask.pending.effect.config_change() {
                 rows.extend(TextRows::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
             }
         }
@@ -173,12 +174,12 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
     (rows, end)
 }
 
-/// The label of a text, with its length if the text does not fit.
+/// A heading for a text, with the text's length if that is not obvious.
 fn headed(words: &str, text: &str) -> String {
     length(text).map_or_else(|| format!("{words}:"), |length| format!("{words} ({length}):"))
 }
 
-/// A text in full, with nothing hidden.
+/// Wraps a text so that no part of it can be hidden.
 fn whole(raw: &str, width: usize) -> Vec<Line> {
     folded(raw).iter().flat_map(|row| shown_row(row, width, Ink::Code)).collect()
 }
@@ -188,7 +189,7 @@ fn shown_row(row: &Row, width: usize, ink: Ink) -> Vec<Line> {
     TextRows::plain(&row.to_text(), width, ink)
 }
 
-/// Arguments as JSON over several lines, with each text unchanged; invalid JSON stays unchanged.
+/// Pretty-prints JSON arguments without changing their strings; text that is not JSON is returned unchanged.
 fn laid_out(args: &str) -> String {
     let read = serde_json::from_str::<serde_json::Value>(args);
     read.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| args.to_owned())
@@ -216,7 +217,7 @@ fn mark(look: &ViewContext<'_>, ask: &ApprovalScreen, at: usize, change: &FileCh
     if taken.taken { line } else { line.with(Ink::Excluded, "  left out") }
 }
 
-/// A change with its context lines, each line in full.
+/// A hunk with the lines around it, none of them cut.
 fn hunk(change: &FileChange, at: usize, width: usize) -> Vec<Line> {
     let one = FileChange { hunks: vec![change.hunks[at].clone()], ..change.clone() };
     let said = one.unified(AROUND);

@@ -1,5 +1,5 @@
-//! A side question and its answer.
-//! Not for: messages of the conversation.
+//! The pane for a side question and its answer.
+//! Not for: messages of the conversation (`chat`).
 
 pub mod model;
 pub(crate) mod update;

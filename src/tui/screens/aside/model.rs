@@ -1,39 +1,39 @@
-//! A side question and its answer, beside the chat.
-//! Not for: sending it (`update`).
+//! State of the side question's pane.
+//! Not for: asking the question (`update`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::run::RunCard;
 
-/// The state of a side question.
+/// A side question and its answer, beside the chat.
 #[derive(Clone, Debug)]
 pub struct AsidePane {
-    /// The branch whose context it uses.
+    /// The branch whose context is sent with the question.
     pub branch: BranchId,
-    /// The question, unsanitized.
+    /// The question, not sanitized.
     pub question: String,
-    /// The ticket of its request.
+    /// Ticket of the request.
     pub ticket: u64,
-    /// Its call, once it was made.
+    /// The run of the call, once it is made.
     pub run: Option<RunId>,
-    /// The answer so far, unsanitized, state block included.
+    /// The answer so far, not sanitized, including its state block.
     pub text: String,
-    /// Tokens so far.
+    /// Estimated tokens of the answer so far.
     pub tokens: u32,
-    /// Millionths of a dollar so far.
+    /// Cost so far, in millionths of a dollar.
     pub cost: Option<u64>,
-    /// Its call's card, once it has ended.
+    /// The finished run.
     pub card: Option<Box<RunCard>>,
-    /// Its failure, if it failed.
+    /// Why the call failed.
     pub failure: Option<Failure>,
-    /// Scrolled rows.
+    /// Rows scrolled off the top.
     pub scroll: usize,
-    /// The total rows and the visible rows, when last drawn.
+    /// Number of rows and height of the view, as last drawn.
     pub seen: (usize, usize),
 }
 
 impl AsidePane {
-    /// A question that is about to be sent.
+    /// Creates the pane for a question that is being sent.
     #[must_use]
     pub fn new(branch: BranchId, question: &str, ticket: u64) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl AsidePane {
         }
     }
 
-    /// Scrolls.
+    /// Scrolls by `by` rows.
     pub fn step(&mut self, by: i64) {
         let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(i64::MAX);
         let here = i64::try_from(self.scroll).unwrap_or(0).saturating_add(by).clamp(0, last);

@@ -1,5 +1,5 @@
-//! Side questions: sending one, showing its answer beside the chat, discarding it, or keeping it as a branch.
-//! Not for: messages on a branch (`ask`).
+//! Updates for side questions: asking one, receiving its answer, discarding it, or keeping it as a branch.
+//! Not for: messages on a branch (`chat::update::ask`).
 
 use super::model::AsidePane;
 use crate::domain::base::failure::Failure;
@@ -9,9 +9,9 @@ use crate::tui::model::Model;
 use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{send, trouble};
+use crate::tui::update::effects::{send, show_failure};
 
-/// `/aside TEXT`
+/// Handles `/aside TEXT`.
 pub(crate) fn ask(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if words.is_empty() {
@@ -27,7 +27,7 @@ fn pane(model: &mut Model) -> Option<&mut AsidePane> {
     model.layers.all_mut().next_back()
 }
 
-/// Handles the answer to the request: its call, or why it was not made.
+/// Handles the engine's reply to the question: the run of its call, or why none was made.
 pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     let mine = pane(model).is_some_and(|pane| pane.ticket == ticket);
     match result {
@@ -36,7 +36,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
                 pane.run = Some(run);
             }
         }
-        // It was left before its call was made.
+        // The pane was closed before the call was made.
         Ok(Answer::Asked { run }) => {
             send(model, Request::Turn(TurnRequest::DropAside { run }), Pending::Composer(ComposerPending::Save), out);
         }
@@ -45,12 +45,12 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
             if mine {
                 model.layers.close::<AsidePane>(|_| true);
             }
-            trouble(model, &failure);
+            show_failure(model, &failure);
         }
     }
 }
 
-/// More of the answer arrived.
+/// Handles a new state of the answer.
 pub(crate) fn arrived(model: &mut Model, view: AsideView) {
     let Some(pane) = pane(model) else { return };
     let fresh = pane.run.is_none() && pane.branch == view.branch && *pane.question == *view.question;
@@ -62,7 +62,7 @@ pub(crate) fn arrived(model: &mut Model, view: AsideView) {
     (pane.tokens, pane.cost, pane.card, pane.failure) = (view.tokens, view.cost_micro, view.card, view.failure);
 }
 
-/// Closes it: only its call stays recorded.
+/// Closes the pane and discards the answer; only the record of the call remains.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(pane) = model.layers.take_top::<AsidePane>() else { return };
     if let Some(run) = pane.run {
@@ -70,7 +70,7 @@ pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Keeps it as a branch.
+/// Keeps the question and its answer as a branch.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(pane) = model.layers.top::<AsidePane>() else {
         return model.status.say(Severity::Notice, "Only a side question can be kept as a branch.", model.now);

@@ -1,4 +1,4 @@
-//! A side question and its answer, at the right of the chat, or over the whole chat if there is no room beside it.
+//! Draws a side question and its answer at the right of the chat, or over all of it on a narrow terminal.
 //!
 //! ```text
 //! ┌ Side question (not saved) ───┐
@@ -6,7 +6,7 @@
 //! │ What does that word mean?    │
 //! │ gpt-4.1-mini · 1,204 in …    │
 //! │ It means …                   │
-//! └ b keep as a branch  Esc leave┘
+//! └ b keep as a branch  Esc discard ┘
 //! ```
 //! Not for: the keys (`update`).
 
@@ -23,10 +23,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The minimum width at which the chat stays visible beside it.
-const BESIDE: u16 = 90;
+/// From this width on, the chat stays visible beside the pane.
+const MIN_WIDTH_BESIDE: u16 = 90;
 
-/// Draws it. Returns the total rows and the visible rows.
+/// Draws the pane. Returns its number of rows and the height of its view.
 pub(crate) fn draw(
     look: &ViewContext<'_>,
     pane: &AsidePane,
@@ -34,9 +34,9 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> (usize, usize) {
-    let width = if area.width >= BESIDE { (area.width * 2 / 5).clamp(44, 90) } else { area.width };
+    let width = if area.width >= MIN_WIDTH_BESIDE { (area.width * 2 / 5).clamp(44, 90) } else { area.width };
     let place = Rect { x: area.right() - width, width, ..area };
-    paint::wipe(place, buf);
+    paint::clear(place, buf);
     let title = Line::of(Ink::Heading, "Side question").with(Ink::Dim, " (not saved)");
     let inside = look.frame(title, true, place, buf);
     if place.height >= 2 {
@@ -72,7 +72,7 @@ pub(crate) fn draw(
     (rows.len(), height)
 }
 
-/// Its usage, or its progress.
+/// Model, tokens, and cost of the call, or its progress.
 fn account(look: &ViewContext<'_>, pane: &AsidePane) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let cost = pane.cost.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));

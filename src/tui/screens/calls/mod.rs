@@ -1,4 +1,4 @@
-//! The call history, and the differences between two calls.
+//! The screens of the call history: the list of calls, the differences between two calls, and the history of an item.
 //! Not for: charts (`usage`).
 
 pub mod model;

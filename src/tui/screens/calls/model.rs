@@ -1,4 +1,4 @@
-//! The calls of a session, the two calls being compared, and their differences.
+//! State of the call history, of the comparison of two calls, and of an item's history.
 //! Not for: the keys (`update`).
 
 use crate::domain::base::ids::RunId;
@@ -11,24 +11,24 @@ use crate::tui::model::list::shift;
 pub struct Calls {
     /// The calls, newest first.
     pub cards: Vec<RunCard>,
-    /// The list is being loaded.
+    /// Whether they are being loaded.
     pub loading: bool,
-    /// The selected call.
+    /// Index of the call under the cursor.
     pub cursor: usize,
-    /// The call selected for comparison.
+    /// The call that is marked for comparing.
     pub chosen: Option<RunId>,
-    /// The call to select once the list is loaded.
+    /// The call to move the cursor to once the list is loaded.
     pub wanted: Option<RunId>,
 }
 
 impl Calls {
-    /// An empty list that is being loaded.
+    /// Creates an empty list that is being loaded.
     #[must_use]
     pub fn new() -> Self {
         Self { cards: Vec::new(), loading: true, cursor: 0, chosen: None, wanted: None }
     }
 
-    /// Replaces the calls, given oldest first; the selection stays on its call.
+    /// Stores the calls, given oldest first. The cursor stays on its call.
     pub fn fill(&mut self, mut cards: Vec<RunCard>) {
         let selected = self.wanted.take().or_else(|| self.selected().map(|card| card.id));
         cards.reverse();
@@ -37,8 +37,8 @@ impl Calls {
         (self.cards, self.loading) = (cards, false);
     }
 
-    /// Adds or updates a call.
-    pub fn put(&mut self, card: &RunCard) {
+    /// Adds a call that began, or updates one that changed.
+    pub fn upsert(&mut self, card: &RunCard) {
         match self.cards.iter_mut().find(|known| known.id == card.id) {
             Some(known) => *known = card.clone(),
             None if !self.loading => {
@@ -49,18 +49,18 @@ impl Calls {
         }
     }
 
-    /// The selected call.
+    /// The call under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<&RunCard> {
         self.cards.get(self.cursor)
     }
 
-    /// Moves the selection.
+    /// Moves the cursor by `by` lines.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.cards.len().saturating_sub(1));
     }
 
-    /// Selects the current call for comparison, or deselects it.
+    /// Marks the call under the cursor for comparing, or unmarks it.
     pub fn choose(&mut self) {
         let id = self.selected().map(|card| card.id);
         self.chosen = if self.chosen == id { None } else { id };
@@ -73,34 +73,34 @@ impl Default for Calls {
     }
 }
 
-/// A line of the list of differences.
+/// One line in the list of differences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
-    /// A kind of difference, its count, and its effect in tokens.
+    /// Heading of a kind of difference, with the number of items and the tokens that they add.
     Kind(DiffKind, usize, i64),
-    /// A difference.
+    /// An item that differs, by its index in the diff's `deltas`.
     Delta(usize),
 }
 
-/// The differences between two calls, on the screen.
+/// The differences between the plans of two calls.
 #[derive(Clone, Debug, Default)]
 pub struct DiffView {
-    /// The differences; `None` while they are computed.
+    /// The differences; None while they are computed.
     pub diff: Option<Box<PlanDiff>>,
-    /// The ticket of the request.
+    /// Ticket of the request.
     pub ticket: u64,
-    /// The lines.
+    /// Lines of the list.
     pub entries: Vec<Entry>,
-    /// The selected line.
+    /// Index of the line under the cursor.
     pub cursor: usize,
-    /// Scrolled rows of the detail.
+    /// Rows of the detail that are scrolled off its top.
     pub scroll: usize,
-    /// Rows of the list when last drawn.
+    /// Height of the list when last drawn, in rows.
     pub page: u16,
 }
 
 impl DiffView {
-    /// Shows a comparison.
+    /// Stores the differences and builds the list.
     pub fn show(&mut self, diff: Box<PlanDiff>) {
         self.entries.clear();
         for kind in DiffKind::ALL {
@@ -116,7 +116,7 @@ impl DiffView {
         self.scroll = 0;
     }
 
-    /// The selected difference.
+    /// The difference under the cursor; None on a heading.
     #[must_use]
     pub fn selected(&self) -> Option<&ItemDiff> {
         match self.entries.get(self.cursor)? {
@@ -125,7 +125,7 @@ impl DiffView {
         }
     }
 
-    /// Moves the selection, past headings.
+    /// Moves the cursor by `by` lines, skipping headings.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.entries.len().saturating_sub(1));
         self.scroll = 0;
@@ -140,19 +140,19 @@ impl DiffView {
     }
 }
 
-/// The history of an item over a branch's calls.
+/// The history of an item over the calls of a branch.
 #[derive(Clone, Debug)]
 pub struct HistoryScreen {
     /// The history.
     pub history: Box<ItemHistory>,
-    /// Scrolled rows.
+    /// Rows scrolled off the top.
     pub scroll: usize,
-    /// The total rows and the visible rows, when last drawn.
+    /// Number of rows and height of the view, as last drawn.
     pub seen: (usize, usize),
 }
 
 impl HistoryScreen {
-    /// Scrolls.
+    /// Scrolls by `by` rows.
     pub fn step(&mut self, by: i64) {
         self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }

@@ -1,5 +1,5 @@
-//! The call history, the differences between two calls, and the history of an item over the branch's calls.
-//! Not for: moving the cursor (`update::travel`).
+//! Updates of the call history, of the comparison of two calls, and of an item's history over the calls of a branch.
+//! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::{Calls, CallsPending, DiffView, HistoryScreen};
 use crate::domain::base::failure::Failure;
@@ -15,7 +15,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::{send, show_answer, trouble};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 
 /// Handles the answers to the requests of these screens.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, result: Result<Answer, Failure>) {
@@ -23,10 +23,10 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, re
         (CallsPending::List, Ok(Answer::Runs(cards))) => {
             model.layers.all_mut::<Calls>().for_each(|calls| calls.fill(cards.clone()));
         }
-        (CallsPending::Diff, Ok(Answer::Diff(diff))) => differs(model, ticket, diff),
+        (CallsPending::Diff, Ok(Answer::Diff(diff))) => store_diff(model, ticket, diff),
         (CallsPending::Diff, Err(failure)) => {
             model.layers.close::<DiffView>(|view| view.ticket == ticket);
-            trouble(model, &failure);
+            show_failure(model, &failure);
         }
         (CallsPending::History, Ok(Answer::History(history))) => {
             model.layers.push(HistoryScreen { history, scroll: 0, seen: (0, 0) });
@@ -35,7 +35,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, re
     }
 }
 
-/// Opens the list of calls; the same key closes it.
+/// Opens the call history, or closes it if it is open.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if !model.layers.close::<Calls>(|_| true) {
         send(model, Request::Call(CallRequest::List), Pending::Calls(CallsPending::List), out);
@@ -43,32 +43,33 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Opens the list with a call selected.
+/// Opens the call history with the cursor on a call.
 pub(crate) fn open_at(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     model.layers.close::<Calls>(|_| true);
     send(model, Request::Call(CallRequest::List), Pending::Calls(CallsPending::List), out);
     model.layers.push(Calls { wanted: Some(run), ..Calls::new() });
 }
 
-/// A call started or changed.
+/// Handles that a call began or changed.
 pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
     screens::usage::update::changed(model, out);
     for calls in model.layers.all_mut::<Calls>() {
-        calls.put(card);
+        calls.upsert(card);
     }
 }
 
-/// Enter on a call: compares it with the call selected for comparison, else with the previous call on its branch.
+/// Handles Enter on a call: compares it with the marked call, or else with the previous call of its branch.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(calls) = model.layers.top::<Calls>() else { return };
     let Some(selected) = calls.selected().map(|card| card.id) else { return };
     let other = calls.chosen.filter(|chosen| *chosen != selected);
     let before = other.map(|id| CallSelector::Named(id.to_string()));
     let after = CallSelector::Named(selected.to_string());
-    differ(model, Request::Call(CallRequest::DiffPlans { before, after }), out);
+    open_diff(model, Request::Call(CallRequest::DiffPlans { before, after }), out);
 }
 
-/// Opens the plan of the selected message's call. False if no past message is selected.
+/// Opens the request of the call that the selected message belongs to. Returns false if no message with a call is
+/// selected.
 pub(crate) fn of_message(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     if model.focus != Focus::Conversation || !model.layers.is_empty() {
         return false;
@@ -80,7 +81,7 @@ pub(crate) fn of_message(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     run.map(|run| printed::line(model, &format!("/plans show {run}"), out)).is_some()
 }
 
-/// Opens the plan of the selected call: its rows, each with its use by the answer.
+/// Prints the plan of the selected call: its rows, with the answer's use of each.
 pub(crate) fn plan(model: &mut Model, out: &mut Vec<Cmd>) {
     let selected = model.layers.top::<Calls>().and_then(Calls::selected).map(|card| card.id);
     if let Some(id) = selected {
@@ -88,23 +89,23 @@ pub(crate) fn plan(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Compares the next request with the last call of the branch.
+/// Compares the next call with the last call of the branch.
 pub(crate) fn against_last(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let request = Request::Call(CallRequest::DiffPlans {
         before: Some(CallSelector::Last(branch)),
         after: CallSelector::Next(branch),
     });
-    differ(model, request, out);
+    open_diff(model, request, out);
 }
 
-fn differ(model: &mut Model, request: Request, out: &mut Vec<Cmd>) {
+fn open_diff(model: &mut Model, request: Request, out: &mut Vec<Cmd>) {
     let ticket = send(model, request, Pending::Calls(CallsPending::Diff), out);
     model.layers.push(DiffView { ticket, ..DiffView::default() });
 }
 
-/// Shows the differences on the screen that waits for them.
-fn differs(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
+/// Stores the differences in the screen that requested them.
+fn store_diff(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
     for view in model.layers.all_mut::<DiffView>() {
         if view.ticket == ticket {
             return view.show(diff);
@@ -112,7 +113,7 @@ fn differs(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
     }
 }
 
-/// The history of an item over all calls of the branch.
+/// Opens the history of the selected item over all calls of the branch.
 pub(crate) fn history(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let item = match model.layers.top::<DiffView>() {

@@ -1,4 +1,4 @@
-//! The call history, newest first, with the selected call in full below it. Two calls can be compared.
+//! Draws the call history, newest first, with the details of the call under the cursor below.
 //! Not for: the differences between two calls (`view_diff`).
 
 use super::model::Calls;
@@ -12,7 +12,7 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Key hints, as many as fit on the lower edge.
+/// Keys with their descriptions, as many as fit into `width` columns.
 pub(crate) fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
     let mut line = Line::new();
     for (action, word) in words {
@@ -27,7 +27,7 @@ pub(crate) fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width:
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Call history"), true, area, buf);
     let enter = match (calls.chosen, calls.selected()) {
         (Some(chosen), Some(card)) if chosen != card.id => "compare the two",
@@ -67,7 +67,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
         let line = look.theme.glyphs.rule.repeat(usize::from(rule.width));
         paint::line(look.theme, &Line::of(Ink::Border, &line), rule, buf);
         if look.model.status.shown().is_some() {
-            paint::wipe(rule, buf);
+            paint::clear(rule, buf);
             crate::tui::chat::view::composer::notice(look, rule, buf);
         }
         let room = Rect { y: rule.y + 1, height: below - 1, ..inside };
@@ -114,7 +114,7 @@ fn branch(look: &ViewContext<'_>, card: &RunCard) -> String {
     session.and_then(|session| session.find(card.branch)).map_or_else(|| "?".to_owned(), |branch| branch.name.clone())
 }
 
-/// Tokens of the prompt: as reported by the server, else estimated.
+/// Tokens of the prompt, with their label: the server's count, or else the estimate.
 fn prompt(card: &RunCard) -> (u64, &'static str) {
     match card.usage.prompt {
         Some(n) => (u64::from(n), "actual"),
@@ -122,7 +122,7 @@ fn prompt(card: &RunCard) -> (u64, &'static str) {
     }
 }
 
-/// The first words of the message, and the round of tool calls.
+/// First words of the question, with the round of tool calls if it is not the first.
 fn asked(look: &ViewContext<'_>, card: &RunCard) -> String {
     let session = look.model.session.as_ref();
     let head = session.zip(card.user).and_then(|(session, user)| session.tree.get(user));
@@ -152,9 +152,9 @@ fn detail(look: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     rows.extend(TextRows::plain(&sums.join(&dot), room, Ink::Dim));
     rows.extend(TextRows::plain(&format!("run {}{dot}plan {}", card.id, card.plan.short()), room, Ink::Dim));
     rows.extend(card.error.iter().flat_map(|error| TextRows::plain(error, room, Ink::Danger)));
-    for told in &card.diagnostics {
-        rows.extend(TextRows::plain(&told.what, room, Ink::Warn));
-        rows.extend(TextRows::plain(&told.raw, room, Ink::Dim).into_iter().take(4));
+    for diagnostic in &card.diagnostics {
+        rows.extend(TextRows::plain(&diagnostic.what, room, Ink::Warn));
+        rows.extend(TextRows::plain(&diagnostic.raw, room, Ink::Dim).into_iter().take(4));
     }
     rows
 }

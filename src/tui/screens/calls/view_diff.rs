@@ -1,11 +1,11 @@
-//! The differences between two calls: rows by kind of difference, each with its cause, and the selected row in full
-//! beside or below them; and the history of an item over a branch's calls.
+//! Draws the differences between two calls, grouped by kind, each with its cause, and the details of the one under the
+//! cursor; also the history of an item over the calls of a branch.
 //!
 //! ```text
 //! ┌ call …9e8c on main → the next call on main ──────────────────┐
 //! │ 830 → 1,120 est. tokens (+290) · mode Light → Off            │
 //! │ 3 rows (630 est. tokens) go in both, as before               │
-//! │ entered 1                            +8 │ your message …     │   below 100 columns: one below the other
+//! │ entered 1                            +8 │ your message …     │   below 100 columns stacked
 //! │   turn 4  What about hornets?  you   +8 │ by you: …          │
 //! └ keys ────────────────────────────────────────────────────────┘
 //! ```
@@ -25,12 +25,12 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Maximum number of an item's spans that the overlay shows, the newest first.
-const LATELY: usize = 3;
-/// Rows of the head.
+/// How many spans of an item's history the request overlay shows, newest first.
+const RECENT_SPANS: usize = 3;
+/// Height of the head, in rows.
 const HEAD: u16 = 3;
 
-/// The height of the list.
+/// Height of the list, in rows.
 pub(crate) fn list_rows(area: Rect) -> u16 {
     split(crate::tui::view::layout::inside(area)).0.height
 }
@@ -47,7 +47,7 @@ fn split(inside: Rect) -> (Rect, Rect) {
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let title = view.diff.as_ref().map_or_else(|| "What changed".to_owned(), |diff| title(look, diff));
     let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
     let inside = look.frame(title, true, area, buf);
@@ -68,7 +68,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mu
     }
     entries(look, view, diff, list, buf);
     let Some(delta) = view.selected() else { return };
-    let rows = full(look, delta, usize::from(detail.width).max(1));
+    let rows = detail_rows(look, delta, usize::from(detail.width).max(1));
     let scroll = view.scroll.min(rows.len().saturating_sub(1));
     if detail.width == inside.width && !detail.is_empty() {
         let rule = look.theme.glyphs.rule.repeat(usize::from(detail.width));
@@ -76,7 +76,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mu
         let below = Rect { y: detail.y + 1, height: detail.height - 1, ..detail };
         paint::lines(look.theme, rows.iter().skip(scroll), below, buf);
     } else {
-        paint::beside(look.theme, detail, buf);
+        paint::left_rule(look.theme, detail, buf);
         paint::lines(look.theme, rows.iter().skip(scroll), detail, buf);
     }
 }
@@ -86,7 +86,7 @@ fn title(look: &ViewContext<'_>, diff: &PlanDiff) -> String {
     format!("What changed: {from} {} {to}", look.theme.glyphs.becomes)
 }
 
-/// `main 14:02`, or `the next call on main`.
+/// Names a call: `main 14:02`, or `the next call on main`.
 fn named(look: &ViewContext<'_>, call: &CallRef) -> String {
     match call.at {
         Some(at) => format!("{} {}", call.name, time::clock(at, look.model.facts.offset)),
@@ -121,7 +121,7 @@ fn head(look: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     }
     if area.height > 1 && look.model.status.shown().is_some() {
         let row = Rect { y: area.y + 1, height: 1, ..area };
-        paint::wipe(row, buf);
+        paint::clear(row, buf);
         crate::tui::chat::view::composer::notice(look, row, buf);
     }
     if area.height > 2 {
@@ -186,15 +186,15 @@ fn by_ink(cause: Option<&Cause>) -> Ink {
     }
 }
 
-/// All details of one difference.
-fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
+/// The details of a difference: what changed, its causes, and the reasons before and after.
+fn detail_rows(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     let also: Vec<&str> = delta.kinds.iter().map(|kind| kind.title()).collect();
     let mut rows = TextRows::plain(&delta.title, room, Ink::Text);
     rows.truncate(3);
     let words = format!("{}, {}: {}", delta.label(), also.join(" and "), delta.to_text(look.theme.glyphs.becomes));
     rows.extend(TextRows::plain(&words, room, Ink::Dim));
     for cause in &delta.causes {
-        rows.extend(because(look, cause, room));
+        rows.extend(cause_rows(look, cause, room));
     }
     if delta.causes.is_empty() {
         rows.extend(TextRows::plain("No known action or rule caused this.", room, Ink::Dim));
@@ -207,8 +207,8 @@ fn full(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     rows
 }
 
-/// `by you: You pinned it. (14:02)`
-fn because(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
+/// A cause: `by you: You pinned it. (14:02)`
+fn cause_rows(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
     let at = cause.at.map_or_else(String::new, |at| format!(" ({})", time::clock(at, look.model.facts.offset)));
     TextRows::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
 }
@@ -217,10 +217,10 @@ fn place_words(place: Option<&ItemPlace>) -> String {
     place.map_or_else(|| "absent".to_owned(), |place| format!("{}. {}", place.to_text(), place.reason.sentence()))
 }
 
-/// The item in the newest calls, for the overlay's detail pane.
+/// How the newest calls sent an item, for the details in the request overlay.
 pub(crate) fn recent_calls(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
-    for stay in history.stays.iter().rev().take(LATELY) {
+    for stay in history.stays.iter().rev().take(RECENT_SPANS) {
         let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", time::clock(at, look.model.facts.offset)));
         let calls = text::counted(u64::from(stay.calls), "call");
         let by = stay.causes.first().map_or_else(String::new, |cause| format!(", by {}", cause.by.title()));
@@ -237,7 +237,7 @@ pub(crate) fn draw_history(
     area: Rect,
     buf: &mut Buffer,
 ) -> (usize, usize) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let history = &screen.history;
     let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
     let words = format!("History of {turn}{}", history.title.lines().next().unwrap_or_default());
@@ -257,7 +257,7 @@ pub(crate) fn draw_history(
     (rows.len(), page)
 }
 
-/// The whole history, the newest entry first.
+/// The whole history, newest first.
 fn history_rows(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let offset = look.model.facts.offset;
     let when = |at: i64| format!("{} {}", time::date(at, offset), time::clock(at, offset));
@@ -270,7 +270,7 @@ fn history_rows(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> V
         let ink = if stay.place.as_ref().is_some_and(|place| place.goes) { Ink::Text } else { Ink::Excluded };
         rows.extend(TextRows::plain(&place_words(stay.place.as_ref()), room, ink));
         for cause in &stay.causes {
-            rows.extend(because(look, cause, room));
+            rows.extend(cause_rows(look, cause, room));
         }
         rows.push(Line::new());
     }
@@ -283,7 +283,7 @@ fn history_rows(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> V
     rows
 }
 
-/// `2026-11-22 14:02 – 2026-11-22 14:09, 3 calls on main`
+/// The heading of a span: `2026-11-22 14:02 – 2026-11-22 14:09, 3 calls on main`
 fn span(stay: &ItemInCall, when: &dyn Fn(i64) -> String) -> String {
     let from = stay.from.at.map_or_else(|| "not sent".to_owned(), when);
     let to = stay.to.at.filter(|_| stay.calls > 1).map_or_else(String::new, |at| format!(" – {}", when(at)));

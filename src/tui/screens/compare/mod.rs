@@ -1,5 +1,5 @@
-//! Two branches side by side.
-//! Not for: answers to one message (`race`).
+//! The screen that compares two branches side by side.
+//! Not for: answers to one prompt (`race`).
 
 pub mod model;
 pub(crate) mod update;

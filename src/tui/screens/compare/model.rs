@@ -1,4 +1,4 @@
-//! The state of the comparison of two branches.
+//! State of the comparison of two branches.
 //! Not for: the keys (`update`).
 
 use crate::domain::base::ids::BranchId;
@@ -7,38 +7,38 @@ use crate::domain::conversation::mark::Atom;
 use crate::tui::model::list::shift;
 use std::collections::BTreeSet;
 
-/// The comparison of two branches.
+/// Two branches side by side.
 #[derive(Clone, Debug, Default)]
 pub struct CompareView {
-    /// Both sides; `None` while they are loaded.
+    /// Both branches; None while they are loaded.
     pub compared: Option<Box<Comparison>>,
-    /// The ticket of the request.
+    /// Ticket of the request.
     pub ticket: u64,
-    /// The side with the focus.
+    /// The side with the focus: 0 or 1.
     pub side: usize,
-    /// The selected turn of each side.
+    /// Index of the turn under the cursor, for each side.
     pub cursor: [usize; 2],
-    /// Scrolled rows of each side, counted from the selected turn.
+    /// Rows of each side's text that are scrolled off its top, from the turn under the cursor on.
     pub scroll: [usize; 2],
-    /// Turns of each side that are selected to be picked together.
+    /// Turns of each side that are selected for picking.
     pub taken: [BTreeSet<usize>; 2],
 }
 
 impl CompareView {
-    /// The selected turn.
+    /// The turn under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<&Turn> {
         self.compared.as_ref()?.sides[self.side].turns.get(self.cursor[self.side])
     }
 
-    /// The branch with the focus, and the other branch.
+    /// The focused branch and the other one.
     #[must_use]
     pub fn branches(&self) -> Option<(BranchId, BranchId)> {
         let sides = &self.compared.as_ref()?.sides;
         Some((sides[self.side].branch, sides[1 - self.side].branch))
     }
 
-    /// The turns to pick: the selected turns, else the turn with the cursor.
+    /// The turns to pick: the selected ones, or else the one under the cursor.
     #[must_use]
     pub fn wanted(&self) -> Vec<Atom> {
         let Some(compared) = &self.compared else { return Vec::new() };
@@ -48,25 +48,26 @@ impl CompareView {
         if taken.is_empty() { self.selected().map(|turn| turn.atom).into_iter().collect() } else { taken }
     }
 
-    /// Switches to the other side.
+    /// Moves the focus to the other side.
     pub fn turn(&mut self) {
         self.side = 1 - self.side;
     }
 
-    /// Moves to another turn of the side.
+    /// Moves the cursor by `by` turns.
     pub fn step(&mut self, by: i64) {
         let last = self.compared.as_ref().map_or(0, |it| it.sides[self.side].turns.len().saturating_sub(1));
         self.cursor[self.side] = shift(self.cursor[self.side], by, last);
         self.scroll[self.side] = 0;
     }
 
-    /// Scrolls the text of the side.
+    /// Scrolls the text of the focused side.
     pub fn scroll(&mut self, by: isize) {
         let at = &mut self.scroll[self.side];
         *at = at.saturating_add_signed(by).min(20_000);
     }
 
-    /// Selects all turns from the last selected one to the cursor; if none is selected, only the turn with the cursor.
+    /// Selects all turns between the cursor and the nearest selected turn above it, or else below it. Without a
+    /// selection, selects the turn under the cursor.
     pub fn take_range(&mut self) {
         let at = self.cursor[self.side];
         if self.selected().is_none() {
@@ -77,7 +78,7 @@ impl CompareView {
         taken.extend(from.min(at)..=from.max(at));
     }
 
-    /// Selects or deselects the turn with the cursor.
+    /// Selects or deselects the turn under the cursor.
     pub fn take(&mut self) {
         let at = self.cursor[self.side];
         if self.selected().is_some() && !self.taken[self.side].remove(&at) {

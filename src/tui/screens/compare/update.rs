@@ -1,5 +1,5 @@
-//! Two branches side by side: opening them, picking turns onto the other branch, returning a result.
-//! Not for: moving the cursor (`update::travel`).
+//! Updates of the comparison: opening it, picking turns for the other branch, and merging a result into it.
+//! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::CompareView;
 use crate::domain::base::failure::Failure;
@@ -11,9 +11,9 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::calls::model::DiffView;
-use crate::tui::update::effects::{send, show_answer, trouble};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 
-/// Compares the branch selected in the tree with the current branch.
+/// Compares the current branch with the branch selected in the panel, or else with an obvious other one.
 pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
     let here = model.branch().map(|branch| branch.id);
     let other = model.panel.selected().filter(|_| model.focus == Focus::Branches).filter(|id| Some(*id) != here);
@@ -25,7 +25,7 @@ pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// The parent of the current branch; if it has none, the only other branch.
+/// The parent of the current branch or, without a parent, the only other branch.
 fn only_other(model: &Model) -> Option<BranchId> {
     let session = model.session.as_ref()?;
     let here = session.branch()?;
@@ -37,7 +37,7 @@ fn only_other(model: &Model) -> Option<BranchId> {
     })
 }
 
-/// `/compare BRANCH`
+/// Handles `/compare BRANCH`; the beginning of the name is enough.
 pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     if words.is_empty() {
         return selected(model, out);
@@ -64,7 +64,7 @@ fn open(model: &mut Model, other: BranchId, out: &mut Vec<Cmd>) {
     model.layers.push(CompareView { ticket, ..CompareView::default() });
 }
 
-/// Shows the comparison.
+/// Handles the comparison of both branches.
 pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Compared(compared)) => {
@@ -75,12 +75,12 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
         Ok(answer) => show_answer(model, Ok(answer)),
         Err(failure) => {
             model.layers.close::<CompareView>(|view| view.ticket == ticket);
-            trouble(model, &failure);
+            show_failure(model, &failure);
         }
     }
 }
 
-/// Enter: compares the plans of both last calls.
+/// Handles Enter: opens the differences between the plans of both branches' last calls.
 pub(crate) fn enter(model: &mut Model) {
     let Some(view) = model.layers.top::<CompareView>() else { return };
     let Some(compared) = &view.compared else { return };
@@ -94,7 +94,7 @@ pub(crate) fn enter(model: &mut Model) {
     }
 }
 
-/// Picks the selected turns onto the other branch.
+/// Picks the selected turns, or the one under the cursor, for the other branch.
 pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(view) = model.layers.top_mut::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };
@@ -108,7 +108,7 @@ pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Branch(BranchRequest::Pick { from, items, onto, together }), Pending::Act, out);
 }
 
-/// Returns the result of the focused side's branch to the other branch.
+/// Merges the result of the focused branch into the other branch.
 pub(crate) fn return_result(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(view) = model.layers.top::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };

@@ -1,10 +1,10 @@
-//! Two branches side by side from where they diverge: their messages, their tools, and their cost.
+//! Draws two branches side by side from where they diverge: their messages, calls, and cost.
 //!
 //! ```text
 //! ┌ main and retry ────────────────────────────────────┐
 //! │ They diverge after turn 3: Why does login fail …   │
 //! │ last calls 1,204 → 1,310 est. tokens · mode …      │
-//! │ ▸ main             │   retry                       │   below 100 columns: one of the two
+//! │ ▸ main             │   retry                       │   below 100 columns one of the two
 //! │ 2 turns · 3 calls …│ 1 turn · 1 call …             │
 //! │ turn 4 user        │ turn 4 user                   │
 //! └ keys ──────────────────────────────────────────────┘
@@ -23,13 +23,13 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The minimum width at which both sides are visible.
-const BESIDE: u16 = 100;
-/// Maximum rows of a side that are laid out after the selected turn.
+/// From this width on, both sides are visible.
+const MIN_WIDTH_BESIDE: u16 = 100;
+/// How many rows of a side are laid out after the turn under the cursor.
 const ROWS: usize = 400;
 
 pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let title = view.compared.as_ref().map_or_else(
         || "Two branches".to_owned(),
         |compared| format!("{} and {}", compared.sides[0].name, compared.sides[1].name),
@@ -48,17 +48,17 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache
     }
     if inside.height > 1 && look.model.status.shown().is_some() {
         let row = Rect { y: inside.y + 1, height: 1, ..inside };
-        paint::wipe(row, buf);
+        paint::clear(row, buf);
         crate::tui::chat::view::composer::notice(look, row, buf);
     }
     let used = inside.height.min(2);
     let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
-    if body.width >= BESIDE {
+    if body.width >= MIN_WIDTH_BESIDE {
         let half = body.width / 2 - 2;
         let left = Rect { width: half, ..body };
         let right = Rect { x: body.x + half + 3, width: body.width - half - 3, ..body };
         column(look, view, compared, (0, false), cache, left, buf);
-        paint::beside(look.theme, right, buf);
+        paint::left_rule(look.theme, right, buf);
         column(look, view, compared, (1, false), cache, right, buf);
     } else {
         column(look, view, compared, (view.side, true), cache, body, buf);
@@ -148,7 +148,7 @@ fn column(
     }
 }
 
-/// The turns of a side from the selected one on, and whether there is any.
+/// The turns of a side from the cursor on, and whether there are any.
 fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
     let mut rows = Vec::new();
     if side.turns.is_empty() {
@@ -189,7 +189,7 @@ fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, roo
     (rows, true)
 }
 
-/// `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
+/// The figures of a side: `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
 fn figures(look: &ViewContext<'_>, side: &Side) -> String {
     let mut words = vec![text::counted(side.count() as u64, "turn"), text::counted(u64::from(side.calls), "call")];
     words.push(format!("prompts {} tokens", text::number(side.prompt)));

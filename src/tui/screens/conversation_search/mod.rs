@@ -1,4 +1,4 @@
-//! The input line of the conversation search; the conversation stays visible above it.
+//! The line for searching the conversation, which stays visible above.
 //! Not for: the search itself (`chat::update::search`).
 
 pub mod model;

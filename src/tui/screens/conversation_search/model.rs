@@ -1,7 +1,7 @@
 //! The search text while it is typed.
 //! Not for: its matches (`chat::model::search`).
 
-/// The input line of the conversation search.
+/// The search line.
 #[derive(Clone, Debug, Default)]
 pub struct ConversationSearchScreen {
     /// The typed text.

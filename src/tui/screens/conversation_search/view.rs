@@ -1,4 +1,4 @@
-//! The input line at the bottom of the screen: the number of matches, the typed text, and the keys.
+//! Draws the search line at the foot of the screen: the number of matches, the typed text, and the keys.
 //! Not for: highlighting the matches (`chat::view::conversation`).
 
 use super::model::ConversationSearchScreen;
@@ -11,13 +11,13 @@ use crate::tui::view::{ViewContext, layout, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The height of the composer, which it replaces.
+/// Height of the search line: that of the composer, which it replaces.
 pub(crate) fn height(look: &ViewContext<'_>, area: Rect) -> u16 {
     layout::composer_height(look.model, area)
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, screen: &ConversationSearchScreen, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let mut rows = area.rows();
     if area.height >= 3 {
         let Some(edge) = rows.next() else { return };

@@ -1,5 +1,5 @@
-//! Editable texts with their versions: state blocks, summaries, memories, policies, rules.
-//! Not for: the message being written.
+//! The editor of versioned items: state blocks, summaries, memories, policies, rules, skills, and module summaries.
+//! Not for: the message that is being written (`chat::model::composer`).
 
 pub mod model;
 pub(crate) mod update;
@@ -21,17 +21,17 @@ impl Screen for EditorScreen {
 
     fn travel(&mut self, action: Action, by: i64) {
         match action {
-            Action::ScrollUp | Action::ScrollDown => self.roll(by),
+            Action::ScrollUp | Action::ScrollDown => self.scroll_by(by),
             _ => self.step(by),
         }
     }
 
     fn wheel(&mut self, rows: i64) {
-        self.roll(rows);
+        self.scroll_by(rows);
     }
 
     fn detail(&mut self, way: i64) {
-        self.roll(way * 8);
+        self.scroll_by(way * 8);
     }
 
     fn select(&mut self, row: usize) {
@@ -40,15 +40,15 @@ impl Screen for EditorScreen {
 
     fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
         match action {
-            Action::OlderVersion => self.age(1),
-            Action::NewerVersion => self.age(-1),
-            Action::TurnView => self.turn_view(),
-            Action::NextPane => return Outcome::Then(|model, out| update::turn(model, 1, out)),
-            Action::PrevPane => return Outcome::Then(|model, out| update::turn(model, -1, out)),
+            Action::OlderVersion => self.step_version(1),
+            Action::NewerVersion => self.step_version(-1),
+            Action::TurnView => self.next_comparison(),
+            Action::NextPane => return Outcome::Then(|model, out| update::switch_kind(model, 1, out)),
+            Action::PrevPane => return Outcome::Then(|model, out| update::switch_kind(model, -1, out)),
             Action::Leave if self.kind == EditableKind::Modules => return Outcome::Then(update::leave_modules),
             Action::Open | Action::EditThing => return Outcome::Then(|model, _| update::edit(model)),
             Action::CopyPolicy => return Outcome::Then(|model, _| update::copy(model)),
-            Action::RenewThing => return Outcome::Then(update::renew),
+            Action::RenewThing => return Outcome::Then(update::write_again),
             Action::SwitchThing => return Outcome::Then(update::switch),
             Action::UsePolicy => return Outcome::Then(update::take),
             Action::TryPolicy => return Outcome::Then(update::try_out),

@@ -1,5 +1,5 @@
-//! The editors' screen: state blocks, summaries, memories, and policies, each with its versions and their differences.
-//! Not for: typing (`text_editor`), or the keys (`update`).
+//! State of the editor: the items of one kind, their versions, and the differences between versions.
+//! Not for: the text area (`text_editor`) or the keys (`update`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::what_if::WhatIf;
@@ -7,84 +7,84 @@ use crate::domain::summary::versions::{Editable, EditableKind, Version};
 use crate::tui::model::list::shift;
 use std::sync::Arc;
 
-/// The version with which the selected version is compared.
+/// What the shown version is compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum VersionComparison {
-    /// The version on which it is based.
+    /// The version that it was made from.
     #[default]
     Before,
-    /// The first version; for a policy, the preset that was copied.
+    /// The oldest version: for a policy, the preset that it was copied from.
     First,
-    /// None: only its text is shown.
+    /// Nothing; the text is shown alone.
     Nothing,
 }
 
 /// A preview of the next request under a policy.
 #[derive(Clone, Debug)]
 pub struct PolicyTrial {
-    /// The policy.
+    /// Name of the policy.
     pub policy: String,
-    /// The ticket of the request.
+    /// Ticket of the request.
     pub ticket: u64,
-    /// The result, once it has arrived.
+    /// The outcome, or why there is none; None until the engine answers.
     pub result: Option<Result<Arc<WhatIf>, String>>,
 }
 
-/// The state of the editors' screen.
+/// The editor of versioned items.
 #[derive(Clone, Debug)]
 pub struct EditorScreen {
-    /// The branch.
+    /// The branch whose items are shown.
     pub branch: BranchId,
-    /// The displayed kind.
+    /// The kind of the items.
     pub kind: EditableKind,
-    /// Texts of that kind.
-    pub things: Vec<Editable>,
-    /// The ticket of the pending request, while they are loaded.
+    /// The items of that kind.
+    pub items: Vec<Editable>,
+    /// Ticket of the request that loads them, while it is pending.
     pub loading: Option<u64>,
-    /// The selected text.
+    /// Index of the item under the cursor.
     pub cursor: usize,
-    /// The selected version, by its index.
+    /// Index of the shown version, 0 being the newest.
     pub version: usize,
-    /// The version with which it is compared.
-    pub beside: VersionComparison,
-    /// Scrolled rows of the text.
+    /// What the shown version is compared with.
+    pub comparison: VersionComparison,
+    /// Rows of the text that are scrolled off its top.
     pub scroll: usize,
-    /// The total rows and the visible rows, when last drawn.
+    /// Number of rows of the text and height of its view, as last drawn.
     pub seen: (usize, usize),
-    /// A preview of the next request under a policy.
-    pub tried: Option<PolicyTrial>,
-    /// The text to select once the list is loaded.
+    /// The preview of the next request under a policy.
+    pub trial: Option<PolicyTrial>,
+    /// Id of the item to move the cursor to once the list is loaded.
     pub wanted: Option<String>,
-    /// The last action was choosing a policy for the branch, so undo reverts that.
-    pub took: bool,
+    /// Whether the last change applied a policy to the branch, so that undo reverts that and not a version.
+    pub policy_applied: bool,
 }
 
 impl EditorScreen {
-    /// An empty screen whose texts were requested with this ticket.
+    /// Creates the screen while its items are being loaded under `ticket`.
     #[must_use]
     pub fn new(branch: BranchId, kind: EditableKind, ticket: u64) -> Self {
         Self {
             branch,
             kind,
-            things: Vec::new(),
+            items: Vec::new(),
             loading: Some(ticket),
             cursor: 0,
             version: 0,
-            beside: VersionComparison::default(),
+            comparison: VersionComparison::default(),
             scroll: 0,
             seen: (0, 0),
-            tried: None,
+            trial: None,
             wanted: None,
-            took: false,
+            policy_applied: false,
         }
     }
 
-    /// Switches to another kind, whose texts were requested with this ticket.
-    pub fn turn(&mut self, kind: EditableKind, ticket: u64) {
+    /// Switches to another kind, whose items are being loaded under `ticket`.
+    pub fn switch_kind(&mut self, kind: EditableKind, ticket: u64) {
         *self = Self { wanted: None, ..Self::new(self.branch, kind, ticket) };
     }
 
-    /// The kind that follows by this number of steps.
+    /// The next kind, or the previous one if `step` is negative.
     #[must_use]
     pub fn next(&self, step: i64) -> EditableKind {
         let all = EditableKind::ALL;
@@ -92,70 +92,70 @@ impl EditorScreen {
         all[(here + if step > 0 { 1 } else { all.len() - 1 }) % all.len()]
     }
 
-    /// Replaces the texts; the selection stays on its text and moves to the current version.
-    pub fn fill(&mut self, things: Vec<Editable>) {
-        let first = self.things.is_empty() && self.wanted.is_none();
-        let selected = self.wanted.take().or_else(|| self.selected().map(|thing| thing.id.clone()));
-        let taken = things.iter().position(|thing| first && self.kind == EditableKind::Policies && thing.goes);
-        let found = things.iter().position(|thing| Some(&thing.id) == selected.as_ref());
-        self.cursor = found.or(taken).unwrap_or(self.cursor).min(things.len().saturating_sub(1));
-        (self.things, self.loading) = (things, None);
-        self.land();
+    /// Stores the items. The cursor stays on its item, and the item's current version is shown.
+    pub fn fill(&mut self, items: Vec<Editable>) {
+        let first = self.items.is_empty() && self.wanted.is_none();
+        let selected = self.wanted.take().or_else(|| self.selected().map(|item| item.id.clone()));
+        let taken = items.iter().position(|item| first && self.kind == EditableKind::Policies && item.goes);
+        let found = items.iter().position(|item| Some(&item.id) == selected.as_ref());
+        self.cursor = found.or(taken).unwrap_or(self.cursor).min(items.len().saturating_sub(1));
+        (self.items, self.loading) = (items, None);
+        self.show_current_version();
     }
 
-    fn land(&mut self) {
+    fn show_current_version(&mut self) {
         self.version = self.selected().map_or(0, Editable::current);
         self.scroll = 0;
     }
 
-    /// The selected text.
+    /// The item under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<&Editable> {
-        self.things.get(self.cursor)
+        self.items.get(self.cursor)
     }
 
-    /// The selected version.
+    /// The shown version.
     #[must_use]
     pub fn shown(&self) -> Option<&Version> {
         self.selected()?.versions.get(self.version)
     }
 
-    /// The version with which it is compared, if any.
+    /// The version that the shown one is compared with, if there is one.
     #[must_use]
     pub fn other(&self) -> Option<&Version> {
-        let thing = self.selected()?;
-        let place = match self.beside {
+        let item = self.selected()?;
+        let place = match self.comparison {
             VersionComparison::Nothing => None,
             VersionComparison::Before => self.shown()?.from,
-            VersionComparison::First => thing.versions.len().checked_sub(1).filter(|last| *last > self.version),
+            VersionComparison::First => item.versions.len().checked_sub(1).filter(|last| *last > self.version),
         };
-        thing.versions.get(place?)
+        item.versions.get(place?)
     }
 
-    /// Moves the selection in the list of texts.
+    /// Moves the cursor by `by` items.
     pub fn step(&mut self, by: i64) {
-        let to = shift(self.cursor, by, self.things.len().saturating_sub(1));
+        let to = shift(self.cursor, by, self.items.len().saturating_sub(1));
         if to != self.cursor {
             self.cursor = to;
-            self.land();
+            self.show_current_version();
         }
     }
 
-    /// Goes to an older version, or with −1 to a newer one.
-    pub fn age(&mut self, by: i64) {
-        let last = self.selected().map_or(0, |thing| thing.versions.len().saturating_sub(1));
+    /// Shows an older version (1), or a newer one (-1).
+    pub fn step_version(&mut self, by: i64) {
+        let last = self.selected().map_or(0, |item| item.versions.len().saturating_sub(1));
         self.version = shift(self.version, by, last);
         self.scroll = 0;
     }
 
-    /// Scrolls the text.
-    pub fn roll(&mut self, by: i64) {
+    /// Scrolls the text by `by` rows.
+    pub fn scroll_by(&mut self, by: i64) {
         self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 
-    /// Switches the comparison.
-    pub fn turn_view(&mut self) {
-        self.beside = match self.beside {
+    /// Switches to the next `VersionComparison`.
+    pub fn next_comparison(&mut self) {
+        self.comparison = match self.comparison {
             VersionComparison::Before => VersionComparison::First,
             VersionComparison::First => VersionComparison::Nothing,
             VersionComparison::Nothing => VersionComparison::Before,
@@ -169,7 +169,7 @@ impl EditorScreen {
 pub enum EditorPending {
     /// To list the items with their versions.
     List,
-    /// To change an item; the list is read again afterwards.
+    /// To change an item; the list is loaded again afterwards.
     Change,
     /// To plan the next request under a policy.
     TryPolicy,
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::domain::summary::versions::Editability;
 
-    fn thing(id: &str, texts: &[&str]) -> Editable {
+    fn item(id: &str, texts: &[&str]) -> Editable {
         let last = texts.len().saturating_sub(1);
         let version = |(at, text): (usize, &&str)| Version {
             what: format!("version {at}"),
@@ -201,28 +201,29 @@ mod tests {
     }
 
     #[test]
-    fn versions_stand_beside_what_they_came_from_or_the_first() {
-        let mut shop = EditorScreen::new(BranchId(uuid::Uuid::nil()), EditableKind::Policies, 1);
-        assert!(shop.selected().is_none() && shop.other().is_none());
-        shop.fill(vec![thing("a", &["3", "2", "1"]), thing("b", &[])]);
-        assert_eq!(shop.cursor, 1, "the policy in use first");
-        assert!(shop.shown().is_none());
-        shop.step(-5);
-        let pair =
-            |shop: &EditorScreen| (shop.shown().map(|v| v.text.to_string()), shop.other().map(|v| v.text.to_string()));
+    fn versions_are_compared_with_their_origin_or_the_first() {
+        let mut screen = EditorScreen::new(BranchId(uuid::Uuid::nil()), EditableKind::Policies, 1);
+        assert!(screen.selected().is_none() && screen.other().is_none());
+        screen.fill(vec![item("a", &["3", "2", "1"]), item("b", &[])]);
+        assert_eq!(screen.cursor, 1, "the policy in use first");
+        assert!(screen.shown().is_none());
+        screen.step(-5);
+        let pair = |screen: &EditorScreen| {
+            (screen.shown().map(|v| v.text.to_string()), screen.other().map(|v| v.text.to_string()))
+        };
         let of = |a: &str, b: Option<&str>| (Some(a.to_owned()), b.map(str::to_owned));
-        assert_eq!(pair(&shop), of("2", Some("1")), "the one that counts is shown");
-        shop.age(-1);
-        assert_eq!(pair(&shop), of("3", Some("2")));
-        shop.turn_view();
-        assert_eq!(pair(&shop), of("3", Some("1")));
-        shop.age(9);
-        assert_eq!(pair(&shop), of("1", None), "nothing stands before the first");
-        shop.turn_view();
-        assert_eq!(pair(&shop), of("1", None));
-        shop.wanted = Some("b".into());
-        shop.fill(vec![thing("a", &["3"]), thing("b", &["x"])]);
-        assert_eq!(shop.selected().map(|thing| thing.id.as_str()), Some("b"));
-        assert_eq!((shop.next(1), shop.next(-1)), (EditableKind::Rules, EditableKind::Memories));
+        assert_eq!(pair(&screen), of("2", Some("1")), "the one that counts is shown");
+        screen.step_version(-1);
+        assert_eq!(pair(&screen), of("3", Some("2")));
+        screen.next_comparison();
+        assert_eq!(pair(&screen), of("3", Some("1")));
+        screen.step_version(9);
+        assert_eq!(pair(&screen), of("1", None), "nothing stands before the first");
+        screen.next_comparison();
+        assert_eq!(pair(&screen), of("1", None));
+        screen.wanted = Some("b".into());
+        screen.fill(vec![item("a", &["3"]), item("b", &["x"])]);
+        assert_eq!(screen.selected().map(|item| item.id.as_str()), Some("b"));
+        assert_eq!((screen.next(1), screen.next(-1)), (EditableKind::Rules, EditableKind::Memories));
     }
 }

@@ -1,5 +1,5 @@
-//! The editors' screen: reading texts and their versions, editing, choosing a policy, undoing.
-//! Not for: moving the cursor (`update::travel`), or the lists of summaries and memories with other actions
+//! Updates of the editor: loading items with their versions, editing an item, applying a policy, and undo.
+//! Not for: moving the cursor (`tui::update::travel`), or the lists of summaries and memories with their own actions
 //! (`screens::summaries::update`, `screens::memories::update`).
 
 use super::model::{EditorPending, EditorScreen, PolicyTrial};
@@ -22,19 +22,19 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_answer, trouble};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 use tui_textarea::CursorMove;
 
-/// Esc on the screen of module summaries first stops a summary that is being written.
+/// Handles Esc among module summaries: stops one that is being written, or else closes the editor.
 pub(crate) fn leave_modules(model: &mut Model, out: &mut Vec<Cmd>) {
     if !crate::tui::screens::summaries::update_modules::stop(model, out) {
         model.layers.pop();
     }
 }
 
-fn with(model: &mut Model, change: impl FnOnce(&mut EditorScreen)) {
-    if let Some(shop) = model.layers.top_mut::<EditorScreen>() {
-        change(shop);
+fn change_top(model: &mut Model, change: impl FnOnce(&mut EditorScreen)) {
+    if let Some(screen) = model.layers.top_mut::<EditorScreen>() {
+        change(screen);
     }
 }
 
@@ -42,9 +42,9 @@ fn top(model: &Model) -> Option<&EditorScreen> {
     model.layers.top::<EditorScreen>()
 }
 
-/// Opens the screen on a kind of text; if it is already open there, closes it.
+/// Opens the editor on a kind of item, or closes it if that kind is shown.
 pub(crate) fn open(model: &mut Model, kind: EditableKind, out: &mut Vec<Cmd>) {
-    let there = model.layers.all::<EditorScreen>().any(|shop| shop.kind == kind);
+    let there = model.layers.all::<EditorScreen>().any(|screen| screen.kind == kind);
     model.layers.close::<EditorScreen>(|_| true);
     let Some(branch) = model.branch().map(|branch| branch.id).filter(|_| !there) else { return };
     let ticket =
@@ -53,22 +53,22 @@ pub(crate) fn open(model: &mut Model, kind: EditableKind, out: &mut Vec<Cmd>) {
     model.layers.push(EditorScreen::new(branch, kind, ticket));
 }
 
-/// Switches to the next or the previous kind.
-pub(crate) fn turn(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
-    let Some((branch, kind)) = top(model).map(|shop| (shop.branch, shop.next(step))) else { return };
+/// Switches to the next or the previous kind of item.
+pub(crate) fn switch_kind(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
+    let Some((branch, kind)) = top(model).map(|screen| (screen.branch, screen.next(step))) else { return };
     let ticket =
         send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editor(EditorPending::List), out);
-    with(model, |shop| shop.turn(kind, ticket));
+    change_top(model, |screen| screen.switch_kind(kind, ticket));
 }
 
-/// Loads the texts again.
+/// Loads the items again.
 fn reload(model: &mut Model, out: &mut Vec<Cmd>) {
-    let open = model.layers.all::<EditorScreen>().next().map(|shop| (shop.branch, shop.kind));
+    let open = model.layers.all::<EditorScreen>().next().map(|screen| (screen.branch, screen.kind));
     let Some((branch, kind)) = open else { return };
     let ticket =
         send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editor(EditorPending::List), out);
-    for shop in model.layers.all_mut::<EditorScreen>() {
-        shop.loading = Some(ticket);
+    for screen in model.layers.all_mut::<EditorScreen>() {
+        screen.loading = Some(ticket);
     }
 }
 
@@ -81,34 +81,34 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (EditorPending::List, Ok(Answer::Editables(kind, things))) => arrived(model, ticket, kind, things),
+        (EditorPending::List, Ok(Answer::Editables(kind, items))) => arrived(model, ticket, kind, items),
         (EditorPending::List, Err(failure)) => {
-            model.layers.close::<EditorScreen>(|shop| shop.loading == Some(ticket));
-            trouble(model, &failure);
+            model.layers.close::<EditorScreen>(|screen| screen.loading == Some(ticket));
+            show_failure(model, &failure);
         }
         (EditorPending::List, result) => show_answer(model, result),
         (EditorPending::Change, result) => changed(model, ticket, result, out),
-        (EditorPending::TryPolicy, result) => tried(model, ticket, result),
+        (EditorPending::TryPolicy, result) => trial(model, ticket, result),
     }
 }
 
-fn arrived(model: &mut Model, ticket: u64, kind: EditableKind, things: Vec<Editable>) {
-    for shop in model.layers.all_mut::<EditorScreen>() {
-        if shop.kind == kind && shop.loading == Some(ticket) {
-            return shop.fill(things);
+fn arrived(model: &mut Model, ticket: u64, kind: EditableKind, items: Vec<Editable>) {
+    for screen in model.layers.all_mut::<EditorScreen>() {
+        if screen.kind == kind && screen.loading == Some(ticket) {
+            return screen.fill(items);
         }
     }
 }
 
-/// Opens the selected version's text for editing; a preset is first copied under a new name.
+/// Opens the text of the shown version for editing. A built-in policy is copied first, under a name that is asked for.
 pub(crate) fn edit(model: &mut Model) {
-    let Some(shop) = top(model) else { return };
-    let Some(thing) = shop.selected() else {
-        if shop.kind == EditableKind::Rules && shop.loading.is_none() {
-            let what = Edited::Rules { branch: shop.branch, path: "AGENTS.md".to_owned(), expected: None };
+    let Some(screen) = top(model) else { return };
+    let Some(item) = screen.selected() else {
+        if screen.kind == EditableKind::Rules && screen.loading.is_none() {
+            let what = Edited::Rules { branch: screen.branch, path: "AGENTS.md".to_owned(), expected: None };
             return push(model, "AGENTS.md: does not exist yet".to_owned(), "", what);
         }
-        let text = match shop.kind {
+        let text = match screen.kind {
             EditableKind::Memories => "No memories yet; /remember TEXT adds one.",
             EditableKind::Summaries => "No summaries are in use here; draft one first.",
             EditableKind::Modules => "No module summaries yet; /capsule PATH writes one.",
@@ -118,28 +118,28 @@ pub(crate) fn edit(model: &mut Model) {
         };
         return model.status.say(Severity::Notice, text, model.now);
     };
-    let text = shop.shown().map(|version| version.text.to_string()).unwrap_or_default();
-    let (title, what) = match (thing.editing, thing.kind) {
+    let text = screen.shown().map(|version| version.text.to_string()).unwrap_or_default();
+    let (title, what) = match (item.editing, item.kind) {
         (Editability::Not(why), _) => return model.status.say(Severity::Notice, why, model.now),
         (Editability::Copy, _) => return copy(model),
-        (Editability::Here, EditableKind::State) => ("State block".to_owned(), Edited::State(shop.branch)),
+        (Editability::Here, EditableKind::State) => ("State block".to_owned(), Edited::State(screen.branch)),
         (Editability::Here, EditableKind::Memories) => {
-            ("Memory (one line)".to_owned(), Edited::Memory(thing.id.clone()))
+            ("Memory (one line)".to_owned(), Edited::Memory(item.id.clone()))
         }
         (Editability::Here, EditableKind::Summaries) => {
-            let Ok(summary) = thing.id.parse::<Hash>() else { return };
-            (format!("Summary of {}", thing.title), Edited::Summary { branch: shop.branch, summary })
+            let Ok(summary) = item.id.parse::<Hash>() else { return };
+            (format!("Summary of {}", item.title), Edited::Summary { branch: screen.branch, summary })
         }
         (Editability::Here, EditableKind::Rules) => {
             let expected = Some(Hash::of(text.as_bytes()));
-            (thing.id.clone(), Edited::Rules { branch: shop.branch, path: thing.id.clone(), expected })
+            (item.id.clone(), Edited::Rules { branch: screen.branch, path: item.id.clone(), expected })
         }
         (Editability::Here, EditableKind::Modules) => {
-            (format!("Summary of {}", thing.title), Edited::Module(thing.id.clone()))
+            (format!("Summary of {}", item.title), Edited::Module(item.id.clone()))
         }
         (Editability::Here, EditableKind::Skills) => return,
         (Editability::Here, EditableKind::Policies) => {
-            (format!("Policy {}", thing.id), Edited::Policy { name: thing.id.clone(), preset: None })
+            (format!("Policy {}", item.id), Edited::Policy { name: item.id.clone(), preset: None })
         }
     };
     push(model, title, &text, what);
@@ -153,8 +153,8 @@ fn push(model: &mut Model, title: String, text: &str, what: Edited) {
     model.layers.push(editor);
 }
 
-/// Asks before a changed text is discarded. False if there is none.
-pub(crate) fn keeps_text(model: &mut Model) -> bool {
+/// Asks before a changed text is discarded. Returns false if there is none.
+pub(crate) fn asks_to_discard(model: &mut Model) -> bool {
     let Some(editor) = model.layers.top::<Editor>() else { return false };
     if !editor.changed() {
         return false;
@@ -173,25 +173,25 @@ pub(crate) fn keeps_text(model: &mut Model) -> bool {
 
 /// Asks for the name of a copy of the selected policy.
 pub(crate) fn copy(model: &mut Model) {
-    let policy = top(model).and_then(EditorScreen::selected).filter(|thing| thing.kind == EditableKind::Policies);
-    let Some(name) = policy.map(|thing| thing.id.clone()) else { return };
+    let policy = top(model).and_then(EditorScreen::selected).filter(|item| item.kind == EditableKind::Policies);
+    let Some(name) = policy.map(|item| item.id.clone()) else { return };
     let title = format!("Name for your copy of {name}");
     let text = format!("my-{name}");
     model.layers.push(Prompt { title, text, purpose: Purpose::CopyPolicy(name) });
 }
 
-/// The name was entered: the copy is edited, and exists once it is saved.
-pub(crate) fn named(model: &mut Model, preset: &str, name: String) {
-    let shop = model.layers.all::<EditorScreen>().next();
-    let thing = shop.and_then(|shop| shop.things.iter().find(|thing| thing.id == preset));
-    let Some(text) = thing.and_then(|thing| thing.versions.get(thing.current())).map(|v| v.text.to_string()) else {
+/// Opens the text of the copy for editing, once it has a name. The copy exists once it is saved.
+pub(crate) fn name_copy(model: &mut Model, preset: &str, name: String) {
+    let screen = model.layers.all::<EditorScreen>().next();
+    let item = screen.and_then(|screen| screen.items.iter().find(|item| item.id == preset));
+    let Some(text) = item.and_then(|item| item.versions.get(item.current())).map(|v| v.text.to_string()) else {
         return;
     };
     let title = format!("Policy {name}, a copy of {preset}: not saved yet");
     push(model, title, &text, Edited::Policy { name, preset: Some(preset.to_owned()) });
 }
 
-/// Sends an edited text. The editor stays open until it is accepted, so that no text is lost.
+/// Saves an edited text. The text editor stays open until the engine accepts the text, so that nothing typed is lost.
 pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<Cmd>) {
     if model.layers.top::<Editor>().is_some_and(|editor| editor.saving.is_some()) {
         return;
@@ -213,9 +213,9 @@ pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
     }
 }
 
-/// A change was made or refused; after a refusal, the typed text stays in the editor, with the reason.
+/// Handles that a change was made or refused. If it was refused, the text editor stays open with the reason.
 fn changed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
-    let Some(result) = crate::tui::screens::summaries::update_modules::over(model, ticket, result) else { return };
+    let Some(result) = crate::tui::screens::summaries::update_modules::finished(model, ticket, result) else { return };
     let is_it = |editor: &Editor| editor.saving == Some(ticket);
     let (fault, text) = match result {
         Ok(Answer::Refused(fault)) => (Some(fault), String::new()),
@@ -239,24 +239,24 @@ fn changed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out:
         return;
     }
     let saved = model.layers.take(is_it).map(|editor| editor.what);
-    if let (Some(Edited::Policy { name, .. }), Some(shop)) = (saved, model.layers.top_mut::<EditorScreen>()) {
-        (shop.wanted, shop.took) = (Some(name), false);
+    if let (Some(Edited::Policy { name, .. }), Some(screen)) = (saved, model.layers.top_mut::<EditorScreen>()) {
+        (screen.wanted, screen.policy_applied) = (Some(name), false);
         try_out_named(model, out);
     }
     model.status.say(Severity::Notice, text, model.now);
     reload(model, out);
 }
 
-/// Excludes rules, or the list of skills, from the branch's requests, or includes them again (undoable).
+/// Includes the selected rules or the list of skills in the branch's calls, or leaves them out (undoable).
 pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(shop) = top(model) else { return };
-    let Some(thing) = shop.selected() else { return };
-    let path = match shop.kind {
-        EditableKind::Rules if thing.versions.is_empty() => {
+    let Some(screen) = top(model) else { return };
+    let Some(item) = screen.selected() else { return };
+    let path = match screen.kind {
+        EditableKind::Rules if item.versions.is_empty() => {
             let text = "This folder is not trusted, so none of its files are sent; /trust-folder changes that.";
             return model.status.say(Severity::Notice, text, model.now);
         }
-        EditableKind::Rules => thing.id.clone(),
+        EditableKind::Rules => item.id.clone(),
         EditableKind::Skills => "skills".to_owned(),
         EditableKind::State
         | EditableKind::Summaries
@@ -266,21 +266,21 @@ pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
             return;
         }
     };
-    let act = ProjectAct::Set { branch: shop.branch, path, on: None, once: false };
+    let act = ProjectAct::Set { branch: screen.branch, path, on: None, once: false };
     send(model, Request::Tool(ToolRequest::Project(act)), Pending::Editor(EditorPending::Change), out);
 }
 
-/// Rewrites the selected module summary.
-pub(crate) fn renew(model: &mut Model, out: &mut Vec<Cmd>) {
-    let shop = top(model).filter(|shop| shop.kind == EditableKind::Modules);
-    let Some(thing) = shop.and_then(EditorScreen::selected) else { return };
-    // By the writer of the current summary.
-    let by = if thing.note.contains("by the model") { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
-    let path = thing.id.clone();
+/// Writes the selected module summary again.
+pub(crate) fn write_again(model: &mut Model, out: &mut Vec<Cmd>) {
+    let screen = top(model).filter(|screen| screen.kind == EditableKind::Modules);
+    let Some(item) = screen.and_then(EditorScreen::selected) else { return };
+    // By the same author as the current version.
+    let by = if item.note.contains("by the model") { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
+    let path = item.id.clone();
     crate::tui::screens::summaries::update_modules::make(model, &path, by, out);
 }
 
-/// Puts a skill into the message.
+/// Attaches a skill to the message.
 pub(crate) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     let path = format!("skill:{name}");
     model.layers.close::<EditorScreen>(|_| true);
@@ -291,15 +291,15 @@ pub(crate) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     send(model, Request::Tool(ToolRequest::Files(FileAct::Read { path })), pending, out);
 }
 
-/// Uses the selected policy on the branch (undoable), or inserts the selected skill into the message.
+/// Applies the selected policy to the branch (undoable), or attaches the selected skill to the message.
 pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
-    let skill = top(model).filter(|shop| shop.kind == EditableKind::Skills).and_then(EditorScreen::selected);
-    if let Some(name) = skill.map(|thing| thing.id.clone()) {
+    let skill = top(model).filter(|screen| screen.kind == EditableKind::Skills).and_then(EditorScreen::selected);
+    if let Some(name) = skill.map(|item| item.id.clone()) {
         return use_skill(model, &name, out);
     }
-    let Some(shop) = top(model).filter(|shop| shop.kind == EditableKind::Policies) else { return };
-    let Some(thing) = shop.selected() else { return };
-    let (name, goes) = (thing.id.clone(), thing.goes);
+    let Some(screen) = top(model).filter(|screen| screen.kind == EditableKind::Policies) else { return };
+    let Some(item) = screen.selected() else { return };
+    let (name, goes) = (item.id.clone(), item.goes);
     if goes {
         return model.status.say(Severity::Notice, format!("This branch already uses {name}."), model.now);
     }
@@ -307,28 +307,30 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
     overrides.policy = Some(name.clone());
     branches::set_overrides(model, overrides, out);
     model.status.say(Severity::Notice, format!("This branch now uses {name}; u undoes it."), model.now);
-    with(model, |shop| shop.took = true);
+    change_top(model, |screen| screen.policy_applied = true);
     reload(model, out);
 }
 
 /// Previews the next request under the selected policy.
 pub(crate) fn try_out(model: &mut Model, out: &mut Vec<Cmd>) {
-    let policy = top(model).filter(|shop| shop.kind == EditableKind::Policies).and_then(EditorScreen::selected);
-    let Some(policy) = policy.map(|thing| thing.id.clone()) else { return };
-    with(model, |shop| shop.wanted = Some(policy));
+    let policy = top(model).filter(|screen| screen.kind == EditableKind::Policies).and_then(EditorScreen::selected);
+    let Some(policy) = policy.map(|item| item.id.clone()) else { return };
+    change_top(model, |screen| screen.wanted = Some(policy));
     try_out_named(model, out);
-    with(model, |shop| shop.wanted = None);
+    change_top(model, |screen| screen.wanted = None);
 }
 
 fn try_out_named(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some((branch, policy)) = top(model).and_then(|shop| Some((shop.branch, shop.wanted.clone()?))) else { return };
+    let Some((branch, policy)) = top(model).and_then(|screen| Some((screen.branch, screen.wanted.clone()?))) else {
+        return;
+    };
     let draft = model.composer.next_draft();
     let request = Request::Editable(EditableAct::TryPolicy { branch, draft, policy: policy.clone() });
     let ticket = send(model, request, Pending::Editor(EditorPending::TryPolicy), out);
-    with(model, |shop| shop.tried = Some(PolicyTrial { policy, ticket, result: None }));
+    change_top(model, |screen| screen.trial = Some(PolicyTrial { policy, ticket, result: None }));
 }
 
-fn tried(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
+fn trial(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     let came = match result {
         Ok(Answer::WhatIf(found)) => Ok(found),
         Ok(_) => Err("The draft changed in the meantime; try again.".to_owned()),
@@ -337,31 +339,31 @@ fn tried(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
         }
         Err(failure) => Err(failure.to_string()),
     };
-    for shop in model.layers.all_mut::<EditorScreen>() {
-        if let Some(tried) = shop.tried.as_mut().filter(|tried| tried.ticket == ticket) {
-            tried.result = Some(came.clone());
+    for screen in model.layers.all_mut::<EditorScreen>() {
+        if let Some(trial) = screen.trial.as_mut().filter(|trial| trial.ticket == ticket) {
+            trial.result = Some(came.clone());
         }
     }
 }
 
-/// Undo and redo on this screen: for a policy, its versions; otherwise, the session's last change. False if the screen
-/// is not on top.
+/// Handles undo and redo in the editor: for a policy or a module summary, its versions; otherwise, the session's last
+/// change.
 pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) {
-    let Some(shop) = top(model) else { return };
-    let policy = shop.selected().filter(|thing| thing.kind == EditableKind::Policies && !shop.took);
-    let module = shop.selected().filter(|thing| thing.kind == EditableKind::Modules).map(|thing| thing.id.clone());
+    let Some(screen) = top(model) else { return };
+    let policy = screen.selected().filter(|item| item.kind == EditableKind::Policies && !screen.policy_applied);
+    let module = screen.selected().filter(|item| item.kind == EditableKind::Modules).map(|item| item.id.clone());
     let request = match (policy, forward) {
         (None, forward) if let Some(path) = module => {
             Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Step { path, forward })))
         }
-        (Some(thing), _) if thing.editing == Editability::Copy => {
-            let text = format!("{} is built in and can't be changed; e copies it.", thing.id);
+        (Some(item), _) if item.editing == Editability::Copy => {
+            let text = format!("{} is built in and can't be changed; e copies it.", item.id);
             return model.status.say(Severity::Notice, text, model.now);
         }
-        (Some(thing), forward) => Request::Editable(EditableAct::StepPolicy { name: thing.id.clone(), forward }),
+        (Some(item), forward) => Request::Editable(EditableAct::StepPolicy { name: item.id.clone(), forward }),
         (None, false) => Request::Session(SessionRequest::Undo),
         (None, true) => Request::Session(SessionRequest::Redo),
     };
     send(model, request, Pending::Editor(EditorPending::Change), out);
-    with(model, |shop| shop.took = false);
+    change_top(model, |screen| screen.policy_applied = false);
 }

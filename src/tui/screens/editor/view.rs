@@ -1,12 +1,11 @@
-//! The editors' screen: the kinds of texts as tabs, the texts of one kind, and the versions of the selected text with
-//! their differences.
+//! Draws the editor: kinds of items as tabs, the items of one kind, and the shown version with its differences.
 //!
 //! ```text
 //! ┌ Editors ───────────────────────────────────────────────┐
 //! │  State  Summaries  Memories [Policies] Rules  Skills    │
 //! │ ● layered          │ layered: what it is for            │
 //! │ ○ my-lean          │ version 3, now · h older  l newer  │
-//! │                    │ + user_cap = 5000                  │   below 90 columns: one below the other
+//! │                    │ + user_cap = 5000                  │   below 90 columns stacked
 //! └ keys ──────────────────────────────────────────────────┘
 //! ```
 //! Not for: typing (`text_editor`).
@@ -28,61 +27,61 @@ use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
 
 /// Unchanged lines shown around a change.
 const AROUND: usize = 3;
-/// Maximum number of lines compared one by one; in longer texts, all lines are shown as replaced.
+/// How many lines are compared at most; longer texts are shown as replaced entirely.
 const COMPARED: usize = 2_000;
 
-/// Draws the screen; returns the rows of the text and the visible rows.
-pub(crate) fn draw(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
-    paint::wipe(area, buf);
+/// Draws the editor. Returns the number of rows of the text and the height of its view.
+pub(crate) fn draw(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Editors"), true, area, buf);
-    keys(look, shop, area, buf);
+    keys(look, screen, area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
-    tabs(look, shop, Rect { height: room.height.min(1), ..room }, buf);
+    tabs(look, screen, Rect { height: room.height.min(1), ..room }, buf);
     let body = Rect { y: room.y + 1, height: room.height.saturating_sub(1), ..room };
     if body.is_empty() {
         return (0, 0);
     }
-    if shop.things.is_empty() {
-        let words = if shop.loading.is_some() { "Loading.".to_owned() } else { none(look, shop.kind) };
+    if screen.items.is_empty() {
+        let words = if screen.loading.is_some() { "Loading.".to_owned() } else { none(look, screen.kind) };
         let mut rows = TextRows::plain(&words, usize::from(body.width).max(1), Ink::Dim);
         rows.extend(said(look));
         paint::lines(look.theme, &rows, body, buf);
         return (0, 0);
     }
-    let (list, detail) = split(shop, body);
-    things(look, shop, list, buf);
+    let (list, detail) = split(screen, body);
+    items(look, screen, list, buf);
     if detail.width < body.width {
-        paint::beside(look.theme, detail, buf);
-        thing(look, shop, detail, buf)
+        paint::left_rule(look.theme, detail, buf);
+        item(look, screen, detail, buf)
     } else {
         let rule = look.theme.glyphs.rule.repeat(usize::from(detail.width));
         paint::line(look.theme, &Line::of(Ink::Border, &rule), detail, buf);
         let below = Rect { y: detail.y + 1, height: detail.height.saturating_sub(1), ..detail };
-        thing(look, shop, below, buf)
+        item(look, screen, below, buf)
     }
 }
 
-fn split(shop: &EditorScreen, body: Rect) -> (Rect, Rect) {
+fn split(screen: &EditorScreen, body: Rect) -> (Rect, Rect) {
     if body.width >= 90 {
         let left = (body.width / 3).min(48);
         return (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body });
     }
-    let wanted = u16::try_from(shop.things.len()).unwrap_or(u16::MAX);
+    let wanted = u16::try_from(screen.items.len()).unwrap_or(u16::MAX);
     let top = wanted.min(body.height / 3).max(1);
     (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
 }
 
-fn keys(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffer) {
+fn keys(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) {
     if area.height < 2 {
         return;
     }
-    let policies = shop.kind == EditableKind::Policies;
-    let copies = shop.selected().is_some_and(|thing| thing.editing == Editability::Copy);
+    let policies = screen.kind == EditableKind::Policies;
+    let copies = screen.selected().is_some_and(|item| item.editing == Editability::Copy);
     let mut words = vec![(Action::EditThing, if copies { "copy and edit" } else { "edit" }), (Action::Undo, "undo")];
     if policies {
         words.extend([(Action::UsePolicy, "use on this branch"), (Action::TryPolicy, "try")]);
     }
-    let project = match shop.kind {
+    let project = match screen.kind {
         EditableKind::Rules => vec![(Action::SwitchThing, "exclude or include")],
         EditableKind::Skills => {
             vec![(Action::UsePolicy, "add to the message"), (Action::SwitchThing, "exclude or include list")]
@@ -90,14 +89,14 @@ fn keys(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffe
         EditableKind::Modules => vec![(Action::RenewThing, "rewrite")],
         EditableKind::State | EditableKind::Summaries | EditableKind::Memories | EditableKind::Policies => Vec::new(),
     };
-    let plain = matches!(shop.kind, EditableKind::Rules | EditableKind::Skills);
+    let plain = matches!(screen.kind, EditableKind::Rules | EditableKind::Skills);
     if !project.is_empty() {
-        words.splice(0..usize::from(shop.kind == EditableKind::Skills), project);
+        words.splice(0..usize::from(screen.kind == EditableKind::Skills), project);
     }
     let versioned =
         [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "switch view")];
     words.extend(versioned.into_iter().filter(|_| !plain));
-    let stops = shop.kind == EditableKind::Modules && summing(look).is_some_and(|part| !part.stopping);
+    let stops = screen.kind == EditableKind::Modules && summing(look).is_some_and(|part| !part.stopping);
     words.extend([(Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "leave" })]);
     if policies {
         words.push((Action::CopyPolicy, "copy"));
@@ -107,7 +106,7 @@ fn keys(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffe
     paint::caption(look.theme, line, edge, buf);
 }
 
-/// Key hints; some keys of this screen are in the table of all panels.
+/// The line of keys; some of them are in the key table's section of all panels.
 fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
     let own = |action: &Action| {
         look.model.keys.bindings().iter().any(|binding| binding.run == *action && binding.when == When::Workshop)
@@ -123,17 +122,17 @@ fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> 
     line
 }
 
-fn tabs(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffer) {
+fn tabs(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) {
     let mut line = Line::new();
     let all = EditableKind::ALL.iter().map(|kind| kind.title().len() + 3).sum::<usize>();
-    let here = EditableKind::ALL.iter().position(|kind| *kind == shop.kind).unwrap_or(0);
-    // Where not all tabs have room, those before the open one scroll away.
+    let here = EditableKind::ALL.iter().position(|kind| *kind == screen.kind).unwrap_or(0);
+    // If the tabs do not fit, those before the open one scroll out of view.
     let from = if all > usize::from(area.width) { here.saturating_sub(1) } else { 0 };
     if from > 0 {
         line.push(Ink::Dim, look.theme.glyphs.ellipsis);
     }
     for kind in EditableKind::ALL.into_iter().skip(from) {
-        if kind == shop.kind {
+        if kind == screen.kind {
             line.push(Ink::Accent, &format!("[{}] ", kind.title()));
         } else {
             line.push(Ink::Dim, &format!(" {}  ", kind.title()));
@@ -171,60 +170,60 @@ fn none(look: &ViewContext<'_>, kind: EditableKind) -> String {
     }
 }
 
-fn things(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffer) {
+fn items(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) {
     let page = usize::from(area.height);
-    let from = shop.cursor.saturating_sub(page / 2).min(shop.things.len().saturating_sub(page));
-    for ((at, thing), row) in shop.things.iter().enumerate().skip(from).zip(area.rows()) {
+    let from = screen.cursor.saturating_sub(page / 2).min(screen.items.len().saturating_sub(page));
+    for ((at, item), row) in screen.items.iter().enumerate().skip(from).zip(area.rows()) {
         let glyphs = &look.theme.glyphs;
-        let (sign, ink) = if thing.goes { (glyphs.branch, Ink::Text) } else { (glyphs.other, Ink::Dim) };
-        let note = match (thing.kind, thing.editing) {
+        let (sign, ink) = if item.goes { (glyphs.branch, Ink::Text) } else { (glyphs.other, Ink::Dim) };
+        let note = match (item.kind, item.editing) {
             (EditableKind::Policies, Editability::Copy) => "built in".to_owned(),
             (EditableKind::Policies, _) => "yours".to_owned(),
             (EditableKind::Rules | EditableKind::Modules, _) => {
-                thing.note.split(';').next().unwrap_or_default().to_owned()
+                item.note.split(';').next().unwrap_or_default().to_owned()
             }
             (EditableKind::Skills, _) => String::new(),
-            _ if thing.versions.is_empty() => "empty".to_owned(),
-            _ => text::counted(thing.versions.len() as u64, "version"),
+            _ if item.versions.is_empty() => "empty".to_owned(),
+            _ => text::counted(item.versions.len() as u64, "version"),
         };
         let room = usize::from(row.width).saturating_sub(text::width(&note) + 4);
-        let label = Line::of(ink, &format!("{sign} ")).with(ink, &text::fit(&thing.title, room, glyphs.ellipsis));
+        let label = Line::of(ink, &format!("{sign} ")).with(ink, &text::fit(&item.title, room, glyphs.ellipsis));
         paint::pair(look.theme, &label, &Line::of(Ink::Dim, &format!("{note} ")), row, buf);
         look.item(row, at);
-        if at == shop.cursor {
+        if at == screen.cursor {
             paint::select(look.theme, row, buf);
         }
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(shop.things.len()), count(page), area, buf);
+    paint::thumb(look.theme, count(from), count(screen.items.len()), count(page), area, buf);
 }
 
-fn thing(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
-    let Some(thing) = shop.selected() else { return (0, 0) };
+fn item(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+    let Some(item) = screen.selected() else { return (0, 0) };
     let width = usize::from(area.width).max(1);
     let mut head: Vec<Line> = Vec::new();
     if area.height >= 8 {
-        // What made a summary stale is named there.
-        let rows = if thing.kind == EditableKind::Modules { 3 } else { 2 };
-        head.extend(TextRows::plain(&heading(thing), width, Ink::Heading).into_iter().take(rows));
+        // Module summaries need a third row, which says why a summary is stale.
+        let rows = if item.kind == EditableKind::Modules { 3 } else { 2 };
+        head.extend(TextRows::plain(&heading(item), width, Ink::Heading).into_iter().take(rows));
     }
     if area.height >= 8 {
-        // Its row stays empty without a notice, so that the text does not jump.
+        // The row stays empty when there is no notice, so that the text does not move.
         head.push(said(look).unwrap_or_default());
     } else {
         head.extend(said(look));
     }
     let most = if area.height >= 8 { 2 } else { 1 };
-    head.extend(TextRows::plain(&versions(look, shop, thing), width, Ink::Dim).into_iter().take(most));
-    let mut below = tried(look, shop, thing, width);
+    head.extend(TextRows::plain(&versions(look, screen, item), width, Ink::Dim).into_iter().take(most));
+    let mut below = trial(look, screen, item, width);
     below.truncate(usize::from(area.height) / 3);
     paint::lines(look.theme, &head, area, buf);
     let used = u16::try_from(head.len()).unwrap_or(area.height).min(area.height);
     let foot = u16::try_from(below.len()).unwrap_or(0);
     let room = Rect { y: area.y + used, height: area.height.saturating_sub(used + foot), ..area };
-    let rows = body(shop, thing, width.saturating_sub(1).max(1));
+    let rows = body(screen, item, width.saturating_sub(1).max(1));
     let page = usize::from(room.height);
-    let scroll = shop.scroll.min(rows.len().saturating_sub(page));
+    let scroll = screen.scroll.min(rows.len().saturating_sub(page));
     paint::lines(look.theme, rows.iter().skip(scroll), room, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(scroll), count(rows.len()), count(page), room, buf);
@@ -232,13 +231,13 @@ fn thing(look: &ViewContext<'_>, shop: &EditorScreen, area: Rect, buf: &mut Buff
     (rows.len(), page)
 }
 
-/// The module summary that is being written here.
+/// The module summary that is being written on this branch.
 fn summing<'a>(look: &ViewContext<'a>) -> Option<&'a PendingModuleSummary> {
     let branch = look.model.branch()?.id;
     look.model.drafts.parts.values().find(|part| part.branch == branch)
 }
 
-/// The notice, which would not be visible under a full screen.
+/// The current notice, which the full screen would otherwise hide.
 fn said(look: &ViewContext<'_>) -> Option<Line> {
     if let Some(part) = summing(look) {
         return Some(Line::of(Ink::Accent, &part.words()));
@@ -252,60 +251,60 @@ fn said(look: &ViewContext<'_>) -> Option<Line> {
     Some(Line::of(ink, &said.text))
 }
 
-fn heading(thing: &Editable) -> String {
-    // The list shows the short form; this is the full form.
+fn heading(item: &Editable) -> String {
+    // The list shows the short form; here the full form is enough.
     let full = |note: &str| match note.split_once("; ") {
         Some((short, rest)) if rest.starts_with(short) => rest.to_owned(),
         _ => note.to_owned(),
     };
-    let note = if thing.note.is_empty() { String::new() } else { format!(": {}", full(&thing.note)) };
-    let goes = if thing.kind == EditableKind::Policies && thing.goes { " (this branch's policy)" } else { "" };
-    format!("{}{goes}{note}", thing.title)
+    let note = if item.note.is_empty() { String::new() } else { format!(": {}", full(&item.note)) };
+    let goes = if item.kind == EditableKind::Policies && item.goes { " (this branch's policy)" } else { "" };
+    format!("{}{goes}{note}", item.title)
 }
 
-/// `version 3 of 4, now · 12:03 · beside version 2: 2 lines gone, 3 new`
-fn versions(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable) -> String {
+/// Describes the shown version: `version 3 of 4, now · 12:03 · beside version 2: 2 lines gone, 3 new`
+fn versions(look: &ViewContext<'_>, screen: &EditorScreen, item: &Editable) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
-    let Some(shown) = shop.shown() else {
-        let words = match thing.editing {
+    let Some(shown) = screen.shown() else {
+        let words = match item.editing {
             Editability::Not(why) => why,
             Editability::Here | Editability::Copy => "There are no versions yet.",
         };
         return words.to_owned();
     };
     let mut parts = vec![shown.what.clone()];
-    if shown.current && thing.versions.len() > 1 {
+    if shown.current && item.versions.len() > 1 {
         parts.push("now".to_owned());
     }
     let offset = look.model.facts.offset;
     parts.extend(shown.at.map(|at| format!("{} {}", time::date(at, offset), time::clock(at, offset))));
-    parts.push(match shop.other() {
+    parts.push(match screen.other() {
         Some(other) => {
-            let lines = laid_over(&other.text, &shown.text);
+            let lines = diff_lines(&other.text, &shown.text);
             let count = |wanted| lines.iter().filter(|(tag, _)| *tag == wanted).count();
             let (gone, new) = (count(ChangeTag::Delete), count(ChangeTag::Insert));
             format!("compared with {}: {gone} removed, {new} added", other.what)
         }
-        None if shop.beside == VersionComparison::Nothing => "its text".to_owned(),
-        None if thing.versions.len() > 1 => "the first".to_owned(),
+        None if screen.comparison == VersionComparison::Nothing => "its text".to_owned(),
+        None if item.versions.len() > 1 => "the first".to_owned(),
         None => "its text".to_owned(),
     });
     parts.join(&dot)
 }
 
-fn body(shop: &EditorScreen, thing: &Editable, width: usize) -> Vec<Line> {
-    let Some(shown) = shop.shown() else { return Vec::new() };
-    match shop.other() {
-        Some(other) => compared(other, shown, width),
-        None if matches!(thing.kind, EditableKind::Policies | EditableKind::Rules | EditableKind::Skills) => {
+fn body(screen: &EditorScreen, item: &Editable, width: usize) -> Vec<Line> {
+    let Some(shown) = screen.shown() else { return Vec::new() };
+    match screen.other() {
+        Some(other) => diff_rows(other, shown, width),
+        None if matches!(item.kind, EditableKind::Policies | EditableKind::Rules | EditableKind::Skills) => {
             TextRows::exact(&shown.text, width, Ink::Text)
         }
         None => TextRows::all(&shown.text, width, Ink::Text),
     }
 }
 
-/// The lines of two texts as one sequence of changes.
-fn laid_over<'a>(before: &'a str, after: &'a str) -> Vec<(ChangeTag, &'a str)> {
+/// The lines of two texts with their change.
+fn diff_lines<'a>(before: &'a str, after: &'a str) -> Vec<(ChangeTag, &'a str)> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let (old_len, new_len) = (old.len(), new.len());
     let steps = if old_len.max(new_len) > COMPARED && old != new {
@@ -317,9 +316,9 @@ fn laid_over<'a>(before: &'a str, after: &'a str) -> Vec<(ChangeTag, &'a str)> {
     changes.map(|change| (change.tag(), change.value())).collect()
 }
 
-/// Changed lines with context; unchanged lines in between are counted.
-fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
-    let all = laid_over(&other.text, &shown.text);
+/// Changed lines with some unchanged ones around them, and the number of unchanged lines between.
+fn diff_rows(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
+    let all = diff_lines(&other.text, &shown.text);
     let changes: Vec<usize> =
         all.iter().enumerate().filter(|(_, (tag, _))| *tag != ChangeTag::Equal).map(|(at, _)| at).collect();
     if changes.is_empty() {
@@ -337,7 +336,7 @@ fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
             skipped += 1;
             continue;
         }
-        between(&mut rows, &mut skipped, width);
+        push_unchanged(&mut rows, &mut skipped, width);
         let (sign, ink) = match tag {
             ChangeTag::Equal => (' ', Ink::Dim),
             ChangeTag::Delete => ('-', Ink::Excluded),
@@ -345,11 +344,11 @@ fn compared(other: &Version, shown: &Version, width: usize) -> Vec<Line> {
         };
         rows.extend(TextRows::exact(&format!("{sign} {text}"), width, ink));
     }
-    between(&mut rows, &mut skipped, width);
+    push_unchanged(&mut rows, &mut skipped, width);
     rows
 }
 
-fn between(rows: &mut Vec<Line>, skipped: &mut usize, width: usize) {
+fn push_unchanged(rows: &mut Vec<Line>, skipped: &mut usize, width: usize) {
     if *skipped > 0 {
         let lines = text::counted(*skipped as u64, "line");
         rows.extend(TextRows::plain(&format!("  ({lines} unchanged)"), width, Ink::Border));
@@ -358,8 +357,8 @@ fn between(rows: &mut Vec<Line>, skipped: &mut usize, width: usize) {
 }
 
 /// The preview of the next request under the policy.
-fn tried(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable, width: usize) -> Vec<Line> {
-    let Some(PolicyTrial { result, .. }) = shop.tried.as_ref().filter(|tried| tried.policy == thing.id) else {
+fn trial(look: &ViewContext<'_>, screen: &EditorScreen, item: &Editable, width: usize) -> Vec<Line> {
+    let Some(PolicyTrial { result, .. }) = screen.trial.as_ref().filter(|trial| trial.policy == item.id) else {
         return Vec::new();
     };
     let mut rows = vec![Line::of(Ink::Border, &look.theme.glyphs.rule.repeat(width))];
@@ -367,7 +366,7 @@ fn tried(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable, width: u
         None => "Previewing the next request under this policy".to_owned(),
         Some(Err(why)) => why.clone(),
         Some(Ok(found)) => match (found.ways.first().map(|way| &way.result), &found.present) {
-            (Some(Ok(made)), Ok(now)) => call(look, made, now),
+            (Some(Ok(made)), Ok(now)) => describe_preview(look, made, now),
             (Some(Err(why)), _) | (_, Err(why)) => why.clone(),
             (None, Ok(_)) => "The next request stays the same.".to_owned(),
         },
@@ -378,7 +377,7 @@ fn tried(look: &ViewContext<'_>, shop: &EditorScreen, thing: &Editable, width: u
 
 /// `The next request with this policy: 4,980 of 8,000 tokens (est) instead of 5,213, cached 80 %, $0.0009; adds 2
 /// items, removes 4.`
-fn call(look: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String {
+fn describe_preview(look: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String {
     let number = |n: u32| text::number(u64::from(n));
     let (est, room, label) = (number(made.est), number(made.room), made.certainty.label());
     let same = made.plan == now.plan;
@@ -395,7 +394,7 @@ fn call(look: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String
         (0, false) => "the same items are included".to_owned(),
         _ => format!("adds {}, removes {}", side(gained, more), side(lost, less)),
     };
-    let cached = made.same_words();
+    let cached = made.same_text();
     format!(
         "The next request with this policy: {est} of {room} tokens ({label}){before}, cached {cached}{cost}; \
         {items}."

@@ -1,5 +1,5 @@
-//! The list of all keys, and the keys that can follow a leader key.
-//! Not for: guides.
+//! The screen of all keys, and the hint of the keys that may follow the first of several.
+//! Not for: the guides (`crate::guides`).
 
 pub mod model;
 pub(crate) mod view;

@@ -1,9 +1,9 @@
-//! The scroll position of the list of keys.
+//! State of the help screen.
 //! Not for: the keys (`config::keys`).
 
-/// All keys.
+/// The list of all keys.
 #[derive(Debug, Default)]
 pub struct HelpScreen {
-    /// Scrolled rows.
+    /// Rows scrolled off the top.
     pub scroll: usize,
 }

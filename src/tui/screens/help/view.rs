@@ -1,4 +1,4 @@
-//! The list of all keys, generated from the key table.
+//! Draws the list of all keys, generated from the key table.
 //! Not for: the hints of one pane (`composer`).
 
 use crate::tui::chat::model::slash;
@@ -11,10 +11,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Width of the key column.
+/// Width of the column with the keys.
 const KEYS: usize = 24;
 
-/// Keys of the text area that the key table does not contain.
+/// Keys that the text area handles itself, because the key table leaves them to it.
 const WRITING: [(&str, &str); 8] = [
     ("Ctrl+A, Ctrl+E", "Go to the start or the end of the line."),
     ("Ctrl+←, Ctrl+→", "Move one word back or forward; Alt+B and Alt+F too."),
@@ -26,7 +26,7 @@ const WRITING: [(&str, &str); 8] = [
     ("Shift + movement key", "Select."),
 ];
 
-/// Common tasks, with the actions for them.
+/// Common tasks, with the actions that do them.
 const TASKS: &[(&str, &[Action])] = &[
     ("See each item of the next request, and why it is included or left out.", &[Action::Context]),
     (
@@ -96,13 +96,13 @@ fn rows(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
     rows
 }
 
-/// A heading: with a capital letter.
+/// The title with a capital first letter.
 fn capitalized(title: &str) -> String {
     let mut letters = title.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Keys, with their descriptions beside them, on as many rows as needed.
+/// One entry: the keys, and beside or below them what they do, wrapped.
 fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
     let room = width.saturating_sub(KEYS + 4);
     let taken = text::width(keys);
@@ -121,9 +121,9 @@ fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
     rows
 }
 
-/// Returns the maximum scroll position.
+/// Draws the list. Returns the largest scroll position.
 pub(crate) fn draw(look: &ViewContext<'_>, scroll: usize, area: Rect, buf: &mut Buffer) -> usize {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Keys"), true, area, buf);
     if area.height >= 2 {
         let words = [(Action::Down, "down"), (Action::ScrollDown, "next page"), (Action::Leave, "leave")];

@@ -1,4 +1,4 @@
-//! The keys that can follow a leader key, at the bottom of the screen, after a pause.
+//! Draws the hint at the foot of the screen of which keys may follow the first of several, shown after a delay.
 //! Not for: all keys (`view`).
 
 use crate::tui::text::{self, Line};
@@ -7,12 +7,12 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The minimum width for three columns.
+/// From this width on, the hint has three columns.
 const WIDE: u16 = 100;
 
 pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let model = look.model;
-    if !model.hinting() || area.width < 12 || area.height < 5 {
+    if !model.shows_key_hints() || area.width < 12 || area.height < 5 {
         return;
     }
     let cells = cells(look);
@@ -25,7 +25,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let rows = cells.len().div_ceil(across).clamp(1, most);
     let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
     let place = Rect { y: area.bottom() - height, height, ..area };
-    paint::wipe(place, buf);
+    paint::clear(place, buf);
     let pressed: Vec<String> = model.input.sequence.iter().map(ToString::to_string).collect();
     let title = Line::of(Ink::Heading, &pressed.join(" ")).with(Ink::Dim, " then one of these");
     let inside = look.frame(title, true, place, buf);
@@ -55,15 +55,15 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// A cell of the list.
+/// One place in the hint.
 enum Cell {
-    /// A group of actions.
+    /// The heading of a group of actions.
     Heading(&'static str),
-    /// A key, and a short description.
+    /// A key with a short description of its action.
     Key {
-        /// The key, with an ellipsis where more keys follow.
+        /// The key, with an ellipsis if more keys follow.
         key: String,
-        /// The description in a few words.
+        /// A short description of the action.
         does: &'static str,
     },
 }
@@ -77,7 +77,7 @@ impl Cell {
     }
 }
 
-/// The minimum number of keys that are listed under group headings.
+/// From this number of keys on, they are grouped under headings.
 const MANY: usize = 9;
 
 fn cells(look: &ViewContext<'_>) -> Vec<Cell> {

@@ -1,5 +1,5 @@
-//! Memories and suggested pins.
-//! Not for: the state block.
+//! The list of memories, and the dismissal of suggested pins.
+//! Not for: the state block (`editor`).
 
 pub mod model;
 pub(crate) mod update;

@@ -1,11 +1,11 @@
-//! The pending requests about memories. The list itself is a `picker`.
+//! The requests about memories. The list itself is a `picker`.
 //! Not for: memories (`domain::conversation::memory`).
 
 /// The purpose of a request about memories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemoriesPending {
-    /// To list them.
+    /// To list the memories.
     List,
-    /// To change one; the list is read again afterwards.
+    /// To change a memory; the list is loaded again afterwards.
     Change,
 }

@@ -1,5 +1,5 @@
-//! The list of memories and its keys; dismissing suggested pins.
-//! Not for: the list itself (`update::travel`), or pins (`acts`).
+//! Updates of the list of memories, and the dismissal of memories and suggested pins.
+//! Not for: moving in the list (`tui::update::travel`) or setting pins (`chat::update::acts`).
 
 use super::model::MemoriesPending;
 use crate::domain::base::failure::Failure;
@@ -34,13 +34,13 @@ pub(crate) fn answered(
     }
 }
 
-/// Opens the list.
+/// Opens the list of memories.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     model.layers.push(Picker::new(Kind::Memories));
     ask(model, out);
 }
 
-/// Requests the memories of the open list.
+/// Requests the memories if the list is open.
 fn ask(model: &mut Model, out: &mut Vec<Cmd>) {
     if !model.layers.all::<Picker>().any(|picker| picker.kind == Kind::Memories) {
         return;
@@ -59,7 +59,7 @@ fn ask(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Fills the list: suggestions that wait for a decision first, then the newest memories.
+/// Fills the list: suggested memories first, then confirmed and dismissed ones, each newest first.
 fn arrived(model: &mut Model, ticket: u64, all: &[Memory]) {
     let rank = |memory: &Memory| match memory.status {
         MemoryStatus::Suggested => 0,
@@ -86,12 +86,12 @@ fn arrived(model: &mut Model, ticket: u64, all: &[Memory]) {
             choice: Choice::Explain("/remember TEXT adds a memory.".into()),
         });
     }
-    if let Some(picker) = screens::picker::update::awaiting(model, ticket) {
+    if let Some(picker) = screens::picker::update::waiting_for(model, ticket) {
         picker.fill(entries);
     }
 }
 
-/// Changes a memory.
+/// Requests a change of a memory.
 pub(crate) fn act(model: &mut Model, id: MemoryId, act: MemoryAct, out: &mut Vec<Cmd>) {
     send(
         model,
@@ -101,7 +101,7 @@ pub(crate) fn act(model: &mut Model, id: MemoryId, act: MemoryAct, out: &mut Vec
     );
 }
 
-/// Reports a change and reads the list again.
+/// Reports a change and loads the list again.
 fn changed(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
     let text = match answer {
         Answer::Done(text) => text.clone(),
@@ -111,27 +111,27 @@ fn changed(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
     ask(model, out);
 }
 
-/// Adds a text as a memory, with the kind before its colon, if any; otherwise a fact.
+/// Adds a memory. A kind before a colon sets its kind; without one it is a fact.
 pub(crate) fn remember(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
     let named = text.split_once(':').and_then(|(kind, rest)| Some((MemoryKind::from_name(kind)?, rest.trim())));
     let (kind, text) = named.unwrap_or((MemoryKind::Fact, text.trim()));
-    keep(model, kind, text.to_owned(), None, out);
+    add(model, kind, text.to_owned(), None, out);
 }
 
-/// Adds a memory. A preference applies to all sessions, anything else to this session, unless specified.
-pub(crate) fn keep(model: &mut Model, kind: MemoryKind, text: String, scope: Option<MemoryScope>, out: &mut Vec<Cmd>) {
+/// Adds a memory. Without a scope, a preference applies to all sessions and any other kind to this session.
+pub(crate) fn add(model: &mut Model, kind: MemoryKind, text: String, scope: Option<MemoryScope>, out: &mut Vec<Cmd>) {
     let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
     let request = MemoryRequest::Remember { kind, text, scope: scope.unwrap_or(usual) };
     send(model, Request::Memory(request), Pending::Memories(MemoriesPending::Change), out);
 }
 
-/// The memory that is selected in the list.
+/// The text and id of the memory under the cursor.
 fn selected(model: &Model) -> Option<(String, MemoryId)> {
     let entry = model.layers.top::<Picker>()?.selected()?;
     if let Choice::Memory(id) = entry.choice { Some((entry.label.clone(), id)) } else { None }
 }
 
-/// New, edit, and delete in the list.
+/// Handles the new, edit, and delete keys of the list.
 pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
     match edit {
         ListEdit::New => {
@@ -153,7 +153,7 @@ pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Dismisses the selection: a suggested pin in the overlay, a memory in its list.
+/// Dismisses the item under the cursor: a suggested pin in the request overlay, or a memory in its list.
 pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.top::<Picker>().is_some_and(|picker| picker.kind == Kind::Memories) {
         let Some((_, id)) = selected(model) else { return };

@@ -1,5 +1,5 @@
-//! Lists that are filtered by typing: sessions, models, actions.
-//! Not for: lists with more than names.
+//! A list that is filtered by typing: sessions, models, actions, and others.
+//! Not for: lists with more than one line per entry.
 
 pub mod model;
 pub(crate) mod update;

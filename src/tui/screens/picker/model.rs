@@ -1,5 +1,5 @@
-//! A list that is filtered by typing: sessions, models, all actions.
-//! Not for: the effect of a choice (`update`).
+//! State of a list that is filtered by typing.
+//! Not for: the effect of choosing an entry (`update`).
 
 use crate::domain::base::ids::{MemoryId, NodeId, RunId, SessionId};
 use crate::domain::conversation::mark::Atom;
@@ -8,110 +8,110 @@ use crate::tui::model::fuzzy::{Fuzzy, Score};
 use crate::tui::model::keys::Action;
 use std::sync::Arc;
 
-/// The content of the list.
+/// What a list contains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Sessions.
     Sessions,
     /// Models.
     Models,
-    /// Models for a replay of a stored call.
+    /// Models to repeat a stored call with.
     ReplayModels(RunId),
-    /// Items that can be left out of a stored call.
+    /// Items to leave out when a stored call is repeated.
     ReplayItems,
     /// Memories.
     Memories,
-    /// Messages with a name or a star.
+    /// Named and starred messages.
     Labels,
-    /// Themes; the selected one is previewed.
+    /// Themes; the one under the cursor is previewed.
     Themes,
     /// Rules about tool calls.
     Rules,
-    /// Actions.
+    /// All actions.
     Palette,
-    /// Copyable parts of a message.
+    /// Parts of a message that can be copied.
     Copies,
 }
 
 /// The effect of choosing an entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Choice {
-    /// Open a session.
+    /// Opens a session.
     Session(SessionId),
-    /// Use a model.
+    /// Sets the model of the branch.
     Model {
-        /// Its profile.
+        /// Name of the profile.
         profile: String,
-        /// Its name.
+        /// Name of the model.
         model: String,
     },
-    /// Replay a call without this item.
+    /// Repeats a call without an item.
     Without(RunId, Atom),
-    /// Confirm a memory.
+    /// Confirms a memory.
     Memory(MemoryId),
-    /// Go to a message.
+    /// Goes to a message.
     Message(NodeId),
-    /// Use a theme.
+    /// Sets the theme.
     Theme(String),
-    /// Copy this text.
+    /// Copies this text.
     Copy(Arc<str>),
-    /// Copy the turn of this message.
+    /// Copies the turn of this message.
     CopyTurn(NodeId),
-    /// Copy the branch as Markdown.
+    /// Copies the branch as Markdown.
     CopyBranch,
-    /// A rule about tool calls.
+    /// A rule about tool calls; choosing it has no effect.
     Rule(RuleScope, Rule),
-    /// Run an action.
+    /// Runs an action.
     Action(Action),
-    /// No effect; Enter shows this text.
+    /// Shows these words, for an entry that cannot be chosen.
     Explain(String),
 }
 
-/// One entry.
+/// An entry of a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// The main text, unsanitized.
+    /// The label, not sanitized.
     pub label: String,
-    /// The text at its right or below it, unsanitized.
+    /// The detail at its right, not sanitized.
     pub detail: String,
     /// The effect of choosing it.
     pub choice: Choice,
 }
 
-/// One row of the list on the screen.
+/// A row of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PickerRow {
     /// A heading.
     Heading(&'static str),
-    /// An entry, by its index among the displayed ones.
+    /// An entry, by its index in `shown`.
     Entry(usize),
 }
 
-/// The list.
+/// A list that is filtered by typing.
 #[derive(Clone, Debug)]
 pub struct Picker {
-    /// The content of the list.
+    /// What the list contains.
     pub kind: Kind,
     /// All entries.
     pub entries: Vec<Entry>,
     /// The typed filter.
     pub filter: String,
-    /// Matching entries, by index; the best first.
+    /// Indices of the matching entries, best match first.
     pub shown: Vec<usize>,
-    /// For each of them, the matching letters of its label, counted in characters; may be missing.
+    /// For each of `shown`, the character positions of its label that match; may be shorter than `shown`.
     pub marks: Vec<Vec<usize>>,
-    /// The selected one of them.
+    /// Index in `shown` of the entry under the cursor.
     pub cursor: usize,
-    /// Headings, each before the entry with this index; shown while the filter is empty.
+    /// Headings with the index of the entry that each precedes; shown while the filter is empty.
     pub headings: Vec<(usize, &'static str)>,
-    /// The entries are being loaded.
+    /// Whether an answer is pending.
     pub loading: bool,
-    /// The newest request for them.
+    /// Ticket of the newest request.
     pub ticket: u64,
 }
 
 impl Picker {
-    /// An empty list.
+    /// Creates an empty list.
     #[must_use]
     pub fn new(kind: Kind) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl Picker {
         }
     }
 
-    /// All actions, each once: `recent` ones first, the others by group.
+    /// Creates the list of all actions: `recent` ones first, then the others by group.
     #[must_use]
     pub fn palette(keys: &crate::tui::model::keys::Keymap, recent: &[Action]) -> Self {
         let wide = Action::ALL.iter().map(|action| action.name().len()).max().unwrap_or(0);
@@ -149,7 +149,7 @@ impl Picker {
         picker
     }
 
-    /// The rows of the list from top to bottom: headings, and indices of displayed entries.
+    /// Rows of the list from top to bottom.
     #[must_use]
     pub fn rows(&self) -> Vec<PickerRow> {
         let typed = !self.filter.trim().is_empty();
@@ -159,14 +159,14 @@ impl Picker {
         rows.collect()
     }
 
-    /// Replaces the entries.
+    /// Stores the entries and applies the filter.
     pub fn fill(&mut self, entries: Vec<Entry>) {
         self.entries = entries;
         self.loading = false;
         self.apply_filter();
     }
 
-    /// Finds the matching entries, the best first. Sessions are already filtered by the store.
+    /// Applies the filter, best matches first. Sessions are filtered by the store instead.
     pub fn apply_filter(&mut self) {
         self.marks.clear();
         if self.kind == Kind::Sessions || self.filter.trim().is_empty() {
@@ -177,7 +177,7 @@ impl Picker {
             let mut found: Vec<(Score, usize, Vec<usize>)> = self.entries.iter().enumerate().filter_map(fits).collect();
             let length = |at: usize| self.entries[at].label.split("  ").next().map_or(0, str::len);
             found.sort_by_key(|(score, at, _)| (std::cmp::Reverse(*score), length(*at), *at));
-            // In many sentences, scattered letters match nearly everywhere; such matches would hide the useful ones.
+            // Scattered letters match most long sentences, so matches far below the best one are dropped.
             let best = found.first().map_or(0, |(score, ..)| *score);
             found.retain(|(score, ..)| score * 3 >= best * 2);
             (self.shown, self.marks) = found.into_iter().map(|(_, at, marks)| (at, marks)).unzip();
@@ -185,15 +185,15 @@ impl Picker {
         self.cursor = self.cursor.min(self.shown.len().saturating_sub(1));
     }
 
-    /// The selected entry.
+    /// The entry under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<&Entry> {
         self.shown.get(self.cursor).and_then(|at| self.entries.get(*at))
     }
 }
 
-/// The score of an entry: for its name, which counts twice, else for its whole label, else with its detail and an
-/// action's whole sentence.
+/// Scores an entry and returns the matching positions of its label. Its name counts twice, then its whole label, then
+/// its label with its detail and the action's sentence, which counts half.
 fn fit(fuzzy: &mut Fuzzy, entry: &Entry) -> Option<(Score, Vec<usize>)> {
     let name = entry.label.split("  ").next().unwrap_or_default();
     if let Some((score, marks)) = fuzzy.find(name) {
@@ -209,7 +209,7 @@ fn fit(fuzzy: &mut Fuzzy, entry: &Entry) -> Option<(Score, Vec<usize>)> {
     Some((score / 2, marks))
 }
 
-/// Whether `text` contains the letters of `wanted` in this order, ignoring case.
+/// Whether the letters of `wanted` occur in `text` in this order, ignoring case and spaces.
 #[must_use]
 pub fn matches(text: &str, wanted: &str) -> bool {
     let mut letters = text.chars().flat_map(char::to_lowercase);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_palette_finds_what_is_meant_and_little_else() {
+    fn the_palette_finds_the_action_and_few_others() {
         for (wanted, name) in [
             ("theme", "theme"),
             ("thm", "theme"),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn every_action_stands_once_under_its_heading_and_recent_ones_first() {
+    fn every_action_is_listed_once_under_its_group_after_recent_ones() {
         let recent = [Action::Zen, Action::Fork];
         let mut picker = Picker::palette(&Keymap::built_in(), &recent);
         assert_eq!(picker.entries.len(), Action::ALL.len());
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_match_are_known() {
+    fn matching_letters_are_recorded() {
         let mut picker = Picker::palette(&Keymap::built_in(), &[]);
         picker.filter = "zen".into();
         picker.apply_filter();

@@ -1,5 +1,5 @@
-//! Lists that are filtered by typing: sessions, models, actions.
-//! Not for: actions on the selected line (`acts`).
+//! Updates of the lists of sessions, models, and actions, and the effect of choosing an entry.
+//! Not for: loading the entries of other lists, which the `update` of their screens does.
 
 use super::model::{Choice, Entry, Kind, Picker, PickerPending};
 use crate::domain::base::failure::Failure;
@@ -16,19 +16,19 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{run_next, send, show_answer, trouble};
+use crate::tui::update::effects::{run_next, send, show_answer, show_failure};
 
 /// Handles the answers to the requests of the lists.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, result: Result<Answer, Failure>) {
     match (pending, result) {
-        (PickerPending::Sessions, Ok(Answer::Sessions(cards))) => sessions_came(model, ticket, &cards),
-        (PickerPending::Models, Ok(Answer::Models(by_profile))) => models_came(model, ticket, by_profile),
+        (PickerPending::Sessions, Ok(Answer::Sessions(cards))) => fill_sessions(model, ticket, &cards),
+        (PickerPending::Models, Ok(Answer::Models(by_profile))) => fill_models(model, ticket, by_profile),
         (PickerPending::Sessions | PickerPending::Models, Err(failure)) => failed(model, ticket, &failure),
         (PickerPending::Sessions | PickerPending::Models, result) => show_answer(model, result),
     }
 }
 
-/// Opens the list of sessions, or of the sessions that contain these words.
+/// Opens the list of sessions, or of those that contain `words`.
 pub(crate) fn sessions(model: &mut Model, words: String, out: &mut Vec<Cmd>) {
     let mut picker = Picker::new(Kind::Sessions);
     picker.filter = words;
@@ -56,16 +56,16 @@ pub(crate) fn palette(model: &mut Model) {
     model.layers.push(picker);
 }
 
-/// How many recent actions the list of actions shows.
-const RECENT: usize = 5;
+/// How many recent actions are listed first.
+const RECENT_ACTIONS: usize = 5;
 
 fn remember(model: &mut Model, action: Action) {
     model.input.recent_actions.retain(|other| *other != action);
     model.input.recent_actions.insert(0, action);
-    model.input.recent_actions.truncate(RECENT);
+    model.input.recent_actions.truncate(RECENT_ACTIONS);
 }
 
-/// The filter changed: the store searches the sessions.
+/// Handles a changed filter: the store searches the sessions.
 pub(crate) fn filter_changed(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     if picker.kind != Kind::Sessions {
@@ -84,17 +84,17 @@ pub(crate) fn filter_changed(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// The open list that waits for the answer with this ticket.
-pub(crate) fn awaiting(model: &mut Model, ticket: u64) -> Option<&mut Picker> {
+/// The open list whose newest request has this ticket.
+pub(crate) fn waiting_for(model: &mut Model, ticket: u64) -> Option<&mut Picker> {
     model.layers.all_mut::<Picker>().find(|picker| picker.ticket == ticket)
 }
 
-/// Reports why a list cannot be shown.
+/// Reports why a list could not be loaded.
 pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
-    if let Some(picker) = awaiting(model, ticket) {
+    if let Some(picker) = waiting_for(model, ticket) {
         picker.loading = false;
     }
-    trouble(model, failure);
+    show_failure(model, failure);
 }
 
 fn session_entry(card: &SessionCard, offset: i32) -> Entry {
@@ -108,14 +108,14 @@ fn session_entry(card: &SessionCard, offset: i32) -> Entry {
     }
 }
 
-fn sessions_came(model: &mut Model, ticket: u64, cards: &[SessionCard]) {
+fn fill_sessions(model: &mut Model, ticket: u64, cards: &[SessionCard]) {
     let entries = cards.iter().map(|card| session_entry(card, model.facts.offset)).collect();
-    if let Some(picker) = awaiting(model, ticket) {
+    if let Some(picker) = waiting_for(model, ticket) {
         picker.fill(entries);
     }
 }
 
-fn models_came(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<Vec<ModelInfo>, Failure>)>) {
+fn fill_models(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<Vec<ModelInfo>, Failure>)>) {
     let settings = model.session.as_ref().and_then(|session| session.settings());
     let current = settings.map(|settings| (settings.profile.clone(), settings.model.name.clone()));
     let (mut models, mut failed) = (Vec::new(), Vec::new());
@@ -132,7 +132,7 @@ fn models_came(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<V
     let wide = models.iter().map(|(_, info)| info.name.chars().count()).max().unwrap_or(0);
     let entry = |(profile, info): &(String, ModelInfo)| model_entry(profile, info, is_current(profile, info), wide);
     let mut entries: Vec<Entry> = models.iter().map(entry).collect();
-    let Some(picker) = awaiting(model, ticket) else { return };
+    let Some(picker) = waiting_for(model, ticket) else { return };
     picker.headings.clear();
     if !failed.is_empty() {
         picker.headings.push((entries.len(), "Not available"));
@@ -144,14 +144,14 @@ fn models_came(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<V
     }
 }
 
-/// A profile whose models could not be listed: one line, and the full text on Enter.
+/// An entry for a profile whose models could not be listed; Enter shows the whole reason.
 fn unavailable(profile: &str, failure: &Failure) -> Entry {
     let why = failure.what.split(": ").next().unwrap_or_default();
     let words = format!("{profile}: {} {}", failure.what, failure.todo);
     Entry { label: format!("  {profile}: {why}"), detail: String::new(), choice: Choice::Explain(words) }
 }
 
-/// `● gpt-4.1-mini  1.05M context   33k answer   $0.4 in, $1.6 out per million`.
+/// Describes a model: `● gpt-4.1-mini  1.05M context   33k answer   $0.4 in, $1.6 out per million`.
 fn model_entry(profile: &str, info: &ModelInfo, current: bool, wide: usize) -> Entry {
     let sign = if current { "● " } else { "  " };
     let pad = " ".repeat(wide.saturating_sub(info.name.chars().count()));
@@ -167,7 +167,7 @@ fn model_entry(profile: &str, info: &ModelInfo, current: bool, wide: usize) -> E
     Entry { label: label.trim_end().to_owned(), detail: profile.to_owned(), choice }
 }
 
-/// Enter in a list.
+/// Handles Enter in a list.
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     let Some(choice) = picker.selected().map(|entry| entry.choice.clone()) else { return };
@@ -220,7 +220,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// A change of a list's content.
+/// A change of a list's contents.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum ListEdit {
     New,
@@ -228,7 +228,7 @@ pub(crate) enum ListEdit {
     Delete,
 }
 
-/// New, rename, and delete in the list of sessions.
+/// Handles the new, rename, and delete keys of the lists.
 pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     if picker.kind == Kind::Memories {

@@ -1,5 +1,5 @@
-//! A list that is filtered by typing, as a box over the chat.
-//! Not for: matching (the model does that).
+//! Draws a list that is filtered by typing, as a box over the chat.
+//! Not for: filtering (`model`).
 
 use super::model::{Choice, Kind, Picker, PickerRow};
 use crate::tui::model::keys::{Action, When};
@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 
 pub(crate) fn draw(look: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
     let place = place(picker.kind, area);
-    paint::wipe(place, buf);
+    paint::clear(place, buf);
     let (title, hint) = heading(look, picker.kind);
     let mut title = Line::of(Ink::Heading, title);
     if !picker.entries.is_empty() {
@@ -44,7 +44,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     entries(look, picker, list, buf);
 }
 
-/// Headings and entries within the area.
+/// Draws the headings and entries that fit.
 fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer) {
     let rows = picker.rows();
     let selected = rows.iter().position(|row| *row == PickerRow::Entry(picker.cursor)).unwrap_or(0);
@@ -65,7 +65,7 @@ fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
         let room = usize::from(padded.width).saturating_sub(value.width() + 3);
         let label = text::fit(&entry.label.replace('●', look.theme.glyphs.branch), room, look.theme.glyphs.ellipsis);
         let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();
-        paint::pair(look.theme, &marked(ink, &label, marks), &value, padded, buf);
+        paint::pair(look.theme, &highlighted(ink, &label, marks), &value, padded, buf);
         look.item(row, at);
         if at == picker.cursor {
             paint::select(look.theme, row, buf);
@@ -73,7 +73,7 @@ fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
     }
 }
 
-/// The title of the list and its key hints.
+/// Title and keys of a list.
 fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
     match kind {
         Kind::Sessions => {
@@ -98,18 +98,18 @@ fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
     }
 }
 
-/// The list of themes is small and at the side, so that the previewed theme is visible.
+/// Where the list is drawn. The list of themes is small and at the side, so that the previewed theme is visible.
 fn place(kind: Kind, area: Rect) -> Rect {
     if kind != Kind::Themes {
-        return paint::middle(area, 100, area.height.saturating_sub(4).clamp(6, 30));
+        return paint::centered(area, 100, area.height.saturating_sub(4).clamp(6, 30));
     }
     let (width, height) = (area.width.min(72), area.height.min(11));
     let within = Rect { x: area.right() - width, y: area.y + area.height.min(1), ..area };
     Rect { width, height: height.min(area.height - area.height.min(1)), ..within }
 }
 
-/// A label with highlighted letters.
-fn marked(ink: Ink, label: &str, marks: &[usize]) -> Line {
+/// A label with the letters at these positions highlighted.
+fn highlighted(ink: Ink, label: &str, marks: &[usize]) -> Line {
     let mut line = Line::of(ink, " ");
     let mut run = String::new();
     let mut lit = false;

@@ -1,4 +1,4 @@
-//! A text input of one line.
+//! A prompt for one line of text.
 //! Not for: longer texts (`text_editor`).
 
 pub mod model;

@@ -1,4 +1,4 @@
-//! A text input of one line, and its purpose.
+//! State of a prompt for one line of text, and the purpose of the line.
 //! Not for: longer texts (`text_editor`).
 
 use crate::domain::base::ids::{BranchId, MemoryId, NodeId, SessionId};
@@ -6,35 +6,35 @@ use crate::domain::base::ids::{BranchId, MemoryId, NodeId, SessionId};
 /// The purpose of a typed line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// A branch's name.
+    /// The new name of a branch.
     RenameBranch(BranchId),
-    /// A session's title.
+    /// The new title of a session; None is the current session.
     RenameSession(Option<SessionId>),
-    /// A new session's title.
+    /// The title of a new session.
     NewSession,
     /// A new memory, optionally with its kind and a colon before it.
     Remember,
-    /// A new text for a memory.
+    /// The new text of a memory.
     EditMemory(MemoryId),
-    /// The name of a copy of this policy.
+    /// The name for a copy of this policy.
     CopyPolicy(String),
-    /// The file for content that the store could not save.
+    /// The file to save what the store could not write.
     SaveUnsaved,
-    /// A message's name.
+    /// The name of a message.
     Label(NodeId),
-    /// The code focus of the current branch.
+    /// The focus of the code search on the current branch.
     Focus,
-    /// The reason for denying a pending tool call.
+    /// The reason for denying the pending tool call with this index on a branch.
     Refuse(BranchId, usize),
 }
 
-/// A text input of one line.
+/// A prompt for one line of text.
 #[derive(Clone, Debug)]
 pub struct Prompt {
-    /// Its title.
+    /// Title of the prompt.
     pub title: String,
     /// The typed text.
     pub text: String,
-    /// Its purpose.
+    /// What the text is for.
     pub purpose: Purpose,
 }

@@ -1,5 +1,5 @@
-//! The effect of a typed line.
-//! Not for: opening the input (each caller does that).
+//! The effect of a submitted line.
+//! Not for: opening a prompt, which each caller does.
 
 use super::model::{Prompt, Purpose};
 use crate::domain::tool::consent::Consent;
@@ -11,7 +11,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::{approval, editor, memories, picker};
 use crate::tui::update::effects::send;
 
-/// Enter: handles the line.
+/// Handles Enter: closes the prompt and uses the line.
 pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(Prompt { text, purpose, .. }) = model.layers.take_top() else { return };
     let text = text.trim().to_owned();
@@ -28,7 +28,7 @@ pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             picker::update::filter_changed(model, out);
         }
         Purpose::SaveUnsaved => quit::named(model, text, out),
-        Purpose::CopyPolicy(preset) => editor::update::named(model, &preset, text),
+        Purpose::CopyPolicy(preset) => editor::update::name_copy(model, &preset, text),
         Purpose::Focus => focus::set(model, &text, out),
         Purpose::Label(node) => tags::put(model, node, api::TagAct::Label(text), out),
         Purpose::Remember => memories::update::remember(model, &text, out),

@@ -1,5 +1,5 @@
-//! A text input in a box; of a long line, only the end is visible.
-//! Not for: its purpose (`update`).
+//! Draws a prompt; of a long line, its end.
+//! Not for: the purpose of the line (`update`).
 
 use super::model::Prompt;
 use crate::tui::text::Line;
@@ -9,8 +9,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 pub(crate) fn draw(look: &ViewContext<'_>, prompt: &Prompt, area: Rect, buf: &mut Buffer) {
-    let place = paint::middle(area, 70, 3);
-    paint::wipe(place, buf);
+    let place = paint::centered(area, 70, 3);
+    paint::clear(place, buf);
     let title = paint::cut(look.theme, Ink::Heading, &prompt.title, usize::from(place.width.saturating_sub(6)));
     let inside = look.frame(title, true, place, buf);
     let shown = crate::domain::base::safe_text::Safe::line(&prompt.text);

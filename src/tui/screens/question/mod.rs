@@ -1,4 +1,4 @@
-//! A question with its choices.
+//! A question with a list of choices.
 //! Not for: tool calls that need approval (`approval`).
 
 pub mod model;

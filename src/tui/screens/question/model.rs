@@ -1,4 +1,4 @@
-//! A question: its explanation, and the effect of each choice.
+//! State of a question: its text and the effect of each choice.
 //! Not for: carrying out a choice (`update`).
 
 use crate::domain::base::hash::Hash;
@@ -11,29 +11,29 @@ use crate::tui::model::keys::Action;
 /// The effect of a choice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Act {
-    /// Open the input for a file for content that the store could not save.
+    /// Asks for a file to save what the store could not write.
     SaveUnsaved,
-    /// Quit even if content is lost.
+    /// Quits, even if something is lost.
     Leave,
-    /// Leave the tour.
+    /// Leaves the tour.
     LeaveTour,
-    /// Only closes the question.
+    /// Closes the question.
     Close,
     /// Runs an action.
     Run(Action),
-    /// Runs a line that begins with a slash.
+    /// Runs a slash command.
     Command(String),
-    /// Forks the branch and sends the draft there.
+    /// Forks the branch and sends the draft on the fork.
     ForkAndSend(BranchId, Draft),
-    /// Regenerates the answer to this message.
+    /// Generates another answer to this message.
     Regenerate(NodeId),
-    /// Sends the draft when the open turn has ended.
+    /// Sends the draft once the open turn has ended.
     Wait(BranchId, Draft),
-    /// Sends the queued messages.
+    /// Sends the next queued message.
     SendQueued(BranchId),
-    /// Sets the prompt budget.
+    /// Sets the budget of the branch.
     Budget(u32),
-    /// Uses another policy.
+    /// Sets the policy of the branch.
     Policy(String),
     /// Removes pins.
     Unpin(Vec<Atom>),
@@ -43,35 +43,35 @@ pub enum Act {
     DeleteSession(SessionId),
     /// Discards the draft of a summary.
     RejectDraft(BranchId),
-    /// Rewrites the draft on the screen.
+    /// Writes the shown summary draft again.
     Redraft,
     /// Discards the changes of an edited text.
     Forget,
-    /// Replays a stored call unchanged.
+    /// Repeats a stored call unchanged.
     Replay(RunId),
-    /// Opens the list of models for a replay.
+    /// Chooses a model to repeat a call with.
     ReplayModel(RunId),
-    /// Opens the list of items to leave out of a replay.
+    /// Chooses an item to leave out of a repeated call.
     ReplayWithout(RunId),
     /// Trusts the folder, or stops trusting it.
     Trust(bool),
-    /// Approves or denies the servers in the folder's file with this digest.
+    /// Allows the MCP servers named in the folder's file with this digest, or not.
     FolderServers(Hash, bool),
-    /// Approves or denies the folder's settings with this digest.
+    /// Allows the folder's settings with this digest, or not.
     FolderSettings(Hash, bool),
-    /// Approves the pending call, and calls that match the rule from now on.
+    /// Approves the pending tool call and adds a rule that allows matching calls.
     Always(BranchId, usize, RuleScope, Rule),
 }
 
 /// A question.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// Its title.
+    /// Title of the question.
     pub title: String,
-    /// The explanation.
+    /// Paragraphs of the question's text.
     pub words: Vec<String>,
-    /// The choices: a key, a text, and the effect.
+    /// The choices: a key, a label, and the effect.
     pub choices: Vec<(char, String, Act)>,
-    /// The selected choice.
+    /// Index of the choice under the cursor.
     pub cursor: usize,
 }

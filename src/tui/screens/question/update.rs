@@ -1,5 +1,5 @@
-//! Carries out the choice of a question.
-//! Not for: opening the question (each caller does that).
+//! The effect of a choice in a question.
+//! Not for: opening a question, which each caller does.
 
 use super::model::{Act, Question};
 use crate::domain::conversation::branch::Overrides;
@@ -13,7 +13,7 @@ use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::{self, approval, race, summaries, tools};
 use crate::tui::update::effects::{run_next, send};
 
-/// Enter in a question.
+/// Handles Enter: closes the question and carries out the choice.
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(question) = model.layers.top::<Question>() else { return };
     let Some((_, _, act)) = question.choices.get(question.cursor).cloned() else { return };
@@ -65,13 +65,13 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let yes = Consent::Yes { hunks: hunks.unwrap_or_default() };
             approval::update::give(model, (branch, index), yes, Some((scope, rule)), out);
         }
-        Act::FolderServers(digest, yes) => tools::update::say_to_file(model, digest, yes, out),
+        Act::FolderServers(digest, yes) => tools::update::decide_file(model, digest, yes, out),
         Act::FolderSettings(digest, yes) => folder::say(model, digest, yes, out),
         Act::Trust(trusted) => trusted_now(model, trusted, out),
     }
 }
 
-/// The folder is now trusted, or no longer trusted.
+/// Records that the folder is trusted, or no longer trusted.
 fn trusted_now(model: &mut Model, trusted: bool, out: &mut Vec<Cmd>) {
     if let Some(session) = &mut model.session {
         session.workspace.1 = trusted;

@@ -1,4 +1,4 @@
-//! A question in a box, with its choices below.
+//! Draws a question in a box with its choices below.
 //! Not for: the effect of a choice (`update`).
 
 use super::model::Question;
@@ -25,8 +25,8 @@ pub(crate) fn draw(look: &ViewContext<'_>, question: &Question, area: Rect, buf:
         rows.push(line);
     }
     let height = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX);
-    let place = paint::middle(area, width, height);
-    paint::wipe(place, buf);
+    let place = paint::centered(area, width, height);
+    paint::clear(place, buf);
     let inside = look.frame(Line::of(Ink::Warn, &question.title), true, place, buf);
     let over = rows.len().saturating_sub(usize::from(inside.height)).min(first);
     let within = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };

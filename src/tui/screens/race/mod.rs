@@ -1,4 +1,4 @@
-//! One message sent to several models or settings, and a stored call beside its replay.
+//! Answers side by side: one prompt sent with several models or settings, or a stored call and its repetition.
 //! Not for: whole branches (`compare`).
 
 pub mod model;
@@ -26,8 +26,8 @@ impl Screen for RaceScreen {
 
     fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
         match action {
-            Action::NextPane => self.turn(1),
-            Action::PrevPane => self.turn(-1),
+            Action::NextPane => self.select_next(1),
+            Action::PrevPane => self.select_next(-1),
             Action::Open => return Outcome::Then(update::keep),
             Action::Mattered => return Outcome::Then(update::mattered),
             Action::Discard => return Outcome::Then(update::discard),

@@ -1,5 +1,5 @@
-//! Answers side by side: a stored call beside its replay, or the branches of a race.
-//! Not for: the next request under other settings (`screens::what_if::model`).
+//! State of the answers side by side: a stored call and its repetition, or the branches of a race.
+//! Not for: previews of the next call under other settings (`screens::what_if::model`).
 
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::conversation::branch::Overrides;
@@ -8,48 +8,48 @@ use crate::tui::chat::model::live::Live;
 use crate::tui::model::session::Session;
 use std::collections::HashMap;
 
-/// The relation between the answers.
+/// How the answers are related.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AnswerRelations {
-    /// A stored call and its replay.
+    /// A stored call and its repetition.
     Replay {
         /// The branch of the stored call.
         origin: BranchId,
         /// The item that was left out, with its first words.
         without: Option<(Atom, String)>,
     },
-    /// One message on several branches.
+    /// One prompt, sent on several branches.
     Race,
 }
 
 /// One answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
-    /// Its distinguishing feature, unsanitized.
+    /// What distinguishes the answer, not sanitized.
     pub title: String,
-    /// The branch on which it arrives; `None` for an existing answer.
+    /// The branch on which the answer arrives; None for a stored answer.
     pub branch: Option<BranchId>,
-    /// The answer, if it existed before.
+    /// The node of a stored answer.
     pub node: Option<NodeId>,
 }
 
-/// The state of the screen.
+/// Answers side by side.
 #[derive(Clone, Debug)]
 pub struct RaceScreen {
-    /// The relation between the answers.
+    /// How the answers are related.
     pub of: AnswerRelations,
     /// The answers.
     pub columns: Vec<Column>,
-    /// The selected answer.
+    /// Index of the selected answer.
     pub cursor: usize,
-    /// Scrolled rows of all answers.
+    /// Rows of all answers that are scrolled off the top.
     pub scroll: usize,
-    /// Rows of the longest answer, and rows of a page, when last drawn.
+    /// Rows of the longest answer and height of the view, as last drawn.
     pub seen: (usize, usize),
 }
 
 impl RaceScreen {
-    /// A screen with these answers; the newest is selected.
+    /// Creates the screen. A race starts at its first answer, a repeated call at its newest.
     #[must_use]
     pub fn new(of: AnswerRelations, columns: Vec<Column>) -> Self {
         let cursor = if of == AnswerRelations::Race { 0 } else { columns.len().saturating_sub(1) };
@@ -62,15 +62,15 @@ impl RaceScreen {
         self.columns.get(self.cursor)
     }
 
-    /// The branches of all answers except the selected one.
+    /// The branches of the answers that are not selected.
     #[must_use]
     pub fn others(&self) -> Vec<BranchId> {
         let others = self.columns.iter().enumerate().filter(|(at, _)| *at != self.cursor);
         others.filter_map(|(_, column)| column.branch).collect()
     }
 
-    /// Selects the next or the previous answer.
-    pub fn turn(&mut self, step: i64) {
+    /// Selects the next answer, or the previous one if `step` is negative.
+    pub fn select_next(&mut self, step: i64) {
         let count = self.columns.len().max(1);
         self.cursor = (self.cursor + if step > 0 { 1 } else { count - 1 }) % count;
     }
@@ -84,7 +84,7 @@ impl RaceScreen {
 }
 
 impl Column {
-    /// The node of its answer, once there is one.
+    /// The node of the answer; None until the answer is complete.
     #[must_use]
     pub fn answer(&self, session: Option<&Session>, live: &HashMap<BranchId, Live>) -> Option<NodeId> {
         let Some(branch) = self.branch else { return self.node };
@@ -97,15 +97,15 @@ impl Column {
     }
 }
 
-/// The purpose of a request about races and replays.
+/// The purpose of a request about races and repeated calls.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RacePending {
-    /// To list the items of a stored call, so that one can be left out of its replay.
+    /// To list the items of a stored call, of which one will be left out.
     Items(RunId),
     /// To replay a stored call.
     Replay,
-    /// To create a branch for each of these settings and send this text on all of them.
+    /// To create a branch for each of these settings and then send this text on all of them.
     Branches(Vec<Overrides>, String),
-    /// To send on one of the branches.
+    /// To send the prompt on one of the branches.
     Entry(BranchId),
 }

@@ -1,6 +1,6 @@
-//! Answers side by side: replaying a stored call, racing a message on several branches, keeping an answer.
-//! Not for: the next request under other settings (`screens::what_if::update`), or moving the cursor
-//! (`update::travel`).
+//! Updates for answers side by side: repeating a stored call, racing a prompt on several branches, keeping or archiving
+//! the results.
+//! Not for: previews of the next call under other settings (`screens::what_if::update`).
 
 use super::model::{AnswerRelations, Column, RacePending, RaceScreen};
 use crate::domain::base::failure::Failure;
@@ -27,7 +27,7 @@ use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::update::effects::{send, show_answer};
 
-/// Handles the answers to requests about races and replays.
+/// Handles the answers to the requests of races and repeated calls.
 pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     use RacePending as P;
     match (pending, result) {
@@ -39,7 +39,7 @@ pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<A
     }
 }
 
-/// Asks how to replay the call of the selected message.
+/// Asks how to repeat the call of the selected message.
 pub(crate) fn ask_how(model: &mut Model) {
     let found = model.session.as_ref().and_then(|session| {
         let node = session.tree.head(model.conversation.selected()?).id;
@@ -66,7 +66,7 @@ pub(crate) fn ask_how(model: &mut Model) {
     });
 }
 
-/// Replays a call.
+/// Repeats a call, optionally with another profile and model or without an item.
 pub(crate) fn replay(
     model: &mut Model,
     run: RunId,
@@ -80,7 +80,7 @@ pub(crate) fn replay(
     send(model, request, Pending::Race(RacePending::Replay), out);
 }
 
-/// The list of models for a replay.
+/// Opens the list of models to repeat a call with.
 pub(crate) fn models(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     screens::picker::update::models(model, out);
     if let Some(picker) = model.layers.top_mut::<Picker>() {
@@ -88,7 +88,7 @@ pub(crate) fn models(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Requests the items of a call.
+/// Requests the items of a stored call.
 pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     send(
         model,
@@ -98,7 +98,7 @@ pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     );
 }
 
-/// The items of a call, from which one is left out.
+/// Opens the list of a stored call's items, of which one is left out.
 fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
     let may = plan.included().filter(|row| row.section() != Some(Section::UserMessage));
     let entries = may.map(|row| {
@@ -111,7 +111,7 @@ fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
     model.layers.push(picker);
 }
 
-/// A replay has started.
+/// Shows that a stored call is being repeated.
 fn replaying(model: &mut Model, made: ReplayedCall) {
     let title = match &made.without {
         Some((_, title)) => format!("now, without {title}"),
@@ -123,12 +123,12 @@ fn replaying(model: &mut Model, made: ReplayedCall) {
         Column { title: "then".to_owned(), branch: None, node: made.of.answer },
         Column { title, branch: Some(branch), node: None },
     ];
-    take_in(model, vec![*made.branch]);
-    let arena = RaceScreen::new(AnswerRelations::Replay { origin, without: made.without }, columns);
-    model.layers.push(arena);
+    add_branches(model, vec![*made.branch]);
+    let screen = RaceScreen::new(AnswerRelations::Replay { origin, without: made.without }, columns);
+    model.layers.push(screen);
 }
 
-fn take_in(model: &mut Model, branches: Vec<Branch>) {
+fn add_branches(model: &mut Model, branches: Vec<Branch>) {
     if let Some(session) = &mut model.session {
         for branch in branches {
             session.put_branch(branch);
@@ -137,14 +137,14 @@ fn take_in(model: &mut Model, branches: Vec<Branch>) {
     model.refresh();
 }
 
-/// Creates a branch for each of several settings; the text is then sent on all of them.
+/// Creates a branch for each of the settings; the text is then sent on all of them.
 pub(crate) fn race(model: &mut Model, arms: Vec<Overrides>, limits: Limits, text: String, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let request = Request::Call(CallRequest::Race { branch, arms: arms.clone(), limits });
     send(model, request, Pending::Race(RacePending::Branches(arms, text)), out);
 }
 
-/// The branches of a race exist: sends the message on each.
+/// Sends the prompt on each branch of a new race.
 fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, out: &mut Vec<Cmd>) {
     let draft = Draft { text: text.into(), ..Draft::default() };
     let mut columns = Vec::new();
@@ -153,7 +153,7 @@ fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, 
         .zip(arms)
         .map(|(branch, arm)| (branch.id, format!("{}: {}", branch.name, variant::title(arm))))
         .collect();
-    take_in(model, made);
+    add_branches(model, made);
     for (branch, title) in ids {
         let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: None });
         send(model, request, Pending::Race(RacePending::Entry(branch)), out);
@@ -162,47 +162,47 @@ fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, 
     model.layers.push(RaceScreen::new(AnswerRelations::Race, columns));
 }
 
-/// Enter: switches to the selected branch; the other branches of a race are archived.
+/// Handles Enter: switches to the selected branch; after a race, the other branches are archived.
 pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(arena) = model.layers.top::<RaceScreen>() else { return };
-    let Some(branch) = arena.selected().and_then(|column| column.branch) else {
+    let Some(screen) = model.layers.top::<RaceScreen>() else { return };
+    let Some(branch) = screen.selected().and_then(|column| column.branch) else {
         model.layers.pop();
         return;
     };
-    let race = arena.of == AnswerRelations::Race;
-    let others = if race { arena.others() } else { Vec::new() };
+    let race = screen.of == AnswerRelations::Race;
+    let others = if race { screen.others() } else { Vec::new() };
     if others.iter().any(|other| model.live.contains_key(other)) {
         let text = "Other answers are still arriving: wait for them, or keep all of them with Esc.";
         return model.status.say(Severity::Trouble, text, model.now);
     }
     model.layers.pop();
-    crate::tui::screens::search::update::leave_here(model);
+    crate::tui::screens::search::update::remember_place(model);
     if race {
         send(model, Request::Call(CallRequest::KeepOne { branch }), Pending::Act, out);
     }
     branches::switch(model, branch, out);
 }
 
-/// Archives the selected branch; for a replay, all of its branches.
+/// Archives the selected branch, and closes the screen when none is left.
 pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(arena) = model.layers.top_mut::<RaceScreen>() else { return };
-    let Some(branch) = arena.selected().and_then(|column| column.branch) else { return };
+    let Some(screen) = model.layers.top_mut::<RaceScreen>() else { return };
+    let Some(branch) = screen.selected().and_then(|column| column.branch) else { return };
     if model.live.contains_key(&branch) {
         let text = "The answer is still arriving: wait for it, or close it with Esc.";
         return model.status.say(Severity::Trouble, text, model.now);
     }
-    arena.columns.remove(arena.cursor);
-    arena.cursor = arena.cursor.min(arena.columns.len().saturating_sub(1));
-    if arena.columns.iter().all(|column| column.branch.is_none()) {
+    screen.columns.remove(screen.cursor);
+    screen.cursor = screen.cursor.min(screen.columns.len().saturating_sub(1));
+    if screen.columns.iter().all(|column| column.branch.is_none()) {
         model.layers.pop();
     }
     send(model, Request::Branch(BranchRequest::PutAway { branches: vec![branch] }), Pending::Act, out);
 }
 
-/// The answer differed without the item: suggests it as a pin on the original branch. Undo reverts that.
+/// Records that the omitted item mattered: it becomes a suggested pin on the original branch (undoable).
 pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(arena) = model.layers.top::<RaceScreen>() else { return };
-    let AnswerRelations::Replay { origin, without: Some((atom, _)) } = &arena.of else {
+    let Some(screen) = model.layers.top::<RaceScreen>() else { return };
+    let AnswerRelations::Replay { origin, without: Some((atom, _)) } = &screen.of else {
         let text = "This works only for a replay without an item.";
         return model.status.say(Severity::Notice, text, model.now);
     };

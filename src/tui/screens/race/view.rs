@@ -1,4 +1,4 @@
-//! Answers side by side, each below its distinguishing settings and its usage; one at a time if there is no room.
+//! Draws answers side by side, each under its title and figures; as many at a time as fit.
 //! Not for: the keys (`update`).
 
 use super::model::{AnswerRelations, Column, RaceScreen};
@@ -17,22 +17,23 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::rc::Rc;
 
-/// Minimum columns of an answer beside others.
-const BESIDE: u16 = 36;
+/// Width that an answer needs beside others.
+const MIN_ANSWER_WIDTH: u16 = 36;
 
-/// Draws the screen; returns the missing contents, and the rows of the longest answer and of a page.
+/// Draws the answers. Returns the nodes whose contents are missing, the rows of the longest answer, and the height of
+/// the view.
 pub(crate) fn draw(
     look: &ViewContext<'_>,
-    ring: &RaceScreen,
+    screen: &RaceScreen,
     cache: &mut Cache,
     area: Rect,
     buf: &mut Buffer,
 ) -> (Vec<NodeId>, (usize, usize)) {
-    paint::wipe(area, buf);
-    let inside = look.frame(title(ring), true, area, buf);
+    paint::clear(area, buf);
+    let inside = look.frame(title(screen), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        let line = view_accepted::hint_line(look, When::Trials, &hints(ring), usize::from(area.width));
+        let line = view_accepted::hint_line(look, When::Trials, &hints(screen), usize::from(area.width));
         paint::caption(look.theme, line, edge, buf);
     }
     let mut caution = TextRows::plain(CAUTION, usize::from(inside.width).max(1), Ink::Dim);
@@ -40,50 +41,50 @@ pub(crate) fn draw(
     paint::lines(look.theme, &caution, inside, buf);
     let used = u16::try_from(caution.len()).unwrap_or(0);
     let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
-    let count = u16::try_from(ring.columns.len()).unwrap_or(u16::MAX).max(1);
-    let fit = (body.width / BESIDE).clamp(1, count);
-    let first = (ring.cursor + 1).saturating_sub(usize::from(fit));
+    let count = u16::try_from(screen.columns.len()).unwrap_or(u16::MAX).max(1);
+    let fit = (body.width / MIN_ANSWER_WIDTH).clamp(1, count);
+    let first = (screen.cursor + 1).saturating_sub(usize::from(fit));
     let each = (body.width - (fit - 1) * 3) / fit;
     let (mut wanted, mut longest) = (Vec::new(), 0);
-    for (at, column) in ring.columns.iter().enumerate().skip(first).take(usize::from(fit)) {
+    for (at, column) in screen.columns.iter().enumerate().skip(first).take(usize::from(fit)) {
         let place = u16::try_from(at - first).unwrap_or(0);
         let room = Rect { x: body.x + place * (each + 3), width: each, ..body };
         if place > 0 {
-            paint::beside(look.theme, room, buf);
+            paint::left_rule(look.theme, room, buf);
         }
-        let more = (ring.columns.len() > usize::from(fit)).then(|| format!(" {}/{}", at + 1, ring.columns.len()));
-        let below = head(look, column, (at == ring.cursor, &more.unwrap_or_default()), room, buf);
+        let more = (screen.columns.len() > usize::from(fit)).then(|| format!(" {}/{}", at + 1, screen.columns.len()));
+        let below = head(look, column, (at == screen.cursor, &more.unwrap_or_default()), room, buf);
         let rows = rows(look, column, cache, below.width, &mut wanted);
         longest = longest.max(rows.len());
         let page = usize::from(below.height);
-        let from = ring.scroll.min(rows.len().saturating_sub(page));
+        let from = screen.scroll.min(rows.len().saturating_sub(page));
         paint::colored_lines(look.theme, rows.iter().skip(from), cache, below, buf);
     }
     (wanted, (longest, usize::from(body.height.saturating_sub(2)).max(1)))
 }
 
-fn title(ring: &RaceScreen) -> Line {
-    let words = match &ring.of {
-        AnswerRelations::Race => format!("Race: {}", ring.columns.len()),
+fn title(screen: &RaceScreen) -> Line {
+    let words = match &screen.of {
+        AnswerRelations::Race => format!("Race: {}", screen.columns.len()),
         AnswerRelations::Replay { without: Some(_), .. } => "Replay without an item".to_owned(),
         AnswerRelations::Replay { without: None, .. } => "Replay".to_owned(),
     };
     Line::of(Ink::Heading, &words)
 }
 
-fn hints(ring: &RaceScreen) -> Vec<(Action, &'static str)> {
-    let mut words = match &ring.of {
+fn hints(screen: &RaceScreen) -> Vec<(Action, &'static str)> {
+    let mut words = match &screen.of {
         AnswerRelations::Race => vec![(Action::Open, "keep it, archive the others"), (Action::Leave, "keep all")],
         AnswerRelations::Replay { .. } => vec![(Action::Open, "switch to it"), (Action::Leave, "leave")],
     };
-    if matches!(ring.of, AnswerRelations::Replay { without: Some(_), .. }) {
+    if matches!(screen.of, AnswerRelations::Replay { without: Some(_), .. }) {
         words.insert(0, (Action::Mattered, "suggest as pin"));
     }
     words.extend([(Action::NextPane, "next"), (Action::Discard, "archive"), (Action::Down, "scroll")]);
     words
 }
 
-/// The distinguishing feature of an answer and its usage. Returns the room below.
+/// Draws an answer's title, figures, and limits. Returns the area below.
 fn head(look: &ViewContext<'_>, column: &Column, (selected, more): (bool, &str), area: Rect, buf: &mut Buffer) -> Rect {
     let (ink, sign) = if selected { (Ink::Accent, look.theme.glyphs.folded) } else { (Ink::Heading, " ") };
     let room = usize::from(area.width).saturating_sub(more.len() + 2);
@@ -101,7 +102,7 @@ fn head(look: &ViewContext<'_>, column: &Column, (selected, more): (bool, &str),
     rest
 }
 
-/// The limits of a race branch, and whether one of them stopped it.
+/// The limits of a race's branch, or which of them ended it.
 fn limits(look: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
     let record = look.model.session.as_ref()?.races.get(&column.branch?)?;
     match record.stopped {
@@ -112,7 +113,7 @@ fn limits(look: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
     }
 }
 
-/// `gpt-4.1-mini · 1,204 in / 310 out · $0.0011`, or its progress.
+/// The figures of an answer, `gpt-4.1-mini · 1,204 in / 310 out · $0.0011`, or its progress.
 fn account(look: &ViewContext<'_>, column: &Column) -> String {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let run = column

@@ -1,4 +1,4 @@
-//! The exact bytes of a request, in parts; editable by hand once.
+//! The exact bytes of a request, in blocks, which can be edited by hand for one call.
 //! Not for: its rows (`request`).
 
 pub mod model;
@@ -36,7 +36,7 @@ impl Screen for RawRequestScreen {
     }
 
     fn line_changed(&mut self) -> Outcome {
-        self.look();
+        self.search_body();
         Outcome::Done
     }
 

@@ -1,6 +1,5 @@
-//! The exact bytes of a request on the screen: parts, folds, and search text; and a request edited by hand that is not
-//! sent yet.
-//! Not for: breaking bytes into rows (`view`), or the keys (`update`).
+//! State of the exact request: its foldable blocks, the search, and an edit by hand that is not sent yet.
+//! Not for: breaking bytes into rows (`view`) or the keys (`update`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -11,100 +10,100 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A body with more bytes opens with all messages folded except the last.
-const LONG: usize = 256 << 10;
+/// A body with more bytes than this opens with all messages folded except the last.
+const LONG_BODY: usize = 256 << 10;
 
-/// A planned part of a message.
+/// A part of a message, as the plan built it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// The message, counted from 0.
+    /// Index of the message, from 0.
     pub message: usize,
-    /// The number of bytes of its content.
+    /// Number of bytes of the message's content.
     pub bytes: usize,
-    /// Its section and description, unsanitized.
+    /// Section and title, not sanitized.
     pub title: String,
-    /// Its tokens.
+    /// Tokens of the part.
     pub tokens: u32,
 }
 
-/// A foldable block: bytes with a heading.
+/// A range of bytes under a heading that can be folded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoldableBlock {
-    /// The heading, unsanitized.
+    /// The heading, not sanitized.
     pub title: String,
-    /// Its bytes.
+    /// The bytes, as a range of the body.
     pub range: Range<usize>,
-    /// Its tokens, if known.
+    /// Tokens of the block; None if not known.
     pub tokens: Option<u32>,
 }
 
 /// A row of the screen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Row {
-    /// The heading of a fold, by its index.
+    /// Heading of a block, by its index in `folds`.
     Head(usize),
-    /// Bytes of a fold, and whether they start inside a string.
+    /// Bytes of a block, and whether they begin inside a quoted string.
     Bytes(usize, Range<usize>, bool),
 }
 
-/// A request edited by hand.
+/// The state of a request that was edited by hand.
 #[derive(Clone, Debug)]
 pub struct EditedRequest {
     /// The original body.
     pub base: Arc<str>,
-    /// Tokens, room, and the number of changed messages, once they are counted.
-    pub weighed: Option<(u32, u32, u32)>,
-    /// It is being sent.
+    /// Tokens, budget, and number of messages that differ from the plan; None until the engine has counted them.
+    pub counted: Option<(u32, u32, u32)>,
+    /// Whether it is being sent.
     pub sending: bool,
 }
 
-/// The state of the screen.
+/// The exact request.
 #[derive(Clone, Debug)]
 pub struct RawRequestScreen {
-    /// The branch.
+    /// The branch of the request.
     pub branch: BranchId,
-    /// The draft that it sends.
+    /// The draft that the request sends.
     pub draft: Draft,
-    /// The body.
+    /// Body of the request.
     pub body: Arc<str>,
-    /// Its BLAKE3.
+    /// BLAKE3 hash of the body.
     pub digest: Hash,
-    /// Its tokens, and the limit.
+    /// Tokens of the request, and the budget.
     pub tokens: (u32, u32),
     /// The parts of its messages.
     pub parts: Vec<Part>,
-    /// The edit, if it was edited by hand.
-    pub by_hand: Option<EditedRequest>,
-    /// The foldable blocks.
+    /// The edit by hand; None for the planned request.
+    pub edit: Option<EditedRequest>,
+    /// The foldable blocks, in the order of the body.
     pub folds: Vec<FoldableBlock>,
-    /// Messages are divided by section.
+    /// Whether messages are split by section.
     pub by_section: bool,
-    /// Indices of closed folds.
+    /// Indices of the folded blocks.
     pub closed: HashSet<usize>,
-    /// The rows for `made`.
+    /// The rows; valid for `made`.
     pub rows: Vec<Row>,
-    /// The width and the state for which the rows were made.
+    /// The width and the value of `state` for which the rows were made.
     pub made: (u16, u64),
-    /// Increases with every change that affects the rows.
+    /// Number of changes that affect the rows.
     pub state: u64,
-    /// The selected row.
+    /// Index of the selected row.
     pub cursor: usize,
-    /// Rows of the page when last drawn.
+    /// Height of the list when last drawn, in rows.
     pub page: usize,
     /// The search text.
     pub search: String,
-    /// The search text is being typed.
+    /// Whether the search text is being typed.
     pub searching: bool,
-    /// The positions of the matches.
+    /// Byte offsets of the matches.
     pub hits: Vec<usize>,
-    /// The current match.
+    /// Index of the current match.
     pub hit: usize,
-    /// The byte whose row will be selected.
+    /// Byte offset whose row is to be selected once the rows are made.
     pub follow: Option<usize>,
 }
 
 impl RawRequestScreen {
-    /// A screen that shows a body.
+    /// Creates the screen for a body.
     #[must_use]
     pub fn new(branch: BranchId, draft: Draft, body: Arc<str>, digest: Hash, tokens: (u32, u32)) -> Self {
         let mut raw = Self {
@@ -114,7 +113,7 @@ impl RawRequestScreen {
             digest,
             tokens,
             parts: Vec::new(),
-            by_hand: None,
+            edit: None,
             folds: Vec::new(),
             by_section: false,
             closed: HashSet::new(),
@@ -129,27 +128,27 @@ impl RawRequestScreen {
             hit: 0,
             follow: None,
         };
-        raw.part();
+        raw.rebuild_blocks();
         raw
     }
 
-    /// Adds the parts of its messages.
+    /// Adds the parts of the messages.
     #[must_use]
     pub fn with_parts(mut self, parts: Vec<Part>) -> Self {
         self.parts = parts;
-        self.part();
+        self.rebuild_blocks();
         self
     }
 
-    /// Recomputes the folds, all open; in a long body, all messages except the last are closed.
-    pub fn part(&mut self) {
+    /// Rebuilds the blocks, all unfolded; in a long body, messages are folded except the last.
+    pub fn rebuild_blocks(&mut self) {
         let blocks = request::blocks(&self.body);
         let last = blocks.iter().rposition(|block| matches!(block.kind, BlockKind::Message { .. }));
         let (mut folds, mut closed) = (Vec::new(), HashSet::new());
         for (at, block) in blocks.iter().enumerate() {
             let first = folds.len();
             folds.extend(self.folds_of(block));
-            if self.body.len() > LONG && matches!(block.kind, BlockKind::Message { .. }) && Some(at) != last {
+            if self.body.len() > LONG_BODY && matches!(block.kind, BlockKind::Message { .. }) && Some(at) != last {
                 closed.extend(first..folds.len());
             }
         }
@@ -183,7 +182,7 @@ impl RawRequestScreen {
         }
     }
 
-    /// The parts of a message as folds; `None` if the bytes do not match the parts.
+    /// Splits a message by its parts; None if the parts do not match its bytes.
     fn split(&self, block: &Block, parts: &[&Part]) -> Option<Vec<FoldableBlock>> {
         let mut at = request::content_at(&self.body, block)?;
         let mut from = block.range.start;
@@ -201,7 +200,7 @@ impl RawRequestScreen {
         Some(folds)
     }
 
-    /// The fold of the selected row.
+    /// Index of the block of the selected row.
     #[must_use]
     pub fn selected(&self) -> Option<usize> {
         match self.rows.get(self.cursor)? {
@@ -209,7 +208,7 @@ impl RawRequestScreen {
         }
     }
 
-    /// Opens or closes the fold of the selected row; the selection moves to its heading.
+    /// Folds or unfolds the block of the selected row and selects its heading.
     pub fn fold(&mut self) {
         let Some(at) = self.selected() else { return };
         if !self.closed.remove(&at) {
@@ -219,7 +218,7 @@ impl RawRequestScreen {
         self.state += 1;
     }
 
-    /// Closes all folds, or opens all if all are closed.
+    /// Folds all blocks, or unfolds all if all are folded.
     pub fn fold_all(&mut self) {
         let at = self.selected().and_then(|fold| self.folds.get(fold)).map(|fold| fold.range.start);
         let all = self.folds.len();
@@ -228,21 +227,21 @@ impl RawRequestScreen {
         self.state += 1;
     }
 
-    /// Switches the division of messages by section.
+    /// Splits the messages by section, or no longer.
     pub fn regroup(&mut self) {
         let at = self.selected().and_then(|fold| self.folds.get(fold)).map(|fold| fold.range.start);
         self.by_section = !self.by_section;
-        self.part();
+        self.rebuild_blocks();
         self.follow = at;
     }
 
-    /// Moves the selection.
+    /// Moves the selection by `by` rows.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.rows.len().saturating_sub(1));
     }
 
-    /// Finds the typed text, ignoring case, and goes to the first match.
-    pub fn look(&mut self) {
+    /// Searches for the typed text, ignoring the case of ASCII letters, and goes to the first match.
+    pub fn search_body(&mut self) {
         let wanted = self.search.as_bytes();
         let bytes = self.body.as_bytes();
         self.hits.clear();
@@ -264,7 +263,7 @@ impl RawRequestScreen {
         self.go_to_hit();
     }
 
-    /// Goes to the next or the previous match.
+    /// Goes to the next match, or the previous one if `back`.
     pub fn next_hit(&mut self, back: bool) {
         let count = self.hits.len();
         if count > 0 {
@@ -282,13 +281,13 @@ impl RawRequestScreen {
         self.follow = Some(at);
     }
 
-    /// Stores the rows for a width, and selects the row to follow.
-    pub fn laid(&mut self, rows: Vec<Row>, width: u16) {
+    /// Stores the rows made for a width.
+    pub fn set_rows(&mut self, rows: Vec<Row>, width: u16) {
         self.rows = rows;
         self.made = (width, self.state);
     }
 
-    /// Selects the row of the byte to follow.
+    /// Selects the row of the byte in `follow`, if any, and keeps the cursor in range.
     pub fn settle(&mut self) {
         if let Some(at) = self.follow.take() {
             let holds = |row: &Row| matches!(row, Row::Bytes(_, range, _) if range.contains(&at));
@@ -309,18 +308,18 @@ pub enum RawRequestPending {
         branch: BranchId,
         /// The draft.
         draft: Draft,
-        /// To edit it: true as JSON, false as texts.
+        /// Some to edit it, as JSON if true and as texts otherwise; None to show it.
         edit: Option<bool>,
     },
-    /// To count the tokens of an edited request, by its digest.
+    /// To count the tokens of the edited request with this digest.
     Count(Hash),
     /// To send an edited request.
     Send {
         /// The branch.
         branch: BranchId,
-        /// The draft that it answers.
+        /// The draft that the request sends.
         draft: Draft,
-        /// The digest of the edited request.
+        /// Digest of the edited request.
         digest: Hash,
     },
 }
@@ -340,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn folds_are_the_body_by_message_and_by_section() {
+    fn blocks_cover_the_body_by_message_and_by_section() {
         let mut raw = raw();
         let whole =
             |raw: &RawRequestScreen| raw.folds.iter().map(|fold| &raw.body[fold.range.clone()]).collect::<String>();
@@ -349,22 +348,22 @@ mod tests {
         assert_eq!((whole(&raw).as_str(), raw.folds.len()), (BODY, 5));
         assert!(BODY[raw.folds[2].range.clone()].starts_with("Pinned."), "{:?}", raw.folds);
         raw.parts[0].bytes = 999;
-        raw.part();
+        raw.rebuild_blocks();
         assert_eq!(raw.folds.len(), 4, "what the bytes do not say is not parted");
     }
 
     #[test]
-    fn hits_open_their_folds() {
+    fn matches_unfold_their_blocks() {
         let mut raw = raw();
         raw.fold_all();
         raw.search = "kind".into();
-        raw.look();
+        raw.search_body();
         assert_eq!((raw.hits.len(), raw.hit), (2, 0));
         assert!(!raw.closed.contains(&1) && raw.closed.contains(&2));
         raw.next_hit(true);
         assert!(!raw.closed.contains(&2) && BODY[raw.follow.unwrap()..].starts_with("KIND"));
         raw.search = "nowhere".into();
-        raw.look();
+        raw.search_body();
         raw.next_hit(false);
         assert!(raw.hits.is_empty());
     }

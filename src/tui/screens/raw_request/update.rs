@@ -1,5 +1,5 @@
-//! The exact request: opening, searching, and folding it; editing it once and sending the edited request.
-//! Not for: the bytes themselves (`domain::call::request`), or counting and sending them (the engine).
+//! Updates of the exact request: opening it, editing it for one call, and sending the edited bytes.
+//! Not for: the format of the body (`domain::call::request`), or counting and sending it (the engine).
 
 use super::model::{EditedRequest, Part, RawRequestPending, RawRequestScreen};
 use crate::domain::base::failure::Failure;
@@ -16,7 +16,7 @@ use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_answer, trouble};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 use std::sync::Arc;
 use tui_textarea::CursorMove;
 
@@ -25,13 +25,13 @@ pub(crate) fn answered(model: &mut Model, pending: RawRequestPending, result: Re
     use RawRequestPending as P;
     match (pending, result) {
         (P::Body { branch, draft, edit }, Ok(Answer::Raw(found))) => arrived(model, branch, draft, edit, *found),
-        (P::Count(digest), Ok(Answer::Weighed(found))) => weighed(model, digest, &found),
+        (P::Count(digest), Ok(Answer::Weighed(found))) => counted(model, digest, &found),
         (P::Send { branch, draft, digest }, result) => sent(model, branch, draft, digest, result),
         (P::Body { .. } | P::Count(_), result) => show_answer(model, result),
     }
 }
 
-/// Opens the exact request; the same key closes it.
+/// Opens the exact request, or closes it if it is on top.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.on::<RawRequestScreen>() {
         return leave(model);
@@ -50,16 +50,16 @@ fn show(model: &mut Model, edit: Option<bool>, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Closes the exact request. An edited request is kept, so that nothing is lost.
+/// Ends the search or closes the screen. An edited request is kept, so that nothing written is lost.
 pub(crate) fn leave(model: &mut Model) {
     let Some(raw) = model.layers.top_mut::<RawRequestScreen>() else { return };
     if raw.searching || !raw.search.is_empty() {
         raw.searching = false;
         raw.search.clear();
-        return raw.look();
+        return raw.search_body();
     }
     if let Some(raw) = model.layers.take_top::<RawRequestScreen>()
-        && raw.by_hand.is_some()
+        && raw.edit.is_some()
     {
         let key = model.keys.key_of(Action::EditRequest).unwrap_or_else(|| "/edit-request".to_owned());
         let text = format!("Your edited request was not sent; {key} opens it again.");
@@ -68,7 +68,7 @@ pub(crate) fn leave(model: &mut Model) {
     }
 }
 
-/// The request arrived.
+/// Handles the body: shows it, or opens it for editing.
 fn arrived(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>, found: RawRequest) {
     let RawRequest { body, digest, parts, tokens, room } = found;
     let part = |part: crate::engine::api::RawPart| Part {
@@ -80,7 +80,7 @@ fn arrived(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>
     let parts = parts.into_iter().map(part).collect();
     if let Some(json) = edit {
         if let Some(unsent) = model.request.unsent.take_if(|unsent| unsent.branch == branch) {
-            let same = unsent.by_hand.as_ref().is_some_and(|hand| hand.base == body);
+            let same = unsent.edit.as_ref().is_some_and(|hand| hand.base == body);
             let text = if same {
                 "Your edited request, restored."
             } else {
@@ -95,15 +95,15 @@ fn arrived(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>
     model.layers.push(raw);
 }
 
-/// Opens the request in an editor: its messages as texts, or its JSON.
+/// Opens the request for editing: its messages as texts, or its JSON.
 pub(crate) fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
     let Some(raw) = model.layers.top::<RawRequestScreen>() else { return show(model, Some(json), out) };
     let (branch, draft, body) = (raw.branch, raw.draft.clone(), raw.body.clone());
-    let base = raw.by_hand.as_ref().map_or_else(|| body.clone(), |hand| hand.base.clone());
+    let base = raw.edit.as_ref().map_or_else(|| body.clone(), |hand| hand.base.clone());
     editor(model, branch, draft, &base, &body, json);
 }
 
-/// The editor for a body. Invisible characters are marked and are restored when the text is saved.
+/// Opens the text editor for a body. Invisible characters are shown as marks and restored on saving.
 fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: &Arc<str>, json: bool) {
     let text = if json { body.to_string() } else { request::texts(body) };
     let title = if json {
@@ -118,11 +118,12 @@ fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
         return model.layers.push(*kept);
     }
     let what = Edited::Request { branch, draft, base: base.clone(), of: body.clone(), json };
-    let editor = Editor { title, area: composer::area(marked(&text)), what, fault: None, saving: None, before: None };
+    let editor =
+        Editor { title, area: composer::area(mark_invisible(&text)), what, fault: None, saving: None, before: None };
     model.layers.push(editor);
 }
 
-/// Closes the editor of a request. Its text is kept, so that nothing is lost. Returns whether it was that editor.
+/// Closes the editor of a request and keeps a changed text. Returns false if another editor is on top.
 pub(crate) fn leave_editor(model: &mut Model) -> bool {
     let Some(editor) = model.layers.top::<Editor>() else { return false };
     let Edited::Request { of, json, .. } = &editor.what else { return false };
@@ -142,18 +143,18 @@ pub(crate) fn leave_editor(model: &mut Model) -> bool {
     true
 }
 
-/// The lines of a text with invisible characters marked; tabs stay.
-pub(crate) fn marked(text: &str) -> Vec<String> {
+/// The lines of a text with every invisible character shown as a mark, except tabs.
+pub(crate) fn mark_invisible(text: &str) -> Vec<String> {
     Safe::exact(text).as_str().replace("⟨U+0009⟩", "\t").split('\n').map(str::to_owned).collect()
 }
 
-/// The editor was saved: the edited body is shown and counted. If it is not a valid request, the text stays in the
-/// editor, with the cursor at the error.
+/// Handles saving: shows and counts the edited body. If it is not a valid request, the editor stays open with the
+/// cursor at the error.
 pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(editor) = model.layers.top_mut::<Editor>() else { return };
     let Edited::Request { branch, draft, base, of, json } = editor.what.clone() else { return };
     let text = Safe::reveal(&editor.area.lines().join("\n"));
-    let made = if json { Ok(text) } else { request::written(&of, &text) };
+    let made = if json { Ok(text) } else { request::with_texts(&of, &text) };
     let made = made.and_then(|body| request::check(&body).map(|()| body));
     match made {
         Ok(body) => {
@@ -174,7 +175,7 @@ fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
     let digest = Hash::of(body.as_bytes());
     let act = Exact::Weigh { draft: draft.clone(), body: body.clone() };
     let mut raw = RawRequestScreen::new(branch, draft, body, digest, (0, 0));
-    raw.by_hand = Some(EditedRequest { base: base.clone(), weighed: None, sending: false });
+    raw.edit = Some(EditedRequest { base: base.clone(), counted: None, sending: false });
     model.layers.push(raw);
     send(
         model,
@@ -184,11 +185,11 @@ fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
     );
 }
 
-/// Sends the edited request, exactly as displayed.
+/// Sends the edited request, exactly as shown.
 pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(raw) = model.layers.top_mut::<RawRequestScreen>() else { return };
     let (branch, draft, body, digest) = (raw.branch, raw.draft.clone(), raw.body.clone(), raw.digest);
-    match &mut raw.by_hand {
+    match &mut raw.edit {
         None => {
             let text = "This is the planned request; Enter in the composer sends it.";
             model.status.say(Severity::Notice, text, model.now);
@@ -210,17 +211,17 @@ pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
 
 fn edited_on_screen(model: &mut Model, digest: Hash) -> Option<&mut EditedRequest> {
     let mut edited = model.layers.all_mut::<RawRequestScreen>().filter(|raw| raw.digest == digest);
-    edited.find_map(|raw| raw.by_hand.as_mut())
+    edited.find_map(|raw| raw.edit.as_mut())
 }
 
-/// The counts of an edited request arrived.
-fn weighed(model: &mut Model, digest: Hash, found: &BodyCount) {
+/// Stores the token count of an edited request.
+fn counted(model: &mut Model, digest: Hash, found: &BodyCount) {
     if let Some(hand) = edited_on_screen(model, digest) {
-        hand.weighed = Some((found.tokens, found.room, found.changed));
+        hand.counted = Some((found.tokens, found.room, found.changed));
     }
 }
 
-/// The edited request was sent or refused.
+/// Handles that the edited request was sent, or why not.
 fn sent(model: &mut Model, branch: BranchId, draft: Draft, digest: Hash, result: Result<Answer, Failure>) {
     match result {
         Ok(answer) => {
@@ -233,7 +234,7 @@ fn sent(model: &mut Model, branch: BranchId, draft: Draft, digest: Hash, result:
             if let Some(hand) = edited_on_screen(model, digest) {
                 hand.sending = false;
             }
-            trouble(model, &failure);
+            show_failure(model, &failure);
         }
     }
 }

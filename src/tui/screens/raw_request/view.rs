@@ -1,4 +1,5 @@
-//! The exact bytes of a request, part by part: broken into rows after each `\n`, with invisible characters marked.
+//! Draws the exact bytes of a request block by block, with rows broken after each `\n` and marks for invisible
+//! characters.
 //! Not for: changing the bytes.
 
 use super::model::{EditedRequest, RawRequestScreen, Row};
@@ -13,17 +14,17 @@ use ratatui::layout::Rect;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Columns before the bytes.
+/// Indentation of the bytes, in columns.
 const INDENT: u16 = 2;
 
-/// Bytes that are never divided: their number, and whether they end a row or a string.
+/// A piece of text that is never broken, with whether it ends a row and whether it is a quotation mark.
 struct Unit<'a> {
     text: &'a str,
     ends_row: bool,
     quote: bool,
 }
 
-/// Graphemes, and whole escape sequences.
+/// Splits text into graphemes and whole escapes.
 fn units(text: &str) -> impl Iterator<Item = Unit<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -39,18 +40,18 @@ fn units(text: &str) -> impl Iterator<Item = Unit<'_>> {
     })
 }
 
-/// Unicode spaces that look like the ASCII space.
-fn odd_space(c: char) -> bool {
+/// Whether a character looks like a space but is another one.
+fn is_unusual_space(c: char) -> bool {
     matches!(u32::from(c), 0xA0 | 0x1680 | 0x2000..=0x200A | 0x202F | 0x205F | 0x3000)
 }
 
-/// The drawn form of a unit, and whether it is a mark for an invisible character.
-fn drawn(unit: &str) -> (String, bool) {
-    if unit.chars().any(odd_space) {
+/// How a unit is drawn, and whether that is a mark for something invisible.
+fn rendered(unit: &str) -> (String, bool) {
+    if unit.chars().any(is_unusual_space) {
         use std::fmt::Write as _;
         let mut out = String::new();
         for c in unit.chars() {
-            if odd_space(c) {
+            if is_unusual_space(c) {
                 let _ = write!(out, "⟨U+{:04X}⟩", u32::from(c));
             } else {
                 out.push_str(Safe::exact(&c.to_string()).as_str());
@@ -67,11 +68,17 @@ fn drawn(unit: &str) -> (String, bool) {
 }
 
 /// Breaks bytes into rows of at most `room` columns: after line ends, else after a space, else anywhere.
-fn broken(body: &str, whole: Range<usize>, room: usize, mut quoted: bool, put: &mut impl FnMut(Range<usize>, bool)) {
+fn break_rows(
+    body: &str,
+    whole: Range<usize>,
+    room: usize,
+    mut quoted: bool,
+    put: &mut impl FnMut(Range<usize>, bool),
+) {
     let (mut start, mut used, mut at) = (whole.start, 0, whole.start);
     let (mut began, mut space) = (quoted, None);
     for unit in units(&body[whole.clone()]) {
-        let wide = text::width(&drawn(unit.text).0);
+        let wide = text::width(&rendered(unit.text).0);
         if used + wide > room && at > start {
             let (cut, then) = match space.take() {
                 Some((cut, before, then)) if before * 3 > room * 2 => (cut, then),
@@ -101,15 +108,15 @@ fn broken(body: &str, whole: Range<usize>, room: usize, mut quoted: bool, put: &
 }
 
 fn width_of(text: &str) -> usize {
-    units(text).map(|unit| text::width(&drawn(unit.text).0)).sum()
+    units(text).map(|unit| text::width(&rendered(unit.text).0)).sum()
 }
 
-/// Whether bytes end inside a string, if they start inside one according to `quoted`.
-fn quoted_after(text: &str, quoted: bool) -> bool {
+/// Whether the text ends inside a quoted string, given whether it begins inside one.
+fn ends_quoted(text: &str, quoted: bool) -> bool {
     units(text).fold(quoted, |quoted, unit| quoted ^ unit.quote)
 }
 
-/// Makes the rows if the width or the folds changed.
+/// Rebuilds the rows if the width or the blocks changed.
 pub(crate) fn settle(raw: &mut RawRequestScreen, area: Rect) {
     let inside = crate::tui::view::layout::inside(area);
     let width = inside.width.saturating_sub(INDENT + 1).max(8);
@@ -123,11 +130,11 @@ pub(crate) fn settle(raw: &mut RawRequestScreen, area: Rect) {
             if !raw.closed.contains(&at) {
                 let room = usize::from(width);
                 let mut put = |range: Range<usize>, quoted: bool| rows.push(Row::Bytes(at, range, quoted));
-                broken(&raw.body, fold.range.clone(), room, quoted, &mut put);
+                break_rows(&raw.body, fold.range.clone(), room, quoted, &mut put);
             }
-            quoted = quoted_after(&raw.body[fold.range.clone()], quoted);
+            quoted = ends_quoted(&raw.body[fold.range.clone()], quoted);
         }
-        raw.laid(rows, width);
+        raw.set_rows(rows, width);
         match selected {
             Some(Row::Bytes(_, range, _)) if raw.follow.is_none() => raw.follow = Some(range.start),
             Some(head) => raw.cursor = raw.rows.iter().position(|row| *row == head).unwrap_or(raw.cursor),
@@ -138,7 +145,7 @@ pub(crate) fn settle(raw: &mut RawRequestScreen, area: Rect) {
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(title(raw), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
@@ -148,7 +155,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
         return;
     }
     let top = Rect { height: 1, ..inside };
-    match &raw.by_hand {
+    match &raw.edit {
         Some(hand) => paint::line(look.theme, &edited(look, raw, hand, usize::from(top.width)), top, buf),
         None => paint::line(look.theme, &facts(look, raw, usize::from(top.width)), top, buf),
     }
@@ -173,13 +180,13 @@ pub(crate) fn draw(look: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
     paint::thumb(look.theme, count(from), count(raw.rows.len()), count(page), list, buf);
     if look.model.status.shown().is_some() && inside.height > 3 {
         let foot = Rect { y: inside.bottom() - 1, height: 1, ..inside };
-        paint::wipe(foot, buf);
+        paint::clear(foot, buf);
         composer::notice(look, foot, buf);
     }
 }
 
 fn title(raw: &RawRequestScreen) -> Line {
-    let words = if raw.by_hand.is_some() { "Edited by hand, not sent yet" } else { "The exact request" };
+    let words = if raw.edit.is_some() { "Edited by hand, not sent yet" } else { "The exact request" };
     let mut line = Line::of(Ink::Heading, words);
     if raw.searching || !raw.search.is_empty() {
         line.push(Ink::Accent, &format!("  / {}", raw.search));
@@ -194,7 +201,7 @@ fn title(raw: &RawRequestScreen) -> Line {
 }
 
 fn hints(look: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
-    let hand = raw.by_hand.is_some();
+    let hand = raw.edit.is_some();
     let words = [
         (hand, Action::SendEdited, "send exactly these bytes"),
         (true, Action::EditRequest, if hand { "continue editing" } else { "edit once and send" }),
@@ -219,7 +226,7 @@ fn hints(look: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
     line
 }
 
-/// `5,213 / 8,000 est · 21,004 bytes · request 0be9c598`
+/// Figures of the planned request: `5,213 / 8,000 est · 21,004 bytes · request 0be9c598`
 fn facts(look: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line {
     let (tokens, of) = (text::number(raw.tokens.0.into()), text::number(raw.tokens.1.into()));
     let bytes = text::number(raw.body.len() as u64);
@@ -228,11 +235,11 @@ fn facts(look: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line {
     paint::cut(look.theme, Ink::Dim, &words.join(&format!(" {} ", look.theme.glyphs.dot)), room)
 }
 
-/// The counts of an edited request, and whether it may be sent.
+/// Figures of an edited request, and whether it fits the budget.
 fn edited(look: &ViewContext<'_>, raw: &RawRequestScreen, hand: &EditedRequest, room: usize) -> Line {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let tail = format!("{dot}{} bytes{dot}request {}", text::number(raw.body.len() as u64), raw.digest.short());
-    let Some((tokens, of, changed)) = hand.weighed else {
+    let Some((tokens, of, changed)) = hand.counted else {
         return paint::cut(look.theme, Ink::Dim, &format!("counting its tokens{tail}"), room);
     };
     let figures = format!("{} of {} est. tokens", text::number(tokens.into()), text::number(of.into()));
@@ -265,7 +272,7 @@ fn head(look: &ViewContext<'_>, raw: &RawRequestScreen, fold: usize, area: Rect,
     paint::pair(look.theme, &label, &Line::of(Ink::Dim, &value), area, buf);
 }
 
-/// A row of bytes: matches, marks, and spaces at the end of a line or a string are highlighted.
+/// A row of bytes. Matches are highlighted, as are marks and spaces at the end of a line or a string.
 fn bytes(raw: &RawRequestScreen, range: Range<usize>, mut quoted: bool) -> Line {
     let row = &raw.body[range.clone()];
     let all: Vec<Unit<'_>> = units(row).collect();
@@ -280,7 +287,7 @@ fn bytes(raw: &RawRequestScreen, range: Range<usize>, mut quoted: bool) -> Line 
             let rest = all[n..].iter().find(|next| next.text != " ");
             rest.map_or(after == Some('"'), |next| next.ends_row || next.quote)
         };
-        let (shown, marked) = if trails { ("·".to_owned(), true) } else { drawn(unit.text) };
+        let (shown, marked) = if trails { ("·".to_owned(), true) } else { rendered(unit.text) };
         let ink = match hit {
             Some((_, which)) if which == raw.hit => Ink::Selected,
             Some(_) => Ink::Accent,
@@ -317,23 +324,23 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_would_see_is_shown() {
+    fn invisible_characters_are_marked() {
         let body = "{\"content\":\"a\u{a0}b \u{202e}c\u{200b}  \\n\\\"d \", \"x\": 1}";
         let raw = raw(body);
         let mut rows = Vec::new();
-        broken(body, 0..body.len(), 60, false, &mut |range, quoted| rows.push((range, quoted)));
+        break_rows(body, 0..body.len(), 60, false, &mut |range, quoted| rows.push((range, quoted)));
         let shown: Vec<String> =
             rows.iter().map(|(range, quoted)| bytes(&raw, range.clone(), *quoted).plain()).collect();
         let first = "{\"content\":\"a⟨U+00A0⟩b ⟨U+202E⟩c⟨U+200B⟩··\\n";
         assert_eq!(shown, [first, "\\\"d·\", \"x\": 1}"]);
     }
 
-    /// What is left behind a space may be too wide for what comes next.
+    /// What is left after a space may be too wide for what comes next.
     #[test]
-    fn a_wide_sign_behind_a_late_space_has_a_row_of_its_own() {
+    fn wide_units_after_a_late_space_get_their_own_row() {
         let body = "\u{a0} 0\\\"\u{a0}";
         let mut rows: Vec<&str> = Vec::new();
-        broken(body, 0..body.len(), 10, false, &mut |range, _| rows.push(&body[range]));
+        break_rows(body, 0..body.len(), 10, false, &mut |range, _| rows.push(&body[range]));
         assert_eq!(rows, ["\u{a0} ", "0\\\"", "\u{a0}"]);
     }
 
@@ -344,7 +351,7 @@ mod tests {
         ) {
             let body = serde_json::json!({"model": "m", "messages": [{"role": "user", "content": text}]}).to_string();
             let mut rows: Vec<(Range<usize>, bool)> = Vec::new();
-            broken(&body, 0..body.len(), room, false, &mut |range, quoted| rows.push((range, quoted)));
+            break_rows(&body, 0..body.len(), room, false, &mut |range, quoted| rows.push((range, quoted)));
             let whole: String = rows.iter().map(|(range, _)| &body[range.clone()]).collect();
             prop_assert_eq!(&whole, &body);
             let raw = raw(&body);
@@ -353,7 +360,7 @@ mod tests {
                 let one = units(&body[range.clone()]).count() == 1;
                 prop_assert!(one || line.width() <= room, "{}", line.plain());
                 prop_assert!(!line.plain().chars().any(char::is_control));
-                prop_assert_eq!(quoted_after(&body[..range.start], false), quoted);
+                prop_assert_eq!(ends_quoted(&body[..range.start], false), quoted);
             }
         }
     }

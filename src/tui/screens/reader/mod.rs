@@ -1,4 +1,4 @@
-//! A text to read.
+//! A text that is only read.
 //! Not for: texts that are edited (`text_editor`).
 
 pub mod model;

@@ -1,28 +1,28 @@
-//! A text to read, and its scroll position.
+//! State of the reader: its text and scroll position.
 //! Not for: texts that are edited (`text_editor`).
 
 use crate::domain::base::hash::Hash;
 use std::sync::Arc;
 
-/// A text to read.
+/// A text that is only read.
 #[derive(Clone, Debug)]
 pub struct Reader {
-    /// Its title.
+    /// Title of the text.
     pub title: String,
-    /// The text, unsanitized.
+    /// The text, not sanitized.
     pub text: Arc<str>,
-    /// Shown verbatim, with nothing hidden, instead of as Markdown.
+    /// Whether every character is shown exactly, instead of rendering Markdown.
     pub exact: bool,
-    /// Scrolled rows.
+    /// Rows scrolled off the top.
     pub scroll: usize,
-    /// The total rows and the visible rows, when last drawn.
+    /// Number of rows and height of the view, as last drawn.
     pub seen: (usize, usize),
-    /// A key for the view's cache that distinguishes texts.
+    /// Hash of the text, which identifies it in the view's cache.
     pub key: Hash,
 }
 
 impl Reader {
-    /// A text to read.
+    /// Creates a reader at the top of the text.
     #[must_use]
     pub fn new(title: impl Into<String>, text: impl Into<Arc<str>>, exact: bool) -> Self {
         let text = text.into();
@@ -30,7 +30,7 @@ impl Reader {
         Self { title: title.into(), text, exact, scroll: 0, seen: (0, 0), key }
     }
 
-    /// Scrolls.
+    /// Scrolls by `by` rows.
     pub fn step(&mut self, by: i64) {
         let last = self.seen.0.saturating_sub(self.seen.1);
         let here = i64::try_from(self.scroll).unwrap_or(0).saturating_add(by).max(0);

@@ -1,5 +1,5 @@
-//! A whole text, as Markdown or verbatim.
-//! Not for: the rows themselves (`text`).
+//! Draws a whole text, as Markdown or exactly.
+//! Not for: laying out the rows (`tui::text`).
 
 use super::model::Reader;
 use crate::tui::model::keys::{Action, When};
@@ -18,7 +18,7 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> (usize, usize) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let title = paint::cut(look.theme, Ink::Heading, &reader.title, usize::from(area.width.saturating_sub(6)));
     let inside = look.frame(title, true, area, buf);
     if area.height >= 2 {

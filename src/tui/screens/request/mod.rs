@@ -1,10 +1,11 @@
-//! The next request, row by row: what is included, what is left out, why, and what would change that.
-//! Not for: its exact bytes (`raw_request`).
+//! The screen of the next request: one row per item, with its state, its reason, and the action that would change it.
+//! Not for: the exact bytes of the request (`raw_request`).
 
 pub mod model;
 pub mod model_filter;
 pub mod model_pending;
 pub mod model_preview;
+pub mod model_range;
 pub mod model_unused;
 pub(crate) mod update;
 pub(crate) mod view;
@@ -46,8 +47,8 @@ impl Screen for RequestScreen {
     }
 
     fn line_changed(&mut self) -> Outcome {
-        self.list();
-        self.land(1);
+        self.rebuild();
+        self.skip_headings(1);
         Outcome::Done
     }
 
@@ -68,13 +69,13 @@ impl Screen for RequestScreen {
 
     fn after(&self) -> Option<Run> {
         Some(|model, out| {
-            update::row_text(model, out);
-            update::ask_unused(model, out);
-            update::look_ahead(model, out);
+            update::request_contents(model, out);
+            update::request_unused(model, out);
+            update::request_preview(model, out);
         })
     }
 
     fn due(&self, _now: u64) -> Option<u64> {
-        self.ahead.due
+        self.preview.due
     }
 }

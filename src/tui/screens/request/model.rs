@@ -1,14 +1,13 @@
-//! The request overlay: the rows of the plan by section, suggested pins, left-out rows; the selected row and the open
-//! rows.
-//! Not for: planning, or the effect of an action on the plan.
+//! State of the request overlay: the list of the plan's rows under headings, the cursor, and the selection.
+//! Not for: solving the plan, or the effect of an action on it.
 
 use super::model_filter::{Group, Heading, ListArrangement, RowFilter};
-use super::model_preview::ActOutcome;
+use super::model_preview::ActionPreview;
+use super::model_range::RangeTurn;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::item_use::UnusedItem;
 use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::domain::conversation::tree::{self, Tree};
 use crate::domain::planning::diff::ItemHistory;
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row, RowKind, Verdict};
 use crate::domain::planning::policy::Section;
@@ -16,59 +15,44 @@ use crate::domain::tool::cards::ToolCost;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// One line of the list.
+/// One line of the list. A `usize` in a variant is an index into the plan's rows, or into what its row contains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
-    /// A section with its tokens.
+    /// Heading of a section, with the section's tokens.
     Section(Section, u32),
-    /// Tokens of the tool definitions, which are not a row.
+    /// Tokens of the tool definitions, which have no row in the plan.
     Tools(u32),
-    /// A tool, by its index in the plan.
+    /// One tool, by its index in the plan's `tool_costs`.
     Tool(usize),
     /// Tokens of the message overhead.
     Framing(u32),
-    /// The heading of suggested pins.
+    /// Separator before the suggested pins, with their number.
     Suggested(usize),
-    /// The heading of unused items, with their tokens.
+    /// Separator before the rows that no answer used, with their number and tokens.
     Unused(usize, u64),
-    /// The heading of left-out items, with their tokens.
+    /// Separator before the rows that are left out, with their number and tokens.
     Excluded(usize, u64),
-    /// The heading of another group: its count and tokens.
+    /// Heading of rows of one kind or with one reason, with their number and tokens.
     Group(Heading, usize, u64),
     /// A row of the plan.
     Row(usize),
-    /// A message inside a row.
+    /// A message inside a row: row, message.
     Item(usize, usize),
-    /// A turn inside a range row.
-    Past(usize, usize),
+    /// A turn inside a range: row, turn.
+    RangeTurn(usize, usize),
 }
 
-/// A turn in a range row.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RangeTurn {
-    /// The turn.
-    pub atom: Atom,
-    /// Its number on the path.
-    pub number: u32,
-    /// Its first message.
-    pub node: NodeId,
-    /// First words, unsanitized.
-    pub title: String,
-    /// Its approximate tokens (a quarter of its bytes).
-    pub tokens: u64,
-}
-
-/// The displayed content.
+/// What the overlay shows: a solved plan, or why none could be solved.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Content {
-    /// A plan.
+    /// A solved plan.
     Plan(Arc<ContextPlan>),
-    /// A request that does not fit.
+    /// The required items that exceed the budget.
     Blocked(Arc<Blocked>),
 }
 
 impl Content {
-    /// The rows.
+    /// Returns the rows of the plan, whether it was solved or blocked.
     #[must_use]
     pub fn rows(&self) -> &[Row] {
         match self {
@@ -81,117 +65,117 @@ impl Content {
 /// The request overlay.
 #[derive(Clone, Debug, Default)]
 pub struct RequestScreen {
-    /// The displayed content.
+    /// The plan shown; None until the first plan arrives.
     pub content: Option<Content>,
-    /// The lines.
+    /// Lines of the list, as `rebuild` built them.
     pub entries: Vec<Entry>,
-    /// The selected line.
+    /// Index of the selected line in `entries`.
     pub cursor: usize,
-    /// Expanded rows.
+    /// Keys of the rows whose messages or turns are listed.
     pub opened: HashSet<Hash>,
-    /// The list of tools is expanded.
+    /// Whether the tools are listed one by one.
     pub tools_opened: bool,
-    /// The filter.
+    /// Text of the filter, in the syntax of `RowFilter`.
     pub filter: String,
-    /// The filter is being typed.
+    /// Whether the filter is being typed.
     pub filtering: bool,
-    /// Loaded texts of rows, by atom.
+    /// Texts of rows and messages that were requested, by the atom's key.
     pub texts: HashMap<Hash, Arc<str>>,
-    /// The history of items as sentences, by atom, oldest first.
+    /// State changes of items as sentences, oldest first, by the atom's key.
     pub steps: HashMap<Hash, Vec<String>>,
-    /// The newest calls of items, by atom, oldest first.
-    pub lately: HashMap<Hash, ItemHistory>,
-    /// Items whose newest calls were requested and received.
-    pub told: HashSet<Hash>,
-    /// The turns of expanded ranges, by atom.
-    pub past: HashMap<Hash, Vec<RangeTurn>>,
-    /// Selected rows, for an action on several items.
-    pub taken: HashSet<Atom>,
-    /// Increases with every change of `taken`.
-    pub takes: u64,
-    /// The sort order and grouping of the list.
-    pub arranged: ListArrangement,
-    /// The preview of the current action.
-    pub ahead: ActOutcome,
-    /// Rows that no answer used; `None` until they are requested.
+    /// How the newest calls sent an item, by the atom's key.
+    pub recent_history: HashMap<Hash, ItemHistory>,
+    /// Keys of the atoms whose history was requested and answered.
+    pub history_answered: HashSet<Hash>,
+    /// Turns of the ranges that were opened, by the range's key.
+    pub range_turns: HashMap<Hash, Vec<RangeTurn>>,
+    /// Items selected for an action on several at once.
+    pub selection: HashSet<Atom>,
+    /// Number of changes of `selection`.
+    pub selection_version: u64,
+    /// Order and grouping of the list.
+    pub arrangement: ListArrangement,
+    /// Preview of the action on the selected items.
+    pub preview: ActionPreview,
+    /// Included rows that no answer used; None until the engine answered.
     pub unused: Option<Vec<UnusedItem>>,
-    /// History, scores, hashes, and the figures of the budget are shown.
+    /// Whether history, scores, hashes, and the figures of the budget are shown.
     pub details: bool,
-    /// Scrolled rows of the detail pane.
+    /// Rows of the detail pane that are scrolled off its top.
     pub detail_scroll: usize,
-    /// Rows the list had when last drawn.
+    /// Height of the list when it was last drawn, in rows.
     pub page: u16,
 }
 
 impl RequestScreen {
-    /// Shows a plan. The selection stays on its item; texts of the old plan are dropped.
+    /// Shows a plan. The cursor stays on its item; what was loaded for the previous plan is dropped.
     pub fn show(&mut self, content: Content) {
         let selected = self.selected_atom();
         self.content = Some(content);
         self.texts.clear();
         self.steps.clear();
-        self.lately.clear();
-        self.told.clear();
-        self.drop_gone();
-        self.list();
-        self.go_to(selected);
+        self.recent_history.clear();
+        self.history_answered.clear();
+        self.drop_missing();
+        self.rebuild();
+        self.select_atom(selected);
     }
 
-    /// Deselects rows that no longer exist.
-    fn drop_gone(&mut self) {
-        let Some(content) = self.content.as_ref().filter(|_| !self.taken.is_empty()) else { return };
+    /// Removes from the selection what the list can no longer contain.
+    fn drop_missing(&mut self) {
+        let Some(content) = self.content.as_ref().filter(|_| !self.selection.is_empty()) else { return };
         let rows = content.rows().iter();
         let inside = |row: &Row| row.items.iter().map(|item| Atom::Message { node: item.key }).collect::<Vec<_>>();
-        let mut there: HashSet<Atom> = rows.flat_map(|row| inside(row).into_iter().chain([row.atom])).collect();
-        there.extend(self.past.values().flatten().map(|turn| turn.atom));
-        let before = self.taken.len();
-        self.taken.retain(|atom| there.contains(atom));
-        self.takes += u64::from(before != self.taken.len());
+        let mut listable: HashSet<Atom> = rows.flat_map(|row| inside(row).into_iter().chain([row.atom])).collect();
+        listable.extend(self.range_turns.values().flatten().map(|turn| turn.atom));
+        let before = self.selection.len();
+        self.selection.retain(|atom| listable.contains(atom));
+        self.selection_version += u64::from(before != self.selection.len());
     }
 
-    /// Recomputes the lines.
-    pub fn list(&mut self) {
+    /// Rebuilds the lines of the list.
+    pub fn rebuild(&mut self) {
         let Some(content) = &self.content else { return };
         let rows = content.rows();
-        let sieve = RowFilter::read(&self.filter);
-        let mut places: Vec<usize> = (0..rows.len()).filter(|at| sieve.lets(&rows[*at])).collect();
+        let filter = RowFilter::parse(&self.filter);
+        let mut indices: Vec<usize> = (0..rows.len()).filter(|at| filter.matches(&rows[*at])).collect();
         let mut entries = Vec::with_capacity(rows.len() + 16);
-        match self.arranged.group {
-            Group::Section => self.by_section(rows, &places, &mut entries),
+        match self.arrangement.group {
+            Group::Section => self.list_by_section(rows, &indices, &mut entries),
             Group::None => {
-                self.arranged.order.sort(rows, &mut places);
-                for at in &places {
-                    self.put(rows, *at, &mut entries);
+                self.arrangement.order.sort(rows, &mut indices);
+                for at in &indices {
+                    self.push_row(rows, *at, &mut entries);
                 }
             }
-            group => self.by_heading(rows, &places, group, &mut entries),
+            group => self.list_by_heading(rows, &indices, group, &mut entries),
         }
         self.entries = entries;
         self.cursor = self.cursor.min(self.entries.len().saturating_sub(1));
     }
 
-    /// Adds a row with its expanded content.
-    fn put(&self, rows: &[Row], at: usize, entries: &mut Vec<Entry>) {
+    /// Appends a row and, if the row is open, its messages and turns.
+    fn push_row(&self, rows: &[Row], at: usize, entries: &mut Vec<Entry>) {
         entries.push(Entry::Row(at));
         if self.opened.contains(&rows[at].atom.key()) {
             entries.extend((0..rows[at].items.len()).map(|item| Entry::Item(at, item)));
-            entries.extend((0..self.past_of(&rows[at]).len()).map(|turn| Entry::Past(at, turn)));
+            entries.extend((0..self.turns_in_range(&rows[at]).len()).map(|turn| Entry::RangeTurn(at, turn)));
         }
     }
 
-    fn by_section(&self, rows: &[Row], places: &[usize], entries: &mut Vec<Entry>) {
-        let order = self.arranged.order;
-        let goes: Vec<usize> = places.iter().copied().filter(|at| rows[*at].included()).collect();
-        for part in goes.chunk_by(|a, b| rows[*a].section() == rows[*b].section()) {
+    fn list_by_section(&self, rows: &[Row], indices: &[usize], entries: &mut Vec<Entry>) {
+        let order = self.arrangement.order;
+        let included: Vec<usize> = indices.iter().copied().filter(|at| rows[*at].included()).collect();
+        for part in included.chunk_by(|a, b| rows[*a].section() == rows[*b].section()) {
             if let Some(section) = rows[part[0]].section() {
                 let tokens = rows.iter().filter(|r| r.section() == Some(section)).map(|r| r.tokens).sum();
                 entries.push(Entry::Section(section, tokens));
             }
             let mut part = part.to_vec();
             order.sort(rows, &mut part);
-            let part = under_turns(rows, part);
+            let part = group_cards(rows, part);
             for at in part {
-                self.put(rows, at, entries);
+                self.push_row(rows, at, entries);
             }
         }
         if let (Some(Content::Plan(plan)), true) = (&self.content, self.filter.is_empty()) {
@@ -201,7 +185,7 @@ impl RequestScreen {
             entries.extend((plan.framing > 0).then_some(Entry::Framing(plan.framing)));
         }
         let of = |wanted: fn(&Verdict) -> bool| {
-            let mut part: Vec<usize> = places.iter().copied().filter(|at| wanted(&rows[*at].verdict)).collect();
+            let mut part: Vec<usize> = indices.iter().copied().filter(|at| wanted(&rows[*at].verdict)).collect();
             order.sort(rows, &mut part);
             part
         };
@@ -209,23 +193,23 @@ impl RequestScreen {
         if !suggested.is_empty() {
             entries.push(Entry::Suggested(suggested.len()));
             for at in suggested {
-                self.put(rows, at, entries);
+                self.push_row(rows, at, entries);
             }
         }
-        self.put_unused(rows, places, entries);
+        self.push_unused(rows, indices, entries);
         let out = of(|verdict| matches!(verdict, Verdict::Out { .. }));
         if !out.is_empty() {
             let tokens = out.iter().map(|at| u64::from(rows[*at].tokens)).sum();
             entries.push(Entry::Excluded(out.len(), tokens));
             for at in out {
-                self.put(rows, at, entries);
+                self.push_row(rows, at, entries);
             }
         }
     }
 
-    fn by_heading(&self, rows: &[Row], places: &[usize], group: Group, entries: &mut Vec<Entry>) {
+    fn list_by_heading(&self, rows: &[Row], indices: &[usize], group: Group, entries: &mut Vec<Entry>) {
         let mut parts: Vec<(Heading, Vec<usize>)> = Vec::new();
-        for at in places {
+        for at in indices {
             let Some(heading) = Heading::of(group, &rows[*at]) else { continue };
             match parts.iter_mut().find(|(known, _)| *known == heading) {
                 Some((_, part)) => part.push(*at),
@@ -233,35 +217,35 @@ impl RequestScreen {
             }
         }
         for (heading, mut part) in parts {
-            self.arranged.order.sort(rows, &mut part);
+            self.arrangement.order.sort(rows, &mut part);
             let tokens = part.iter().map(|at| u64::from(rows[*at].tokens)).sum();
             entries.push(Entry::Group(heading, part.len(), tokens));
             for at in part {
-                self.put(rows, at, entries);
+                self.push_row(rows, at, entries);
             }
         }
     }
 
-    /// Changes the order or grouping; the selection stays on its line.
-    pub fn arrange(&mut self, arranged: ListArrangement) {
+    /// Changes order and grouping. The cursor stays on its item.
+    pub fn arrange(&mut self, arrangement: ListArrangement) {
         let selected = self.selected_atom();
-        self.arranged = arranged;
-        self.list();
-        self.go_to(selected);
+        self.arrangement = arrangement;
+        self.rebuild();
+        self.select_atom(selected);
     }
 
-    /// Selects the line of an atom, if it is listed.
-    fn go_to(&mut self, atom: Option<Atom>) {
+    /// Moves the cursor to the line of an atom, if it is listed.
+    fn select_atom(&mut self, atom: Option<Atom>) {
         let found = atom.and_then(|atom| self.entries.iter().position(|e| self.atom(*e) == Some(atom)));
         if let Some(at) = found {
             self.cursor = at;
         }
-        self.land(1);
+        self.skip_headings(1);
     }
 
-    /// Selects or deselects the current row for an action on several items, and moves on. Returns a sentence if the row
-    /// cannot be selected.
-    pub fn take(&mut self) -> Result<(), &'static str> {
+    /// Adds the item under the cursor to the selection or removes it, and moves on. The error says why it cannot be
+    /// selected.
+    pub fn toggle_selected(&mut self) -> Result<(), &'static str> {
         let Some(entry) = self.entries.get(self.cursor).copied() else { return Ok(()) };
         if matches!(entry, Entry::Tools(_) | Entry::Tool(_)) {
             return Err("Switch tools one by one.");
@@ -270,41 +254,41 @@ impl RequestScreen {
         if let Some(why) = self.fixed(entry) {
             return Err(why);
         }
-        if !self.taken.remove(&atom) {
-            self.taken.insert(atom);
+        if !self.selection.remove(&atom) {
+            self.selection.insert(atom);
         }
-        self.takes += 1;
+        self.selection_version += 1;
         self.step(1);
         Ok(())
     }
 
-    /// Selects all listed rows that allow actions; if all are selected, deselects them.
-    pub fn take_all(&mut self) {
-        let can = |entry: &Entry| matches!(entry, Entry::Row(_) | Entry::Past(..)) && self.fixed(*entry).is_none();
+    /// Selects all listed rows and turns that can be marked; if all of them are selected, deselects them.
+    pub fn toggle_all(&mut self) {
+        let can = |entry: &Entry| matches!(entry, Entry::Row(_) | Entry::RangeTurn(..)) && self.fixed(*entry).is_none();
         let all: Vec<Atom> = self.entries.iter().filter(|e| can(e)).filter_map(|e| self.atom(*e)).collect();
-        if all.iter().all(|atom| self.taken.contains(atom)) {
-            self.taken.retain(|atom| !all.contains(atom));
+        if all.iter().all(|atom| self.selection.contains(atom)) {
+            self.selection.retain(|atom| !all.contains(atom));
         } else {
-            self.taken.extend(all);
+            self.selection.extend(all);
         }
-        self.takes += 1;
+        self.selection_version += 1;
     }
 
-    /// Deselects all rows. False if none was selected.
-    pub fn deselect_all(&mut self) -> bool {
-        let any = !self.taken.is_empty();
-        self.taken.clear();
-        self.takes += u64::from(any);
+    /// Empties the selection. Returns false if it was empty.
+    pub fn clear_selection(&mut self) -> bool {
+        let any = !self.selection.is_empty();
+        self.selection.clear();
+        self.selection_version += u64::from(any);
         any
     }
 
-    /// Whether a row is selected.
+    /// Whether the item of a line is selected.
     #[must_use]
-    pub fn is_taken(&self, entry: Entry) -> bool {
-        !self.taken.is_empty() && self.atom(entry).is_some_and(|atom| self.taken.contains(&atom))
+    pub fn is_selected(&self, entry: Entry) -> bool {
+        !self.selection.is_empty() && self.atom(entry).is_some_and(|atom| self.selection.contains(&atom))
     }
 
-    /// Why a row cannot be marked; `None` if it can.
+    /// Why a line cannot be marked, or None if it can.
     pub(crate) fn fixed(&self, entry: Entry) -> Option<&'static str> {
         let row = match entry {
             Entry::Row(at) | Entry::Item(at, _) => self.content.as_ref()?.rows().get(at)?,
@@ -323,55 +307,61 @@ impl RequestScreen {
         }
     }
 
-    /// The selected items in the order of the list, followed by those that are not listed.
+    /// The selected items: listed ones in the order of the list, then the others.
     #[must_use]
-    pub fn taken(&self) -> Vec<Atom> {
+    pub fn selected_atoms(&self) -> Vec<Atom> {
         let listed = self.entries.iter().filter_map(|entry| self.atom(*entry));
-        let mut all: Vec<Atom> = listed.filter(|atom| self.taken.contains(atom)).collect();
-        let mut rest: Vec<Atom> = self.taken.iter().filter(|atom| !all.contains(atom)).copied().collect();
+        let mut all: Vec<Atom> = listed.filter(|atom| self.selection.contains(atom)).collect();
+        let mut rest: Vec<Atom> = self.selection.iter().filter(|atom| !all.contains(atom)).copied().collect();
         rest.sort_unstable();
         all.extend(rest);
         all
     }
 
-    /// The total tokens of the selected rows.
+    /// Sum of the selected items' tokens.
     #[must_use]
-    pub fn taken_tokens(&self) -> u64 {
+    pub fn selected_tokens(&self) -> u64 {
         let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
-        let item = |item: &crate::domain::planning::plan::Item| self.taken.contains(&Atom::Message { node: item.key });
+        let item =
+            |item: &crate::domain::planning::plan::Item| self.selection.contains(&Atom::Message { node: item.key });
         let of = |row: &Row| {
-            if self.taken.contains(&row.atom) {
+            if self.selection.contains(&row.atom) {
                 return u64::from(row.tokens);
             }
             row.items.iter().filter(|at| item(at)).map(|item| u64::from(item.tokens)).sum()
         };
-        let past = self.past.values().flatten().filter(|turn| self.taken.contains(&turn.atom)).map(|turn| turn.tokens);
+        let past = self
+            .range_turns
+            .values()
+            .flatten()
+            .filter(|turn| self.selection.contains(&turn.atom))
+            .map(|turn| turn.tokens);
         rows.iter().map(of).sum::<u64>() + past.sum::<u64>()
     }
 
-    /// Whether all selected items have a mark of this kind.
+    /// Whether every selected row has a mark of this kind.
     #[must_use]
     pub fn all_have(&self, kind: MarkKind) -> bool {
         let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
         let same = |pin: Option<MarkKind>| {
             pin.is_some_and(|pin| std::mem::discriminant(&pin) == std::mem::discriminant(&kind))
         };
-        self.taken.iter().all(|atom| rows.iter().any(|row| row.atom == *atom && same(row.pin)))
+        self.selection.iter().all(|atom| rows.iter().any(|row| row.atom == *atom && same(row.pin)))
     }
 
-    /// Moves the cursor by this number of lines, past headings.
+    /// Moves the cursor by `by` lines, skipping headings.
     pub fn step(&mut self, by: i64) {
         let last = i64::try_from(self.entries.len()).unwrap_or(i64::MAX).saturating_sub(1).max(0);
         let here = i64::try_from(self.cursor).unwrap_or(0);
         self.cursor = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
         self.detail_scroll = 0;
-        self.land(if by < 0 { -1 } else { 1 });
+        self.skip_headings(if by < 0 { -1 } else { 1 });
     }
 
-    /// Moves from a heading to the next line that allows actions, first in direction `way`, then in the other.
-    pub fn land(&mut self, way: i64) {
+    /// If the cursor is on a heading, moves it to the next line that can be selected, looking in direction `way` first.
+    pub fn skip_headings(&mut self, way: i64) {
         let acts = |e: &Entry| {
-            matches!(e, Entry::Row(_) | Entry::Item(..) | Entry::Past(..) | Entry::Tools(_) | Entry::Tool(_))
+            matches!(e, Entry::Row(_) | Entry::Item(..) | Entry::RangeTurn(..) | Entry::Tools(_) | Entry::Tool(_))
         };
         let Some(here) = self.entries.get(self.cursor) else { return };
         if acts(here) {
@@ -383,18 +373,18 @@ impl RequestScreen {
         self.cursor = found.unwrap_or(self.cursor);
     }
 
-    /// The row with the cursor, and the message inside it, if one is selected.
+    /// The row under the cursor, with the index of the message if the cursor is on one.
     #[must_use]
     pub fn selected(&self) -> Option<(&Row, Option<usize>)> {
         let rows = self.content.as_ref()?.rows();
         match *self.entries.get(self.cursor)? {
-            Entry::Row(at) | Entry::Past(at, _) => Some((rows.get(at)?, None)),
+            Entry::Row(at) | Entry::RangeTurn(at, _) => Some((rows.get(at)?, None)),
             Entry::Item(at, item) => Some((rows.get(at)?, Some(item))),
             _ => None,
         }
     }
 
-    /// The selected tool.
+    /// The tool under the cursor.
     #[must_use]
     pub fn selected_tool(&self) -> Option<&ToolCost> {
         match (self.content.as_ref()?, *self.entries.get(self.cursor)?) {
@@ -403,28 +393,28 @@ impl RequestScreen {
         }
     }
 
-    /// Whether the cursor is on the row of all tools.
+    /// Whether the cursor is on the line of all tools.
     #[must_use]
     pub fn on_tools(&self) -> bool {
         matches!(self.entries.get(self.cursor), Some(Entry::Tools(_)))
     }
 
-    /// Expands or folds the list of tools.
+    /// Expands or collapses the list of tools.
     pub fn unfold_tools(&mut self) {
         self.tools_opened = !self.tools_opened;
-        self.list();
+        self.rebuild();
     }
 
-    /// The atom of the line with the cursor.
+    /// The atom of the line under the cursor; None on a heading or a tool.
     #[must_use]
     pub fn selected_atom(&self) -> Option<Atom> {
         self.entries.get(self.cursor).and_then(|entry| self.atom(*entry))
     }
 
-    /// The node of the line with the cursor: of its message, or the first of its row.
+    /// The node of the line under the cursor: its message, or the first message of its row.
     #[must_use]
     pub fn selected_node(&self) -> Option<NodeId> {
-        if let Some(turn) = self.selected_past() {
+        if let Some(turn) = self.selected_range_turn() {
             return Some(turn.node);
         }
         let (row, item) = self.selected()?;
@@ -441,29 +431,29 @@ impl RequestScreen {
             Entry::Item(at, item) => {
                 rows.get(at).and_then(|row| row.items.get(item)).map(|item| Atom::Message { node: item.key })
             }
-            Entry::Past(at, turn) => self.past_of(rows.get(at)?).get(turn).map(|turn| turn.atom),
+            Entry::RangeTurn(at, turn) => self.turns_in_range(rows.get(at)?).get(turn).map(|turn| turn.atom),
             _ => None,
         }
     }
 
-    /// The turns of an expanded range.
+    /// The turns of a range that was opened; empty for other rows.
     #[must_use]
-    pub fn past_of(&self, row: &Row) -> &[RangeTurn] {
-        self.past.get(&row.atom.key()).map(Vec::as_slice).unwrap_or_default()
+    pub fn turns_in_range(&self, row: &Row) -> &[RangeTurn] {
+        self.range_turns.get(&row.atom.key()).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The selected turn of a range.
+    /// The turn of a range under the cursor.
     #[must_use]
-    pub fn selected_past(&self) -> Option<&RangeTurn> {
+    pub fn selected_range_turn(&self) -> Option<&RangeTurn> {
         match (self.content.as_ref()?.rows(), *self.entries.get(self.cursor)?) {
-            (rows, Entry::Past(at, turn)) => self.past_of(rows.get(at)?).get(turn),
+            (rows, Entry::RangeTurn(at, turn)) => self.turns_in_range(rows.get(at)?).get(turn),
             _ => None,
         }
     }
 }
 
-/// Groups the cards of one turn below each other, at the position of the turn's first card.
-fn under_turns(rows: &[Row], part: Vec<usize>) -> Vec<usize> {
+/// Moves the cards of each turn together, to the place of the turn's first card.
+fn group_cards(rows: &[Row], part: Vec<usize>) -> Vec<usize> {
     let turn = |at: usize| rows[at].source.turn.filter(|_| rows[at].kind == RowKind::Card);
     let mut sorted: Vec<usize> = Vec::with_capacity(part.len());
     for at in part {
@@ -471,30 +461,4 @@ fn under_turns(rows: &[Row], part: Vec<usize>) -> Vec<usize> {
         sorted.insert(same.map_or(sorted.len(), |before| before + 1), at);
     }
     sorted
-}
-
-/// The turns of a session that a range covers, newest first: between the keys of its first and its last node.
-#[must_use]
-pub fn turns_of_range(tree: &Tree, range: &Row) -> Vec<RangeTurn> {
-    let Atom::Range { first, last } = range.atom else { return Vec::new() };
-    let (Some(from), Some(to)) = (tree.by_key(first), tree.by_key(last)) else { return Vec::new() };
-    let path = tree.path(to);
-    let start = tree.depth(from) as usize;
-    let numbers = tree::turns(tree, &path).into_iter().filter(|turn| turn.asked).zip(1_u32..);
-    let covered = numbers.filter(|(turn, _)| turn.nodes.start >= start);
-    let mut found: Vec<RangeTurn> = covered
-        .map(|(turn, number)| {
-            let heads = || turn.nodes.clone().map(|at| tree.head(path[at]));
-            let user = tree.head(path[turn.nodes.start]);
-            RangeTurn {
-                atom: Atom::Turn { user: user.key, tip: tree.head(path[turn.nodes.end - 1]).key },
-                number,
-                node: user.id,
-                title: user.preview.clone(),
-                tokens: heads().map(|head| head.bytes / 4).sum(),
-            }
-        })
-        .collect();
-    found.reverse();
-    found
 }

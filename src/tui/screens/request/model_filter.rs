@@ -1,5 +1,5 @@
-//! The filter, order, and grouping of a plan's rows.
-//! Not for: the list itself (`model`).
+//! Filter, order, and grouping of the rows in the request overlay.
+//! Not for: the lines of the list (`model`).
 
 use crate::domain::planning::plan::{Row, RowKind, Verdict};
 use std::cmp::Reverse;
@@ -7,19 +7,19 @@ use std::cmp::Reverse;
 /// The order of rows under a heading.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
-    /// As in the plan: the order of the request; left-out rows newest first.
+    /// The plan's order: included rows in the order of the request, the others newest first.
     #[default]
     Plan,
-    /// The largest first.
+    /// Largest first.
     Tokens,
-    /// The highest score first; rows without a score last.
+    /// Highest score first; rows without a score last.
     Score,
-    /// The oldest first; rows without an age last.
+    /// Oldest first; rows without a date last.
     Age,
 }
 
 impl Order {
-    /// The next one.
+    /// The next order, cyclically.
     #[must_use]
     pub fn next(self) -> Self {
         match self {
@@ -30,7 +30,7 @@ impl Order {
         }
     }
 
-    /// Its name.
+    /// How the screen names the order.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -41,13 +41,13 @@ impl Order {
         }
     }
 
-    /// Sorts indices of rows.
-    pub fn sort(self, rows: &[Row], places: &mut [usize]) {
+    /// Sorts indices into `rows`.
+    pub fn sort(self, rows: &[Row], indices: &mut [usize]) {
         match self {
             Self::Plan => {}
-            Self::Tokens => places.sort_by_key(|at| Reverse(rows[*at].tokens)),
-            Self::Score => places.sort_by_key(|at| Reverse(rows[*at].scores.score.unwrap_or(i32::MIN))),
-            Self::Age => places.sort_by_key(|at| {
+            Self::Tokens => indices.sort_by_key(|at| Reverse(rows[*at].tokens)),
+            Self::Score => indices.sort_by_key(|at| Reverse(rows[*at].scores.score.unwrap_or(i32::MIN))),
+            Self::Age => indices.sort_by_key(|at| {
                 let source = &rows[*at].source;
                 (source.at.is_none(), source.at, source.turn)
             }),
@@ -55,22 +55,22 @@ impl Order {
     }
 }
 
-/// The grouping of the list.
+/// What the headings of the list stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Group {
-    /// The sections of the request, then suggested pins, then left-out rows.
+    /// Sections of the request, then suggested pins, then what is left out.
     #[default]
     Section,
     /// Kinds of rows.
     Kind,
-    /// Reasons.
+    /// Reasons for including or leaving out.
     Reason,
-    /// None.
+    /// No headings.
     None,
 }
 
 impl Group {
-    /// The next one.
+    /// The next grouping, cyclically.
     #[must_use]
     pub fn next(self) -> Self {
         match self {
@@ -81,7 +81,7 @@ impl Group {
         }
     }
 
-    /// Its name.
+    /// How the screen names the grouping.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -93,19 +93,19 @@ impl Group {
     }
 }
 
-/// The order and grouping of the list.
+/// Order and grouping of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ListArrangement {
-    /// The order.
+    /// Order of the rows under a heading.
     pub order: Order,
-    /// The grouping.
+    /// Grouping under headings.
     pub group: Group,
 }
 
 impl ListArrangement {
-    /// Its description; `None` for the default.
+    /// How the screen describes the arrangement; None for the default.
     #[must_use]
-    pub fn words(self) -> Option<String> {
+    pub fn description(self) -> Option<String> {
         match (self.group, self.order) {
             (Group::Section, Order::Plan) => None,
             (group, Order::Plan) => Some(group.title().to_owned()),
@@ -120,12 +120,12 @@ impl ListArrangement {
 pub enum Heading {
     /// A kind of rows.
     Kind(RowKind),
-    /// A reason, by its name in JSON.
+    /// A reason, by its JSON name.
     Reason(&'static str),
 }
 
 impl Heading {
-    /// The heading of a row in a grouping; `None` if it has no headings.
+    /// The heading that a row belongs to; None if the grouping is by section or has no headings.
     #[must_use]
     pub fn of(group: Group, row: &Row) -> Option<Self> {
         match group {
@@ -135,7 +135,7 @@ impl Heading {
         }
     }
 
-    /// Its title.
+    /// The heading's text.
     #[must_use]
     pub fn title(self) -> String {
         match self {
@@ -145,7 +145,8 @@ impl Heading {
     }
 }
 
-/// A parsed filter: words in titles, and `kind:`, `section:`, `reason:` with the start of a name.
+/// A parsed filter. Plain words must occur in a title of the row or its messages; `kind:`, `section:`, and `reason:`
+/// take the beginning of a name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RowFilter {
     words: Vec<String>,
@@ -155,28 +156,28 @@ pub struct RowFilter {
 }
 
 impl RowFilter {
-    /// Parses a line. Several values of one sort widen the filter; different sorts and words narrow it.
+    /// Parses a filter. Values of one field are alternatives; fields and plain words must all match.
     #[must_use]
-    pub fn read(line: &str) -> Self {
-        let mut sieve = Self::default();
+    pub fn parse(line: &str) -> Self {
+        let mut filter = Self::default();
         for word in line.split_whitespace() {
             let lower = word.to_lowercase();
             match lower.split_once(':') {
-                Some(("kind", name)) => sieve.kinds.push(plain(name)),
-                Some(("section", name)) => sieve.sections.push(plain(name)),
-                Some(("reason", name)) => sieve.reasons.push(plain(name)),
-                _ => sieve.words.push(lower),
+                Some(("kind", name)) => filter.kinds.push(normalize(name)),
+                Some(("section", name)) => filter.sections.push(normalize(name)),
+                Some(("reason", name)) => filter.reasons.push(normalize(name)),
+                _ => filter.words.push(lower),
             }
         }
-        sieve
+        filter
     }
 
-    /// Whether a row matches.
+    /// Whether a row passes the filter.
     #[must_use]
-    pub fn lets(&self, row: &Row) -> bool {
+    pub fn matches(&self, row: &Row) -> bool {
         let any = |wanted: &[String], names: &[&str]| {
             wanted.is_empty()
-                || wanted.iter().any(|word| names.iter().any(|name| plain(name).starts_with(word.as_str())))
+                || wanted.iter().any(|word| names.iter().any(|name| normalize(name).starts_with(word.as_str())))
         };
         let section = match (&row.verdict, row.section()) {
             (_, Some(section)) => [section.name(), section.title()],
@@ -186,15 +187,15 @@ impl RowFilter {
         any(&self.kinds, &[row.kind.name()])
             && any(&self.sections, &section)
             && any(&self.reasons, &[row.reason.name()])
-            && self.words.iter().all(|word| holds(row, word))
+            && self.words.iter().all(|word| title_contains(row, word))
     }
 }
 
-fn plain(name: &str) -> String {
+fn normalize(name: &str) -> String {
     name.to_lowercase().replace(['_', '-'], " ")
 }
 
-fn holds(row: &Row, word: &str) -> bool {
+fn title_contains(row: &Row, word: &str) -> bool {
     let titles = std::iter::once(&row.title).chain(row.items.iter().map(|item| &item.title));
     titles.into_iter().any(|title| title.to_lowercase().contains(word))
 }

@@ -1,5 +1,5 @@
-//! Requests of the request overlay to the engine.
-//! Not for: the effect of the answers (`update`).
+//! The requests that the request overlay sends to the engine.
+//! Not for: handling the answers (`update`).
 
 use crate::domain::conversation::mark::Atom;
 
@@ -8,11 +8,11 @@ use crate::domain::conversation::mark::Atom;
 pub enum RequestPending {
     /// To preview what the action on the selected items would change.
     Preview,
-    /// To show the text of a row, or of a message in a row.
+    /// To show the text of a row or of a message in it.
     Text(Atom),
-    /// To show what happened to an item.
+    /// To show the state changes of an item.
     Steps(Atom),
-    /// To show an item over the newest calls.
+    /// To show how the newest calls sent an item.
     History(Atom),
     /// To show which rows no answer used.
     Unused,

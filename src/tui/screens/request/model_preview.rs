@@ -1,5 +1,5 @@
-//! A preview in the overlay: the action that it is for, and its result.
-//! Not for: requesting it (`update`), or computing it (the engine).
+//! The preview of an action in the request overlay: for which action it is made, and its outcome.
+//! Not for: requesting it (`update`) or computing it (the engine).
 
 use super::model::{Content, RequestScreen};
 use crate::domain::base::hash::Hash;
@@ -8,63 +8,64 @@ use crate::domain::planning::plan::Verdict;
 use crate::domain::planning::what_if::ActPreview;
 use crate::tui::model::keys::Action;
 
-/// An action whose effect is computed before it is carried out.
+/// An action whose outcome is computed before a person triggers it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PreviewedAct {
-    /// Its items.
+pub struct PreviewedAction {
+    /// The items it applies to.
     pub atoms: Vec<Atom>,
-    /// The mark that it would set.
+    /// The kind of mark it sets.
     pub kind: MarkKind,
-    /// It removes the mark.
+    /// Whether it removes the mark where one is set.
     pub toggle: bool,
-    /// The action.
+    /// The action that a key triggers.
     pub action: Action,
 }
 
-/// The origin of a preview: the plan, the current line, and the selection.
+/// What a preview depends on: the plan's id, the atom under the cursor, and the version of the selection.
 pub type PreviewKey = (Hash, Option<Atom>, u64);
 
-/// The preview of the current action.
+/// The preview of an action: its request while the engine computes it, then its outcome.
 #[derive(Clone, Debug, Default)]
-pub struct ActOutcome {
-    /// Its origin.
-    pub stamp: Option<PreviewKey>,
-    /// When it is to be requested.
+pub struct ActionPreview {
+    /// What the preview was made for.
+    pub key: Option<PreviewKey>,
+    /// When to request it, in milliseconds of the model's clock.
     pub due: Option<u64>,
-    /// Its ticket while it is computed.
+    /// Ticket of the request while it is computed.
     pub ticket: Option<u64>,
-    /// The action.
-    pub wish: Option<PreviewedAct>,
-    /// Its result, or a sentence if it is not available.
-    pub found: Option<Result<Box<ActPreview>, String>>,
+    /// The action; None if there is none to preview.
+    pub action: Option<PreviewedAction>,
+    /// The outcome, or why it could not be computed; None until the engine answers.
+    pub outcome: Option<Result<Box<ActPreview>, String>>,
 }
 
 impl RequestScreen {
-    /// The origin of a preview made now; `None` if there is no plan.
+    /// What a preview made now would depend on; None without a solved plan.
     #[must_use]
-    pub fn stamp(&self) -> Option<PreviewKey> {
+    pub fn preview_key(&self) -> Option<PreviewKey> {
         match self.content.as_ref()? {
-            Content::Plan(plan) => Some((plan.id, self.selected_atom(), self.takes)),
+            Content::Plan(plan) => Some((plan.id, self.selected_atom(), self.selection_version)),
             Content::Blocked(_) => None,
         }
     }
 
-    /// The action to preview: including the left-out items among the selected ones, else an action on the current line.
+    /// The action to preview: including the selected items that are left out; without a selection, the remedy of the
+    /// row under the cursor.
     #[must_use]
-    pub fn wish(&self) -> Option<PreviewedAct> {
+    pub fn action_to_preview(&self) -> Option<PreviewedAction> {
         let rows = self.content.as_ref()?.rows();
-        let include = |atoms: Vec<Atom>| PreviewedAct {
+        let include = |atoms: Vec<Atom>| PreviewedAction {
             atoms,
             kind: MarkKind::IncludeOnce,
             toggle: false,
             action: Action::IncludeOnce,
         };
-        if !self.taken.is_empty() {
-            let goes = |atom: &Atom| rows.iter().any(|row| row.atom == *atom && row.included());
-            let out: Vec<Atom> = self.taken().into_iter().filter(|atom| !goes(atom)).collect();
+        if !self.selection.is_empty() {
+            let included = |atom: &Atom| rows.iter().any(|row| row.atom == *atom && row.included());
+            let out: Vec<Atom> = self.selected_atoms().into_iter().filter(|atom| !included(atom)).collect();
             return (!out.is_empty()).then(|| include(out));
         }
-        if let Some(turn) = self.selected_past() {
+        if let Some(turn) = self.selected_range_turn() {
             return Some(include(vec![turn.atom]));
         }
         let entry = *self.entries.get(self.cursor)?;
@@ -76,11 +77,11 @@ impl RequestScreen {
             Verdict::Out { remedy, .. } => remedy.as_ref()?.action.as_str(),
             _ => "pin",
         };
-        let undone = |kind, action| PreviewedAct { atoms: vec![row.atom], kind, toggle: true, action };
+        let undone = |kind, action| PreviewedAction { atoms: vec![row.atom], kind, toggle: true, action };
         Some(match remedy {
             "exclude" => undone(MarkKind::Exclude, Action::Exclude),
             "exclude-once" => undone(MarkKind::ExcludeOnce, Action::ExcludeOnce),
-            "pin" => PreviewedAct { kind: MarkKind::Sticky, action: Action::Pin, ..include(vec![row.atom]) },
+            "pin" => PreviewedAction { kind: MarkKind::Sticky, action: Action::Pin, ..include(vec![row.atom]) },
             _ => include(vec![row.atom]),
         })
     }

@@ -1,29 +1,29 @@
-//! Rows that were sent repeatedly and never used by an answer, listed again under their own heading.
-//! Not for: finding them (`domain::call::item_use`).
+//! Rows that are sent in call after call although no answer used them, repeated under a heading of their own.
+//! Not for: deciding which rows those are (`domain::call::item_use`).
 
 use super::model::{Entry, RequestScreen};
 use crate::domain::call::item_use::UnusedItem;
 use crate::domain::planning::plan::Row;
 
 impl RequestScreen {
-    /// Sets the unused rows.
+    /// Stores which rows no answer used, and lists them if there are any.
     pub fn show_unused(&mut self, unused: Vec<UnusedItem>) {
         let any = !unused.is_empty();
         self.unused = Some(unused);
         if any {
-            self.list();
+            self.rebuild();
         }
     }
 
-    /// The facts about an unused row.
+    /// What is known of an included row that no answer used; None for other rows.
     #[must_use]
     pub fn unused_row(&self, row: &Row) -> Option<&UnusedItem> {
         self.unused.iter().flatten().find(|item| item.atom == row.atom && row.included())
     }
 
-    /// Lists the unused rows, without their messages.
-    pub(super) fn put_unused(&self, rows: &[Row], places: &[usize], entries: &mut Vec<Entry>) {
-        let found: Vec<usize> = places.iter().copied().filter(|at| self.unused_row(&rows[*at]).is_some()).collect();
+    /// Appends the unused rows under their separator, collapsed.
+    pub(super) fn push_unused(&self, rows: &[Row], indices: &[usize], entries: &mut Vec<Entry>) {
+        let found: Vec<usize> = indices.iter().copied().filter(|at| self.unused_row(&rows[*at]).is_some()).collect();
         if !found.is_empty() {
             let tokens = found.iter().map(|at| u64::from(rows[*at].tokens)).sum();
             entries.push(Entry::Unused(found.len(), tokens));

@@ -1,10 +1,11 @@
-//! The overlay's list: selecting rows to act on together, sorting and grouping, closing it step by step; and the
-//! preview of the current action, requested when the selection rests.
-//! Not for: the actions themselves (`acts`), or opening the overlay (`open`).
+//! Updates of the request overlay: selecting several lines, arranging and filtering the list, and requesting the texts,
+//! the history, and the preview of what the cursor is on.
+//! Not for: setting marks (`chat::update::acts`).
 
-use super::model::{Content, RequestScreen, turns_of_range};
+use super::model::{Content, RequestScreen};
 use super::model_pending::RequestPending;
-use super::model_preview::ActOutcome;
+use super::model_preview::ActionPreview;
+use super::model_range::turns_of_range;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::item_use::UnusedItem;
 use crate::domain::conversation::mark::Atom;
@@ -23,9 +24,9 @@ use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
 /// How long the cursor must rest before a preview is requested, in milliseconds.
-const REST: u64 = 150;
+const PREVIEW_DELAY_MS: u64 = 150;
 /// How many of the newest calls the history in the detail pane covers.
-const FEW: u32 = 24;
+const HISTORY_CALLS: u32 = 24;
 
 /// Handles the answers to the requests of this screen.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: RequestPending, result: Result<Answer, Failure>) {
@@ -35,11 +36,11 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: RequestPending, 
         (RequestPending::Text(atom), Err(failure)) => put_text(model, atom, &failure.to_string()),
         (RequestPending::Steps(atom), Ok(Answer::Steps(steps))) => put_steps(model, atom, &steps),
         (RequestPending::History(atom), Ok(Answer::History(history))) => put_history(model, atom, Some(&history)),
-        // A newer question took its place.
+        // A newer request replaced this one.
         (RequestPending::History(_), Err(failure)) if failure.kind == FailureKind::Stale => {}
         (RequestPending::History(atom), Err(_)) => put_history(model, atom, None),
-        (RequestPending::Unused, Ok(Answer::Ledger(found))) => put_unused(model, &found.uses.unused),
-        (RequestPending::Unused, _) => put_unused(model, &[]),
+        (RequestPending::Unused, Ok(Answer::Ledger(found))) => set_unused(model, &found.uses.unused),
+        (RequestPending::Unused, _) => set_unused(model, &[]),
         (RequestPending::Steps(_), Err(_)) => {}
         (RequestPending::Text(_) | RequestPending::Steps(_) | RequestPending::History(_), result) => {
             show_answer(model, result);
@@ -47,58 +48,58 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: RequestPending, 
     }
 }
 
-/// Shows the text of a row, or why there is none, in the detail pane.
+/// Shows the text of an item, or why it could not be loaded, in the detail pane.
 fn put_text(model: &mut Model, atom: Atom, text: &str) {
     for overlay in model.layers.all_mut::<RequestScreen>() {
         overlay.texts.insert(atom.key(), Arc::from(text));
     }
 }
 
-/// Shows what happened to an item in the detail pane.
+/// Shows the state changes of an item in the detail pane.
 fn put_steps(model: &mut Model, atom: Atom, steps: &[TransitionReport]) {
     for overlay in model.layers.all_mut::<RequestScreen>() {
         overlay.steps.insert(atom.key(), steps.iter().map(TransitionReport::sentence).collect());
     }
 }
 
-/// Shows the newest calls of an item in the detail pane; nothing if they are unknown.
+/// Shows how the newest calls sent an item in the detail pane; nothing if that is not known.
 fn put_history(model: &mut Model, atom: Atom, history: Option<&ItemHistory>) {
     for overlay in model.layers.all_mut::<RequestScreen>() {
-        overlay.told.insert(atom.key());
-        overlay.lately.extend(history.map(|history| (atom.key(), history.clone())));
+        overlay.history_answered.insert(atom.key());
+        overlay.recent_history.extend(history.map(|history| (atom.key(), history.clone())));
     }
 }
 
-fn on_top(model: &mut Model) -> Option<&mut RequestScreen> {
+fn top_screen(model: &mut Model) -> Option<&mut RequestScreen> {
     model.layers.top_mut()
 }
 
-/// The list of the next request; a notice if it is not open.
-fn listed(model: &mut Model) -> Option<&mut RequestScreen> {
-    if on_top(model).is_none() {
+/// The overlay if it is the top screen; otherwise None, and a notice says which key opens it.
+fn open_overlay(model: &mut Model) -> Option<&mut RequestScreen> {
+    if top_screen(model).is_none() {
         let key = model.keys.key_of(Action::Context).unwrap_or_default();
         model.status.say(Severity::Notice, format!("This works in the list; {key} opens it."), model.now);
     }
-    on_top(model)
+    top_screen(model)
 }
 
-/// Selects the current row for an action on several items, or deselects it.
-pub(crate) fn take_row(model: &mut Model) {
-    if let Some(Err(why)) = listed(model).map(RequestScreen::take) {
+/// Adds the item under the cursor to the selection or removes it.
+pub(crate) fn toggle_row(model: &mut Model) {
+    if let Some(Err(why)) = open_overlay(model).map(RequestScreen::toggle_selected) {
         model.status.say(Severity::Notice, why, model.now);
     }
 }
 
-/// Selects all rows that allow actions, or deselects them.
-pub(crate) fn take_all(model: &mut Model) {
-    if let Some(overlay) = listed(model) {
-        overlay.take_all();
+/// Selects all lines that can be marked, or deselects them.
+pub(crate) fn toggle_all(model: &mut Model) {
+    if let Some(overlay) = open_overlay(model) {
+        overlay.toggle_all();
     }
 }
 
-/// Shows the details of the selected item and of the plan, or hides them.
+/// Toggles the details of the selected item and of the plan.
 pub(crate) fn details(model: &mut Model) {
-    if let Some(overlay) = listed(model) {
+    if let Some(overlay) = open_overlay(model) {
         overlay.details = !overlay.details;
         overlay.detail_scroll = 0;
     }
@@ -106,51 +107,51 @@ pub(crate) fn details(model: &mut Model) {
 
 /// Switches to the next order of the list.
 pub(crate) fn order(model: &mut Model) {
-    arrange(model, |arranged| arranged.order = arranged.order.next());
+    arrange(model, |arrangement| arrangement.order = arrangement.order.next());
 }
 
 /// Switches to the next grouping of the list.
 pub(crate) fn group(model: &mut Model) {
-    arrange(model, |arranged| arranged.group = arranged.group.next());
+    arrange(model, |arrangement| arrangement.group = arrangement.group.next());
 }
 
 fn arrange(model: &mut Model, change: impl FnOnce(&mut ListArrangement)) {
-    let Some(overlay) = listed(model) else { return };
-    let mut arranged = overlay.arranged;
-    change(&mut arranged);
-    overlay.arrange(arranged);
-    model.request.arranged = arranged;
-    let words = arranged.words().unwrap_or_else(|| "by section, in plan order".to_owned());
+    let Some(overlay) = open_overlay(model) else { return };
+    let mut arrangement = overlay.arrangement;
+    change(&mut arrangement);
+    overlay.arrange(arrangement);
+    model.request.arrangement = arrangement;
+    let words = arrangement.description().unwrap_or_else(|| "by section, in plan order".to_owned());
     model.status.report("arranged", format!("The list is {words}."), model.now);
 }
 
-/// The selected items; `None` if nothing is selected.
-pub(crate) fn taken(model: &Model) -> Option<Vec<ItemName>> {
-    let overlay = model.layers.top::<RequestScreen>().filter(|overlay| !overlay.taken.is_empty())?;
-    Some(overlay.taken().into_iter().map(ItemName::Atom).collect())
+/// The selected items; None if the overlay is not the top screen or nothing is selected.
+pub(crate) fn selected_items(model: &Model) -> Option<Vec<ItemName>> {
+    let overlay = model.layers.top::<RequestScreen>().filter(|overlay| !overlay.selection.is_empty())?;
+    Some(overlay.selected_atoms().into_iter().map(ItemName::Atom).collect())
 }
 
-/// Esc: first clears the selection, then the filter; returns whether there was either.
+/// Handles Esc: clears the selection, or else the filter. Returns false if there was neither.
 pub(crate) fn leave(overlay: &mut RequestScreen) -> bool {
-    if !overlay.filtering && overlay.deselect_all() {
+    if !overlay.filtering && overlay.clear_selection() {
         return true;
     }
     if overlay.filtering || !overlay.filter.is_empty() {
         overlay.filtering = false;
         overlay.filter.clear();
-        overlay.list();
-        overlay.land(1);
+        overlay.rebuild();
+        overlay.skip_headings(1);
         return true;
     }
     false
 }
 
-/// Opens the request overlay; the same key closes it.
+/// Opens the overlay, or closes it if it is open.
 pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<RequestScreen>(|_| true) {
         return;
     }
-    let mut overlay = RequestScreen { arranged: model.request.arranged, ..RequestScreen::default() };
+    let mut overlay = RequestScreen { arrangement: model.request.arrangement, ..RequestScreen::default() };
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         if let Some(plan) = model.plan.plan(branch) {
             overlay.show(Content::Plan(plan.clone()));
@@ -163,15 +164,15 @@ pub(crate) fn open(model: &mut Model) {
     model.layers.push(overlay);
 }
 
-/// Enter on a line without sublines: shows its full text, or a tool in the list of tools.
-fn read(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(overlay) = on_top(model) else { return };
+/// Handles Enter on a line without contents: shows its full text, or the tool in the list of tools.
+fn open_text(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(overlay) = top_screen(model) else { return };
     if let Some(tool) = overlay.selected_tool() {
         let name = tool.name.clone();
         return crate::tui::screens::tools::update::show(model, name, out);
     }
     let Some(atom) = overlay.selected_atom() else { return };
-    let title = match (overlay.selected_past(), overlay.selected()) {
+    let title = match (overlay.selected_range_turn(), overlay.selected()) {
         (Some(turn), _) => turn.title.clone(),
         (None, Some((row, Some(item)))) => row.items.get(item).map(|item| item.title.clone()).unwrap_or_default(),
         (None, Some((row, None))) => row.title.clone(),
@@ -182,17 +183,19 @@ fn read(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Requests the full text of the current row, once per plan.
-pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Requests the text, the state changes, and the history of the item under the cursor, unless they are known or
+/// requested.
+pub(crate) fn request_contents(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let Some(overlay) = model.layers.top::<RequestScreen>() else { return };
     let Some(atom) = overlay.selected_atom() else { return };
     if matches!(atom, Atom::Range { .. }) {
         return;
     }
-    let waits = |what_for: Pending| model.requests.any(|p| *p == what_for);
-    let untold = !overlay.told.contains(&atom.key()) && !waits(Pending::Request(RequestPending::History(atom)));
-    if !overlay.texts.contains_key(&atom.key()) && !waits(Pending::Request(RequestPending::Text(atom))) {
+    let requested = |what_for: Pending| model.requests.any(|p| *p == what_for);
+    let needs_history =
+        !overlay.history_answered.contains(&atom.key()) && !requested(Pending::Request(RequestPending::History(atom)));
+    if !overlay.texts.contains_key(&atom.key()) && !requested(Pending::Request(RequestPending::Text(atom))) {
         send(
             model,
             Request::Plan(PlanRequest::RowText { branch, atom }),
@@ -206,25 +209,25 @@ pub(crate) fn row_text(model: &mut Model, out: &mut Vec<Cmd>) {
             out,
         );
     }
-    // Canceled when the next row is requested, and requested again once this row is selected again.
-    if untold {
+    // The engine drops this request when the next one arrives, so it is repeated when the cursor returns to this row.
+    if needs_history {
         let item = ItemName::Atom(atom);
         send(
             model,
-            Request::Plan(PlanRequest::Why { branch, item, most: Some(FEW) }),
+            Request::Plan(PlanRequest::Why { branch, item, most: Some(HISTORY_CALLS) }),
             Pending::Request(RequestPending::History(atom)),
             out,
         );
     }
 }
 
-/// Requests the unused rows once, if item use is known.
-pub(crate) fn ask_unused(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Requests once which rows no answer used, if the session has any record of uses.
+pub(crate) fn request_unused(model: &mut Model, out: &mut Vec<Cmd>) {
     let known = model.session.as_ref().is_some_and(Session::knows_uses);
     let asked =
         model.layers.top::<RequestScreen>().is_none_or(|overlay| overlay.unused.is_some() || overlay.content.is_none());
-    let waits = model.requests.any(|pending| *pending == Pending::Request(RequestPending::Unused));
-    if let (true, Some(branch)) = (known && !asked && !waits, model.branch().map(|branch| branch.id)) {
+    let requested = model.requests.any(|pending| *pending == Pending::Request(RequestPending::Unused));
+    if let (true, Some(branch)) = (known && !asked && !requested, model.branch().map(|branch| branch.id)) {
         send(
             model,
             Request::Call(CallRequest::Ledger { branch, whole: false }),
@@ -234,23 +237,23 @@ pub(crate) fn ask_unused(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Sets the unused rows; `None` if they are unknown.
-fn put_unused(model: &mut Model, found: &[UnusedItem]) {
+/// Stores which rows no answer used; empty if that is not known.
+fn set_unused(model: &mut Model, found: &[UnusedItem]) {
     for overlay in model.layers.all_mut::<RequestScreen>() {
         overlay.show_unused(found.to_vec());
     }
 }
 
-/// Enter on a line: expands or folds it, or shows its full text.
+/// Handles Enter on a line: expands or collapses it, or shows its full text.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let session = model.session.as_ref();
     if model.layers.top_mut::<RequestScreen>().is_some_and(|overlay| !unfold(overlay, session)) {
-        read(model, out);
+        open_text(model, out);
     }
 }
 
-/// Expands or folds the current row of the overlay: a turn into its messages, a range into its turns. False if the line
-/// has no sublines.
+/// Expands or collapses the row under the cursor: a turn into its messages, a range into its turns. Returns false if
+/// the line contains nothing.
 fn unfold(overlay: &mut RequestScreen, session: Option<&Session>) -> bool {
     if overlay.on_tools() {
         overlay.unfold_tools();
@@ -258,59 +261,59 @@ fn unfold(overlay: &mut RequestScreen, session: Option<&Session>) -> bool {
     }
     let Some((row, None)) = overlay.selected() else { return false };
     let range = row.kind == RowKind::Range;
-    if overlay.selected_past().is_some() || !(range || row.items.len() > 1) {
+    if overlay.selected_range_turn().is_some() || !(range || row.items.len() > 1) {
         return false;
     }
     let key = row.atom.key();
     let turns = session.filter(|_| range).map(|session| turns_of_range(&session.tree, row));
-    overlay.past.extend(turns.map(|turns| (key, turns)));
+    overlay.range_turns.extend(turns.map(|turns| (key, turns)));
     if !overlay.opened.remove(&key) {
         overlay.opened.insert(key);
     }
-    overlay.list();
+    overlay.rebuild();
     true
 }
 
-/// Requests a preview of the current action, once the cursor rests.
-pub(crate) fn look_ahead(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Requests a preview of the action on the selected items once the cursor has rested.
+pub(crate) fn request_preview(model: &mut Model, out: &mut Vec<Cmd>) {
     let now = model.now;
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let true_yet = model.plan.current();
+    let is_current = model.plan.current();
     let draft = model.plan.shown.as_ref().map(|shown| shown.draft.clone());
-    let Some(overlay) = on_top(model) else { return };
-    let stamp = overlay.stamp();
-    if stamp != overlay.ahead.stamp {
-        let wish = overlay.wish();
-        let due = wish.is_some().then_some(now + REST);
-        overlay.ahead = ActOutcome { stamp, due, ticket: None, wish, found: None };
+    let Some(overlay) = top_screen(model) else { return };
+    let preview_key = overlay.preview_key();
+    if preview_key != overlay.preview.key {
+        let action = overlay.action_to_preview();
+        let due = action.is_some().then_some(now + PREVIEW_DELAY_MS);
+        overlay.preview = ActionPreview { key: preview_key, due, ticket: None, action, outcome: None };
     }
-    let due = overlay.ahead.due.is_some_and(|due| due <= now);
-    let (Some(draft), true) = (draft, due && true_yet) else { return };
-    overlay.ahead.due = None;
-    let Some(wish) = overlay.ahead.wish.clone() else { return };
-    let items = wish.atoms.into_iter().map(ItemName::Atom).collect();
-    let act = Act::Set { kind: wish.kind, toggle: wish.toggle };
+    let due = overlay.preview.due.is_some_and(|due| due <= now);
+    let (Some(draft), true) = (draft, due && is_current) else { return };
+    overlay.preview.due = None;
+    let Some(previewed) = overlay.preview.action.clone() else { return };
+    let items = previewed.atoms.into_iter().map(ItemName::Atom).collect();
+    let act = Act::Set { kind: previewed.kind, toggle: previewed.toggle };
     let request = Request::Plan(PlanRequest::Preview { branch, draft: draft.clone(), items, act });
     let ticket = send(model, request, Pending::Request(RequestPending::Preview), out);
-    if let Some(overlay) = on_top(model) {
-        overlay.ahead.ticket = Some(ticket);
+    if let Some(overlay) = top_screen(model) {
+        overlay.preview.ticket = Some(ticket);
     }
 }
 
-/// Shows the preview, or why it is not available.
+/// Stores the outcome of a preview, or why there is none.
 fn previewed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     for overlay in model.layers.all_mut::<RequestScreen>() {
-        let ahead = &mut overlay.ahead;
-        if ahead.ticket != Some(ticket) {
+        let preview = &mut overlay.preview;
+        if preview.ticket != Some(ticket) {
             continue;
         }
-        ahead.ticket = None;
+        preview.ticket = None;
         match result {
-            Ok(Answer::Preview(found)) => ahead.found = Some(Ok(found)),
+            Ok(Answer::Preview(found)) => preview.outcome = Some(Ok(found)),
             Ok(_) => {}
-            // A newer plan is on its way.
-            Err(failure) if failure.kind == FailureKind::Stale => ahead.due = Some(model.now + 2 * REST),
-            Err(failure) => ahead.found = Some(Err(failure.to_string())),
+            // A newer plan is being solved.
+            Err(failure) if failure.kind == FailureKind::Stale => preview.due = Some(model.now + 2 * PREVIEW_DELAY_MS),
+            Err(failure) => preview.outcome = Some(Err(failure.to_string())),
         }
         return;
     }

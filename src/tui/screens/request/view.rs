@@ -1,8 +1,9 @@
-//! The request overlay: every row of the plan in its section with its reason, and the selected row in full beside it.
-//! Not for: the order of the list (the model computes it).
+//! Draws the request overlay: title, meter, the list of rows with their reasons, and the pane for the selected row.
+//! Not for: the order of the list (`model`).
 
-use super::model::{Content, Entry, RangeTurn, RequestScreen};
+use super::model::{Content, Entry, RequestScreen};
 use super::model_filter::Group;
+use super::model_range::RangeTurn;
 use super::view_detail;
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::planning::draft::Planned;
@@ -21,15 +22,15 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::fmt::Write as _;
 
-/// Rows above the list: the title, the meter, one line of warnings or about the budget, a rule.
+/// Rows above the list: the title, the meter, a line of warnings or about the budget, and a rule.
 const HEAD: u16 = 4;
 
-/// The height of the list.
+/// Height of the list, in rows.
 pub(crate) fn list_rows(area: Rect) -> u16 {
     split(inside(area)).0.height
 }
 
-/// The screen without its margins and its line of keys.
+/// The screen's area without its margins and its line of keys.
 fn inside(area: Rect) -> Rect {
     let side = u16::from(area.width > 2);
     Rect { x: area.x + side, width: area.width - 2 * side, height: area.height.saturating_sub(1), ..area }
@@ -48,7 +49,7 @@ fn split(inside: Rect) -> (Rect, Rect) {
 }
 
 pub(crate) fn draw(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = inside(area);
     if inside.is_empty() {
         return;
@@ -62,7 +63,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
         let below = Rect { y: pane.y + 1, height: pane.height - 1, ..pane };
         paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), below, buf);
     } else {
-        paint::beside(look.theme, pane, buf);
+        paint::left_rule(look.theme, pane, buf);
         paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), pane, buf);
     }
     let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
@@ -96,25 +97,25 @@ fn title(look: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
     if overlay.filtering || !overlay.filter.is_empty() {
         line.push(Ink::Accent, &format!("  / {}", overlay.filter));
     }
-    if !overlay.taken.is_empty() {
-        let (count, tokens) = (overlay.taken.len() as u64, text::short(overlay.taken_tokens()));
+    if !overlay.selection.is_empty() {
+        let (count, tokens) = (overlay.selection.len() as u64, text::short(overlay.selected_tokens()));
         line.push(Ink::Pinned, &format!("  {} selected, {tokens} tokens", text::number(count)));
     }
-    if let Some(words) = overlay.arranged.words() {
+    if let Some(words) = overlay.arrangement.description() {
         line.push(Ink::Dim, &format!("  {words}"));
     }
     line
 }
 
-/// Included and left-out items; a range counts all its turns, and a turn with an included card does not count as left
-/// out.
+/// Counts the included items and those left out. A range counts as all its turns; a turn of which a card is included
+/// does not count as left out.
 fn counts(rows: &[Row]) -> (u64, u64) {
     let included = rows.iter().filter(|row| row.included()).count() as u64;
     let out = rows.iter().filter(|row| matches!(row.verdict, Verdict::Out { .. }) && cards_of(rows, row) == 0);
     (included, out.map(|row| u64::from(row.turns.max(1))).sum())
 }
 
-/// The number of included cards of a left-out turn.
+/// How many cards of a turn that is left out are included; 0 for other rows.
 fn cards_of(rows: &[Row], row: &Row) -> usize {
     if row.kind != RowKind::Turn || row.included() {
         return 0;
@@ -191,7 +192,7 @@ fn head(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
     }
 }
 
-/// The plan's warnings; if there are none, why the budget is smaller than the model's window.
+/// The plan's warnings; without any, the budget beside the model's context.
 fn remark(look: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
     let warnings: Vec<String> = plan.warnings.iter().map(crate::domain::planning::plan::Warning::sentence).collect();
     if !warnings.is_empty() {
@@ -253,14 +254,14 @@ fn entries(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
                     message(look, item, place, buf);
                 }
             }
-            Entry::Past(row, turn) => {
-                if let Some(turn) = rows.get(row).and_then(|row| overlay.past_of(row).get(turn)) {
-                    past(look, turn, place, buf);
+            Entry::RangeTurn(row, turn) => {
+                if let Some(turn) = rows.get(row).and_then(|row| overlay.turns_in_range(row).get(turn)) {
+                    range_turn(look, turn, place, buf);
                 }
             }
         }
         look.item(place, at);
-        if overlay.is_taken(*entry) {
+        if overlay.is_selected(*entry) {
             paint::line(look.theme, &Line::of(Ink::Pinned, look.theme.glyphs.ok), place, buf);
         }
         if at == overlay.cursor {
@@ -276,13 +277,13 @@ fn border(look: &ViewContext<'_>, words: &str, area: Rect, buf: &mut Buffer) {
     paint::line(look.theme, &Line::of(Ink::Excluded, &line), area, buf);
 }
 
-/// A heading with the number of its rows and their tokens.
+/// A separator with the number of rows below it and their tokens.
 fn sum(look: &ViewContext<'_>, words: (&str, &str), rows: (usize, u64), area: Rect, buf: &mut Buffer) {
     border(look, &format!("{} {}, {} tokens{}", words.0, rows.0, text::short(rows.1), words.1), area, buf);
 }
 
-/// The sign before a row, and its ink: a person's decisions by their marks, items that a limit left out by `!`, all
-/// others by a dot or a cross.
+/// The sign before a row and its ink: a mark's glyph, `!` for what a limit forced out, a dot, dash, or check for the
+/// rest.
 fn state_sign(look: &ViewContext<'_>, row: &Row) -> (Ink, String) {
     let glyphs = &look.theme.glyphs;
     match row.pin {
@@ -302,7 +303,7 @@ fn state_sign(look: &ViewContext<'_>, row: &Row) -> (Ink, String) {
     }
 }
 
-/// Whether the last request on this branch and the next one diverge at this row.
+/// Whether the next request first differs at this row from the last call of the branch, which ends the cached prefix.
 pub(crate) fn breaks_at(look: &ViewContext<'_>, row: &Row) -> bool {
     let Some(Planned::Plan { breaks: Some(at), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) else {
         return false;
@@ -329,7 +330,7 @@ fn one(
         (true, false) => glyphs.folded,
         (true, true) => glyphs.opened,
     };
-    let out = !row.included() && overlay.arranged.group != Group::Section;
+    let out = !row.included() && overlay.arrangement.group != Group::Section;
     let (pin_ink, pin) = state_sign(look, row);
     let mut label = Line::of(Ink::Dim, &format!(" {fold} ")).with(pin_ink, &pin);
     if let Some(turn) = row.source.turn {
@@ -354,7 +355,7 @@ fn one(
     if out && row.verdict != Verdict::Suggested && !why.starts_with("left out") {
         why.insert_str(0, "left out: ");
     }
-    // Aligns the reasons.
+    // Aligns the ends of the reasons.
     let blank = wide.saturating_sub(tokens.len() + sign);
     let why_room = if room + sign > 48 { text::width(&why) + blank + 2 } else { 0 };
     let empty = row.title.is_empty() && row.included();
@@ -420,7 +421,7 @@ fn message(look: &ViewContext<'_>, item: &Item, area: Rect, buf: &mut Buffer) {
     paint::pair(look.theme, &label, &value, area, buf);
 }
 
-fn past(look: &ViewContext<'_>, turn: &RangeTurn, area: Rect, buf: &mut Buffer) {
+fn range_turn(look: &ViewContext<'_>, turn: &RangeTurn, area: Rect, buf: &mut Buffer) {
     let value = Line::of(Ink::Excluded, &format!("~{}", text::short(turn.tokens)));
     let mut label = Line::of(Ink::Dim, &format!("     {:>3} ", turn.number));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);

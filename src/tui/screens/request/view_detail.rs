@@ -1,5 +1,5 @@
-//! The overlay's detail pane about the selected row: why it is included or left out, which action would include it and
-//! what that would remove, its source, its history, and its text.
+//! The pane for the selected line: its reason, the action that would include it and what that would remove, its source,
+//! its history, and its text.
 //! Not for: the list (`view`).
 
 use super::model::RequestScreen;
@@ -17,13 +17,13 @@ use crate::tui::theme::Ink;
 use crate::tui::view::ViewContext;
 use crate::tui::view::cache::{Cache, CacheKey};
 
-/// Bytes of a row's text that are shown in the detail pane; the rest is in the raw request.
+/// How many bytes of a text the pane shows at most; the raw request has all of it.
 const DETAIL_BYTES: usize = 200_000;
 
-/// Maximum number of changes of an item, the newest first.
+/// How many state changes are shown, newest first.
 const STEPS: usize = 4;
 
-/// Maximum number of named items on either side.
+/// How many added and how many removed items are named.
 const NAMED: usize = 5;
 
 pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, width: u16) -> Vec<Line> {
@@ -36,12 +36,12 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
         return TextRows::plain(words, room, Ink::Accent);
     }
     let Some((row, item)) = overlay.selected() else { return Vec::new() };
-    let mut rows = taken(look, overlay, room);
+    let mut rows = selection(look, overlay, room);
     rows.extend(TextRows::plain(&row.reason.sentence(), room, Ink::Accent));
     rows.extend(remedy(look, overlay, row, room));
     rows.extend(unused(look, overlay, row, room));
-    if overlay.taken.is_empty() {
-        rows.extend(ahead(look, overlay, room));
+    if overlay.selection.is_empty() {
+        rows.extend(preview_of_action(look, overlay, room));
     }
     if breaks_at(look, row) {
         let words = "The cache breaks here: everything above is the same as in the last request on this branch.";
@@ -55,8 +55,8 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
         for step in steps.into_iter().flatten().rev().take(STEPS) {
             rows.extend(TextRows::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
         }
-        let lately = overlay.selected_atom().and_then(|atom| overlay.lately.get(&atom.key()));
-        rows.extend(lately.map(|history| view_diff::recent_calls(look, history, room)).unwrap_or_default());
+        let recent_history = overlay.selected_atom().and_then(|atom| overlay.recent_history.get(&atom.key()));
+        rows.extend(recent_history.map(|history| view_diff::recent_calls(look, history, room)).unwrap_or_default());
         rows.extend(view_figures::rows(look, overlay, room));
     }
     rows.push(Line::new());
@@ -69,7 +69,7 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     match found {
         Some(text) => {
             let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= DETAIL_BYTES).unwrap_or(text.len());
-            let of = CacheKey::Held(text.as_ptr().addr(), text.len());
+            let of = CacheKey::Address(text.as_ptr().addr(), text.len());
             let wrapped = cache.rows(of, width, || TextRows::exact(&text[..end], room, Ink::Text));
             rows.extend(wrapped.iter().take(4_000).cloned());
         }
@@ -92,12 +92,12 @@ fn one_tool(look: &ViewContext<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
     rows
 }
 
-/// The selected items, and the effect of including them.
-fn taken(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
-    if overlay.taken.is_empty() {
+/// The selection, and the preview of including it.
+fn selection(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
+    if overlay.selection.is_empty() {
         return Vec::new();
     }
-    let count = text::counted(overlay.taken.len() as u64, "item");
+    let count = text::counted(overlay.selection.len() as u64, "item");
     let key = |action| look.key_in(action, When::Overlay);
     let words = format!(
         "{count} selected: {} {} {} {} {} apply to all of them; Esc clears the selection.",
@@ -108,16 +108,17 @@ fn taken(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Li
         key(Action::IncludeOnce)
     );
     let mut rows = TextRows::plain(&words, room, Ink::Pinned);
-    rows.extend(ahead(look, overlay, room));
+    rows.extend(preview_of_action(look, overlay, room));
     rows.push(Line::new());
     rows
 }
 
-/// The key that includes a left-out row. Its price is the plan's estimate until the preview is available.
+/// The action that includes a row that is left out. Its price is the plan's estimate until the preview has the exact
+/// one.
 fn remedy(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Verdict::Out { needed, remedy } = &row.verdict else { return Vec::new() };
     let mut rows = Vec::new();
-    let known = overlay.taken.is_empty() && matches!(overlay.ahead.found, Some(Ok(_)));
+    let known = overlay.selection.is_empty() && matches!(overlay.preview.outcome, Some(Ok(_)));
     match remedy {
         Some(remedy) => {
             let key = look.model.keys.key_named(&remedy.action);
@@ -141,12 +142,12 @@ fn unused(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
     TextRows::plain(&words, room, Ink::Text)
 }
 
-/// The preview of the current action.
-fn ahead(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
-    let ahead = &overlay.ahead;
-    let Some(wish) = &ahead.wish else { return Vec::new() };
-    let key = look.key_in(wish.action, When::Overlay);
-    match &ahead.found {
+/// The preview of the action on the selected items.
+fn preview_of_action(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
+    let preview = &overlay.preview;
+    let Some(previewed) = &preview.action else { return Vec::new() };
+    let key = look.key_in(previewed.action, When::Overlay);
+    match &preview.outcome {
         None => TextRows::plain(&format!("Previewing {key}"), room, Ink::Dim),
         Some(Err(why)) => TextRows::plain(&format!("No preview of {key}: {why}"), room, Ink::Warn),
         Some(Ok(found)) => match &found.result {
@@ -156,7 +157,7 @@ fn ahead(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Li
                     Verdict::Out { remedy, .. } => remedy.as_ref().map(|remedy| remedy.action.clone()),
                     _ => None,
                 });
-                let same = overlay.taken.is_empty() && named.as_deref() == Some(wish.action.name());
+                let same = overlay.selection.is_empty() && named.as_deref() == Some(previewed.action.name());
                 outcome(look, if same { "" } else { &key }, found, figures, room)
             }
         },
@@ -191,7 +192,7 @@ fn outcome(look: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
     rows
 }
 
-/// The first of some items, one per line.
+/// Names the first of some items, one per line.
 fn named(look: &ViewContext<'_>, sign: &str, items: &[MovedItem], count: u32, room: usize) -> Vec<Line> {
     let one = |item: &MovedItem| {
         let tokens = text::short(u64::from(item.tokens));
@@ -212,7 +213,7 @@ fn named(look: &ViewContext<'_>, sign: &str, items: &[MovedItem], count: u32, ro
     rows
 }
 
-/// The source of a text picked or returned from another branch, and whether that branch has new messages.
+/// Where a text picked or merged from another branch came from, and whether that branch has new messages since.
 fn origin(look: &ViewContext<'_>, row: &Row, room: usize) -> Vec<Line> {
     let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
     let Some(origin) = mark.and_then(|mark| mark.origin.as_ref()) else { return Vec::new() };

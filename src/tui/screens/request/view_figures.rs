@@ -1,4 +1,4 @@
-//! The overlay's details of the whole plan: how its tokens were counted, the parts of the budget, policy, and hashes.
+//! The overlay's details of the plan: how its tokens were counted, the parts of the budget, policy, and hashes.
 //! Not for: the selected row (`view_detail`).
 
 use super::model::{Content, RequestScreen};

@@ -1,5 +1,5 @@
-//! The search over the messages of all sessions.
-//! Not for: searching inside one screen.
+//! Search over the messages of all sessions.
+//! Not for: searching the conversation (`conversation_search`).
 
 pub mod model;
 pub(crate) mod update;

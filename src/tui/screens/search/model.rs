@@ -1,55 +1,55 @@
-//! The search over all messages: the typed text, the results, the selected result; and the places to return to.
-//! Not for: querying the store, or the keys (`update`).
+//! State of the search over all messages, and the places that a person can return to.
+//! Not for: searching (the engine) or the keys (`update`).
 
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::search::{FoundMessage, FoundMessages};
 use crate::tui::chat::model::conversation::ScrollAnchor;
 
-/// Maximum number of remembered locations.
-const PLACES: usize = 50;
+/// How many places are kept.
+const MAX_PLACES: usize = 50;
 
-/// A location before a jump.
+/// A place that a person can return to after a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReturnPoint {
     /// The session.
     pub session: SessionId,
     /// The branch.
     pub branch: BranchId,
-    /// The message; `None` is the composer.
+    /// The selected message; None if the composer had the focus.
     pub node: Option<NodeId>,
-    /// The scroll position.
+    /// The scroll position of the conversation.
     pub place: ScrollAnchor,
 }
 
-/// Remembers a location, unless it equals the last one.
+/// Adds a place, unless it is the last one already; drops the oldest if there are too many.
 pub fn remember(places: &mut Vec<ReturnPoint>, spot: ReturnPoint) {
     if places.last() != Some(&spot) {
         places.push(spot);
-        if places.len() > PLACES {
+        if places.len() > MAX_PLACES {
             places.remove(0);
         }
     }
 }
 
-/// The search.
+/// The search over all messages.
 #[derive(Clone, Debug, Default)]
 pub struct SearchScreen {
-    /// The typed text.
+    /// The typed query.
     pub line: String,
-    /// The results.
+    /// The messages found.
     pub found: FoundMessages,
-    /// The selected message.
+    /// Index of the message under the cursor.
     pub cursor: usize,
-    /// The results are being loaded.
+    /// Whether an answer is pending.
     pub loading: bool,
-    /// The newest request.
+    /// Ticket of the newest request.
     pub ticket: u64,
-    /// The number of visible messages when last drawn.
+    /// How many messages fit, as last drawn.
     pub page: usize,
 }
 
 impl SearchScreen {
-    /// Shows results.
+    /// Stores the messages found. The cursor stays on its message unless it is at the top.
     pub fn fill(&mut self, found: FoundMessages) {
         self.loading = false;
         let before = self.selected().map(|message| message.node);
@@ -58,7 +58,7 @@ impl SearchScreen {
         self.cursor = if self.cursor == 0 { 0 } else { again.unwrap_or(0) };
     }
 
-    /// The selected message.
+    /// The message under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<&FoundMessage> {
         self.found.messages.get(self.cursor)
@@ -72,6 +72,6 @@ pub enum SearchPending {
     Find,
     /// To open a session and go to this message.
     GoTo(NodeId),
-    /// To open a session and return to an earlier location.
+    /// To open a session and return to a place.
     Return(ReturnPoint),
 }

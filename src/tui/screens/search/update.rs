@@ -1,5 +1,5 @@
-//! Searching messages of all sessions while typing, going to a message, and going back.
-//! Not for: lists that are filtered by typing (`update::travel`), or scrolling.
+//! Updates of the search over all messages: searching while the person types, going to a message, and going back.
+//! Not for: lists that are filtered by typing (`picker`).
 
 use super::model::{ReturnPoint, SearchPending, SearchScreen, remember};
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -12,11 +12,11 @@ use crate::tui::model::focus::Focus;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{send, show_answer, trouble};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 use crate::tui::update::session;
 
-/// Maximum number of requested messages.
-const LIMIT: usize = 200;
+/// How many messages are requested at most.
+const MAX_RESULTS: usize = 200;
 
 /// Handles the answers to the requests of the search.
 pub(crate) fn answered(
@@ -31,22 +31,22 @@ pub(crate) fn answered(
         (SearchPending::Find, Err(failure)) => arrived(model, ticket, Err(failure)),
         (SearchPending::GoTo(node), Ok(Answer::Opened(view))) => {
             session::opened(model, &view, out);
-            arrive(model, Some(node));
+            go_to(model, Some(node));
         }
         (SearchPending::Return(point), Ok(Answer::Opened(view))) => {
             session::opened(model, &view, out);
             restore(model, point);
         }
         (SearchPending::GoTo(_) | SearchPending::Return(_), Err(failure)) => {
-            // A sentence is not seen below a screen that takes the whole terminal.
+            // A screen that covers the terminal would hide the message.
             model.layers.clear();
-            trouble(model, &failure);
+            show_failure(model, &failure);
         }
         (SearchPending::Find | SearchPending::GoTo(_) | SearchPending::Return(_), result) => show_answer(model, result),
     }
 }
 
-/// Opens the search, optionally with a text.
+/// Opens the search with a query, or closes it if it is on top.
 pub(crate) fn open(model: &mut Model, line: String, out: &mut Vec<Cmd>) {
     if model.layers.on::<SearchScreen>() {
         model.layers.pop();
@@ -56,49 +56,49 @@ pub(crate) fn open(model: &mut Model, line: String, out: &mut Vec<Cmd>) {
     changed(model, out);
 }
 
-/// The line changed.
+/// Handles a changed query.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(finder) = model.layers.top_mut::<SearchScreen>() else { return };
-    finder.cursor = 0;
-    if finder.line.trim().is_empty() {
-        finder.found = FoundMessages::default();
-        (finder.loading, finder.ticket) = (false, 0);
+    let Some(screen) = model.layers.top_mut::<SearchScreen>() else { return };
+    screen.cursor = 0;
+    if screen.line.trim().is_empty() {
+        screen.found = FoundMessages::default();
+        (screen.loading, screen.ticket) = (false, 0);
         return;
     }
-    let line = finder.line.clone();
+    let line = screen.line.clone();
     let ticket = send(
         model,
-        Request::Session(SessionRequest::Find { line, limit: LIMIT }),
+        Request::Session(SessionRequest::Find { line, limit: MAX_RESULTS }),
         Pending::Search(SearchPending::Find),
         out,
     );
-    if let Some(finder) = model.layers.top_mut::<SearchScreen>() {
-        (finder.loading, finder.ticket) = (true, ticket);
+    if let Some(screen) = model.layers.top_mut::<SearchScreen>() {
+        (screen.loading, screen.ticket) = (true, ticket);
     }
 }
 
-/// Shows the results, or why there are none.
+/// Shows the messages found, or why the search failed.
 fn arrived(model: &mut Model, ticket: u64, result: Result<FoundMessages, Failure>) {
-    let Some(finder) = model.layers.all_mut::<SearchScreen>().find(|finder| finder.ticket == ticket) else { return };
+    let Some(screen) = model.layers.all_mut::<SearchScreen>().find(|screen| screen.ticket == ticket) else { return };
     match result {
-        Ok(found) => finder.fill(found),
+        Ok(found) => screen.fill(found),
         Err(failure) => {
-            finder.loading = false;
+            screen.loading = false;
             if failure.kind != FailureKind::Stale {
-                finder.found = FoundMessages { problems: vec![failure.to_string()], ..FoundMessages::default() };
+                screen.found = FoundMessages { problems: vec![failure.to_string()], ..FoundMessages::default() };
             }
         }
     }
 }
 
-/// Goes to the selected message.
+/// Goes to the message under the cursor.
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(finder) = model.layers.top::<SearchScreen>() else { return };
-    let Some((session, node)) = finder.selected().map(|message| (message.session, message.node)) else { return };
-    leave_here(model);
+    let Some(screen) = model.layers.top::<SearchScreen>() else { return };
+    let Some((session, node)) = screen.selected().map(|message| (message.session, message.node)) else { return };
+    remember_place(model);
     let here = model.session.as_ref().filter(|open| open.card.id == session).and_then(|open| open.tree.slot(node));
     if here.is_some_and(|slot| model.conversation.path.contains(&slot)) {
-        land(model, node);
+        select_message(model, node);
         return;
     }
     send(
@@ -111,7 +111,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Goes to a message of the open session, on a branch that contains it.
 pub(crate) fn go(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
-    leave_here(model);
+    remember_place(model);
     let Some(session) = &model.session else { return };
     let here = session.tree.slot(node).is_some_and(|slot| model.conversation.path.contains(&slot));
     let holding = session.holding(node).filter(|_| !here);
@@ -119,11 +119,11 @@ pub(crate) fn go(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
     if let Some(branch) = holding {
         branches::switch(model, branch, out);
     }
-    land(model, node);
+    select_message(model, node);
 }
 
-/// Remembers the current location and scroll position.
-pub(crate) fn leave_here(model: &mut Model) {
+/// Stores the current place, so that the person can return to it.
+pub(crate) fn remember_place(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let slot = model.conversation.selected().filter(|_| model.focus == Focus::Conversation);
     let node = slot.map(|slot| session.tree.head(slot).id);
@@ -131,7 +131,7 @@ pub(crate) fn leave_here(model: &mut Model) {
     remember(&mut model.jumps.before, ReturnPoint { session: session.card.id, branch: session.current, node, place });
 }
 
-/// Goes back to the location before the last jump.
+/// Returns to the place before the last jump.
 pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(spot) = model.jumps.before.pop() else {
         model.status.say(Severity::Notice, "There is no earlier place to go back to.", model.now);
@@ -153,28 +153,28 @@ pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Restores a location: the selected message and the visible rows.
+/// Restores the selected message and the scroll position of a place.
 fn restore(model: &mut Model, spot: ReturnPoint) {
-    arrive(model, spot.node);
+    go_to(model, spot.node);
     if model.layers.is_empty() {
         model.conversation.place = spot.place;
         model.conversation.reveal = false;
     }
 }
 
-/// Goes to a message of the open session, or to the end of its path.
-fn arrive(model: &mut Model, node: Option<NodeId>) {
+/// Goes to a message of the open session, or to the end of the path.
+fn go_to(model: &mut Model, node: Option<NodeId>) {
     model.layers.clear();
     if let Some(node) = node {
-        land(model, node);
+        select_message(model, node);
     } else {
         model.focus = Focus::Composer;
         model.conversation.follow();
     }
 }
 
-/// Selects a message of the path, in view.
-pub(crate) fn land(model: &mut Model, node: NodeId) {
+/// Selects a message of the path and scrolls to it; a message elsewhere is shown in the tree.
+pub(crate) fn select_message(model: &mut Model, node: NodeId) {
     let Some(session) = &model.session else { return };
     let at = session.tree.slot(node).and_then(|slot| model.conversation.path.iter().position(|here| *here == slot));
     model.layers.clear();

@@ -1,14 +1,14 @@
-//! The search over all messages: the input line, and below it each result with its match in view.
+//! Draws the search over all messages: the query, and each message found with its match.
 //!
 //! ```text
-//! ┌ Search all messages ───────────────────────────────────┐
+//! ┌ Find anything ─────────────────────────────────────────┐
 //! │ / dance role:user_                            12 found │
-//! │ the filters, or a hint                                 │
+//! │ filters, or what could not be read                     │
 //! │ You   Bees and wasps                  2026-11-22 12:01 │
 //! │       … how do bees dance in the dark …                │
 //! └ keys ──────────────────────────────────────────────────┘
 //! ```
-//! Not for: querying the store.
+//! Not for: searching.
 
 use super::model::SearchScreen;
 use crate::domain::base::time;
@@ -21,14 +21,14 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Rows of one message.
+/// Height of a message in the list, in rows.
 const ROWS: u16 = 2;
-/// Columns before a message's text.
+/// Indentation of a message's text, in columns.
 const LEAD: usize = 3;
 
-/// Draws the screen. Returns the number of visible messages.
-pub(crate) fn draw(look: &ViewContext<'_>, finder: &SearchScreen, area: Rect, buf: &mut Buffer) -> usize {
-    paint::wipe(area, buf);
+/// Draws the search. Returns how many messages fit.
+pub(crate) fn draw(look: &ViewContext<'_>, screen: &SearchScreen, area: Rect, buf: &mut Buffer) -> usize {
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Search all messages"), true, area, buf);
     if area.height >= 2 {
         let back = look.key(Action::Back);
@@ -41,65 +41,65 @@ pub(crate) fn draw(look: &ViewContext<'_>, finder: &SearchScreen, area: Rect, bu
         return 1;
     }
     let row = |y: u16| Rect { y: inside.y + y, height: 1, ..inside };
-    paint::pair(look.theme, &typed(finder, usize::from(inside.width)), &count(look, finder), row(0), buf);
-    paint::line(look.theme, &below(look, finder, usize::from(inside.width)), row(1), buf);
+    paint::pair(look.theme, &typed(screen, usize::from(inside.width)), &count(look, screen), row(0), buf);
+    paint::line(look.theme, &below(look, screen, usize::from(inside.width)), row(1), buf);
     let list = Rect { y: inside.y + 3, height: inside.height - 3, ..inside };
     let page = usize::from(list.height / ROWS).max(1);
-    if finder.found.messages.is_empty() {
+    if screen.found.messages.is_empty() {
         let within = Rect { x: list.x + 3, width: list.width.saturating_sub(4), ..list };
-        let rows = nothing(finder, usize::from(within.width));
+        let rows = nothing(screen, usize::from(within.width));
         paint::lines(look.theme, &rows, within, buf);
         return page;
     }
-    let from = finder.cursor / page * page;
-    for (nth, message) in finder.found.messages.iter().enumerate().skip(from).take(page) {
+    let from = screen.cursor / page * page;
+    for (nth, message) in screen.found.messages.iter().enumerate().skip(from).take(page) {
         let y = list.y + u16::try_from(nth - from).unwrap_or(0) * ROWS;
         let place = Rect { y, height: ROWS.min(list.bottom().saturating_sub(y)), ..list };
         one(look, message, place, buf);
         look.item(place, nth);
-        if nth == finder.cursor {
+        if nth == screen.cursor {
             paint::select(look.theme, place, buf);
         }
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(finder.found.messages.len()), count(page), list, buf);
+    paint::thumb(look.theme, count(from), count(screen.found.messages.len()), count(page), list, buf);
     page
 }
 
-fn typed(finder: &SearchScreen, width: usize) -> Line {
+fn typed(screen: &SearchScreen, width: usize) -> Line {
     let room = width.saturating_sub(20).max(10);
-    let chars: Vec<char> = finder.line.chars().collect();
+    let chars: Vec<char> = screen.line.chars().collect();
     let tail: String = chars[chars.len().saturating_sub(room)..].iter().collect();
     Line::of(Ink::Accent, " / ").with(Ink::Text, &tail).with(Ink::Accent, "_")
 }
 
-fn count(look: &ViewContext<'_>, finder: &SearchScreen) -> Line {
-    let found = finder.found.messages.len();
-    if finder.loading {
+fn count(look: &ViewContext<'_>, screen: &SearchScreen) -> Line {
+    let found = screen.found.messages.len();
+    if screen.loading {
         return Line::of(Ink::Dim, &format!("{} looking ", look.theme.glyphs.running));
     }
-    if finder.line.trim().is_empty() {
+    if screen.line.trim().is_empty() {
         return Line::new();
     }
-    let more = if finder.found.more { "the newest " } else { "" };
+    let more = if screen.found.more { "the newest " } else { "" };
     Line::of(Ink::Dim, &format!("{more}{} ", text::counted(found as u64, "message")))
 }
 
-/// A syntax error in the line; otherwise the filters.
-fn below(look: &ViewContext<'_>, finder: &SearchScreen, width: usize) -> Line {
+/// The first problem with the query, or else the names of the filters.
+fn below(look: &ViewContext<'_>, screen: &SearchScreen, width: usize) -> Line {
     let room = width.saturating_sub(4);
-    if let Some(problem) = finder.found.problems.first() {
+    if let Some(problem) = screen.found.problems.first() {
         return paint::cut(look.theme, Ink::Warn, &format!("   {problem}"), room);
     }
     let names: Vec<String> = FILTERS.iter().map(|(name, _)| format!("{name}:")).collect();
     paint::cut(look.theme, Ink::Dim, &format!("   filters: {}", names.join(" ")), room)
 }
 
-fn nothing(finder: &SearchScreen, width: usize) -> Vec<Line> {
-    if finder.loading {
+fn nothing(screen: &SearchScreen, width: usize) -> Vec<Line> {
+    if screen.loading {
         return Vec::new();
     }
-    if !finder.line.trim().is_empty() {
+    if !screen.line.trim().is_empty() {
         return vec![Line::of(Ink::Dim, "No message matches all words and filters.")];
     }
     let mut rows = text::markdown::TextRows::plain(
@@ -141,7 +141,7 @@ fn one(look: &ViewContext<'_>, message: &FoundMessage, place: Rect, buf: &mut Bu
     }
 }
 
-/// The text around the match, so that the match is visible.
+/// The text around the match, cut so that the match is visible.
 fn snippet(look: &ViewContext<'_>, message: &FoundMessage, room: usize) -> Line {
     let mut line = Line::new();
     let mut lead = String::new();

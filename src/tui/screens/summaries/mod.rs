@@ -1,4 +1,4 @@
-//! Summaries: drafts beside their sources, accepted summaries, and module summaries.
+//! The screens of summaries: a draft beside its sources, and the list of accepted summaries.
 //! Not for: writing them (the engine).
 
 pub mod model;
@@ -16,8 +16,8 @@ impl Screen for DraftScreen {
     }
 
     fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        let landed = view::draw(look, self, cache, area, buf);
-        (self.seen, self.source_scroll) = (landed.seen, landed.source_scroll);
+        let measured = view::draw(look, self, cache, area, buf);
+        (self.seen, self.source_scroll) = (measured.seen, measured.source_scroll);
         Vec::new()
     }
 
@@ -39,12 +39,12 @@ impl Screen for DraftScreen {
 
     fn update(&mut self, action: Action, out: &mut Vec<Cmd>) -> Outcome {
         match action {
-            Action::NextPane => self.turn(1),
-            Action::PrevPane => self.turn(-1),
+            Action::NextPane => self.focus_next(1),
+            Action::PrevPane => self.focus_next(-1),
             Action::Copy => {
                 out.extend(self.draft.as_ref().and_then(|draft| draft.summary.text.clone()).map(Cmd::Copy));
             }
-            Action::Open => update::look(self),
+            Action::Open => update::toggle_sources(self),
             Action::Leave => return Outcome::Then(update::leave),
             _ => return Outcome::Pass,
         }

@@ -1,5 +1,4 @@
-//! Summaries on the screen: waiting drafts, the draft being written, a draft beside its sources, and the list of
-//! summaries.
+//! State of the summaries: drafts that wait or are being written, the screen of a draft, and the list of summaries.
 //! Not for: the keys (`update`).
 
 use crate::domain::base::ids::BranchId;
@@ -12,35 +11,35 @@ use std::sync::Arc;
 /// A summary that is being written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PendingSummary {
-    /// Its first and last turn.
+    /// Numbers of its first and last turn.
     pub turns: (u32, u32),
-    /// Its author.
+    /// The author of the summary.
     pub by: SummaryAuthor,
-    /// The number of written parts and of all parts.
+    /// How many parts are written, and of how many.
     pub parts: (u32, u32),
-    /// Tokens of the current part so far.
+    /// Estimated tokens of the current part so far.
     pub tokens: u32,
 }
 
 /// A module summary that is being written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PendingModuleSummary {
-    /// The branch.
+    /// The branch it was requested on.
     pub branch: BranchId,
     /// The folder or file.
     pub path: String,
-    /// Its author.
+    /// The author of the summary.
     pub by: SummaryAuthor,
-    /// The number of read files and of all files.
+    /// How many files are read, and of how many.
     pub files: (usize, usize),
-    /// Tokens of the model's text so far.
+    /// Estimated tokens of the model's text so far.
     pub tokens: u32,
-    /// The user stopped it.
+    /// Whether a person stopped it.
     pub stopping: bool,
 }
 
 impl PendingModuleSummary {
-    /// `summarizing src/engine: 61 files read, 120 est. tokens so far`
+    /// Describes its progress: `summarizing src/engine: 120 est. tokens so far`
     #[must_use]
     pub fn words(&self) -> String {
         let path = &self.path;
@@ -56,17 +55,17 @@ impl PendingModuleSummary {
     }
 }
 
-/// The drafts of all branches.
+/// Drafts and module summaries, across branches.
 #[derive(Clone, Debug, Default)]
 pub struct Drafts {
-    /// Waiting drafts.
+    /// Drafts that wait for a person, by branch.
     pub waiting: HashMap<BranchId, Arc<SummaryDraft>>,
-    /// Drafts that are being written.
+    /// Summaries that are being written, by branch.
     pub making: HashMap<BranchId, PendingSummary>,
     /// Module summaries that are being written, by the tickets of their requests.
     pub parts: BTreeMap<u64, PendingModuleSummary>,
-    /// The last sentence about an automatic draft.
-    pub said: Option<String>,
+    /// The last notice about an automatic draft.
+    pub last_notice: Option<String>,
 }
 
 /// A part of the draft screen.
@@ -75,49 +74,49 @@ pub enum Part {
     /// The draft's text.
     #[default]
     Draft,
-    /// Its sources.
+    /// The sources of the draft.
     Sources,
-    /// The kept sentences and the dropped facts.
+    /// The facts that the draft keeps word for word, and those it is missing.
     Items,
 }
 
-/// A line of the items.
+/// A line in the list of facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Item {
-    /// A kept sentence, by its index.
+    /// A sentence kept word for word, by its index.
     Kept(usize),
-    /// A dropped fact, by its index.
+    /// A missing fact, by its index.
     Dropped(usize),
 }
 
-/// A draft beside its sources.
+/// The screen of a draft beside its sources.
 #[derive(Clone, Debug)]
 pub struct DraftScreen {
-    /// The branch.
+    /// The branch of the draft.
     pub branch: BranchId,
-    /// The draft; `None` while the first one is written.
+    /// The draft; None while the first one is being written.
     pub draft: Option<Arc<SummaryDraft>>,
     /// The part with the focus.
     pub part: Part,
-    /// The text that is shown if there is room for only one.
+    /// Which of the two texts is shown if only one fits.
     pub text: Part,
-    /// The selected item.
+    /// Index of the fact under the cursor.
     pub cursor: usize,
-    /// Scrolled rows of the draft.
+    /// Rows of the draft scrolled off its top.
     pub draft_scroll: usize,
-    /// Scrolled rows of the sources.
+    /// Rows of the sources scrolled off their top.
     pub source_scroll: usize,
-    /// The sources must be scrolled to the selected item.
+    /// Whether the sources are scrolled to the fact under the cursor.
     pub follow: bool,
-    /// Rows of the draft and of the sources, and rows of a page, when last drawn.
+    /// Rows of the draft, rows of the sources, and height of the focused part, as last drawn.
     pub seen: (usize, usize, usize),
 }
 
 impl DraftScreen {
-    /// A screen for a branch, with its draft if there is one.
+    /// Creates the screen for a branch, with its draft if there is one.
     #[must_use]
     pub fn new(branch: BranchId, draft: Option<Arc<SummaryDraft>>) -> Self {
-        let mut desk = Self {
+        let mut screen = Self {
             branch,
             draft: None,
             part: Part::Draft,
@@ -129,12 +128,12 @@ impl DraftScreen {
             seen: (0, 0, 1),
         };
         if let Some(draft) = draft {
-            desk.show(draft);
+            screen.show(draft);
         }
-        desk
+        screen
     }
 
-    /// Shows a draft. The selection stays on a kept sentence, or moves to the next dropped fact.
+    /// Shows a draft. The cursor stays on a kept sentence, or moves on to the next missing fact.
     pub fn show(&mut self, draft: Arc<SummaryDraft>) {
         let selected = self.selected();
         let first = self.draft.as_ref().is_none_or(|old| old.number != draft.number);
@@ -153,13 +152,13 @@ impl DraftScreen {
         self.follow = true;
     }
 
-    /// The number of items.
+    /// Number of facts in the list.
     #[must_use]
     pub fn items(&self) -> usize {
         self.draft.as_ref().map_or(0, |draft| draft.summary.kept.len() + draft.dropped.len())
     }
 
-    /// The item at an index of the list: kept sentences first, then dropped facts.
+    /// The fact at an index of the list: kept sentences first, then missing facts.
     #[must_use]
     pub fn item(&self, at: usize) -> Option<Item> {
         let draft = self.draft.as_ref()?;
@@ -170,13 +169,13 @@ impl DraftScreen {
         (at - kept < draft.dropped.len()).then(|| Item::Dropped(at - kept))
     }
 
-    /// The selected item.
+    /// The fact under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<Item> {
         self.item(self.cursor)
     }
 
-    /// The selected item, if it is a dropped fact.
+    /// The fact under the cursor if it is missing in the draft.
     #[must_use]
     pub fn dropped(&self) -> Option<&MissingFact> {
         match self.selected()? {
@@ -185,28 +184,28 @@ impl DraftScreen {
         }
     }
 
-    /// The number of important dropped facts, which come first.
+    /// Number of missing facts that may matter; these come first.
     #[must_use]
-    pub fn salient(&self) -> usize {
+    pub fn salient_count(&self) -> usize {
         self.draft.as_ref().map_or(0, |draft| draft.dropped.iter().take_while(|item| item.weight >= SALIENT).count())
     }
 
-    /// Switches to the next or the previous part.
-    pub fn turn(&mut self, step: i64) {
+    /// Moves the focus to the next part, or the previous one if `step` is negative.
+    pub fn focus_next(&mut self, step: i64) {
         let ring = [Part::Draft, Part::Sources, Part::Items];
         let here = ring.iter().position(|part| *part == self.part).unwrap_or(0);
-        self.look_at(ring[(here + if step > 0 { 1 } else { 2 }) % 3]);
+        self.focus_part(ring[(here + if step > 0 { 1 } else { 2 }) % 3]);
     }
 
-    /// Switches to a part.
-    pub fn look_at(&mut self, part: Part) {
+    /// Moves the focus to a part.
+    pub fn focus_part(&mut self, part: Part) {
         self.part = part;
         if part != Part::Items {
             self.text = part;
         }
     }
 
-    /// Moves within the part that has the focus.
+    /// Moves within the focused part.
     pub fn step(&mut self, by: i64) {
         match self.part {
             Part::Draft => self.draft_scroll = shift(self.draft_scroll, by, self.last(self.seen.0)),
@@ -218,7 +217,7 @@ impl DraftScreen {
         }
     }
 
-    /// Scrolls the sources, wherever the focus is.
+    /// Scrolls the sources, whichever part has the focus.
     pub fn scroll_sources(&mut self, by: i64) {
         self.follow = false;
         self.source_scroll = shift(self.source_scroll, by, self.last(self.seen.1));
@@ -234,24 +233,24 @@ impl DraftScreen {
 pub struct SummaryList {
     /// The branch.
     pub branch: BranchId,
-    /// The summaries, each followed by the levels below it.
+    /// The summaries, each followed by those that it replaced.
     pub cards: Vec<SummaryCard>,
-    /// The list is being loaded.
+    /// Whether they are being loaded.
     pub loading: bool,
-    /// The selected summary.
+    /// Index of the summary under the cursor.
     pub cursor: usize,
-    /// Scrolled rows of its text.
+    /// Rows of its text scrolled off the top.
     pub scroll: usize,
 }
 
 impl SummaryList {
-    /// An empty list of a branch.
+    /// Creates the empty list of a branch while it is loaded.
     #[must_use]
     pub fn new(branch: BranchId) -> Self {
         Self { branch, cards: Vec::new(), loading: true, cursor: 0, scroll: 0 }
     }
 
-    /// Replaces the summaries; the selection stays on its summary.
+    /// Stores the summaries. The cursor stays on its summary.
     pub fn fill(&mut self, cards: Vec<SummaryCard>) {
         let selected = self.selected().map(|card| card.summary.id);
         let found = cards.iter().position(|card| Some(card.summary.id) == selected);
@@ -259,13 +258,13 @@ impl SummaryList {
         (self.cards, self.loading) = (cards, false);
     }
 
-    /// The selected summary.
+    /// The summary under the cursor.
     #[must_use]
     pub fn selected(&self) -> Option<&SummaryCard> {
         self.cards.get(self.cursor)
     }
 
-    /// Moves the selection.
+    /// Moves the cursor by `by` lines.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.cards.len().saturating_sub(1));
         self.scroll = 0;
@@ -281,15 +280,15 @@ pub enum SummaryPending {
     Edit {
         /// The branch.
         branch: BranchId,
-        /// The number of the draft.
+        /// Number of the draft.
         number: u64,
-        /// The text.
+        /// The edited text.
         text: String,
     },
     /// To list the accepted summaries.
     List,
-    /// To change an accepted summary; the list is read again afterwards.
+    /// To change an accepted summary; the list is loaded again afterwards.
     Change,
-    /// To stop module summaries. The requests that write them report it.
+    /// To stop module summaries; the requests that write them report the outcome.
     Stop,
 }

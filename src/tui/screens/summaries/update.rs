@@ -1,5 +1,5 @@
-//! Summaries: requesting a draft, actions on a draft, and the list of summaries.
-//! Not for: moving the cursor (`update::travel`).
+//! Updates of the summaries: drafting one, deciding about a draft, and the list of summaries.
+//! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::{DraftScreen, Item, Part, PendingSummary, SummaryList, SummaryPending};
 use crate::domain::base::failure::Failure;
@@ -16,7 +16,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_answer, trouble};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 use std::sync::Arc;
 
 /// Handles the answers to the requests of these screens.
@@ -30,35 +30,36 @@ pub(crate) fn answered(
     match (pending, result) {
         (P::Draft(branch), Err(failure)) => failed(model, branch, &failure),
         (P::Edit { branch, number, text }, Err(failure)) => {
-            // The text that was refused is not lost.
+            // The refused text opens again, so that it is not lost.
             edit(model, branch, number, &text);
-            trouble(model, &failure);
+            show_failure(model, &failure);
         }
-        (P::List, Ok(Answer::Summaries(cards))) => listed(model, cards),
+        (P::List, Ok(Answer::Summaries(cards))) => fill_list(model, cards),
         (P::List, Err(failure)) => {
-            listed(model, Vec::new());
-            trouble(model, &failure);
+            fill_list(model, Vec::new());
+            show_failure(model, &failure);
         }
         (P::Change, Ok(answer)) => {
             if let Answer::Done(text) = answer {
                 model.status.say(Severity::Notice, text, model.now);
             }
-            list(model, out);
+            reload_list(model, out);
         }
         (P::Stop, _) => {}
         (P::Draft(_) | P::Edit { .. } | P::List | P::Change, result) => show_answer(model, result),
     }
 }
 
-/// Opens the draft that waits or is being written; if there is none, requests one. The same key closes it.
+/// Opens the draft that waits or is being written, or drafts a summary if there is none. Closes the screen if it is
+/// open.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.close::<DraftScreen>(|_| true) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if let Some(draft) = model.drafts.waiting.get(&branch) {
-        let desk = DraftScreen::new(branch, Some(draft.clone()));
-        model.layers.push(desk);
+        let screen = DraftScreen::new(branch, Some(draft.clone()));
+        model.layers.push(screen);
     } else if model.drafts.making.contains_key(&branch) {
         model.layers.push(DraftScreen::new(branch, None));
     } else {
@@ -66,7 +67,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Requests a summary of the older turns, up to a turn or up to the newest ten messages.
+/// Drafts a summary of the older turns up to a turn; None leaves out the newest ten messages.
 pub(crate) fn compress(
     model: &mut Model,
     kind: SummaryKind,
@@ -78,7 +79,7 @@ pub(crate) fn compress(
     make(model, branch, SummaryAct::Draft { kind, up_to, by }, out);
 }
 
-/// Requests a draft and opens the screen.
+/// Requests a draft and opens its screen.
 fn make(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>) {
     send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Draft(branch)), out);
     if model.layers.all::<DraftScreen>().next().is_none() {
@@ -87,23 +88,23 @@ fn make(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>
     }
 }
 
-/// The user's decision about a draft.
+/// A person's decision about a draft.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum DraftDecision {
     Accept,
     Reject,
-    /// Keeps or drops the selected item.
+    /// Keeps the fact under the cursor word for word, or no longer.
     KeepItem,
     KeepAll,
     Edit,
 }
 
 pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<Cmd>) {
-    let Some(desk) = model.layers.top::<DraftScreen>() else {
+    let Some(screen) = model.layers.top::<DraftScreen>() else {
         return model.status.say(Severity::Notice, "There is no draft here.", model.now);
     };
-    let branch = desk.branch;
-    let Some(draft) = desk.draft.clone() else {
+    let branch = screen.branch;
+    let Some(draft) = screen.draft.clone() else {
         if decision == DraftDecision::Reject {
             ask(model, branch, SummaryAct::Reject, out);
         }
@@ -114,13 +115,13 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
         DraftDecision::Accept => {
             ask(model, branch, SummaryAct::Accept { draft: number }, out);
         }
-        DraftDecision::Reject if work(&draft).is_some() => {
-            doubt(model, &draft, "Discard this draft?", "yes, discard it", Act::RejectDraft(branch));
+        DraftDecision::Reject if loss(&draft).is_some() => {
+            confirm(model, &draft, "Discard this draft?", "yes, discard it", Act::RejectDraft(branch));
         }
         DraftDecision::Reject => reject(model, branch, out),
         DraftDecision::KeepAll => ask(model, branch, SummaryAct::KeepAll { draft: number }, out),
         DraftDecision::KeepItem => {
-            let act = match desk.selected() {
+            let act = match screen.selected() {
                 Some(Item::Dropped(at)) => SummaryAct::Keep { draft: number, items: vec![at] },
                 Some(Item::Kept(item)) => SummaryAct::Unkeep { draft: number, item },
                 None => return,
@@ -131,8 +132,8 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
     }
 }
 
-/// What would be lost with a draft that cannot be recreated without effort.
-fn work(draft: &SummaryDraft) -> Option<&'static str> {
+/// What would be lost with the draft; None if it can be made again at no cost.
+fn loss(draft: &SummaryDraft) -> Option<&'static str> {
     match draft.summary.source {
         SummarySource::User => Some("You edited it; your text can't be restored."),
         SummarySource::Llm => Some("A model wrote it; a rewrite costs another call."),
@@ -142,8 +143,8 @@ fn work(draft: &SummaryDraft) -> Option<&'static str> {
 }
 
 /// Asks before such a draft is discarded.
-fn doubt(model: &mut Model, draft: &SummaryDraft, title: &str, yes: &str, act: Act) {
-    let words = work(draft).map(str::to_owned).into_iter().collect();
+fn confirm(model: &mut Model, draft: &SummaryDraft, title: &str, yes: &str, act: Act) {
+    let words = loss(draft).map(str::to_owned).into_iter().collect();
     let choices = vec![('n', "no, keep it".to_owned(), Act::Close), ('y', yes.to_owned(), act)];
     model.layers.push(Question { title: title.to_owned(), words, choices, cursor: 0 });
 }
@@ -153,12 +154,12 @@ pub(crate) fn reject(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
     ask(model, branch, SummaryAct::Reject, out);
 }
 
-/// Requests a new draft in place of the current one; asks first if a person's work would be lost.
+/// Replaces the shown draft with a new one, after asking if a person edited it.
 pub(crate) fn ask_to_redraft(model: &mut Model, out: &mut Vec<Cmd>) {
-    let draft = model.layers.top::<DraftScreen>().and_then(|desk| desk.draft.clone());
+    let draft = model.layers.top::<DraftScreen>().and_then(|screen| screen.draft.clone());
     match draft.filter(|draft| draft.summary.source == SummarySource::User) {
         Some(draft) => {
-            doubt(model, &draft, "Rewrite the draft?", "yes, replace it with a new draft", Act::Redraft);
+            confirm(model, &draft, "Rewrite the draft?", "yes, replace it with a new draft", Act::Redraft);
         }
         None => redraft(model, out),
     }
@@ -168,7 +169,7 @@ fn ask(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>)
     send(model, Request::Summary { branch, act }, Pending::Act, out);
 }
 
-/// Opens the draft's text for editing; kept sentences are added again afterwards.
+/// Opens the draft's text for editing; the sentences kept word for word are added to it again afterwards.
 fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
     let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines = clean.split('\n').map(str::to_owned).collect();
@@ -184,28 +185,28 @@ pub(crate) fn save(model: &mut Model, branch: BranchId, number: u64, text: Strin
     send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Edit { branch, number, text }), out);
 }
 
-/// A draft could not be written. If the user stopped it, that was already reported.
+/// Reports that a draft failed. If a person stopped it, that was reported already.
 fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
     let making = model.drafts.making.remove(&branch).is_some();
-    let here = |desk: &DraftScreen| desk.branch == branch;
+    let here = |screen: &DraftScreen| screen.branch == branch;
     let open = model.layers.all().any(here);
-    model.layers.close::<DraftScreen>(|desk| desk.branch == branch && desk.draft.is_none());
+    model.layers.close::<DraftScreen>(|screen| screen.branch == branch && screen.draft.is_none());
     if making || open {
-        trouble(model, failure);
+        show_failure(model, failure);
     }
 }
 
-/// A draft arrived, changed, or was removed.
+/// Handles that a draft arrived, changed, or was removed (None).
 pub(crate) fn arrived(model: &mut Model, branch: BranchId, draft: Option<Arc<SummaryDraft>>) {
     model.drafts.making.remove(&branch);
     let known = match &draft {
         Some(draft) => model.drafts.waiting.insert(branch, draft.clone()),
         None => model.drafts.waiting.remove(&branch),
     };
-    let here = |desk: &DraftScreen| desk.branch == branch;
+    let here = |screen: &DraftScreen| screen.branch == branch;
     let Some(draft) = draft else {
         model.layers.close(here);
-        if let Some(said) = model.drafts.said.take() {
+        if let Some(said) = model.drafts.last_notice.take() {
             model.status.retract(&said);
         }
         return;
@@ -213,9 +214,9 @@ pub(crate) fn arrived(model: &mut Model, branch: BranchId, draft: Option<Arc<Sum
     if known.is_none() && !model.layers.all().any(here) {
         announce(model, &draft);
     }
-    for desk in model.layers.all_mut::<DraftScreen>() {
-        if desk.branch == branch {
-            desk.show(draft.clone());
+    for screen in model.layers.all_mut::<DraftScreen>() {
+        if screen.branch == branch {
+            screen.show(draft.clone());
         }
     }
 }
@@ -230,20 +231,20 @@ fn announce(model: &mut Model, draft: &SummaryDraft) {
         you accept it{why}."
     );
     model.status.say(Severity::Notice, text.clone(), model.now);
-    model.drafts.said = Some(text);
+    model.drafts.last_notice = Some(text);
 }
 
-/// A draft is being written.
-pub(crate) fn making(model: &mut Model, branch: BranchId, making: PendingSummary) {
+/// Stores the progress of a summary.
+pub(crate) fn store_progress(model: &mut Model, branch: BranchId, making: PendingSummary) {
     model.drafts.making.insert(branch, making);
 }
 
-/// Esc on a draft: stops a draft that is being written; a waiting draft stays.
+/// Handles Esc on a draft: stops one that is being written; one that waits is kept.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(desk) = model.layers.take_top::<DraftScreen>() else { return };
-    if model.drafts.making.remove(&desk.branch).is_some() {
-        ask(model, desk.branch, SummaryAct::Stop, out);
-    } else if desk.draft.is_some() {
+    let Some(screen) = model.layers.take_top::<DraftScreen>() else { return };
+    if model.drafts.making.remove(&screen.branch).is_some() {
+        ask(model, screen.branch, SummaryAct::Stop, out);
+    } else if screen.draft.is_some() {
         let key = model.keys.key_of(Action::Draft).unwrap_or_else(|| "/draft".to_owned());
         model.status.say(Severity::Notice, format!("The draft is kept; {key} opens it again."), model.now);
     }
@@ -254,11 +255,11 @@ pub(crate) fn open_list(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     model.layers.close::<SummaryList>(|_| true);
     model.layers.push(SummaryList::new(branch));
-    list(model, out);
+    reload_list(model, out);
 }
 
 /// Loads the list again if it is open.
-pub(crate) fn list(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn reload_list(model: &mut Model, out: &mut Vec<Cmd>) {
     let branch = model.layers.all::<SummaryList>().next().map(|list| list.branch);
     if let Some(branch) = branch {
         send(model, Request::Summary { branch, act: SummaryAct::List }, Pending::Summary(SummaryPending::List), out);
@@ -266,38 +267,38 @@ pub(crate) fn list(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Fills the list.
-fn listed(model: &mut Model, cards: Vec<SummaryCard>) {
+fn fill_list(model: &mut Model, cards: Vec<SummaryCard>) {
     if let Some(list) = model.layers.all_mut::<SummaryList>().next() {
         list.fill(cards);
     }
 }
 
-/// Undoes a level of the selected summary, or the newest summary of the kind of the displayed draft.
+/// Takes back the selected summary, or the newest summary of the shown draft's kind.
 pub(crate) fn undo_summary(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(current) = model.branch().map(|branch| branch.id) else { return };
     let (branch, act) = if let Some(list) = model.layers.top::<SummaryList>() {
         let Some(card) = list.selected() else { return };
         (list.branch, SummaryAct::TakeBack { summary: card.summary.id })
-    } else if let Some(desk) = model.layers.top::<DraftScreen>() {
-        let kind = desk.draft.as_ref().map_or(SummaryKind::Lane, |draft| draft.summary.kind);
-        (desk.branch, SummaryAct::UndoLevel { kind })
+    } else if let Some(screen) = model.layers.top::<DraftScreen>() {
+        let kind = screen.draft.as_ref().map_or(SummaryKind::Lane, |draft| draft.summary.kind);
+        (screen.branch, SummaryAct::UndoLevel { kind })
     } else {
         (current, SummaryAct::UndoLevel { kind: SummaryKind::Lane })
     };
     send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Change), out);
 }
 
-/// Rewrites: a draft with the other writer, an accepted summary with its own writer.
+/// Writes a summary again: a draft with the other author, a summary of the list with its own.
 pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
-    let found = if let Some(desk) = model.layers.top::<DraftScreen>() {
-        desk.draft.as_ref().map(|draft| {
+    let found = if let Some(screen) = model.layers.top::<DraftScreen>() {
+        screen.draft.as_ref().map(|draft| {
             let by = if draft.summary.source == SummarySource::Llm {
                 SummaryAuthor::Extractive
             } else {
                 SummaryAuthor::Model
             };
             let act = SummaryAct::Draft { kind: draft.summary.kind, up_to: Some(draft.summary.turns.1), by };
-            (desk.branch, act)
+            (screen.branch, act)
         })
     } else {
         let list = model.layers.top::<SummaryList>();
@@ -316,13 +317,13 @@ pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Enter on a draft: shows a selected item in its sources, or returns.
-pub(crate) fn look(desk: &mut DraftScreen) {
-    desk.look_at(if desk.part == Part::Sources { Part::Items } else { Part::Sources });
-    desk.follow |= desk.part == Part::Sources && desk.dropped().is_some();
+/// Handles Enter on a draft: shows the fact under the cursor in the sources, or returns to the facts.
+pub(crate) fn toggle_sources(screen: &mut DraftScreen) {
+    screen.focus_part(if screen.part == Part::Sources { Part::Items } else { Part::Sources });
+    screen.follow |= screen.part == Part::Sources && screen.dropped().is_some();
 }
 
-/// Enter in the list: shows the selected summary as a text.
+/// Handles Enter in the list: shows the whole text of the selected summary.
 pub(crate) fn read(model: &mut Model, _out: &mut Vec<Cmd>) {
     let Some(card) = model.layers.top::<SummaryList>().and_then(SummaryList::selected) else { return };
     let (from, to) = card.summary.turns;

@@ -1,5 +1,5 @@
-//! Module summaries: requesting one, its progress, stopping it.
-//! Not for: existing module summaries (`screens::editor::update`), or summaries of turns (`update`).
+//! Updates of module summaries that are being written: requesting one, its progress, and stopping it.
+//! Not for: finished module summaries (`screens::editor::update`) or summaries of turns (`update`).
 
 use super::model::PendingModuleSummary;
 use crate::domain::base::failure::Failure;
@@ -14,7 +14,7 @@ use crate::tui::screens::editor::model::EditorPending;
 use crate::tui::screens::summaries::model::SummaryPending;
 use crate::tui::update::effects::send;
 
-/// Requests a module summary of a folder or file.
+/// Requests a summary of a folder or file.
 pub(crate) fn make(model: &mut Model, path: &str, by: SummaryAuthor, out: &mut Vec<Cmd>) {
     let path = path.trim().trim_start_matches('@').to_owned();
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
@@ -30,15 +30,15 @@ pub(crate) fn make(model: &mut Model, path: &str, by: SummaryAuthor, out: &mut V
     model.drafts.parts.insert(ticket, one);
 }
 
-/// A module summary progresses.
-pub(crate) fn goes_on(model: &mut Model, branch: BranchId, path: &str, files: (usize, usize), tokens: u32) {
+/// Stores the progress of a module summary.
+pub(crate) fn progressed(model: &mut Model, branch: BranchId, path: &str, files: (usize, usize), tokens: u32) {
     let mine = |one: &&mut PendingModuleSummary| one.branch == branch && one.path == path;
     if let Some(one) = model.drafts.parts.values_mut().find(mine) {
         (one.files, one.tokens) = (files, tokens);
     }
 }
 
-/// Esc: stops those of this branch. Returns whether there was one.
+/// Handles Esc: stops the module summaries of this branch. Returns whether there were any.
 pub(crate) fn stop(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return false };
     let going = |one: &&mut PendingModuleSummary| one.branch == branch && !one.stopping;
@@ -58,7 +58,11 @@ pub(crate) fn stop(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
 }
 
 /// A module summary ended; returns its result, unless the user stopped it: that is not a failure and is reported here.
-pub(crate) fn over(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) -> Option<Result<Answer, Failure>> {
+pub(crate) fn finished(
+    model: &mut Model,
+    ticket: u64,
+    result: Result<Answer, Failure>,
+) -> Option<Result<Answer, Failure>> {
     match (model.drafts.parts.remove(&ticket), result) {
         (Some(PendingModuleSummary { stopping: true, .. }), Err(failure)) => {
             model.status.say(Severity::Notice, failure.to_string(), model.now);

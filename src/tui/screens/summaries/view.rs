@@ -1,11 +1,10 @@
-//! The draft of a summary beside its sources; below them, the sentences that it keeps word for word and the facts that
-//! it drops.
+//! Draws the draft of a summary beside its sources, and below them the facts that it keeps or is missing.
 //!
 //! ```text
 //! ┌ Summary of turns 1–7: a draft ───────────────────────────┐
-//! │ tokens before and after, coverage, writer, and reason     │
-//! │ Draft                       │ Sources                     │   below 100 columns: one of the two
-//! │ kept 1 · dropped 12, 3 important ──────────────────────── │
+//! │ tokens before and after, how much is said, by whom, why   │
+//! │ Draft                       │ Sources                     │   below 100 columns one of the two
+//! │ kept 1 · dropped 12, 3 that may matter ────────────────── │
 //! └ keys ────────────────────────────────────────────────────┘
 //! ```
 //! Not for: the list of summaries in use (`view_accepted`).
@@ -24,14 +23,15 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The minimum width at which the draft is beside its sources.
-const BESIDE: u16 = 100;
-/// Maximum characters shown of one message.
-const MESSAGE: usize = 20_000;
-/// Maximum bytes shown of all sources.
-const SOURCES: usize = 600_000;
+/// From this width on, the draft is drawn beside its sources.
+const MIN_WIDTH_BESIDE: u16 = 100;
+/// How many characters of a message are shown.
+const MAX_MESSAGE_CHARS: usize = 20_000;
+/// How many bytes of all sources are shown.
+const MAX_SOURCE_BYTES: usize = 600_000;
 
-/// Sizes of a frame for moving: rows of the draft, of the sources, and of a page; the first visible row of the sources.
+/// What scrolling needs of a frame: rows of the draft, rows of the sources, height of the focused part; and the scroll
+/// position of the sources.
 pub(crate) struct FrameRows {
     pub(crate) seen: (usize, usize, usize),
     pub(crate) source_scroll: usize,
@@ -48,69 +48,69 @@ struct Areas {
 
 pub(crate) fn draw(
     look: &ViewContext<'_>,
-    desk: &DraftScreen,
+    screen: &DraftScreen,
     cache: &mut Cache,
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
-    paint::wipe(area, buf);
-    let inside = look.frame(title(desk), true, area, buf);
+    paint::clear(area, buf);
+    let inside = look.frame(title(screen), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hints(look, desk, usize::from(area.width)), edge, buf);
+        paint::caption(look.theme, hints(look, screen, usize::from(area.width)), edge, buf);
     }
-    let mut landed = FrameRows { seen: desk.seen, source_scroll: desk.source_scroll };
-    let Some(draft) = &desk.draft else {
-        paint::lines(look.theme, &progress(look, desk, usize::from(inside.width)), inside, buf);
-        return landed;
+    let mut measured = FrameRows { seen: screen.seen, source_scroll: screen.source_scroll };
+    let Some(draft) = &screen.draft else {
+        paint::lines(look.theme, &progress(look, screen, usize::from(inside.width)), inside, buf);
+        return measured;
     };
-    let facts = facts(look, desk, draft, usize::from(inside.width));
-    let areas = areas(desk, inside, u16::try_from(facts.len()).unwrap_or(u16::MAX));
+    let facts = facts(look, screen, draft, usize::from(inside.width));
+    let areas = areas(screen, inside, u16::try_from(facts.len()).unwrap_or(u16::MAX));
     paint::lines(look.theme, &facts, areas.head, buf);
     let alone = areas.draft.is_empty() || areas.sources.is_empty();
     let other = |name: &'static str| if alone { name } else { "" };
     if !areas.draft.is_empty() {
-        landed.seen.0 = text_of(look, desk, draft, cache, (areas.draft, other("   Sources")), buf);
+        measured.seen.0 = text_of(look, screen, draft, cache, (areas.draft, other("   Sources")), buf);
     }
     if !areas.sources.is_empty() {
         let room = (areas.sources, other("   Draft"));
-        (landed.seen.1, landed.source_scroll) = sources(look, desk, draft, cache, room, buf);
+        (measured.seen.1, measured.source_scroll) = sources(look, screen, draft, cache, room, buf);
         if areas.sources.x > inside.x {
-            paint::beside(look.theme, areas.sources, buf);
+            paint::left_rule(look.theme, areas.sources, buf);
         }
     }
-    items(look, desk, draft, areas.items, buf);
-    let page = match desk.part {
+    items(look, screen, draft, areas.items, buf);
+    let page = match screen.part {
         Part::Draft => areas.draft,
         Part::Sources => areas.sources,
         Part::Items => areas.items,
     };
-    landed.seen.2 = usize::from(page.height.saturating_sub(1)).max(1);
-    landed
+    measured.seen.2 = usize::from(page.height.saturating_sub(1)).max(1);
+    measured
 }
 
-fn areas(desk: &DraftScreen, inside: Rect, facts: u16) -> Areas {
+fn areas(screen: &DraftScreen, inside: Rect, facts: u16) -> Areas {
     let head = facts.min(inside.height / 3);
     let body = Rect { y: inside.y + head, height: inside.height - head, ..inside };
     let mut areas = Areas { head: Rect { height: head, ..inside }, ..Areas::default() };
     if body.height < 10 {
-        match desk.part {
+        match screen.part {
             Part::Draft => areas.draft = body,
             Part::Sources => areas.sources = body,
             Part::Items => areas.items = body,
         }
         return areas;
     }
-    let most = if desk.part == Part::Items { body.height / 2 } else { body.height * 2 / 5 };
-    let wanted = u16::try_from(desk.items() + 1).unwrap_or(u16::MAX);
+    let most = if screen.part == Part::Items { body.height / 2 } else { body.height * 2 / 5 };
+    let wanted = u16::try_from(screen.items() + 1).unwrap_or(u16::MAX);
     let below = wanted.max(2).min(most);
     let above = Rect { height: body.height - below, ..body };
     areas.items = Rect { y: above.bottom(), height: below, ..body };
-    if inside.width >= BESIDE {
+    if inside.width >= MIN_WIDTH_BESIDE {
         let left = body.width / 2 - 2;
         areas.draft = Rect { width: left, ..above };
         areas.sources = Rect { x: above.x + left + 3, width: above.width - left - 3, ..above };
-    } else if desk.text == Part::Sources {
+    } else if screen.text == Part::Sources {
         areas.sources = above;
     } else {
         areas.draft = above;
@@ -118,20 +118,20 @@ fn areas(desk: &DraftScreen, inside: Rect, facts: u16) -> Areas {
     areas
 }
 
-fn title(desk: &DraftScreen) -> Line {
-    let Some(draft) = &desk.draft else { return Line::of(Ink::Heading, "Writing a summary") };
+fn title(screen: &DraftScreen) -> Line {
+    let Some(draft) = &screen.draft else { return Line::of(Ink::Heading, "Writing a summary") };
     let (from, to) = draft.summary.turns;
     Line::of(Ink::Heading, &format!("Summary of turns {from}–{to}: a draft"))
 }
 
-fn hints(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Line {
-    let making = look.model.drafts.making.contains_key(&desk.branch);
-    let keep = if matches!(desk.selected(), Some(Item::Kept(_))) { "stop keeping it" } else { "keep it" };
-    let other = match desk.draft.as_ref().map(|draft| draft.summary.source) {
+fn hints(look: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
+    let making = look.model.drafts.making.contains_key(&screen.branch);
+    let keep = if matches!(screen.selected(), Some(Item::Kept(_))) { "stop keeping it" } else { "keep it" };
+    let other = match screen.draft.as_ref().map(|draft| draft.summary.source) {
         Some(SummarySource::Llm) => "extract sentences",
         _ => "by the model",
     };
-    let words: &[(Action, &str)] = if desk.draft.is_none() {
+    let words: &[(Action, &str)] = if screen.draft.is_none() {
         &[(Action::Leave, "stop"), (Action::Draft, "leave; writing continues")]
     } else {
         &[
@@ -150,10 +150,10 @@ fn hints(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Line {
     super::view_accepted::hint_line(look, When::Drafts, words, width)
 }
 
-/// The progress while there is no draft yet.
-fn progress(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Vec<Line> {
+/// What is shown while there is no draft yet.
+fn progress(look: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Vec<Line> {
     let mut rows = vec![Line::new()];
-    let making = look.model.drafts.making.get(&desk.branch);
+    let making = look.model.drafts.making.get(&screen.branch);
     let words = making.map_or_else(|| "Reading the turns.".to_owned(), |making| making_words(look, making));
     rows.extend(TextRows::plain(&words, width.max(1), Ink::Text));
     rows.push(Line::new());
@@ -162,7 +162,7 @@ fn progress(look: &ViewContext<'_>, desk: &DraftScreen, width: usize) -> Vec<Lin
     rows
 }
 
-/// `Summarizing turns 1–7: gpt-4.1-mini, part 2 of 3, 120 est. tokens so far.`
+/// Describes the progress: `Summarizing turns 1–7: gpt-4.1-mini: part 2 of 3, 120 est. tokens so far.`
 fn making_words(look: &ViewContext<'_>, making: &super::model::PendingSummary) -> String {
     let (from, to) = making.turns;
     let by = match (making.by, look.model.session.as_ref().and_then(|session| session.settings())) {
@@ -179,12 +179,12 @@ fn making_words(look: &ViewContext<'_>, making: &super::model::PendingSummary) -
     format!("Summarizing turns {from}–{to}: {by}{part}{tokens}.")
 }
 
-/// Tokens, coverage, author, and reason; and the turns that stay.
-fn facts(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, width: usize) -> Vec<Line> {
+/// The figures of the draft, its author and cause, and its warnings.
+fn facts(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, width: usize) -> Vec<Line> {
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let summary = &draft.summary;
     let said = u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64);
-    let mut sum = Line::of(Ink::Heading, &tokens_words(look, summary, width >= usize::from(BESIDE)));
+    let mut sum = Line::of(Ink::Heading, &tokens_words(look, summary, width >= usize::from(MIN_WIDTH_BESIDE)));
     sum.push(Ink::Text, &format!("{dot}covers {said} of {} checked facts", text::number(u64::from(draft.looked_for))));
     let mut by = format!("by {}", writer(summary));
     if let Some(cause) = &draft.cause {
@@ -198,7 +198,7 @@ fn facts(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, width
     rows.extend(two(&by, Ink::Text));
     let mut notes = draft.warnings.clone();
     notes.extend(staying(draft));
-    if let Some(making) = look.model.drafts.making.get(&desk.branch) {
+    if let Some(making) = look.model.drafts.making.get(&screen.branch) {
         notes.insert(0, making_words(look, making));
     }
     if !notes.is_empty() {
@@ -207,7 +207,7 @@ fn facts(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, width
     rows
 }
 
-/// `4,310 → 512 est. tokens, 8.4 times shorter, 540 cal ±2 %`
+/// Compares the tokens: `4,310 → 512 est. tokens, 8.4 times shorter`
 pub(crate) fn tokens_words(look: &ViewContext<'_>, summary: &Summary, wide: bool) -> String {
     let number = |n: u32| text::number(u64::from(n));
     let becomes = look.theme.glyphs.becomes;
@@ -220,7 +220,7 @@ pub(crate) fn tokens_words(look: &ViewContext<'_>, summary: &Summary, wide: bool
     format!("{words}, {}.{} times shorter", ratio / 1_000, ratio % 1_000 / 100)
 }
 
-/// Who wrote it, by name.
+/// The author of a summary.
 pub(crate) fn writer(summary: &Summary) -> String {
     match (summary.source, &summary.model) {
         (SummarySource::Llm, Some(model)) => model.clone(),
@@ -230,7 +230,7 @@ pub(crate) fn writer(summary: &Summary) -> String {
     }
 }
 
-/// The turns in between that are not summarized.
+/// Which turns in between are kept as they are, and why.
 fn staying(draft: &SummaryDraft) -> Option<String> {
     let why = |why: KeepReason| match why {
         KeepReason::Pinned => "pinned",
@@ -254,7 +254,7 @@ fn staying(draft: &SummaryDraft) -> Option<String> {
     (!told.is_empty()).then(|| format!("Turns {} are kept word for word.", told.join(", ")))
 }
 
-/// A part's heading, highlighted if it has the focus. Returns the room below.
+/// Draws a part's heading, highlighted if it has the focus. Returns the area below.
 fn heading(look: &ViewContext<'_>, words: &str, other: &str, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
     let (ink, sign) = if focus { (Ink::Accent, look.theme.glyphs.folded) } else { (Ink::Dim, " ") };
     let line = Line::of(ink, &format!("{sign} {words}")).with(Ink::Dim, other);
@@ -262,10 +262,10 @@ fn heading(look: &ViewContext<'_>, words: &str, other: &str, focus: bool, area: 
     Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area }
 }
 
-/// The draft's text. Returns the number of its rows.
+/// Draws the draft's text. Returns its number of rows.
 fn text_of(
     look: &ViewContext<'_>,
-    desk: &DraftScreen,
+    screen: &DraftScreen,
     draft: &SummaryDraft,
     cache: &mut Cache,
     (area, other): (Rect, &str),
@@ -273,14 +273,14 @@ fn text_of(
 ) -> usize {
     let summary = &draft.summary;
     let words = format!("Draft, {} est. tokens", text::number(u64::from(summary.tokens)));
-    let room = heading(look, &words, other, desk.part == Part::Draft, area, buf);
+    let room = heading(look, &words, other, screen.part == Part::Draft, area, buf);
     let body = summary.text.as_deref().unwrap_or_default();
     let width = room.width.saturating_sub(1).max(1);
     let rows = cache.rows(CacheKey::Text(Hash::of(body.as_bytes()), false), width, || {
         TextRows::all(body, usize::from(width), Ink::Text)
     });
     let page = usize::from(room.height);
-    let from = desk.draft_scroll.min(rows.len().saturating_sub(page));
+    let from = screen.draft_scroll.min(rows.len().saturating_sub(page));
     paint::lines(look.theme, rows.iter().skip(from), room, buf);
     thumb(look, from, rows.len(), room, buf);
     rows.len()
@@ -291,10 +291,11 @@ fn thumb(look: &ViewContext<'_>, from: usize, rows: usize, area: Rect, buf: &mut
     paint::thumb(look.theme, count(from), count(rows), u64::from(area.height), area, buf);
 }
 
-/// The sources, scrolled to the selected item if they follow it. Returns the number of rows and the first visible row.
+/// Draws the sources, scrolled to the fact under the cursor if they follow it. Returns the number of rows and the
+/// scroll position.
 fn sources(
     look: &ViewContext<'_>,
-    desk: &DraftScreen,
+    screen: &DraftScreen,
     draft: &SummaryDraft,
     cache: &mut Cache,
     (area, other): (Rect, &str),
@@ -302,14 +303,14 @@ fn sources(
 ) -> (usize, usize) {
     let turns = text::counted(draft.sources.len() as u64, "turn");
     let words = format!("Sources: {turns}, {} est. tokens", text::number(u64::from(draft.summary.original_tokens)));
-    let room = heading(look, &words, other, desk.part == Part::Sources, area, buf);
+    let room = heading(look, &words, other, screen.part == Part::Sources, area, buf);
     let width = room.width.saturating_sub(1).max(1);
     let of = CacheKey::Text(draft.summary.source_hash, true);
     let rows = cache.rows(of, width, || source_rows(&draft.sources, usize::from(width)));
     let page = usize::from(room.height);
-    let marked = desk.dropped().and_then(|item| place(&draft.sources, &rows, item.node, &item.text));
-    let followed = marked.filter(|_| desk.follow).map(|at| at.saturating_sub(page / 3));
-    let from = followed.unwrap_or(desk.source_scroll).min(rows.len().saturating_sub(page));
+    let marked = screen.dropped().and_then(|item| place(&draft.sources, &rows, item.node, &item.text));
+    let followed = marked.filter(|_| screen.follow).map(|at| at.saturating_sub(page / 3));
+    let from = followed.unwrap_or(screen.source_scroll).min(rows.len().saturating_sub(page));
     paint::lines(look.theme, rows.iter().skip(from), room, buf);
     if let Some(at) = marked.filter(|at| (from..from + page).contains(at)) {
         let y = room.y + u16::try_from(at - from).unwrap_or(0);
@@ -319,7 +320,7 @@ fn sources(
     (rows.len(), from)
 }
 
-/// The sources as rows, each message below a distinct heading.
+/// The rows of the sources. Only the headings of messages have the inks of speakers, by which `place` finds them.
 fn source_rows(turns: &[SourceTurn], room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     let mut bytes = 0;
@@ -327,12 +328,12 @@ fn source_rows(turns: &[SourceTurn], room: usize) -> Vec<Line> {
         for message in turn.messages.iter().filter(|message| !message.text.trim().is_empty()) {
             let ink = speaker(message.role);
             rows.push(Line::of(ink, &format!("turn {} {}", turn.number, message.role.name())));
-            let end = message.text.char_indices().nth(MESSAGE).map_or(message.text.len(), |(end, _)| end);
+            let end = message.text.char_indices().nth(MAX_MESSAGE_CHARS).map_or(message.text.len(), |(end, _)| end);
             rows.extend(TextRows::plain(message.text[..end].trim_end(), room, Ink::Text));
             rows.push(Line::new());
             bytes += end;
         }
-        if bytes > SOURCES && at + 1 < turns.len() {
+        if bytes > MAX_SOURCE_BYTES && at + 1 < turns.len() {
             let rest = text::counted((turns.len() - at - 1) as u64, "more turn");
             rows.push(Line::of(Ink::Dim, &format!("{rest}: read them in the conversation")));
             break;
@@ -349,7 +350,7 @@ fn speaker(role: Role) -> Ink {
     }
 }
 
-/// The row of a message that contains an item, or the message's first row.
+/// The row of a message that contains a fact, or the message's first row.
 fn place(turns: &[SourceTurn], rows: &[Line], node: Hash, item: &str) -> Option<usize> {
     let messages = turns.iter().flat_map(|turn| &turn.messages).filter(|message| !message.text.trim().is_empty());
     let wanted = messages.enumerate().find(|(_, message)| message.node == node)?.0;
@@ -362,12 +363,12 @@ fn place(turns: &[SourceTurn], rows: &[Line], node: Hash, item: &str) -> Option<
     holds(item).or_else(|| holds(first)).or(Some(start + 1).filter(|at| *at < end)).or(Some(start))
 }
 
-/// Kept sentences, then dropped facts, the most important first.
-fn items(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, area: Rect, buf: &mut Buffer) {
+/// Draws the kept sentences, then the missing facts, most important first.
+fn items(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
-    let (kept, salient) = (draft.summary.kept.len(), desk.salient());
+    let (kept, salient) = (draft.summary.kept.len(), screen.salient_count());
     let dropped = match (draft.dropped.len(), salient) {
         (0, _) => "all checked facts are in the draft".to_owned(),
         (all, 0) => format!("{all} facts missing, none important"),
@@ -375,13 +376,13 @@ fn items(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, area:
     };
     let key = look.key_in(Action::KeepItem, When::Drafts);
     let words = if kept > 0 { format!("kept {kept} {} {dropped}", look.theme.glyphs.dot) } else { dropped };
-    let more = if desk.items() > 0 { format!("  {key} keeps an item word for word") } else { String::new() };
-    let room = heading(look, &words, &more, desk.part == Part::Items, area, buf);
+    let more = if screen.items() > 0 { format!("  {key} keeps an item word for word") } else { String::new() };
+    let room = heading(look, &words, &more, screen.part == Part::Items, area, buf);
     let page = usize::from(room.height);
-    let from = desk.cursor.saturating_sub(page / 2).min(desk.items().saturating_sub(page));
-    let beside = Rect { width: room.width.saturating_sub(u16::from(desk.items() > page)), ..room };
-    for (at, row) in (from..desk.items()).zip(beside.rows()) {
-        match desk.item(at) {
+    let from = screen.cursor.saturating_sub(page / 2).min(screen.items().saturating_sub(page));
+    let beside = Rect { width: room.width.saturating_sub(u16::from(screen.items() > page)), ..room };
+    for (at, row) in (from..screen.items()).zip(beside.rows()) {
+        match screen.item(at) {
             Some(Item::Kept(place)) => {
                 let kept = &draft.summary.kept[place];
                 let value = format!(" turn {} {}", kept.turn, kept.who);
@@ -394,11 +395,11 @@ fn items(look: &ViewContext<'_>, desk: &DraftScreen, draft: &SummaryDraft, area:
             None => {}
         }
         look.item(row, at);
-        if at == desk.cursor && desk.part == Part::Items {
+        if at == screen.cursor && screen.part == Part::Items {
             paint::select(look.theme, row, buf);
         }
     }
-    thumb(look, from, desk.items(), room, buf);
+    thumb(look, from, screen.items(), room, buf);
 }
 
 fn dropped_row(look: &ViewContext<'_>, draft: &SummaryDraft, at: usize, matters: bool, area: Rect, buf: &mut Buffer) {

@@ -1,5 +1,5 @@
-//! The summaries of a branch: those in use, the levels below them, and whether each is still valid; the selected
-//! summary in full.
+//! Draws the summaries of a branch: those in use, the ones they replaced, and whether each is up to date; with the
+//! selected one's text.
 //! Not for: drafts (`view`).
 
 use super::model::SummaryList;
@@ -15,7 +15,7 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Key hints, as many as fit on the lower edge.
+/// Keys with their descriptions, as many as fit into `width` columns.
 pub(crate) fn hint_line(look: &ViewContext<'_>, when: When, words: &[(Action, &str)], width: usize) -> Line {
     let mut line = Line::new();
     for (action, word) in words {
@@ -29,8 +29,8 @@ pub(crate) fn hint_line(look: &ViewContext<'_>, when: When, words: &[(Action, &s
     line
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, shelf: &SummaryList, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+pub(crate) fn draw(look: &ViewContext<'_>, accepted: &SummaryList, area: Rect, buf: &mut Buffer) {
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Summaries of this branch"), true, area, buf);
     if area.height >= 2 {
         let words = [
@@ -44,31 +44,31 @@ pub(crate) fn draw(look: &ViewContext<'_>, shelf: &SummaryList, area: Rect, buf:
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hint_line(look, When::Drafts, &words, usize::from(area.width)), edge, buf);
     }
-    if shelf.cards.is_empty() {
+    if accepted.cards.is_empty() {
         let key = look.key(Action::Draft);
         let none = format!("No summaries are in use here. {key} drafts one; it is used only after you accept it.");
-        let words = if shelf.loading { "Loading the summaries.".to_owned() } else { none };
+        let words = if accepted.loading { "Loading the summaries.".to_owned() } else { none };
         let rows = TextRows::plain(&words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
     }
-    let wanted = u16::try_from(shelf.cards.len()).unwrap_or(u16::MAX);
+    let wanted = u16::try_from(accepted.cards.len()).unwrap_or(u16::MAX);
     let list = Rect { height: wanted.min(inside.height.div_ceil(2)), ..inside };
     let page = usize::from(list.height);
-    let from = shelf.cursor.saturating_sub(page / 2).min(shelf.cards.len().saturating_sub(page));
-    for ((at, card), row) in shelf.cards.iter().enumerate().skip(from).zip(list.rows()) {
+    let from = accepted.cursor.saturating_sub(page / 2).min(accepted.cards.len().saturating_sub(page));
+    for ((at, card), row) in accepted.cards.iter().enumerate().skip(from).zip(list.rows()) {
         one(look, card, row, buf);
         look.item(row, at);
-        if at == shelf.cursor {
+        if at == accepted.cursor {
             paint::select(look.theme, row, buf);
         }
     }
     let below = Rect { y: list.bottom(), height: inside.height - list.height, ..inside };
-    if let (Some(card), false) = (shelf.selected(), below.is_empty()) {
+    if let (Some(card), false) = (accepted.selected(), below.is_empty()) {
         let rule = look.theme.glyphs.rule.repeat(usize::from(below.width));
         paint::line(look.theme, &Line::of(Ink::Border, &rule), below, buf);
         let room = Rect { y: below.y + 1, height: below.height - 1, ..below };
         let rows = detail(look, card, usize::from(room.width).max(1));
-        paint::lines(look.theme, rows.iter().skip(shelf.scroll.min(rows.len().saturating_sub(1))), room, buf);
+        paint::lines(look.theme, rows.iter().skip(accepted.scroll.min(rows.len().saturating_sub(1))), room, buf);
     }
 }
 
@@ -121,7 +121,7 @@ fn detail(look: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
     rows
 }
 
-/// Why a summary is not sent.
+/// Why a summary is not included.
 fn why_not(card: &SummaryCard) -> &'static str {
     match card.state {
         SummaryState::StaleSource => "One of its turns was edited, excluded, or deleted: rewrite or undo the summary.",

@@ -1,5 +1,5 @@
-//! A text to edit.
-//! Not for: texts with versions (`editor`).
+//! A text area over the whole screen, for editing a text.
+//! Not for: items with versions (`editor`).
 
 pub mod model;
 pub(crate) mod update;

@@ -1,5 +1,5 @@
-//! A text to edit, and its purpose.
-//! Not for: texts with versions (`editor`), or the message being written (`chat`).
+//! State of the text editor: the text, and what it belongs to.
+//! Not for: items with versions (`editor`), or the message that is being written (`chat`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use tui_textarea::TextArea;
 
-/// The purpose of an edited text.
+/// What an edited text belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Edited {
     /// The state block of a branch.
@@ -17,76 +17,76 @@ pub enum Edited {
     Draft {
         /// The branch.
         branch: BranchId,
-        /// The draft's number.
+        /// Number of the draft.
         number: u64,
     },
     /// A memory, by its id.
     Memory(String),
-    /// A summary in use.
+    /// An accepted summary.
     Summary {
         /// The branch.
         branch: BranchId,
-        /// The summary's id.
+        /// Id of the summary.
         summary: Hash,
     },
     /// A policy.
     Policy {
-        /// Its name.
+        /// Name of the policy.
         name: String,
-        /// For a new policy: the policy that it copies.
+        /// For a new policy, the one that it is a copy of.
         preset: Option<String>,
     },
     /// A module summary, by its path.
     Module(String),
     /// A rules file.
     Rules {
-        /// The branch whose undo includes the change.
+        /// The branch whose undo covers the change.
         branch: BranchId,
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// The hash of the original text.
+        /// Hash of the text before editing; None for a new file.
         expected: Option<Hash>,
     },
     /// A request, edited by hand for one call.
     Request {
         /// The branch.
         branch: BranchId,
-        /// The draft that it sends.
+        /// The draft that the request sends.
         draft: Draft,
         /// The planned body.
         base: Arc<str>,
-        /// The body that is edited.
+        /// The body that is being edited.
         of: Arc<str>,
-        /// It is edited as JSON.
+        /// Whether it is edited as JSON.
         json: bool,
     },
 }
 
-/// A text to edit.
+/// The text editor.
 #[derive(Clone)]
 pub struct Editor {
-    /// Its title.
+    /// Title of the editor.
     pub title: String,
-    /// The text.
+    /// The text area.
     pub area: TextArea<'static>,
-    /// Its purpose.
+    /// What the text belongs to.
     pub what: Edited,
-    /// Why it was not saved.
+    /// Why it could not be saved.
     pub fault: Option<String>,
-    /// It is being saved, with this ticket.
+    /// Ticket of the request while it is being saved.
     pub saving: Option<u64>,
-    /// The original text, if a changed text must not be discarded without a question.
+    /// The text before editing, if a changed text must not be discarded without asking.
     pub before: Option<String>,
 }
 
 impl Editor {
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn text(&self) -> String {
         self.area.lines().join("\n")
     }
 
-    /// Whether typed text would be lost.
+    /// Whether discarding the text would lose changes.
     #[must_use]
     pub fn changed(&self) -> bool {
         self.before.as_ref().is_some_and(|before| *before != self.text())

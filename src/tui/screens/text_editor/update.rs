@@ -1,5 +1,5 @@
-//! Typing in an editor, saving the text, and leaving the editor without losing the text.
-//! Not for: the effect of saving a request (`raw_request`) or a text with versions (`editor`).
+//! Saving an edited text, and leaving the text editor without losing changes.
+//! Not for: the effect of a saved request (`raw_request`) or of a saved item with versions (`editor`).
 
 use super::model::{Edited, Editor};
 use crate::engine::api::{BranchRequest, Request};
@@ -12,14 +12,14 @@ use crate::tui::screens::{editor, raw_request, summaries};
 use crate::tui::update::effects::send;
 use editor::model::EditorScreen;
 
-/// Leaves the editor, or asks first.
+/// Closes the editor, or asks first.
 pub(crate) fn leave(model: &mut Model) {
-    if !raw_request::update::leave_editor(model) && !editor::update::keeps_text(model) && !asks_to_save(model) {
+    if !raw_request::update::leave_editor(model) && !editor::update::asks_to_discard(model) && !asks_to_save(model) {
         model.layers.pop();
     }
 }
 
-/// Asks whether to save a changed text before the editor closes. False if nothing was changed.
+/// Asks what to do with a changed text. Returns false if it is unchanged.
 fn asks_to_save(model: &mut Model) -> bool {
     let Some(editor) = model.layers.top::<Editor>() else { return false };
     if !editor.area.clone().undo() {

@@ -1,4 +1,4 @@
-//! A text that is edited on the whole screen, with the reason why it was not saved below it.
+//! Draws the text editor over the whole screen, with the reason why saving failed below the text.
 //! Not for: typing (`update`).
 
 use super::model::{Edited, Editor};
@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
 pub(crate) fn draw(look: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, &editor.title), true, area, buf);
     if area.height >= 2 {
         let (save, own) = (look.key(Action::Save), look.key_in(Action::Compose, When::Editor));

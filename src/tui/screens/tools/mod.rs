@@ -1,4 +1,4 @@
-//! Tools and MCP servers, with their cost.
+//! The screen of tools and MCP servers, with the tokens that each costs.
 //! Not for: tool calls (`traces`).
 
 pub mod model;
@@ -20,13 +20,13 @@ impl Screen for ToolsScreen {
 
     fn travel(&mut self, action: Action, by: i64) {
         match action {
-            Action::ScrollUp | Action::ScrollDown => self.roll(by),
+            Action::ScrollUp | Action::ScrollDown => self.scroll_by(by),
             _ => self.step(by),
         }
     }
 
     fn detail(&mut self, way: i64) {
-        self.roll(way * 8);
+        self.scroll_by(way * 8);
     }
 
     fn select(&mut self, row: usize) {

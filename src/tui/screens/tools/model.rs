@@ -1,5 +1,5 @@
-//! The screen of tools and MCP servers: the selected line, folded servers, and the scroll position of the details.
-//! Not for: the state of tools and servers (`domain::tool::cards`), or their appearance (`view`).
+//! State of the tools screen: the selected line, the folded servers, and the scroll position of the details.
+//! Not for: the state of tools and servers (`domain::tool::cards`) or drawing (`view`).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
@@ -13,35 +13,35 @@ pub enum ListEntry {
     File,
     /// A server, by its index.
     Server(usize),
-    /// A tool of a server.
+    /// A tool, by the indices of its server and of the tool.
     Tool(usize, usize),
 }
 
-/// The state of the screen.
+/// The screen of tools and MCP servers.
 #[derive(Clone, Debug)]
 pub struct ToolsScreen {
-    /// The branch.
+    /// The branch on which tools are switched.
     pub branch: BranchId,
-    /// All tools, once they are loaded.
+    /// The tools and servers; None until they are loaded.
     pub toolbox: Option<Box<Toolbox>>,
-    /// The ticket of the last request.
+    /// Ticket of the newest request.
     pub ticket: u64,
-    /// The selected line.
+    /// Index of the line under the cursor.
     pub cursor: usize,
-    /// Servers whose tools are not listed.
+    /// Keys of the servers whose tools are hidden.
     pub folded: BTreeSet<String>,
-    /// Scrolled rows of the details.
+    /// Rows of the details scrolled off the top.
     pub scroll: usize,
-    /// The total rows and the visible rows, when last drawn.
+    /// Number of rows of the details and height of their view, as last drawn.
     pub seen: (usize, usize),
-    /// The user was asked about the folder's file since the screen was opened.
+    /// Whether the person was asked about the folder's file since the screen was opened.
     pub asked: bool,
-    /// The tool to select once the list is loaded, by its name for the model.
+    /// A tool to select once the list is loaded, by the name that the model sees.
     pub wanted: Option<String>,
 }
 
 impl ToolsScreen {
-    /// An empty screen whose list was requested with this ticket.
+    /// Creates the screen while its list is being loaded under `ticket`.
     #[must_use]
     pub fn new(branch: BranchId, ticket: u64) -> Self {
         Self {
@@ -59,28 +59,28 @@ impl ToolsScreen {
 
     /// The lines of the list.
     #[must_use]
-    pub fn spots(&self) -> Vec<ListEntry> {
+    pub fn entries(&self) -> Vec<ListEntry> {
         let Some(all) = &self.toolbox else { return Vec::new() };
-        let mut spots: Vec<ListEntry> = all.file.iter().map(|_| ListEntry::File).collect();
+        let mut entries: Vec<ListEntry> = all.file.iter().map(|_| ListEntry::File).collect();
         for (at, server) in all.servers.iter().enumerate() {
-            spots.push(ListEntry::Server(at));
+            entries.push(ListEntry::Server(at));
             if !self.folded.contains(&server.key) {
-                spots.extend((0..server.tools.len()).map(|tool| ListEntry::Tool(at, tool)));
+                entries.extend((0..server.tools.len()).map(|tool| ListEntry::Tool(at, tool)));
             }
         }
-        spots
+        entries
     }
 
-    /// The selected line.
+    /// The line under the cursor.
     #[must_use]
-    pub fn spot(&self) -> Option<ListEntry> {
-        self.spots().get(self.cursor).copied()
+    pub fn entry(&self) -> Option<ListEntry> {
+        self.entries().get(self.cursor).copied()
     }
 
-    /// The server of a line.
+    /// The server of a line, or of the tool on it.
     #[must_use]
-    pub fn server(&self, spot: ListEntry) -> Option<&ServerCard> {
-        match spot {
+    pub fn server(&self, entry: ListEntry) -> Option<&ServerCard> {
+        match entry {
             ListEntry::File => None,
             ListEntry::Server(at) | ListEntry::Tool(at, _) => self.toolbox.as_ref()?.servers.get(at),
         }
@@ -88,14 +88,14 @@ impl ToolsScreen {
 
     /// The tool of a line.
     #[must_use]
-    pub fn tool(&self, spot: ListEntry) -> Option<&ToolCard> {
-        match spot {
-            ListEntry::Tool(_, tool) => self.server(spot)?.tools.get(tool),
+    pub fn tool(&self, entry: ListEntry) -> Option<&ToolCard> {
+        match entry {
+            ListEntry::Tool(_, tool) => self.server(entry)?.tools.get(tool),
             _ => None,
         }
     }
 
-    /// The folder's file, if it needs approval and is valid.
+    /// The folder's file of servers, if it needs a decision and could be used.
     #[must_use]
     pub fn waiting_file(&self) -> Option<&FileCard> {
         let all = self.toolbox.as_ref().filter(|all| all.trusted && all.enabled)?;
@@ -104,17 +104,18 @@ impl ToolsScreen {
         })
     }
 
-    /// An identifier of a line that stays the same across changes.
-    fn name(&self, spot: ListEntry) -> Option<String> {
-        match spot {
+    /// A name of a line that stays the same when the list changes.
+    fn name(&self, entry: ListEntry) -> Option<String> {
+        match entry {
             ListEntry::File => Some(String::new()),
-            _ => self.tool(spot).map(|tool| &tool.key).or(self.server(spot).map(|server| &server.key)).cloned(),
+            _ => self.tool(entry).map(|tool| &tool.key).or(self.server(entry).map(|server| &server.key)).cloned(),
         }
     }
 
-    /// Shows all tools; the selection stays on its line. The built-in tools are initially folded if there are others.
+    /// Stores the tools. The cursor stays on its line. When they are first shown beside other servers, the built-in
+    /// tools are folded.
     pub fn show(&mut self, all: Box<Toolbox>) {
-        let selected = self.spot().and_then(|spot| self.name(spot));
+        let selected = self.entry().and_then(|entry| self.name(entry));
         let first = self.toolbox.is_none();
         let own = all.servers.first().map(|server| server.key.clone());
         let others = all.servers.len() > 1 || all.file.is_some();
@@ -127,35 +128,35 @@ impl ToolsScreen {
             self.folded.remove(&server.key);
         }
         self.toolbox = Some(all);
-        let spots = self.spots();
+        let entries = self.entries();
         let found = match wanted {
-            Some(name) => spots.iter().position(|spot| self.tool(*spot).is_some_and(|tool| tool.name == name)),
-            None => spots.iter().position(|spot| selected.is_some() && self.name(*spot) == selected),
+            Some(name) => entries.iter().position(|entry| self.tool(*entry).is_some_and(|tool| tool.name == name)),
+            None => entries.iter().position(|entry| selected.is_some() && self.name(*entry) == selected),
         };
-        self.cursor = found.unwrap_or(if first { 0 } else { self.cursor }).min(spots.len().saturating_sub(1));
+        self.cursor = found.unwrap_or(if first { 0 } else { self.cursor }).min(entries.len().saturating_sub(1));
     }
 
-    /// Moves the selection.
+    /// Moves the cursor by `by` lines.
     pub fn step(&mut self, by: i64) {
-        let last = self.spots().len().saturating_sub(1);
+        let last = self.entries().len().saturating_sub(1);
         let to = shift(self.cursor, by, last);
         if to != self.cursor {
             (self.cursor, self.scroll) = (to, 0);
         }
     }
 
-    /// Scrolls the details.
-    pub fn roll(&mut self, by: i64) {
+    /// Scrolls the details by `by` rows.
+    pub fn scroll_by(&mut self, by: i64) {
         self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 
-    /// Expands or folds the tools of the selected server. The selection moves to the server.
+    /// Shows or hides the tools of the selected server, and moves the cursor to the server.
     pub fn fold(&mut self) {
-        let Some((spot, key)) = self.spot().and_then(|spot| Some((spot, self.server(spot)?.key.clone()))) else {
+        let Some((entry, key)) = self.entry().and_then(|entry| Some((entry, self.server(entry)?.key.clone()))) else {
             return;
         };
-        if let ListEntry::Tool(at, _) = spot {
-            self.cursor = self.spots().iter().position(|known| *known == ListEntry::Server(at)).unwrap_or(0);
+        if let ListEntry::Tool(at, _) = entry {
+            self.cursor = self.entries().iter().position(|known| *known == ListEntry::Server(at)).unwrap_or(0);
         }
         if !self.folded.remove(&key) {
             self.folded.insert(key);
@@ -164,12 +165,12 @@ impl ToolsScreen {
     }
 }
 
-/// The purpose of a request of the list of tools.
+/// The purpose of a request of the tools screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ToolsPending {
     /// To list tools and servers.
     List,
-    /// To change one; the list is read again afterwards.
+    /// To change one; the list is loaded again afterwards.
     Change,
 }
 
@@ -215,20 +216,20 @@ mod tests {
 
     #[test]
     fn the_selection_stays_on_its_tool() {
-        let mut rack = ToolsScreen::new(BranchId(uuid::Uuid::nil()), 1);
-        assert_eq!(rack.spot(), None);
-        rack.show(toolbox(vec![card("own", 3), card("a", 2)]));
+        let mut screen = ToolsScreen::new(BranchId(uuid::Uuid::nil()), 1);
+        assert_eq!(screen.entry(), None);
+        screen.show(toolbox(vec![card("own", 3), card("a", 2)]));
         assert_eq!(
-            rack.spots(),
+            screen.entries(),
             [ListEntry::Server(0), ListEntry::Server(1), ListEntry::Tool(1, 0), ListEntry::Tool(1, 1)]
         );
-        rack.step(9);
-        assert_eq!(rack.tool(ListEntry::Tool(1, 1)).map(|tool| tool.tool.as_str()), Some("t1"));
-        rack.show(toolbox(vec![card("own", 3), card("b", 1), card("a", 2)]));
-        assert_eq!(rack.spot(), Some(ListEntry::Tool(2, 1)), "also where a server came before it");
-        rack.fold();
-        assert_eq!(rack.spot(), Some(ListEntry::Server(2)));
-        rack.show(toolbox(vec![card("own", 3)]));
-        assert_eq!(rack.spot(), Some(ListEntry::Server(0)), "a deleted item is not selected");
+        screen.step(9);
+        assert_eq!(screen.tool(ListEntry::Tool(1, 1)).map(|tool| tool.tool.as_str()), Some("t1"));
+        screen.show(toolbox(vec![card("own", 3), card("b", 1), card("a", 2)]));
+        assert_eq!(screen.entry(), Some(ListEntry::Tool(2, 1)), "also where a server came before it");
+        screen.fold();
+        assert_eq!(screen.entry(), Some(ListEntry::Server(2)));
+        screen.show(toolbox(vec![card("own", 3)]));
+        assert_eq!(screen.entry(), Some(ListEntry::Server(0)), "a deleted item is not selected");
     }
 }

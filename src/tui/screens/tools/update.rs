@@ -1,5 +1,5 @@
-//! The screen of tools and MCP servers: requesting their state, switching, restarting, approving.
-//! Not for: moving the cursor (`update::travel`).
+//! Updates of the tools screen: loading the list, switching tools, restarting servers, and approving changed tools.
+//! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::{ListEntry, ToolsPending, ToolsScreen};
 use crate::domain::base::failure::Failure;
@@ -12,7 +12,7 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::update::effects::{send, show_answer, trouble};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 
 /// Handles the answers to the requests of this screen.
 pub(crate) fn answered(
@@ -25,15 +25,15 @@ pub(crate) fn answered(
     match (pending, result) {
         (ToolsPending::List, Ok(Answer::Toolbox(all))) => arrived(model, ticket, all),
         (ToolsPending::List, Err(failure)) => {
-            model.layers.close::<ToolsScreen>(|rack| rack.ticket == ticket);
-            trouble(model, &failure);
+            model.layers.close::<ToolsScreen>(|screen| screen.ticket == ticket);
+            show_failure(model, &failure);
         }
         (ToolsPending::List, result) => show_answer(model, result),
         (ToolsPending::Change, result) => {
             match result {
                 Ok(Answer::Done(text)) if !text.is_empty() => model.status.say(Severity::Notice, text, model.now),
                 Ok(_) => {}
-                Err(failure) => trouble(model, &failure),
+                Err(failure) => show_failure(model, &failure),
             }
             changed(model, out);
         }
@@ -44,7 +44,7 @@ fn top(model: &Model) -> Option<&ToolsScreen> {
     model.layers.top::<ToolsScreen>()
 }
 
-/// Opens the screen; the same key closes it.
+/// Opens the screen, or closes it if it is open.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.close::<ToolsScreen>(|_| true) {
         return;
@@ -59,18 +59,18 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     model.layers.push(ToolsScreen::new(branch, ticket));
 }
 
-/// Opens the screen at a tool, by its name for the model.
+/// Opens the screen at a tool, by the name that the model sees.
 pub(crate) fn show(model: &mut Model, tool: String, out: &mut Vec<Cmd>) {
     model.layers.close::<ToolsScreen>(|_| true);
     open(model, out);
-    if let Some(rack) = model.layers.top_mut::<ToolsScreen>() {
-        rack.wanted = Some(tool);
+    if let Some(screen) = model.layers.top_mut::<ToolsScreen>() {
+        screen.wanted = Some(tool);
     }
 }
 
 /// Loads the list again if it is open.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
-    let open = model.layers.all::<ToolsScreen>().next().map(|rack| rack.branch);
+    let open = model.layers.all::<ToolsScreen>().next().map(|screen| screen.branch);
     let Some(branch) = open else { return };
     let ticket = send(
         model,
@@ -78,31 +78,31 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
         Pending::Tools(ToolsPending::List),
         out,
     );
-    for rack in model.layers.all_mut::<ToolsScreen>() {
-        rack.ticket = ticket;
+    for screen in model.layers.all_mut::<ToolsScreen>() {
+        screen.ticket = ticket;
     }
 }
 
-/// Fills the screen, and asks about servers in the folder that wait for a decision.
+/// Stores the list, and asks about servers in the folder that need a decision.
 fn arrived(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
     let rows = usize::from(model.size.1);
-    let is_it = |rack: &ToolsScreen| rack.ticket == ticket;
+    let is_it = |screen: &ToolsScreen| screen.ticket == ticket;
     let on_top = top(model).is_some_and(is_it);
-    let Some(rack) = model.layers.all_mut::<ToolsScreen>().find(|rack| is_it(rack)) else { return };
-    rack.show(all);
-    if on_top && !rack.asked {
-        rack.asked = true;
-        let question = rack.waiting_file().map(|file| ask_file(file, rows));
+    let Some(screen) = model.layers.all_mut::<ToolsScreen>().find(|screen| is_it(screen)) else { return };
+    screen.show(all);
+    if on_top && !screen.asked {
+        screen.asked = true;
+        let question = screen.waiting_file().map(|file| ask_file(file, rows));
         model.layers.extend(question);
     }
 }
 
-/// The question whether to use the folder's servers: every command is shown in full or, if there is no room, in the
-/// details.
+/// The question whether to use the folder's servers. It contains every command; if they do not fit, it refers to the
+/// details of the screen below it.
 fn ask_file(file: &FileCard, rows: usize) -> Question {
     let about = "Server programs run with your permissions, outside the sandbox; pleach connects to server addresses.";
     let mut words = vec![about.to_owned()];
-    words.extend(file.passed_over().map(|names| {
+    words.extend(file.skipped_servers().map(|names| {
         format!(
             "Skipped, because your settings have servers with these \
         names: {names}."
@@ -135,8 +135,8 @@ fn ask_file(file: &FileCard, rows: usize) -> Question {
     }
 }
 
-/// Sends the user's decision about the folder's file.
-pub(crate) fn say_to_file(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
+/// Sends the decision about the folder's file.
+pub(crate) fn decide_file(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
     send(
         model,
         Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest, yes })),
@@ -145,16 +145,16 @@ pub(crate) fn say_to_file(model: &mut Model, digest: Hash, yes: bool, out: &mut 
     );
 }
 
-/// Space: switches the tool, or all tools of the server, on or off.
+/// Switches the selected tool, or all tools of the selected server, on or off.
 pub(crate) fn toggle(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
-    let (key, on) = match (rack.tool(spot), rack.server(spot)) {
+    let Some((screen, entry)) = top(model).and_then(|screen| Some((screen, screen.entry()?))) else { return };
+    let (key, on) = match (screen.tool(entry), screen.server(entry)) {
         (Some(_), Some(server)) if !server.on => (server.key.clone(), true),
         (Some(tool), _) => (tool.key.clone(), !tool.on),
         (None, Some(server)) => (server.key.clone(), !server.on),
         (None, None) => return approve(model, out),
     };
-    let branch = Some(rack.branch);
+    let branch = Some(screen.branch);
     send(
         model,
         Request::Tool(ToolRequest::Servers(branch, ServerAct::Switch { keys: vec![key], on })),
@@ -164,7 +164,8 @@ pub(crate) fn toggle(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 pub(crate) fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
-    let server = top(model).and_then(|rack| rack.server(rack.spot()?)).filter(|server| !server.command.is_empty());
+    let server =
+        top(model).and_then(|screen| screen.server(screen.entry()?)).filter(|server| !server.command.is_empty());
     let Some(server) = server.map(|server| server.name.clone()) else {
         return model.status.say(Severity::Notice, "Only servers can be restarted.", model.now);
     };
@@ -176,18 +177,18 @@ pub(crate) fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Approves the selection: a changed tool, or all changed tools of a server; or asks about the folder's file.
+/// Approves the selected line: a changed tool, all changed tools of a server, or, after asking, the folder's file.
 pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
-    if spot == ListEntry::File {
+    let Some((screen, entry)) = top(model).and_then(|screen| Some((screen, screen.entry()?))) else { return };
+    if entry == ListEntry::File {
         let rows = usize::from(model.size.1);
-        let file = rack.toolbox.as_ref().and_then(|all| all.file.as_ref()).filter(|file| file.fault.is_none());
+        let file = screen.toolbox.as_ref().and_then(|all| all.file.as_ref()).filter(|file| file.fault.is_none());
         let question = file.map(|file| ask_file(file, rows));
         model.layers.extend(question);
         return;
     }
-    let Some(server) = rack.server(spot) else { return };
-    let (name, tool) = (server.name.clone(), rack.tool(spot));
+    let Some(server) = screen.server(entry) else { return };
+    let (name, tool) = (server.name.clone(), screen.tool(entry));
     let waits = tool.map_or_else(|| server.tools.iter().any(|tool| tool.waits), |tool| tool.waits);
     if !waits {
         return model.status.say(Severity::Notice, "Nothing needs approval there.", model.now);
@@ -201,11 +202,10 @@ pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
     );
 }
 
-/// Enter: shows a tool's details on the whole screen, expands or folds a server's tools, or asks about the folder's
-/// file.
+/// Handles Enter: opens a tool's description, folds a server's tools, or asks about the folder's file.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some((rack, spot)) = top(model).and_then(|rack| Some((rack, rack.spot()?))) else { return };
-    match (spot, rack.tool(spot)) {
+    let Some((screen, entry)) = top(model).and_then(|screen| Some((screen, screen.entry()?))) else { return };
+    match (entry, screen.tool(entry)) {
         (ListEntry::File, _) => approve(model, out),
         (_, Some(tool)) => {
             let text = format!("{}\n\n{}\n\n{}", tool.name, tool.description, tool.parameters);
@@ -213,8 +213,8 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
             model.layers.push(reader);
         }
         (_, None) => {
-            if let Some(rack) = model.layers.top_mut::<ToolsScreen>() {
-                rack.fold();
+            if let Some(screen) = model.layers.top_mut::<ToolsScreen>() {
+                screen.fold();
             }
         }
     }

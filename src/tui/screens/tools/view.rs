@@ -1,14 +1,14 @@
-//! Tools and MCP servers, each with its state and its cost, and the selected one in full beside them.
+//! Draws tools and their servers, each with its state and its tokens, and the details of the selected one.
 //!
 //! ```text
 //! ┌ Tools and servers ───── 20 tools, 2,310 est. tokens a call ┐
 //! │ ▸ pleach       6 tools 912 │ everything/get-sum             │
-//! │ ▾ everything  13 tools 1,398│ 88 est. tokens · read-only     │
-//! │   ✓ echo               71  │ Returns the sum of two numbers │   below 90 columns: one below the other
+//! │ ▾ everything  13 tools 1,398│ 88 est. tokens · read only     │
+//! │   ✓ echo               71  │ Returns the sum of two numbers │   below 90 columns stacked
 //! │   ✗ get-env            64  │ { "type": "object", …          │
 //! └ keys ───────────────────────────────────────────────────────┘
 //! ```
-//! Not for: their state (`domain::tool::cards`).
+//! Not for: the state of tools and servers (`domain::tool::cards`).
 
 use super::model::{ListEntry, ToolsScreen};
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
@@ -23,17 +23,17 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The maximum number of tools that OpenAI accepts in a request.
-const MANY: usize = 128;
+/// The largest number of tools that OpenAI accepts in a request.
+const OPENAI_TOOL_LIMIT: usize = 128;
 
-/// Draws the screen; returns the rows of the details and the visible rows.
-pub(crate) fn draw(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
-    paint::wipe(area, buf);
+/// Draws the screen. Returns the number of rows of the details and the height of their view.
+pub(crate) fn draw(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Tools and servers"), true, area, buf);
-    keys(look, rack, area, buf);
+    keys(look, screen, area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     let width = usize::from(room.width).max(1);
-    let Some(all) = &rack.toolbox else {
+    let Some(all) = &screen.toolbox else {
         paint::lines(look.theme, &TextRows::plain("Loading.", width, Ink::Dim), room, buf);
         return (0, 0);
     };
@@ -52,34 +52,35 @@ pub(crate) fn draw(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: 
     if body.is_empty() {
         return (0, 0);
     }
-    let (left, right) = split(rack, body);
-    list(look, rack, left, buf);
+    let (left, right) = split(screen, body);
+    list(look, screen, left, buf);
     if right.width < body.width {
-        paint::beside(look.theme, right, buf);
-        details(look, rack, right, buf)
+        paint::left_rule(look.theme, right, buf);
+        details(look, screen, right, buf)
     } else {
         let rule = look.theme.glyphs.rule.repeat(usize::from(right.width));
         paint::line(look.theme, &Line::of(Ink::Border, &rule), right, buf);
-        details(look, rack, Rect { y: right.y + 1, height: right.height.saturating_sub(1), ..right }, buf)
+        details(look, screen, Rect { y: right.y + 1, height: right.height.saturating_sub(1), ..right }, buf)
     }
 }
 
-fn split(rack: &ToolsScreen, body: Rect) -> (Rect, Rect) {
+fn split(screen: &ToolsScreen, body: Rect) -> (Rect, Rect) {
     if body.width >= 90 {
         let left = (body.width / 2).min(64);
         return (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body });
     }
-    let wanted = u16::try_from(rack.spots().len()).unwrap_or(u16::MAX);
+    let wanted = u16::try_from(screen.entries().len()).unwrap_or(u16::MAX);
     let top = wanted.min(body.height / 2).max(1);
     (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
 }
 
-fn keys(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buffer) {
+fn keys(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) {
     if area.height < 2 {
         return;
     }
-    let waits = rack.spot().is_some_and(|spot| {
-        spot == ListEntry::File || rack.tool(spot).map_or_else(|| any_waits(rack.server(spot)), |tool| tool.waits)
+    let waits = screen.entry().is_some_and(|entry| {
+        entry == ListEntry::File
+            || screen.tool(entry).map_or_else(|| any_waits(screen.server(entry)), |tool| tool.waits)
     });
     let mut words = vec![(Action::ToggleTool, "on or off")];
     if waits {
@@ -101,7 +102,7 @@ fn any_waits(server: Option<&ServerCard>) -> bool {
     server.is_some_and(|server| server.tools.iter().any(|tool| tool.waits))
 }
 
-/// The notice, which would not be visible under a full screen.
+/// The current notice, which the full screen would otherwise hide.
 fn said(look: &ViewContext<'_>, width: usize) -> Option<Line> {
     let said = look.model.status.shown()?;
     let ink = match said.weight {
@@ -112,7 +113,7 @@ fn said(look: &ViewContext<'_>, width: usize) -> Option<Line> {
     Some(paint::cut(look.theme, ink, &said.text, width))
 }
 
-/// The tools in every request, or why there are none.
+/// How many tools every request contains, or why none.
 fn head(all: &Toolbox) -> (String, Ink) {
     if !all.trusted {
         return ("Not trusted: no tools are offered and no server is started. /trust-folder".into(), Ink::Warn);
@@ -123,10 +124,10 @@ fn head(all: &Toolbox) -> (String, Ink) {
             Ink::Warn,
         );
     }
-    let goes: usize = all.servers.iter().map(|server| server.going().count()).sum();
-    if goes > MANY {
+    let goes: usize = all.servers.iter().map(|server| server.sent_tools().count()).sum();
+    if goes > OPENAI_TOOL_LIMIT {
         let words = format!(
-            "Every request contains {goes} tools; some model servers accept at most {MANY}. Space switches some \
+            "Every request contains {goes} tools; some model servers accept at most {OPENAI_TOOL_LIMIT}. Space switches some \
                 off."
         );
         return (words, Ink::Warn);
@@ -142,29 +143,29 @@ fn head(all: &Toolbox) -> (String, Ink) {
     (format!("{} in every request: {tokens} est. tokens{more}", text::counted(goes as u64, "tool")), Ink::Text)
 }
 
-fn list(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buffer) {
-    let spots = rack.spots();
+fn list(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) {
+    let entries = screen.entries();
     let page = usize::from(area.height);
-    let from = rack.cursor.saturating_sub(page / 2).min(spots.len().saturating_sub(page));
-    for ((at, spot), row) in spots.iter().enumerate().skip(from).zip(area.rows()) {
-        let (label, value) = match (*spot, rack.server(*spot), rack.tool(*spot)) {
-            (ListEntry::File, ..) => file_line(look, rack),
+    let from = screen.cursor.saturating_sub(page / 2).min(entries.len().saturating_sub(page));
+    for ((at, entry), row) in entries.iter().enumerate().skip(from).zip(area.rows()) {
+        let (label, value) = match (*entry, screen.server(*entry), screen.tool(*entry)) {
+            (ListEntry::File, ..) => file_line(look, screen),
             (_, Some(server), Some(tool)) => tool_line(look, server, tool),
-            (_, Some(server), None) => server_line(look, rack, server),
+            (_, Some(server), None) => server_line(look, screen, server),
             _ => continue,
         };
         paint::pair(look.theme, &label, &value.with(Ink::Dim, " "), row, buf);
         look.item(row, at);
-        if at == rack.cursor {
+        if at == screen.cursor {
             paint::select(look.theme, row, buf);
         }
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(spots.len()), count(page), area, buf);
+    paint::thumb(look.theme, count(from), count(entries.len()), count(page), area, buf);
 }
 
-fn file_line(look: &ViewContext<'_>, rack: &ToolsScreen) -> (Line, Line) {
-    let Some(file) = rack.toolbox.as_ref().and_then(|all| all.file.as_ref()) else { return Default::default() };
+fn file_line(look: &ViewContext<'_>, screen: &ToolsScreen) -> (Line, Line) {
+    let Some(file) = screen.toolbox.as_ref().and_then(|all| all.file.as_ref()) else { return Default::default() };
     let (sign, ink, words) = match (&file.fault, file.word) {
         (Some(_), _) => (look.theme.glyphs.fail, Ink::Danger, "cannot be read"),
         (None, FileDecision::Waits) => (look.theme.glyphs.running, Ink::Warn, "needs approval"),
@@ -179,9 +180,9 @@ fn file_line(look: &ViewContext<'_>, rack: &ToolsScreen) -> (Line, Line) {
     (Line::of(ink, &format!("{sign} ")).with(Ink::Text, &file.path), value.with(ink, words))
 }
 
-fn server_line(look: &ViewContext<'_>, rack: &ToolsScreen, server: &ServerCard) -> (Line, Line) {
+fn server_line(look: &ViewContext<'_>, screen: &ToolsScreen, server: &ServerCard) -> (Line, Line) {
     let glyphs = &look.theme.glyphs;
-    let fold = match (server.tools.is_empty(), rack.folded.contains(&server.key)) {
+    let fold = match (server.tools.is_empty(), screen.folded.contains(&server.key)) {
         (true, _) => glyphs.dot,
         (false, true) => glyphs.folded,
         (false, false) => glyphs.opened,
@@ -199,7 +200,7 @@ fn server_line(look: &ViewContext<'_>, rack: &ToolsScreen, server: &ServerCard) 
         ServerState::Failed { .. } => Line::of(Ink::Danger, &format!("{} failed", glyphs.fail)),
         ServerState::Ready if !server.on => Line::of(Ink::Excluded, &format!("{} off", glyphs.out)),
         ServerState::Ready => {
-            let goes = server.going().count();
+            let goes = server.sent_tools().count();
             let of = server.tools.len();
             let count = if goes == of { text::counted(of as u64, "tool") } else { format!("{goes} of {of} tools") };
             let mut line = Line::new();
@@ -231,13 +232,13 @@ fn tool_line(look: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard) -> (L
     (label, value)
 }
 
-fn details(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+fn details(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     let width = usize::from(area.width).saturating_sub(1).max(1);
-    let rows = match rack.spot() {
+    let rows = match screen.entry() {
         Some(ListEntry::File) => {
-            rack.toolbox.as_ref().and_then(|all| all.file.as_ref()).map(|file| file_rows(file, width))
+            screen.toolbox.as_ref().and_then(|all| all.file.as_ref()).map(|file| file_rows(file, width))
         }
-        Some(spot) => match (rack.server(spot), rack.tool(spot)) {
+        Some(entry) => match (screen.server(entry), screen.tool(entry)) {
             (Some(server), Some(tool)) => Some(tool_rows(look, server, tool, width)),
             (Some(server), None) => Some(server_rows(look, server, width)),
             _ => None,
@@ -246,14 +247,14 @@ fn details(look: &ViewContext<'_>, rack: &ToolsScreen, area: Rect, buf: &mut Buf
     };
     let rows = rows.unwrap_or_default();
     let page = usize::from(area.height);
-    let scroll = rack.scroll.min(rows.len().saturating_sub(page));
+    let scroll = screen.scroll.min(rows.len().saturating_sub(page));
     paint::lines(look.theme, rows.iter().skip(scroll), area, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
     paint::thumb(look.theme, count(scroll), count(rows.len()), count(page), area, buf);
     (rows.len(), page)
 }
 
-/// Rows under a heading, after a blank row.
+/// Appends rows under a heading, after an empty row.
 fn part(rows: &mut Vec<Line>, title: &str, more: Vec<Line>) {
     if more.iter().any(|row| !row.pieces.is_empty()) {
         rows.push(Line::new());

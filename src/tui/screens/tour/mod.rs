@@ -1,5 +1,5 @@
-//! The tour: nine steps that the user does on the real screens. It is drawn below every open screen and is not a
-//! `Screen` of the stack.
+//! The guided tour: nine steps, each done by the person on the real screens. It is drawn below whatever is open, so it
+//! is not a `Screen` of the stack.
 //! Not for: the engine on which it runs (`shell::tour`).
 
 pub mod model;

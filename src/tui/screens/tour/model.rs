@@ -1,5 +1,5 @@
-//! The progress of the tour, and the state before it started.
-//! Not for: the steps (`model_steps`), or recognizing a finished step (`update`).
+//! State of the tour: the current step, and the branches as they were when the step began.
+//! Not for: the steps (`model_steps`), or advancing from one to the next (`update`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
@@ -11,85 +11,85 @@ use crate::tui::model::Model;
 use crate::tui::model::keys::{Action, When};
 use std::sync::Arc;
 
-/// One of the nine steps.
+/// A step of the tour.
 pub(crate) struct Step {
     /// Its name.
     pub(crate) title: &'static str,
-    /// Its parts, in order.
+    /// The parts of the step, in order.
     pub(crate) parts: &'static [Part],
 }
 
-/// One instruction.
+/// One thing to do in a step.
 pub(crate) struct Part {
-    /// The instruction; each `{}` stands for one of the keys.
+    /// The instruction; each `{}` is replaced by one of the keys.
     pub(crate) says: &'static str,
-    /// The keys, with the place where each applies.
+    /// The actions of the instruction, with the section of the key table in which each applies.
     pub(crate) keys: &'static [(Action, When)],
-    /// Whether it was done.
+    /// Whether the person has done it.
     pub(crate) done: fn(&Model, &Tour) -> bool,
-    /// The sentence shown once it was done.
+    /// What the tour says once it is done.
     pub(crate) seen: &'static str,
 }
 
-/// The open branches, as far as a person's actions change them.
+/// What a person's actions change of the open branches: head, marks, and overrides of each.
 pub(crate) type Shape = Vec<(BranchId, Option<NodeId>, Vec<(Atom, MarkKind)>, Overrides)>;
 
-/// The plan of an unsent message before any change.
+/// The plan of an unsent message before the person changed anything.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct FirstPlan {
     /// The branch.
     pub(crate) branch: BranchId,
-    /// The message.
+    /// Text of the message.
     pub(crate) text: Arc<str>,
-    /// The digest of its request.
+    /// Digest of its request.
     pub(crate) digest: Hash,
-    /// The state of the branches.
+    /// The branches at that time.
     pub(crate) shape: Shape,
 }
 
 /// A running tour.
 #[derive(Debug, Default)]
 pub struct Tour {
-    /// The step and its part; past the last step at the end.
+    /// Indices of the step and of the part in it; after the last step, the tour has ended.
     pub(crate) at: (usize, usize),
-    /// The result of the previous part.
+    /// What the tour says about the part done last.
     pub(crate) seen: &'static str,
-    /// The state of the branches when this step started, and the current branch.
+    /// The current branch and all open branches when this step began.
     pub(crate) before: Option<(BranchId, Shape)>,
-    /// The initial branch.
+    /// The branch on which the tour began.
     pub(crate) home: Option<BranchId>,
-    /// The second step's plan.
+    /// The plan of the second step's message, to which undo returns.
     pub(crate) first: Option<FirstPlan>,
 }
 
 impl Tour {
-    /// The part to do now; `None` at the end.
+    /// The step and part to be done now; None at the end.
     pub(crate) fn part(&self) -> Option<(&'static Step, &'static Part)> {
         let step = super::model_steps::STEPS.get(self.at.0)?;
         Some((step, step.parts.get(self.at.1)?))
     }
 
-    /// Whether every step was done.
+    /// Whether every step is done.
     #[must_use]
     pub fn ended(&self) -> bool {
         self.part().is_none()
     }
 
-    /// Branches created since this step started.
+    /// Branches created since this step began.
     pub(crate) fn fresh<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = &'a Branch> {
         let old = self.before.as_ref().map(|(_, shape)| shape.as_slice()).unwrap_or_default();
         let branches = model.session.as_ref().map(|session| session.branches.as_slice()).unwrap_or_default();
         branches.iter().filter(|branch| !branch.archived && !old.iter().any(|(id, ..)| *id == branch.id))
     }
 
-    /// Marks and settings of a branch when this step started.
+    /// Marks and overrides of a branch when this step began.
     pub(crate) fn before(&self, branch: BranchId) -> Option<(&[(Atom, MarkKind)], &Overrides)> {
         let (_, shape) = self.before.as_ref()?;
         shape.iter().find(|(id, ..)| *id == branch).map(|(_, _, marks, overrides)| (marks.as_slice(), overrides))
     }
 }
 
-/// The current state of the open branches.
+/// The open branches as they are now.
 pub(crate) fn shape(model: &Model) -> Shape {
     let branches = model.session.as_ref().map(|session| session.branches.as_slice()).unwrap_or_default();
     let marks = |branch: &Branch| branch.marks.iter().map(|mark| (mark.target, mark.kind)).collect();
@@ -97,7 +97,7 @@ pub(crate) fn shape(model: &Model) -> Shape {
     open.map(|branch| (branch.id, branch.head, marks(branch), branch.overrides.clone())).collect()
 }
 
-/// The displayed plan, if it is for the current branch and the current message.
+/// The displayed plan with its request digest, if it is the current plan of the current branch.
 pub(crate) fn planned(model: &Model) -> Option<(&DisplayedPlan, Hash)> {
     let shown =
         model.plan.shown.as_ref().filter(|shown| Some(shown.branch) == model.branch().map(|branch| branch.id))?;
@@ -107,12 +107,12 @@ pub(crate) fn planned(model: &Model) -> Option<(&DisplayedPlan, Hash)> {
     }
 }
 
-/// Rows of the tour: a title, the result of the last action, and two rows for the instruction.
+/// Height of the tour in rows: a title, what was done last, and two rows for the instruction.
 const ROWS: u16 = 4;
-/// On a terminal with fewer rows, the tour has only its title and one line; with fewer than the second number, nothing.
+/// Below the first height of the terminal, the tour is one title and one row; below the second, it is hidden.
 const SMALL: (u16, u16) = (18, 8);
 
-/// The number of a terminal's rows that the tour uses.
+/// Height of the tour on a terminal of this height, in rows.
 pub(crate) fn rows(model: &Model, height: u16) -> u16 {
     match (&model.tour, height) {
         (Some(_), height) if height >= SMALL.0 => ROWS,

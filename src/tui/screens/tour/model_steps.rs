@@ -1,5 +1,6 @@
-//! The nine steps of the tour: the instructions, the keys, and the state of the workbench that ends a step.
-//! Not for: going from one step to the next (`update`). `assets/guides/tour.md` describes the same steps.
+//! The nine steps of the tour: the instructions, their keys, and the state of the workbench that shows that each is
+//! done.
+//! Not for: advancing from one to the next (`update`). `assets/guides/tour.md` describes the same steps.
 
 use super::model::{Part, Step, Tour, planned, shape};
 use crate::domain::base::ids::BranchId;
@@ -15,7 +16,7 @@ use crate::tui::screens::race::model::{AnswerRelations, RaceScreen};
 use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::screens::what_if::model::WhatIfScreen;
 
-/// A part with its keys.
+/// Creates a part.
 const fn part(
     says: &'static str,
     keys: &'static [(A, W)],
@@ -221,13 +222,13 @@ const UNDO: [Part; 1] = [part(
     "",
 )];
 
-/// A message is typed, and the displayed plan is its plan.
+/// Whether a message is written and the displayed plan is its plan.
 fn written(model: &Model) -> bool {
     let typed = !model.composer.is_empty() && !model.composer.commanding();
     typed && planned(model).is_some_and(|(shown, _)| !shown.draft.text.trim().is_empty())
 }
 
-/// The branch ends with an answer to a call of this tour.
+/// Whether the branch has moved on and ends with a complete answer.
 fn answered(model: &Model, tour: &Tour) -> bool {
     let Some((session, branch)) = model.session.as_ref().zip(model.branch()) else { return false };
     let before = tour.before.as_ref().and_then(|(_, shape)| shape.iter().find(|(id, ..)| *id == branch.id));
@@ -241,7 +242,7 @@ fn on_turn(model: &Model) -> bool {
     row.is_some_and(|(row, _)| row.kind == RowKind::Turn)
 }
 
-/// A turn is newly left out, and the plan reflects that.
+/// Whether a turn was newly left out and the request changed.
 fn excluded(model: &Model, tour: &Tour) -> bool {
     let Some(branch) = model.branch() else { return false };
     let before = tour.before(branch.id).map(|(marks, _)| marks).unwrap_or_default();
@@ -252,7 +253,7 @@ fn excluded(model: &Model, tour: &Tour) -> bool {
     branch.marks.iter().any(fresh) && other
 }
 
-/// Two branches of a race have their answers.
+/// Whether at least two branches of a new race have their answers.
 fn raced(model: &Model, tour: &Tour) -> bool {
     let Some(session) = &model.session else { return false };
     let answered = |branch: &&Branch| {
@@ -262,13 +263,13 @@ fn raced(model: &Model, tour: &Tour) -> bool {
     tour.fresh(model).filter(|branch| session.races.contains_key(&branch.id)).filter(answered).count() >= 2
 }
 
-/// Two branches are compared, one of them this.
+/// Whether two branches are compared, one of which is `home`.
 fn compares(model: &Model, home: Option<BranchId>) -> bool {
     let branches = model.layers.top::<CompareView>().and_then(CompareView::branches);
     branches.is_some_and(|(one, other)| Some(one) == home || Some(other) == home)
 }
 
-/// The first branch has one more mark than when the step started.
+/// Whether the first branch has more marks than when the step began.
 fn more_marks(model: &Model, tour: &Tour) -> bool {
     let home = tour.home.and_then(|id| model.session.as_ref()?.find(id));
     home.is_some_and(|home| tour.before(home.id).is_some_and(|(before, _)| home.marks.len() > before.len()))
@@ -280,7 +281,7 @@ fn on_answer(model: &Model) -> bool {
     model.focus == Focus::Conversation && selected.is_some_and(|node| session.run_of_answer(node).is_some())
 }
 
-/// A stored call was replayed without an item, and both answers exist.
+/// Whether a stored call was repeated without an item and both answers are complete.
 fn replayed(model: &Model) -> bool {
     let Some(screen) = model.layers.top::<RaceScreen>() else { return false };
     let without = matches!(&screen.of, AnswerRelations::Replay { without: Some(_), .. });
@@ -294,7 +295,7 @@ fn mattered(model: &Model, tour: &Tour) -> bool {
     })
 }
 
-/// The branches are in their original state, and the plan of the same message has the same bytes.
+/// Whether the branches are as they were, and the plan of the same message has the same bytes.
 fn undone(model: &Model, tour: &Tour) -> bool {
     let Some(first) = &tour.first else { return true };
     let Some((shown, digest)) = planned(model).filter(|(shown, _)| shown.branch == first.branch) else { return false };

@@ -1,5 +1,5 @@
-//! Advances the tour: a finished part is replaced by the next part.
-//! Not for: the parts (`model_steps`).
+//! Advances the tour when a part is done, and leaves it.
+//! Not for: what the parts are (`model_steps`).
 
 use super::model::{FirstPlan, Tour, planned, shape};
 use crate::tui::model::Model;
@@ -8,7 +8,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::request::model::RequestScreen;
 
-/// Opens the tour; inside the tour, reports that.
+/// Starts the tour.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.tour.is_some() {
         return model.status.say(Severity::Notice, "This is the tour.", model.now);
@@ -16,7 +16,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     out.push(Cmd::Tour(true));
 }
 
-/// After every message: checks whether the current part was done.
+/// Advances the tour after every message.
 pub(crate) fn follow(model: &mut Model) {
     let Some(mut tour) = model.tour.take() else { return };
     if model.session.is_some() {
@@ -49,8 +49,8 @@ fn step(model: &Model, tour: &mut Tour) {
     }
 }
 
-/// Esc with nothing else to close: leaves the tour, at its end at once, before it after a question. False outside a
-/// tour.
+/// Handles Esc when nothing else is open: leaves the tour, after a question unless it has ended. Returns false outside
+/// a tour.
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let Some(tour) = &model.tour else { return false };
     if tour.ended() {

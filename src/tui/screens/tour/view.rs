@@ -1,5 +1,5 @@
-//! The tour at the bottom of the terminal: the step, the result of the last action, and the next instruction.
-//! Not for: recognizing a finished step (`update`).
+//! Draws the tour at the foot of the terminal: the step, what was done last, and what to do now.
+//! Not for: advancing (`update`).
 
 use super::model::{Part, Tour};
 use super::model_steps::STEPS;
@@ -47,7 +47,7 @@ fn place(look: &ViewContext<'_>, tour: &Tour) -> String {
     }
 }
 
-/// The instruction, with the keys of the user's key table.
+/// The instruction with the person's own keys.
 fn instruction(look: &ViewContext<'_>, part: &Part) -> String {
     let mut words = String::new();
     let mut keys = part.keys.iter();

@@ -1,4 +1,4 @@
-//! Tool calls of a branch or session.
+//! The screen of the tool calls of a branch or of the session.
 //! Not for: approving one (`approval`).
 
 pub mod model;
@@ -33,7 +33,7 @@ impl Screen for Traces {
     }
 
     fn detail(&mut self, way: i64) {
-        self.roll(half(self.seen.1) * way);
+        self.scroll_by(half(self.seen.1) * way);
     }
 
     fn select(&mut self, row: usize) {
@@ -61,6 +61,6 @@ impl Screen for Traces {
     }
 
     fn after(&self) -> Option<Run> {
-        Some(update::want)
+        Some(update::request_texts)
     }
 }

@@ -1,5 +1,5 @@
-//! The tool calls of the branch or session on the screen: the listed calls, their groups, and their links.
-//! Not for: the keys (`update`), or the appearance (`view`).
+//! State of the tool calls screen: which calls are listed, how they are grouped, and the links from failures to fixes.
+//! Not for: the keys (`update`) or drawing (`view`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, RunId};
@@ -14,26 +14,26 @@ use std::sync::Arc;
 /// One line of the list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Row {
-    /// A call, by its index in the session.
+    /// A call, by its index among the session's calls.
     Call(usize),
-    /// A kind of failure: its tool, its message, its count, and the number of fixed ones.
+    /// Heading of a kind of failure: its tool, its error, how many calls, and how many of them were fixed.
     Kind(String, String, usize, usize),
 }
 
-/// Texts of a call that are only in the store.
+/// The stored texts of a call.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
     /// The result as sent to the model.
     pub result: Option<(Hash, Arc<str>)>,
     /// The full result.
     pub full: Option<(Hash, Arc<str>)>,
-    /// The files that it changed.
+    /// The files that the call changed.
     pub files: Vec<FileChange>,
 }
 
-/// The state from which the list was made.
+/// What the list was built from.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Stamp {
+struct ListBasis {
     revision: u64,
     tip: Option<NodeId>,
     live: Option<RunId>,
@@ -42,67 +42,67 @@ struct Stamp {
     filter: String,
 }
 
-/// The screen.
+/// The tool calls screen.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent view options")]
 pub struct Traces {
-    /// Shows the whole session.
+    /// Whether the calls of the whole session are listed.
     pub whole: bool,
-    /// Failures are grouped.
+    /// Whether failures are listed in groups.
     pub grouped: bool,
     /// The typed filter.
     pub filter: String,
-    /// The filter is being typed.
+    /// Whether the filter is being typed.
     pub filtering: bool,
-    /// The lines.
+    /// Lines of the list.
     pub rows: Vec<Row>,
-    /// Links between calls, by their indices in the session.
+    /// Links from failures to fixes, by indices among the session's calls.
     pub links: Vec<Link>,
-    /// Calls before the filter, and failures among them.
+    /// Number of calls before filtering, and of failures among them.
     pub counts: (usize, usize),
-    /// The selected line.
+    /// Index of the line under the cursor.
     pub cursor: usize,
-    /// Only the selected call is shown, in full.
+    /// Whether the selected call is shown alone.
     pub opened: bool,
-    /// Scrolled rows of the call.
+    /// Rows of the call scrolled off the top.
     pub scroll: usize,
-    /// The total rows and the visible rows, when last drawn.
+    /// Number of rows of the call and height of its view, as last drawn.
     pub seen: (usize, usize),
-    /// Rows of the list when last drawn.
+    /// Height of the list when last drawn, in rows.
     pub page: usize,
-    /// Loaded texts, by the call's id.
+    /// Texts that were loaded, by the call's id.
     pub texts: HashMap<String, Texts>,
-    /// The call to keep selected.
+    /// The run and id of the call that the cursor stays on.
     chosen: Option<(RunId, String)>,
-    stamp: Option<Stamp>,
+    list_basis: Option<ListBasis>,
 }
 
 impl Traces {
-    /// The screen with a call selected, by its index in the session.
+    /// Creates the screen with a call selected, by its index among the session's calls.
     #[must_use]
     pub fn on(session: Option<&Session>, place: Option<usize>) -> Self {
         let trace = session.zip(place).and_then(|(session, place)| session.traces.get(place));
         Self { chosen: trace.map(|trace| (trace.run, trace.call_id.clone())), ..Self::default() }
     }
 
-    /// Makes the list again if something changed.
+    /// Rebuilds the list if anything that it depends on changed.
     pub fn sync(&mut self, session: &Session, conversation: &Conversation, live: Option<RunId>) {
         let tip = conversation.path.last().map(|slot| session.tree.head(*slot).id);
         let (whole, grouped, filter) = (self.whole, self.grouped, self.filter.clone());
-        let stamp = Stamp { revision: session.trace_revision, tip, live, whole, grouped, filter };
-        if self.stamp.as_ref() == Some(&stamp) {
+        let list_basis = ListBasis { revision: session.trace_revision, tip, live, whole, grouped, filter };
+        if self.list_basis.as_ref() == Some(&list_basis) {
             return;
         }
         self.choose(session);
-        let first = self.stamp.replace(stamp).is_none();
+        let first = self.list_basis.replace(list_basis).is_none();
         let here = |session: &Session| shown(session, conversation, live);
         let mut all: Vec<usize> = if whole { (0..session.traces.len()).collect() } else { here(session) };
         let wanted = self.chosen.clone();
         let is = |place: &usize| wanted.as_ref().is_some_and(|known| same(&session.traces[*place], known));
         if first && wanted.is_some() && !all.iter().any(is) {
-            // A call selected elsewhere is of another branch.
+            // The call selected elsewhere is on another branch.
             self.whole = true;
-            self.stamp = None;
+            self.list_basis = None;
             all = (0..session.traces.len()).collect();
         }
         self.list(session, &all);
@@ -143,25 +143,25 @@ impl Traces {
         };
     }
 
-    /// Remembers the selected call.
+    /// Stores which call the cursor is on.
     fn choose(&mut self, session: &Session) {
         if let Some(trace) = self.selected(session) {
             self.chosen = Some((trace.run, trace.call_id.clone()));
         }
     }
 
-    /// The link from a failure to what fixed it.
+    /// The link from a failure to its fix.
     #[must_use]
     pub fn fix(&self, place: usize) -> Option<&Link> {
         self.links.iter().find(|link| link.failed == place)
     }
 
-    /// The failures that a call resolved, the newest first.
+    /// The links to the failures that a call fixed, newest first.
     pub fn fixes(&self, place: usize) -> impl Iterator<Item = &Link> {
         self.links.iter().rev().filter(move |link| link.fixed == place)
     }
 
-    /// The index of the selected call in the session.
+    /// Index of the selected call among the session's calls.
     #[must_use]
     pub fn place(&self) -> Option<usize> {
         match self.rows.get(self.cursor) {
@@ -176,7 +176,7 @@ impl Traces {
         session.traces.get(self.place()?)
     }
 
-    /// Selects a call, if it is listed.
+    /// Selects a call. Returns false if it is not listed.
     pub fn select(&mut self, place: usize) -> bool {
         let at = self.rows.iter().position(|row| *row == Row::Call(place));
         if let Some(at) = at {
@@ -185,10 +185,10 @@ impl Traces {
         at.is_some()
     }
 
-    /// Moves the selection past headings; if one call is shown alone, scrolls it.
+    /// Moves the cursor by `by` lines, skipping headings; if a call is shown alone, scrolls it.
     pub fn step(&mut self, by: i64) {
         if self.opened {
-            return self.roll(by);
+            return self.scroll_by(by);
         }
         let last = i64::try_from(self.rows.len().saturating_sub(1)).unwrap_or(0);
         let here = i64::try_from(self.cursor).unwrap_or(0);
@@ -202,7 +202,7 @@ impl Traces {
         (self.cursor, self.scroll) = (to, 0);
     }
 
-    /// Shows the selected call alone, or the list again; first ends typing the filter.
+    /// Handles Enter: ends typing the filter, or toggles between the selected call and the list.
     pub fn enter(&mut self) {
         if self.filtering {
             self.filtering = false;
@@ -211,7 +211,7 @@ impl Traces {
         }
     }
 
-    /// Closes what is open on the screen; false if nothing is.
+    /// Closes the shown call, or clears the filter. Returns false if there was neither.
     pub fn leave(&mut self) -> bool {
         let was = self.filtering || self.opened || !self.filter.is_empty();
         if self.filtering || !self.opened {
@@ -221,8 +221,8 @@ impl Traces {
         was
     }
 
-    /// Scrolls the displayed call.
-    pub fn roll(&mut self, by: i64) {
+    /// Scrolls the shown call.
+    pub fn scroll_by(&mut self, by: i64) {
         let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(0);
         let here = i64::try_from(self.scroll).unwrap_or(0);
         self.scroll = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
@@ -233,7 +233,7 @@ fn same(trace: &ToolTrace, known: &(RunId, String)) -> bool {
     trace.run == known.0 && trace.call_id == known.1
 }
 
-/// Whether a call is below another in the tree; calls of one answer follow each other.
+/// Whether a call is below another in the tree; calls of one answer count as below each other.
 fn after(session: &Session, above: &ToolTrace, below: &ToolTrace) -> bool {
     let slot = |trace: &ToolTrace| trace.node.and_then(|node| session.tree.slot(node));
     match (slot(above), slot(below)) {
@@ -242,7 +242,7 @@ fn after(session: &Session, above: &ToolTrace, below: &ToolTrace) -> bool {
     }
 }
 
-/// The calls of the displayed path: calls with results on it, running calls, and reruns of them.
+/// Indices of the calls of the displayed path: those whose result is on it, those running on it, and reruns of both.
 #[must_use]
 pub fn shown(session: &Session, conversation: &Conversation, live: Option<RunId>) -> Vec<usize> {
     let on_path = |trace: &ToolTrace| {
@@ -264,12 +264,12 @@ pub fn shown(session: &Session, conversation: &Conversation, live: Option<RunId>
     (0..session.traces.len()).filter(|place| here(&session.traces[*place])).collect()
 }
 
-/// For each result on the path that failed or resolved a failure, a short text about the other call.
+/// For each result on the path that failed or fixed a failure: whether it is the fix, and a short note about the other.
 #[must_use]
-pub fn told(session: &Session, conversation: &Conversation) -> HashMap<NodeId, (bool, String)> {
+pub fn link_notes(session: &Session, conversation: &Conversation) -> HashMap<NodeId, (bool, String)> {
     let here = shown(session, conversation, None);
     let traces: Vec<&ToolTrace> = here.iter().map(|place| &session.traces[*place]).collect();
-    let mut told: HashMap<NodeId, (bool, String)> = HashMap::new();
+    let mut notes: HashMap<NodeId, (bool, String)> = HashMap::new();
     let name = |trace: &ToolTrace| format!("{} {}", trace.title(), resolution::argument(&trace.args));
     for link in resolution::links(&traces, |_, _| true) {
         let (failed, fixed) = (traces[link.failed], traces[link.fixed]);
@@ -281,18 +281,18 @@ pub fn told(session: &Session, conversation: &Conversation) -> HashMap<NodeId, (
         let same = resolution::resolves(failed, fixed) == Some(LinkKind::Same);
         if let Some(node) = failed.node {
             let by = if same { "worked later".to_owned() } else { format!("fixed by {}", name(fixed)) };
-            told.insert(node, (false, format!("{by}{since}")));
+            notes.insert(node, (false, format!("{by}{since}")));
         }
         if let Some(node) = fixed.node {
             let one = if same { "resolves the failure".to_owned() } else { format!("resolves {}", name(failed)) };
-            told.entry(node).and_modify(|known| known.1 = many(&known.1)).or_insert((true, one));
+            notes.entry(node).and_modify(|known| known.1 = count_failures(&known.1)).or_insert((true, one));
         }
     }
-    told
+    notes
 }
 
-/// `resolves 2 failures`, made from `resolves …` or from a lower count.
-fn many(known: &str) -> String {
+/// Turns `resolves …` into `resolves 2 failures`, and increments the number of the latter.
+fn count_failures(known: &str) -> String {
     let words: Vec<&str> = known.split(' ').collect();
     let count = match words.as_slice() {
         ["resolves", count, "failures"] => count.parse().unwrap_or(1_usize),
@@ -301,7 +301,7 @@ fn many(known: &str) -> String {
     format!("resolves {} failures", count + 1)
 }
 
-/// A fence of backticks that does not occur in a text.
+/// A fence of backticks longer than any run of backticks in the text.
 #[must_use]
 pub fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -311,7 +311,7 @@ pub fn fence(text: &str) -> String {
 /// The purpose of a request about a tool call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TracePending {
-    /// To show the stored data of the call with this id.
+    /// To show everything that is stored of the call with this id.
     Show(String),
     /// To copy its result.
     Copy(String),

@@ -1,5 +1,6 @@
-//! The screen of tool calls: its keys, and reruns of calls.
-//! Not for: which calls are listed (`model`), marks on results (`acts`), or approvals (`screens::approval::update`).
+//! Updates of the tool calls screen, and reruns of tool calls.
+//! Not for: which calls are listed (`model`), marks on results (`chat::update::acts`), or approvals
+//! (`screens::approval::update`).
 
 use super::model::{Texts, Traces};
 use crate::domain::base::failure::Failure;
@@ -21,7 +22,7 @@ use crate::tui::screens::traces::model::TracePending;
 use crate::tui::update::effects::{send, show_answer};
 use std::sync::Arc;
 
-/// Opens the screen; from the panel, with the panel's selected call. The same key closes it.
+/// Opens the screen, with the panel's selected call if the panel has the focus. Closes the screen if it is open.
 pub(crate) fn open(model: &mut Model) {
     if model.layers.close::<Traces>(|_| true) {
         return;
@@ -47,7 +48,7 @@ pub(crate) fn selected(model: &Model) -> Option<&ToolTrace> {
     }
 }
 
-/// Switches between the calls of the whole session and of the branch.
+/// Toggles between the calls of the branch and of the whole session.
 pub(crate) fn whole_session(model: &mut Model, _out: &mut Vec<Cmd>) {
     if let Some(screen) = model.layers.top_mut::<Traces>() {
         screen.whole = !screen.whole;
@@ -55,7 +56,7 @@ pub(crate) fn whole_session(model: &mut Model, _out: &mut Vec<Cmd>) {
     model.sync_screens();
 }
 
-/// Switches between grouped failures and all calls.
+/// Toggles between groups of failures and the list of all calls.
 pub(crate) fn group_failures(model: &mut Model) {
     if let Some(screen) = model.layers.top_mut::<Traces>() {
         (screen.grouped, screen.opened) = (!screen.grouped, false);
@@ -89,8 +90,8 @@ fn nothing(model: &mut Model) {
     model.status.say(Severity::Notice, "Select a tool call first.", model.now);
 }
 
-/// Goes from a failure to its fix, or from a fix to the failure (the next one if it resolved several).
-pub(crate) fn follow(model: &mut Model) {
+/// Goes from a failure to its fix, or from a fix to the newest failure that it fixed.
+pub(crate) fn follow_link(model: &mut Model) {
     let Some(screen) = model.layers.top_mut::<Traces>() else {
         open(model);
         return;
@@ -106,7 +107,7 @@ pub(crate) fn follow(model: &mut Model) {
 }
 
 /// Reruns the selected call.
-pub(crate) fn again(model: &mut Model, out: &mut Vec<Cmd>) {
+pub(crate) fn rerun(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     match selected(model).map(|trace| (trace.id(), trace.status.is_some())) {
         Some((id, true)) => {
@@ -120,14 +121,15 @@ pub(crate) fn again(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// A rerun progresses.
-pub(crate) fn again_came(model: &mut Model, view: Rerun) {
-    model.layers.close::<ApprovalScreen>(|ask| ask.asking.index == BESIDE);
+/// Handles the progress of a rerun.
+pub(crate) fn rerun_changed(model: &mut Model, view: Rerun) {
+    model.layers.close::<ApprovalScreen>(|ask| ask.pending.index == BESIDE);
     let name = view.trace.title().into_owned();
     match &view.state {
-        // Only on the screen of tool calls: over any other screen, continued typing would count as a decision.
+        // The approval opens only over this screen; over anything else, a typed letter could be taken for a decision.
         RerunState::Asks(asking) if model.layers.on::<Traces>() => {
-            let ask = ApprovalScreen { came: Some(model.now), ..ApprovalScreen::new(view.branch, asking.clone()) };
+            let ask =
+                ApprovalScreen { appeared_at: Some(model.now), ..ApprovalScreen::new(view.branch, asking.clone()) };
             model.layers.push(ask);
         }
         RerunState::Asks(_) => {
@@ -146,8 +148,8 @@ pub(crate) fn again_came(model: &mut Model, view: Rerun) {
     model.tools.rerun = Some(Box::new(view));
 }
 
-/// Inserts the rerun's result into the message being written.
-pub(crate) fn add(model: &mut Model) {
+/// Inserts the result of the rerun into the message that is being written.
+pub(crate) fn insert_result(model: &mut Model) {
     let ended = model.tools.rerun.as_ref().filter(|again| again.state == RerunState::Ended);
     let result = ended.and_then(|again| Some((&again.trace, again.change.as_ref()?.after.clone()?)));
     let Some((trace, text)) = result else {
@@ -164,8 +166,8 @@ pub(crate) fn add(model: &mut Model) {
     model.status.say(Severity::Notice, "The result is in your message and is sent with it.", model.now);
 }
 
-/// Requests the stored data of the selected call, once.
-pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
+/// Requests the stored texts of the selected call, once.
+pub(crate) fn request_texts(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.top::<Traces>() else { return };
     let Some(trace) = selected(model).filter(|trace| trace.status.is_some()) else { return };
     let more = &trace.more;
@@ -184,7 +186,7 @@ pub(crate) fn want(model: &mut Model, out: &mut Vec<Cmd>) {
     }
 }
 
-/// Handles the stored data of a call.
+/// Handles the stored texts of a call.
 pub(crate) fn answered(model: &mut Model, pending: TracePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match (pending, result) {
         (TracePending::Show(id), Ok(Answer::Trace(whole))) => arrived(model, &id, *whole, false, out),
@@ -198,8 +200,8 @@ fn arrived(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut
     if copy {
         out.extend(full.as_ref().or(result.as_ref()).map(|text| Cmd::Copy(text.to_string())));
     }
-    let held = |text: Option<Arc<str>>| text.map(|text| (Hash::of(text.as_bytes()), text));
-    let texts = Texts { result: held(result), full: held(full), files };
+    let hashed = |text: Option<Arc<str>>| text.map(|text| (Hash::of(text.as_bytes()), text));
+    let texts = Texts { result: hashed(result), full: hashed(full), files };
     for screen in model.layers.all_mut::<Traces>() {
         screen.texts.insert(id.to_owned(), texts.clone());
     }

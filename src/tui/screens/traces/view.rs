@@ -1,6 +1,6 @@
-//! The tool calls of the branch or session, with the selected call beside the list or alone: arguments, result, changed
-//! files, approval, and resolution.
-//! Not for: the small panel (`tools`).
+//! Draws the list of tool calls and the details of the selected one: its arguments, result, changes, protection, and
+//! links.
+//! Not for: the tools panel (`chat::view::tools`).
 
 use super::model::{Row, Traces};
 use crate::domain::base::hash::{Fields, Hash};
@@ -25,27 +25,27 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::rc::Rc;
 
-/// The minimum width at which the selected call is beside the list instead of below it.
+/// From this width on, the selected call is drawn beside the list instead of below it.
 const WIDE: u16 = 110;
-/// Maximum bytes shown of a text; copying includes all of it.
-const SHOWN: usize = 300_000;
-/// Maximum number of a session's calls on the screen.
-const NEWEST: usize = 500;
-/// Context lines around a change.
+/// How many bytes of a text are shown; copying gives all of it.
+const MAX_SHOWN_BYTES: usize = 300_000;
+/// How many calls of a session the model keeps; older ones are only in the store.
+const MAX_CALLS: usize = 500;
+/// Unchanged lines shown around a change.
 const AROUND: usize = 3;
 
-/// Sizes of a drawn frame.
+/// The measurements of a frame.
 pub(crate) struct FrameRows {
-    /// Missing contents.
+    /// Nodes whose contents the frame needs.
     pub(crate) wanted: Vec<NodeId>,
-    /// Total and visible rows of the displayed call.
+    /// Number of rows of the shown call and height of its view.
     pub(crate) seen: (usize, usize),
-    /// Rows of the list.
+    /// Height of the list.
     pub(crate) page: usize,
 }
 
 impl FrameRows {
-    /// Stores the sizes in the screen; returns the missing contents.
+    /// Stores the measurements in the screen. Returns the nodes whose contents the frame needs.
     pub(crate) fn put(self, screen: &mut Traces) -> Vec<NodeId> {
         (screen.seen, screen.page) = (self.seen, self.page);
         screen.scroll = screen.scroll.min(self.seen.0.saturating_sub(self.seen.1));
@@ -60,31 +60,31 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
-    paint::wipe(area, buf);
-    let mut landed = FrameRows { wanted: Vec::new(), seen: (0, 0), page: 0 };
+    paint::clear(area, buf);
+    let mut measured = FrameRows { wanted: Vec::new(), seen: (0, 0), page: 0 };
     let inside = look.frame(title(look, screen), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hints(look, screen, usize::from(area.width)), edge, buf);
     }
-    let Some(session) = look.model.session.as_ref().filter(|_| !inside.is_empty()) else { return landed };
+    let Some(session) = look.model.session.as_ref().filter(|_| !inside.is_empty()) else { return measured };
     let said = look.model.status.shown().is_some() && inside.height > 4;
     let inside = Rect { height: inside.height - u16::from(said), ..inside };
     if said {
         composer::notice(look, Rect { y: inside.bottom(), height: 1, ..inside }, buf);
     }
     if session.traces.is_empty() {
-        tools::nothing(look, inside, buf);
-        return landed;
+        tools::draw_empty(look, inside, buf);
+        return measured;
     }
     let (list, detail) = places(screen, inside);
     if let Some(list) = list {
-        landed.page = rows(look, screen, session, list, buf);
+        measured.page = rows(look, screen, session, list, buf);
     }
     let trace = screen.selected(session).zip(screen.place());
     if let (Some(detail), Some((trace, place))) = (detail, trace) {
         match list {
-            Some(list) if list.y == detail.y => paint::beside(look.theme, detail, buf),
+            Some(list) if list.y == detail.y => paint::left_rule(look.theme, detail, buf),
             Some(list) => {
                 let rule = look.theme.glyphs.rule.repeat(usize::from(list.width));
                 let place = Rect { y: list.bottom(), height: 1, ..list };
@@ -92,7 +92,7 @@ pub(crate) fn draw(
             }
             None => {}
         }
-        landed.wanted = trace.node.into_iter().collect();
+        measured.wanted = trace.node.into_iter().collect();
         let parts =
             CallDetail { look, screen, session, trace, place }.rows(detail.width.saturating_sub(1).max(1), cache);
         let count: usize = parts.iter().map(|part| part.len()).sum();
@@ -101,12 +101,12 @@ pub(crate) fn draw(
         paint::lines(look.theme, parts.iter().flat_map(|part| part.iter()).skip(from), detail, buf);
         let number = |n: usize| u64::try_from(n).unwrap_or(0);
         paint::thumb(look.theme, number(from), number(count), number(page), detail, buf);
-        landed.seen = (count, page);
+        measured.seen = (count, page);
     }
-    landed
+    measured
 }
 
-/// The areas of the list and the call.
+/// The areas of the list and of the call; None where one is hidden.
 fn places(screen: &Traces, inside: Rect) -> (Option<Rect>, Option<Rect>) {
     if screen.opened {
         return (None, Some(inside));
@@ -134,7 +134,7 @@ fn title(look: &ViewContext<'_>, screen: &Traces) -> Line {
     if all > 0 {
         line.push(Ink::Dim, &format!(" {all}"));
     }
-    if screen.whole && look.model.session.as_ref().is_some_and(|session| session.traces.len() >= NEWEST) {
+    if screen.whole && look.model.session.as_ref().is_some_and(|session| session.traces.len() >= MAX_CALLS) {
         line.push(Ink::Dim, " (the newest; pleach traces lists all)");
     }
     if failed > 0 {
@@ -173,7 +173,7 @@ fn hints(look: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     view_accepted::hint_line(look, When::Tools, &words, width)
 }
 
-/// The list; returns the visible rows.
+/// Draws the list. Returns its height.
 fn rows(look: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, buf: &mut Buffer) -> usize {
     let page = usize::from(area.height);
     if screen.rows.is_empty() {
@@ -246,7 +246,7 @@ fn one(look: &ViewContext<'_>, screen: &Traces, trace: &ToolTrace, number: usize
         let by = trace.word.as_deref().map_or("", |word| word.split(' ').next().unwrap_or_default());
         value.push(Ink::Dim, &format!("{by:>4} "));
     }
-    let time = tools::lasted(look.model, trace);
+    let time = tools::duration_or_state(look.model, trace);
     value.push(Ink::Dim, &format!("{time:>7} {:>6}", text::number(u64::from(trace.est_tokens))));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
     label.push(Ink::Dim, &format!(" {}", text::fit(&resolution::argument(&trace.args), room, glyphs.ellipsis)));
@@ -260,7 +260,7 @@ fn marked(look: &ViewContext<'_>, trace: &ToolTrace) -> Option<MarkKind> {
     marks.iter().find(|mark| mark.target == Atom::Message { node: key }).map(|mark| mark.kind)
 }
 
-/// All details of a call, as rows.
+/// A call whose details are drawn.
 struct CallDetail<'a> {
     look: &'a ViewContext<'a>,
     screen: &'a Traces,
@@ -277,7 +277,7 @@ impl CallDetail<'_> {
         let texts = self.screen.texts.get(&self.trace.id());
         let mut parts = vec![Rc::new(self.head(room))];
         if let Some(again) = self.look.model.tools.rerun.as_ref().filter(|again| again.of == self.trace.id()) {
-            parts.push(Rc::new(self.again(again, room)));
+            parts.push(Rc::new(self.rerun(again, room)));
         }
         parts.push(self.text("arguments", &pretty(&self.trace.args), width, cache));
         for change in texts.into_iter().flat_map(|texts| &texts.files) {
@@ -293,11 +293,11 @@ impl CallDetail<'_> {
         let kept = texts.and_then(|texts| texts.result.as_ref());
         parts.push(match (&body, kept) {
             (Some(body), _) => self.text("result, as sent to the model", body, width, cache),
-            (None, Some((hash, text))) => self.held("result", *hash, text, width, cache),
+            (None, Some((hash, text))) => self.text_rows("result", *hash, text, width, cache),
             (None, None) => self.text("result, first line", &self.trace.preview, width, cache),
         });
         if let Some((hash, text)) = texts.and_then(|texts| texts.full.as_ref()).filter(|_| self.trace.node.is_some()) {
-            parts.push(self.held("full result, as stored", *hash, text, width, cache));
+            parts.push(self.text_rows("full result, as stored", *hash, text, width, cache));
         }
         if !self.trace.more.protection.is_empty() {
             let mut rows = heading("protection");
@@ -307,7 +307,7 @@ impl CallDetail<'_> {
         parts
     }
 
-    /// The top of the details: the arguments, the outcome, the approval, and the links.
+    /// The head of the details: the call, its outcome, who allowed it, and its links.
     fn head(&self, room: usize) -> Vec<Line> {
         let trace = self.trace;
         let dot = format!(" {} ", self.look.theme.glyphs.dot);
@@ -335,7 +335,7 @@ impl CallDetail<'_> {
         };
         rows.extend(allowed.iter().flat_map(|words| TextRows::plain(words, room, Ink::Dim)));
         if let Some(kind) = marked(self.look, trace) {
-            rows.extend(TextRows::plain(&format!("Mark on this branch: {}.", sort(kind)), room, Ink::Accent));
+            rows.extend(TextRows::plain(&format!("Mark on this branch: {}.", describe_mark(kind)), room, Ink::Accent));
         }
         if let Some(full) = trace.truncated_from {
             let back = trace.more.back.as_ref();
@@ -349,7 +349,7 @@ impl CallDetail<'_> {
         rows
     }
 
-    /// The call that fixed it, or the failures that it fixed.
+    /// The fix of a failure, or the failures that the call fixed.
     fn linked(&self, room: usize) -> Vec<Line> {
         let name = |place: usize| {
             self.session.traces.get(place).map_or_else(String::new, |trace| {
@@ -377,8 +377,8 @@ impl CallDetail<'_> {
         rows
     }
 
-    /// The rerun, with its result beside the original result.
-    fn again(&self, again: &Rerun, room: usize) -> Vec<Line> {
+    /// The rerun of the call, and the differences to the first result.
+    fn rerun(&self, again: &Rerun, room: usize) -> Vec<Line> {
         let mut rows = heading("run again");
         let words = match (&again.state, &again.change) {
             (RerunState::Asks(_), _) => format!("It needs approval: {}.", self.look.key(Action::AnswerTool)),
@@ -399,14 +399,14 @@ impl CallDetail<'_> {
     }
 
     fn text(&self, title: &str, text: &str, width: u16, cache: &mut Cache) -> Part {
-        self.held(title, Hash::of(text.as_bytes()), text, width, cache)
+        self.text_rows(title, Hash::of(text.as_bytes()), text, width, cache)
     }
 
-    fn held(&self, title: &str, hash: Hash, text: &str, width: u16, cache: &mut Cache) -> Part {
+    fn text_rows(&self, title: &str, hash: Hash, text: &str, width: u16, cache: &mut Cache) -> Part {
         let key = Fields::new("trace text").text(title).hash(hash).finish();
         cache.rows(CacheKey::Text(key, true), width, || {
             let mut rows = heading(title);
-            let end = (0..=text.len().min(SHOWN)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            let end = (0..=text.len().min(MAX_SHOWN_BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             rows.extend(TextRows::plain(text[..end].trim_end(), usize::from(width), Ink::Code));
             if end < text.len() {
                 let key = self.look.key(Action::Copy);
@@ -426,13 +426,13 @@ fn heading(title: &str) -> Vec<Line> {
     vec![Line::new(), Line::of(Ink::Heading, title)]
 }
 
-/// Arguments as JSON over several lines, if they are valid JSON.
+/// Pretty-prints JSON arguments; other text is returned unchanged.
 fn pretty(args: &str) -> String {
     let Ok(value) = serde_json::from_str::<serde_json::Value>(args) else { return args.to_owned() };
     serde_json::to_string_pretty(&value).unwrap_or_else(|_| args.to_owned())
 }
 
-/// A colored diff, without the lines that name the files.
+/// A colored diff without its file names.
 pub(crate) fn difference(change: &FileChange, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for line in change.unified(AROUND).lines().skip(2) {
@@ -447,7 +447,7 @@ pub(crate) fn difference(change: &FileChange, room: usize) -> Vec<Line> {
     rows
 }
 
-fn sort(kind: MarkKind) -> String {
+fn describe_mark(kind: MarkKind) -> String {
     match kind {
         MarkKind::Sticky => "pinned".into(),
         MarkKind::Leased { turns } => format!("leased for {turns} turns"),

@@ -1,5 +1,5 @@
-//! The whole tree of a session.
-//! Not for: the branches panel beside the chat.
+//! The screen of a session's whole tree.
+//! Not for: the panel of branches beside the chat (`chat`).
 
 pub mod model;
 pub mod model_rows;

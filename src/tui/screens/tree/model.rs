@@ -1,5 +1,5 @@
-//! The displayed tree of a session: runs of messages, folded or filtered, and the selected run.
-//! Not for: computing the runs (`model_rows`), single messages (`conversation`), or the list of branches
+//! State of the tree screen: the listed segments, which are folded or filtered, and the selected one.
+//! Not for: building the segments (`model_rows`), single messages (`chat::model::conversation`), or the branches panel
 //! (`chat::model::branches`).
 
 pub use super::model_rows::Row;
@@ -13,65 +13,65 @@ use crate::tui::model::session::Session;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Messages searched at once; the rest follows frame by frame.
-const SLICE: usize = 12_000;
+/// How many messages the filter checks per frame.
+const MESSAGES_PER_FRAME: usize = 12_000;
 
 /// A line of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ListLine {
-    /// The index of its row.
+    /// Index of its segment.
     pub row: usize,
-    /// The message that matches the filter; `None` if a branch's name matches.
+    /// The message that matches the filter; None if there is no filter or a branch's name matches.
     pub hit: Option<Slot>,
 }
 
-/// A running filter: its position in the candidate rows.
+/// The progress of a filter over the segments.
 #[derive(Clone, Debug, Default)]
 struct FilterScan {
     wanted: TagFilter,
-    /// Candidate rows, each with the first message to search; all rows if `None`.
+    /// The lines to check, with the message to begin at; None to check all segments.
     among: Option<Vec<ListLine>>,
     next: usize,
-    /// The message at which the scan of a long row stopped.
+    /// The message to continue at in a long segment.
     inside: Option<Slot>,
     done: bool,
 }
 
-/// The screen.
+/// The tree screen.
 #[derive(Clone, Debug, Default)]
 pub struct TreeScreen {
-    /// The lines.
+    /// Lines of the list.
     pub shown: Vec<ListLine>,
-    /// The selected line.
+    /// Index of the line under the cursor.
     pub cursor: usize,
-    /// First messages of folded rows.
+    /// First messages of the folded segments.
     pub folded: HashSet<NodeId>,
     /// The typed filter.
     pub filter: String,
-    /// The filter is being typed.
+    /// Whether the filter is being typed.
     pub filtering: bool,
-    /// The number of visible rows when last drawn.
+    /// Height of the list when last drawn, in rows.
     pub page: usize,
-    /// A message on no branch for which the screen was opened, and its row.
+    /// A message on no branch that the screen was opened for, with the first message of its segment.
     pub wanted: Option<(NodeId, Slot)>,
     scan: FilterScan,
     version: u64,
 }
 
 impl TreeScreen {
-    /// The tree of a session, with the row of a message selected, or the end of the current branch.
+    /// Creates the screen with the cursor on the segment of a message, or else on the end of the current branch.
     #[must_use]
     pub fn new(session: &Session, node: Option<NodeId>) -> Self {
-        let mut grove = Self { version: session.forest.version, ..Self::default() };
-        grove.list(session);
+        let mut screen = Self { version: session.forest.version, ..Self::default() };
+        screen.list(session);
         let head = session.branch().and_then(|branch| branch.head);
         if let Some(slot) = node.or(head).and_then(|id| session.tree.slot(id)) {
-            grove.select(session, slot);
+            screen.select(session, slot);
         }
-        grove
+        screen
     }
 
-    /// Updates the lines after the rows changed; the selection stays on its message.
+    /// Rebuilds the list if the segments changed. The cursor stays on its message.
     pub fn sync(&mut self, session: &Session, selected: Option<Slot>) {
         if self.version == session.forest.version {
             return;
@@ -83,13 +83,13 @@ impl TreeScreen {
         }
     }
 
-    /// Computes the lines; with a filter, one slice of them.
+    /// Rebuilds the list; with a filter, checks the first slice of messages.
     pub fn list(&mut self, session: &Session) {
         self.scan = FilterScan { wanted: TagFilter::read(&self.filter), ..FilterScan::default() };
         self.begin(session);
     }
 
-    /// The filter's text changed: if it only narrows the filter, excluded messages are not searched again.
+    /// Handles a changed filter. If it only became narrower, only the lines already found are checked.
     pub fn refilter(&mut self, session: &Session) {
         let wanted = TagFilter::read(&self.filter);
         if wanted == self.scan.wanted {
@@ -117,22 +117,22 @@ impl TreeScreen {
         self.cursor = self.cursor.min(self.shown.len().saturating_sub(1));
     }
 
-    /// Whether the filter has not searched everything yet.
+    /// Whether the filter has segments left to check.
     #[must_use]
     pub fn looking(&self) -> bool {
         !self.scan.done
     }
 
-    /// The progress of the filter, in percent.
+    /// Progress of the filter in percent.
     #[must_use]
-    pub fn looked(&self, session: &Session) -> usize {
+    pub fn filter_progress(&self, session: &Session) -> usize {
         let all = self.scan.among.as_ref().map_or(session.forest.rows.len(), Vec::len);
         self.scan.next * 100 / all.max(1)
     }
 
-    /// Searches one more slice.
+    /// Checks the next slice of messages.
     pub fn step_filter(&mut self, session: &Session) {
-        let mut left = SLICE;
+        let mut left = MESSAGES_PER_FRAME;
         while left > 0 && !self.scan.done {
             let at = self.scan.next;
             let (place, from) = match &self.scan.among {
@@ -158,37 +158,37 @@ impl TreeScreen {
         }
     }
 
-    /// The selected line.
+    /// The line under the cursor.
     #[must_use]
     pub fn line(&self) -> Option<ListLine> {
         self.shown.get(self.cursor).copied()
     }
 
-    /// The selected row.
+    /// The segment under the cursor.
     #[must_use]
     pub fn selected<'a>(&self, session: &'a Session) -> Option<&'a Row> {
         session.forest.rows.get(self.line()?.row)
     }
 
-    /// The message of the selected line: the one that matches the filter, else the first of the row.
+    /// The message of the line under the cursor: the one that matches the filter, or else the first of the segment.
     #[must_use]
     pub fn message(&self, session: &Session) -> Option<Slot> {
         let line = self.line()?;
         line.hit.or_else(|| session.forest.rows.get(line.row).map(|row| row.first))
     }
 
-    /// Whether the rows below a row are folded.
+    /// Whether the segments below a segment are hidden.
     #[must_use]
     pub fn is_folded(&self, tree: &Tree, row: &Row) -> bool {
         row.below > 0 && !self.folded.is_empty() && self.folded.contains(&tree.head(row.first).id)
     }
 
-    /// Moves.
+    /// Moves the cursor by `by` lines.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.shown.len().saturating_sub(1));
     }
 
-    /// Folds the rows below the selected one; if there are none, or they are folded, goes to the parent.
+    /// Hides the segments below the selected one; if there are none or they are hidden, moves to the segment above.
     pub fn fold(&mut self, session: &Session) {
         let Some(row) = self.selected(session) else { return };
         let (level, id) = (row.level, session.tree.head(row.first).id);
@@ -202,7 +202,7 @@ impl TreeScreen {
         }
     }
 
-    /// Unfolds the rows below the selected one; if they are visible, goes to the first of them.
+    /// Shows the segments below the selected one; if they are shown, moves to the first of them.
     pub fn unfold(&mut self, session: &Session) {
         let Some(row) = self.selected(session) else { return };
         let (below, id) = (row.below, session.tree.head(row.first).id);
@@ -213,7 +213,7 @@ impl TreeScreen {
         }
     }
 
-    /// Selects the row that contains a message and unfolds its ancestors.
+    /// Moves the cursor to the segment of a message and unfolds the segments above it.
     pub fn select(&mut self, session: &Session, slot: Slot) {
         let Some(at) = session.forest.place(slot) else { return };
         let mut opened = false;
@@ -251,18 +251,18 @@ impl TreeScreen {
     }
 }
 
-/// The result of searching a row.
+/// The result of checking a segment.
 enum RowMatch {
     Hit(Option<Slot>),
     Miss,
-    /// The search is incomplete: it continues at this message.
+    /// The segment was checked only up to this message.
     Later(Slot),
 }
 
-/// Searches a row, up to `left` messages.
+/// Checks a segment from a message on, as long as `left` allows.
 fn find(session: &Session, row: &Row, from: Slot, wanted: &TagFilter, left: &mut usize) -> RowMatch {
     let words = wanted.words.as_str();
-    let named = |id| session.find(id).is_some_and(|branch| has(&branch.name, words));
+    let named = |id| session.find(id).is_some_and(|branch| contains_words(&branch.name, words));
     if from == row.first && session.forest.branches(row).iter().any(|id| named(*id)) {
         return RowMatch::Hit(None);
     }
@@ -272,19 +272,22 @@ fn find(session: &Session, row: &Row, from: Slot, wanted: &TagFilter, left: &mut
         }
         *left -= 1;
         let head = session.tree.head(slot);
-        if has(&head.preview, words) || session.tag(head).is_some_and(|tag| has(&tag.label, words)) {
+        if contains_words(&head.preview, words)
+            || session.tag(head).is_some_and(|tag| contains_words(&tag.label, words))
+        {
             return RowMatch::Hit(Some(slot));
         }
     }
     RowMatch::Miss
 }
 
-/// The rows with a message whose name or star matches, found through the names, which are few.
+/// The segments with a message whose tag matches; found from the tags, since there are few.
 fn tagged(session: &Session, wanted: &TagFilter) -> Vec<ListLine> {
     let mut found: Vec<ListLine> = Vec::new();
-    for tag in session.tags.values().filter(|tag| wanted.fits(Some(tag))) {
+    for tag in session.tags.values().filter(|tag| wanted.matches(Some(tag))) {
         let Some(slot) = session.tree.by_key(tag.node) else { continue };
-        let said = has(&session.tree.head(slot).preview, &wanted.words) || has(&tag.label, &wanted.words);
+        let said = contains_words(&session.tree.head(slot).preview, &wanted.words)
+            || contains_words(&tag.label, &wanted.words);
         if let Some(row) = session.forest.place(slot).filter(|_| said) {
             found.push(ListLine { row, hit: Some(slot) });
         }
@@ -293,33 +296,33 @@ fn tagged(session: &Session, wanted: &TagFilter) -> Vec<ListLine> {
     found
 }
 
-/// The messages of a row from one on.
+/// The messages of a segment, beginning at one of them.
 fn slots(tree: &Tree, from: Slot, last: Slot) -> impl Iterator<Item = Slot> + '_ {
     std::iter::successors(Some(from), move |slot| {
         (*slot != last).then(|| tree.children(Some(*slot)).first().copied()).flatten()
     })
 }
 
-/// The title of a row: its first question, else its first message.
+/// The title of a segment: the beginning of its first question, or else of its first message.
 #[must_use]
 pub fn title<'a>(tree: &'a Tree, row: &Row) -> Cow<'a, str> {
-    plain_text::beginning(tree.head(titled(tree, row)))
+    plain_text::beginning(tree.head(title_slot(tree, row)))
 }
 
-/// Whether the title contains the message's whole text.
+/// Whether the title is the message's whole text.
 #[must_use]
-pub fn title_is_whole(tree: &Tree, row: &Row) -> bool {
-    tree.head(titled(tree, row)).preview_is_whole()
+pub fn is_title_complete(tree: &Tree, row: &Row) -> bool {
+    tree.head(title_slot(tree, row)).preview_is_whole()
 }
 
-/// The message whose text is the title.
-fn titled(tree: &Tree, row: &Row) -> Slot {
+/// The message that gives a segment its title.
+fn title_slot(tree: &Tree, row: &Row) -> Slot {
     let asked = slots(tree, row.first, row.last).take(4).find(|slot| tree.head(*slot).role == Role::User);
     asked.unwrap_or(row.first)
 }
 
-/// Whether a text contains words (in lower case), ignoring case. Plain text is not copied for that.
-fn has(text: &str, words: &str) -> bool {
+/// Whether a text contains `words`, which are in lower case, ignoring case. ASCII text is not copied.
+fn contains_words(text: &str, words: &str) -> bool {
     if !(text.is_ascii() && words.is_ascii()) {
         return text.to_lowercase().contains(words);
     }
@@ -339,14 +342,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_are_found_in_any_case(text in "[a-cA-C ]{0,12}", words in "[a-c ]{0,4}") {
-            prop_assert_eq!(has(&text, &words), text.to_lowercase().contains(&words));
+        fn words_match_in_any_case(text in "[a-cA-C ]{0,12}", words in "[a-c ]{0,4}") {
+            prop_assert_eq!(contains_words(&text, &words), text.to_lowercase().contains(&words));
         }
     }
 
     #[test]
-    fn other_letters_are_found_too() {
-        assert!(has("ÜBER den Wolken", "über"));
-        assert!(!has("a", "ab"));
+    fn non_ascii_letters_match_in_any_case() {
+        assert!(contains_words("ÜBER den Wolken", "über"));
+        assert!(!contains_words("a", "ab"));
     }
 }

@@ -1,10 +1,9 @@
-//! The rows of a session's tree, computed once and extended as the tree grows: a message at the end of a run lengthens
-//! the run. Only a new fork or a switch of branches causes a complete recomputation.
+//! The segments of a session's tree, in display order. A new message at the end of a segment only extends it; when the
+//! tree forks or another branch becomes current, all segments are built again.
 //! Not for: folding and filtering (`model`).
 //!
-//! A row is a run of messages. It ends at a fork, at the head of a branch, or at a leaf. The continuation along the
-//! current branch keeps its indentation; the other children come before it, one level deeper. So the depth counts
-//! forks, not messages.
+//! A segment ends where the tree forks, at a branch's head, or at a leaf. The continuation on the current branch keeps
+//! the indentation; other continuations come before it, indented by one step. So the depth counts forks, not messages.
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
@@ -13,30 +12,30 @@ use crate::domain::conversation::tree::{Slot, Tree};
 use crate::tui::model::session::Session;
 use std::collections::{BTreeMap, HashSet};
 
-/// A run of messages without a fork.
+/// A run of messages without a fork inside.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
     /// Its first message.
     pub first: Slot,
     /// Its last message.
     pub last: Slot,
-    /// The number of forks above it.
+    /// Number of forks above it.
     pub depth: u32,
-    /// Messages in it.
+    /// Number of messages in it.
     pub messages: u32,
-    /// The number of messages below it, in all branches.
+    /// Number of messages below it.
     pub below: u32,
-    /// The number of rows above it.
+    /// Number of segments above it on its path.
     pub(crate) level: u32,
-    /// The index after all rows below it.
+    /// Index after the last segment below it.
     pub(crate) end: u32,
-    /// It is a side branch of a fork.
+    /// Whether it leaves the main line at a fork.
     pub side: bool,
-    /// It is on the path of the current branch.
+    /// Whether it is on the current branch's path.
     pub on_path: bool,
 }
 
-/// The positions of branches from which the rows were computed.
+/// What the segments were built from.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Basis {
     nodes: usize,
@@ -57,20 +56,20 @@ impl Basis {
     }
 }
 
-/// All rows, in display order.
+/// All segments, in display order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TreeRows {
-    /// The rows.
+    /// The segments.
     pub rows: Vec<Row>,
-    /// The index of the row that contains a message, by slot.
+    /// Index of each message's segment, by slot.
     places: Vec<u32>,
     basis: Basis,
-    /// Increases when indices change, so that derived values are recomputed.
+    /// Number of rebuilds; what was derived from indices is invalid when it changes.
     pub version: u64,
 }
 
 impl TreeRows {
-    /// Updates the rows after changes of the tree or the branches.
+    /// Updates the segments after a change of the tree or of the branches.
     pub fn sync(&mut self, tree: &Tree, branches: &[Branch], current: BranchId) {
         let basis = Basis::of(tree, branches, current);
         if basis == self.basis {
@@ -83,19 +82,19 @@ impl TreeRows {
         self.basis = basis;
     }
 
-    /// The branches whose head is at a row's end.
+    /// The branches whose head is the end of a segment.
     #[must_use]
     pub fn branches(&self, row: &Row) -> &[BranchId] {
         self.basis.heads.get(&row.last).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The index of the row that contains a message.
+    /// Index of a message's segment.
     #[must_use]
     pub fn place(&self, slot: Slot) -> Option<usize> {
         self.places.get(slot as usize).map(|at| *at as usize)
     }
 
-    /// The indices of rows that contain a message pinned on some branch.
+    /// Indices of the segments with a message that is pinned on any branch.
     #[must_use]
     pub fn pinned(&self, session: &Session) -> HashSet<usize> {
         let marks = session.branches.iter().flat_map(|branch| &branch.marks);
@@ -141,7 +140,7 @@ impl TreeRows {
         measure(&mut self.rows);
     }
 
-    /// Extends rows by new messages at their ends. False if anything else changed.
+    /// Extends segments by new messages at their ends. Returns false if anything else happened; then `build` is needed.
     fn grow(&mut self, tree: &Tree, basis: &Basis) -> bool {
         let old = &self.basis;
         if self.rows.is_empty() || basis.nodes < old.nodes {
@@ -149,14 +148,14 @@ impl TreeRows {
         }
         let fresh = old.nodes..basis.nodes;
         let slots = || fresh.clone().filter_map(|slot| Slot::try_from(slot).ok());
-        // Checked before anything changes: a new message must be the only one below the end of a row.
+        // Checked before anything is changed: a new message must be the only child of a segment's last message.
         let follows = |slot: Slot| {
             let Some(above) = tree.parent(slot) else { return false };
             let ends = |place: &u32| self.rows[*place as usize].last == above;
             let known = self.places.get(above as usize).is_none_or(ends);
             known && tree.children(Some(above)).len() == 1 && !basis.heads.contains_key(&above)
         };
-        // A branch at an end that was extended has moved; no other branch may have left an end or be inside a row.
+        // A head that has left the end of a segment must have moved on; no head may be inside a segment.
         let ended =
             |slot: &Slot| tree.children(Some(*slot)).len() != 1 || tree.children(Some(*slot))[0] as usize >= old.nodes;
         let left = old.heads.keys().filter(|slot| !basis.heads.contains_key(slot));
@@ -196,7 +195,7 @@ impl TreeRows {
     }
 }
 
-/// Computes the end of the rows below each row, and the number of their messages.
+/// Computes the end and the number of messages below each segment.
 fn measure(all: &mut [Row]) {
     let mut sums = vec![0_u32; all.len() + 1];
     let mut open: Vec<usize> = Vec::new();
@@ -235,9 +234,10 @@ mod tests {
     }
 
     proptest! {
-        /// However a tree grows and branches move, extended rows equal rebuilt rows, and every message is in its row.
+        /// Extended segments equal rebuilt ones, however the tree grows and branches move; every message is in its
+        /// segment.
         #[test]
-        fn grown_is_built(steps in prop::collection::vec((0_u8..8, any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..60)) {
+        fn extended_segments_equal_rebuilt_ones(steps in prop::collection::vec((0_u8..8, any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..60)) {
             let mut tree = Tree::default();
             let mut branches = vec![branch(1, None), branch(2, None), branch(3, None)];
             let mut current = branches[0].id;
@@ -245,7 +245,7 @@ mod tests {
             for (n, (what, which, whose)) in (10_u128..).zip(steps) {
                 let at = whose.index(branches.len());
                 match what {
-                    // A branch grows: its node is added, and its head moves there.
+                    // A branch advances: its new node is its head.
                     0..=3 => {
                         let above = branches[at].head.map(|id| id.0.as_u128());
                         tree.insert(head(n, above));

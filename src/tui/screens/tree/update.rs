@@ -1,5 +1,5 @@
-//! The whole tree of the session: opening it, folding, filtering, and going to a message.
-//! Not for: the rows (`model_rows`), or the branches panel.
+//! Updates of the tree screen: opening it, folding, filtering, and going to a message.
+//! Not for: the segments (`model_rows`) or the branches panel.
 
 use super::model::{Row, TreeScreen};
 use crate::domain::base::ids::NodeId;
@@ -12,7 +12,7 @@ use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::update::effects::send;
 
-/// Opens the tree at the selected message; the same key closes it.
+/// Opens the tree at the selected message, or closes it if it is on top.
 pub(crate) fn open(model: &mut Model) {
     if model.layers.on::<TreeScreen>() {
         model.layers.pop();
@@ -28,54 +28,54 @@ pub(crate) fn open(model: &mut Model) {
 pub(crate) fn open_at(model: &mut Model, node: Option<NodeId>) {
     let Some(session) = &mut model.session else { return };
     session.sync_forest();
-    let grove = TreeScreen::new(session, node);
-    model.layers.push(grove);
+    let screen = TreeScreen::new(session, node);
+    model.layers.push(screen);
 }
 
 /// Opens the tree at a message that is on no branch.
 pub(crate) fn open_for(model: &mut Model, node: NodeId) {
     open_at(model, Some(node));
-    if let Some(grove) = model.layers.top_mut::<TreeScreen>() {
-        grove.wanted = model.session.as_ref().and_then(|s| grove.selected(s)).map(|row| (node, row.first));
+    if let Some(screen) = model.layers.top_mut::<TreeScreen>() {
+        screen.wanted = model.session.as_ref().and_then(|s| screen.selected(s)).map(|row| (node, row.first));
     }
 }
 
-/// The filter changed.
+/// Handles a changed filter.
 pub(crate) fn filtered(model: &mut Model) {
-    let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
-    grove.refilter(session);
+    let (Some(session), Some(screen)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
+    screen.refilter(session);
 }
 
-/// Continues an incomplete filter.
+/// Continues a filter that has segments left to check.
 pub(crate) fn continue_filter(model: &mut Model) {
-    let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
-    if grove.looking() {
-        grove.step_filter(session);
+    let (Some(session), Some(screen)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
+    if screen.looking() {
+        screen.step_filter(session);
     }
 }
 
-/// Removes the filter.
+/// Clears the filter. The cursor stays on its message.
 pub(crate) fn leave_filter(model: &mut Model) {
-    let (Some(session), Some(grove)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
-    let slot = grove.message(session);
-    grove.filtering = false;
-    grove.filter.clear();
-    grove.list(session);
+    let (Some(session), Some(screen)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
+    let slot = screen.message(session);
+    screen.filtering = false;
+    screen.filter.clear();
+    screen.list(session);
     if let Some(slot) = slot {
-        grove.select(session, slot);
+        screen.select(session, slot);
     }
 }
 
-/// Renames the branch of the selected row.
+/// Renames the branch of the selected segment.
 pub(crate) fn rename(model: &mut Model) {
-    let (Some(session), Some(grove)) = (&model.session, model.layers.top::<TreeScreen>()) else { return };
-    let branch = grove.selected(session).and_then(|row| session.forest.branches(row).first().copied());
+    let (Some(session), Some(screen)) = (&model.session, model.layers.top::<TreeScreen>()) else { return };
+    let branch = screen.selected(session).and_then(|row| session.forest.branches(row).first().copied());
     if let Some(id) = branch {
         branches::rename_prompt(model, id);
     }
 }
 
-/// The branch that leads to a row: the current one, one with its head there, or any.
+/// A branch that leads to a segment: the current one, one whose head is its end, or any.
 fn leading(session: &Session, row: &Row) -> Option<crate::domain::base::ids::BranchId> {
     if row.on_path {
         return Some(session.current);
@@ -83,22 +83,22 @@ fn leading(session: &Session, row: &Row) -> Option<crate::domain::base::ids::Bra
     session.forest.branches(row).first().copied().or_else(|| session.holding(session.tree.head(row.last).id))
 }
 
-/// Goes to the selected row. If no branch leads there, creates one.
+/// Goes to the selected segment, after creating a branch if none leads there.
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(grove) = model.layers.top_mut::<TreeScreen>() else { return };
-    if grove.filtering {
-        grove.filtering = false;
+    let Some(screen) = model.layers.top_mut::<TreeScreen>() else { return };
+    if screen.filtering {
+        screen.filtering = false;
         return;
     }
     let Some(session) = &model.session else { return };
-    let (Some(row), Some(message)) = (grove.selected(session), grove.message(session)) else { return };
+    let (Some(row), Some(message)) = (screen.selected(session), screen.message(session)) else { return };
     let (first, last) = (session.tree.head(message).id, session.tree.head(row.last).id);
-    let wanted = grove.wanted.filter(|(_, stretch)| *stretch == row.first).map(|(node, _)| node);
+    let wanted = screen.wanted.filter(|(_, stretch)| *stretch == row.first).map(|(node, _)| node);
     let (leading, current) = (leading(session, row), session.current);
-    screens::search::update::leave_here(model);
+    screens::search::update::remember_place(model);
     if let Some(branch) = leading {
         branches::switch(model, branch, out);
-        screens::search::update::land(model, first);
+        screens::search::update::select_message(model, first);
         return;
     }
     model.jumps.land_on = Some(wanted.unwrap_or(first));
@@ -106,14 +106,14 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, request, Pending::Session(SessionPending::Fork(None)), out);
 }
 
-/// Folds the rows below the selected one, or goes up.
+/// Folds the selected segment, or moves up.
 pub(crate) fn fold(model: &mut Model) {
     if let (Some(session), Some(tree)) = (&model.session, model.layers.top_mut::<TreeScreen>()) {
         tree.fold(session);
     }
 }
 
-/// Unfolds the rows below the selected one, or goes into it.
+/// Unfolds the selected segment, or moves into it.
 pub(crate) fn unfold(model: &mut Model) {
     if let (Some(session), Some(tree)) = (&model.session, model.layers.top_mut::<TreeScreen>()) {
         tree.unfold(session);

@@ -1,4 +1,4 @@
-//! The whole tree of the session, full screen. Only visible rows are made.
+//! Draws the tree of the session over the whole screen. Only visible rows are built.
 //!
 //! ```text
 //! ┌ Tree of Bees and wasps ──────────────────────────────────┐
@@ -7,9 +7,9 @@
 //! │ ● And wasps?                      main ◀  6 messages      │
 //! └ keys ────────────────────────────────────────────────────┘
 //! ```
-//! Not for: computing the rows (`model_rows`).
+//! Not for: building the segments (`model_rows`).
 
-use super::model::{Row, TreeScreen, title, title_is_whole};
+use super::model::{Row, TreeScreen, is_title_complete, title};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::plain_text;
 use crate::domain::base::time;
@@ -23,52 +23,52 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The minimum width at which the date is shown.
+/// From this width on, the date is shown at the right.
 const DATED: u16 = 100;
 
-/// Draws the screen. Returns the number of visible rows.
-pub(crate) fn draw(look: &ViewContext<'_>, grove: &TreeScreen, area: Rect, buf: &mut Buffer) -> usize {
-    paint::wipe(area, buf);
+/// Draws the tree. Returns how many rows fit.
+pub(crate) fn draw(look: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf: &mut Buffer) -> usize {
+    paint::clear(area, buf);
     let Some(session) = &look.model.session else { return 1 };
     let room = usize::from(area.width.saturating_sub(6));
     let heading = format!("Tree of {}", session.card.title);
     let inside = look.frame(paint::cut(look.theme, Ink::Heading, &heading, room), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hints(look, grove, usize::from(area.width)), edge, buf);
+        paint::caption(look.theme, hints(look, screen, usize::from(area.width)), edge, buf);
     }
     if inside.height < 3 {
         return 1;
     }
-    paint::pair(look.theme, &filter(session, grove), &facts(session, grove), Rect { height: 1, ..inside }, buf);
+    paint::pair(look.theme, &filter(session, screen), &facts(session, screen), Rect { height: 1, ..inside }, buf);
     let list = Rect { y: inside.y + 2, height: inside.height - 2, ..inside };
     let page = usize::from(list.height).max(1);
-    if grove.shown.is_empty() {
-        let words = match (grove.filter.is_empty(), grove.looking()) {
+    if screen.shown.is_empty() {
+        let words = match (screen.filter.is_empty(), screen.looking()) {
             (true, _) => " Nothing here yet.",
             (false, true) => " Looking.",
             (false, false) => " Nothing matches. Filter with words, label:NAME, fav.",
         };
         paint::line(look.theme, &Line::of(Ink::Dim, words), list, buf);
     }
-    let most = grove.shown.len().saturating_sub(page);
-    let from = grove.cursor.saturating_sub(page / 2).min(most);
+    let most = screen.shown.len().saturating_sub(page);
+    let from = screen.cursor.saturating_sub(page / 2).min(most);
     let pinned = session.forest.pinned(session);
-    for ((nth, line), place) in grove.shown.iter().enumerate().skip(from).zip(list.rows()) {
+    for ((nth, line), place) in screen.shown.iter().enumerate().skip(from).zip(list.rows()) {
         let Some(row) = session.forest.rows.get(line.row) else { continue };
-        one(look, session, grove, (row, line.hit, pinned.contains(&line.row)), place, buf);
+        one(look, session, screen, (row, line.hit, pinned.contains(&line.row)), place, buf);
         look.item(place, nth);
-        if nth == grove.cursor {
+        if nth == screen.cursor {
             paint::select(look.theme, place, buf);
         }
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(grove.shown.len()), count(page), list, buf);
+    paint::thumb(look.theme, count(from), count(screen.shown.len()), count(page), list, buf);
     page
 }
 
-fn hints(look: &ViewContext<'_>, grove: &TreeScreen, width: usize) -> Line {
-    if grove.filtering {
+fn hints(look: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
+    if screen.filtering {
         let words = "words, label:NAME, fav   Enter keeps the filter   Esc removes it";
         return paint::cut(look.theme, Ink::Dim, words, width.saturating_sub(4));
     }
@@ -95,26 +95,26 @@ fn hints(look: &ViewContext<'_>, grove: &TreeScreen, width: usize) -> Line {
     line
 }
 
-fn filter(session: &Session, grove: &TreeScreen) -> Line {
-    let here = grove.selected(session).map(|row| row.first);
-    if grove.wanted.is_some_and(|(_, stretch)| Some(stretch) == here) && !grove.filtering {
+fn filter(session: &Session, screen: &TreeScreen) -> Line {
+    let here = screen.selected(session).map(|row| row.first);
+    if screen.wanted.is_some_and(|(_, stretch)| Some(stretch) == here) && !screen.filtering {
         return Line::of(Ink::Warn, " No branch contains that message; Enter creates a branch here.");
     }
-    if !grove.filtering && grove.filter.is_empty() {
+    if !screen.filtering && screen.filter.is_empty() {
         return Line::of(Ink::Dim, " A line is a run of messages; forks are indented.");
     }
-    let line = Line::of(Ink::Accent, " / ").with(Ink::Text, &grove.filter);
-    if grove.filtering { line.with(Ink::Accent, "_") } else { line }
+    let line = Line::of(Ink::Accent, " / ").with(Ink::Text, &screen.filter);
+    if screen.filtering { line.with(Ink::Accent, "_") } else { line }
 }
 
-fn facts(session: &Session, grove: &TreeScreen) -> Line {
+fn facts(session: &Session, screen: &TreeScreen) -> Line {
     let messages = text::counted(session.tree.len() as u64, "message");
-    let words = if grove.filter.is_empty() {
+    let words = if screen.filter.is_empty() {
         format!("{messages} ")
     } else {
         let all = session.forest.rows.len() as u64;
-        let words = format!("{} of {} lines ", text::number(grove.shown.len() as u64), text::number(all));
-        if grove.looking() { format!("{} % searched, {words}", grove.looked(session)) } else { words }
+        let words = format!("{} of {} lines ", text::number(screen.shown.len() as u64), text::number(all));
+        if screen.looking() { format!("{} % searched, {words}", screen.filter_progress(session)) } else { words }
     };
     Line::of(Ink::Dim, &words)
 }
@@ -122,13 +122,13 @@ fn facts(session: &Session, grove: &TreeScreen) -> Line {
 fn one(
     look: &ViewContext<'_>,
     session: &Session,
-    grove: &TreeScreen,
+    screen: &TreeScreen,
     (row, hit, pinned): (&Row, Option<Slot>, bool),
     area: Rect,
     buf: &mut Buffer,
 ) {
     let glyphs = &look.theme.glyphs;
-    let folded = grove.is_folded(&session.tree, row);
+    let folded = screen.is_folded(&session.tree, row);
     let sign = if session.forest.branches(row).iter().any(|id| look.model.live.contains_key(id)) {
         (Ink::Accent, glyphs.running)
     } else if folded {
@@ -154,13 +154,13 @@ fn one(
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2).max(4);
     let shown = hit.map_or_else(|| title(&session.tree, row), |slot| plain_text::beginning(session.tree.head(slot)));
     let whole =
-        hit.map_or_else(|| title_is_whole(&session.tree, row), |slot| session.tree.head(slot).preview_is_whole());
+        hit.map_or_else(|| is_title_complete(&session.tree, row), |slot| session.tree.head(slot).preview_is_whole());
     let shown = if whole { shown } else { format!("{shown}{}", glyphs.ellipsis).into() };
     let words = text::fit(&shown, room, glyphs.ellipsis);
     paint::pair(look.theme, &label.with(ink, &words), &value, area, buf);
 }
 
-/// The names and stars of a line: of the message that matches the filter, else of the first three in the row.
+/// The tags of a line: of the message that matches the filter, or else the first three of the segment.
 fn tags<'a>(session: &'a Session, row: &Row, hit: Option<Slot>) -> Vec<&'a Tag> {
     if session.tags.is_empty() {
         return Vec::new();
@@ -175,7 +175,7 @@ fn tags<'a>(session: &'a Session, row: &Row, hit: Option<Slot>) -> Vec<&'a Tag> 
     here.into_iter().take(3).map(|(_, tag)| tag).collect()
 }
 
-/// The tree lines before a row; if there are many, only the last ones.
+/// The guide lines before a row; if there are too many, only the last ones.
 fn guides(look: &ViewContext<'_>, row: &Row, room: usize) -> String {
     let glyphs = &look.theme.glyphs;
     let depth = usize::try_from(row.depth).unwrap_or(usize::MAX);
@@ -192,7 +192,7 @@ fn guides(look: &ViewContext<'_>, row: &Row, room: usize) -> String {
     lead
 }
 
-/// The text at the right: branches, unread answers, number of messages, date.
+/// The right side of a row: branches, unread answers, number of messages, and date.
 fn value(look: &ViewContext<'_>, session: &Session, row: &Row, folded: bool, width: u16) -> Line {
     let glyphs = &look.theme.glyphs;
     let mut line = Line::new();

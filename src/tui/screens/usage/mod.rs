@@ -1,5 +1,5 @@
-//! Tokens, cost, and cached share of calls, as charts.
-//! Not for: one call's rows (`calls`).
+//! Charts of the calls' tokens, cost, cached share, and estimation errors.
+//! Not for: the rows of one call (`calls`).
 
 pub mod model;
 pub(crate) mod update;
@@ -14,14 +14,14 @@ impl Screen for UsageScreen {
     }
 
     fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.settle(view::page(self, area));
+        self.fit_columns(view::page(self, area));
         view::draw(look, self, area, buf);
         Vec::new()
     }
 
     fn travel(&mut self, action: Action, by: i64) {
         match action {
-            Action::ScrollUp | Action::ScrollDown => self.leaf(by),
+            Action::ScrollUp | Action::ScrollDown => self.page_by(by),
             Action::Up | Action::Down => self.chart = shift(self.chart, by, 4),
             _ => self.step(by),
         }

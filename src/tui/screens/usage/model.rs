@@ -1,50 +1,49 @@
-//! The usage of calls, as charts: the visible columns and the selected call.
-//! Not for: the figures (`domain::call::ledger`), or their appearance (`view`).
+//! State of the usage charts: the visible columns and the selected call.
+//! Not for: the figures (`domain::call::ledger`) or drawing (`view`).
 
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::ledger::{CallCost, Ledger};
 use crate::tui::model::list::shift;
 
-/// The state of the charts.
+/// Charts of the calls of a branch or a session.
 #[derive(Clone, Debug)]
 pub struct UsageScreen {
     /// The branch.
     pub branch: BranchId,
-    /// Shows all branches of the session.
+    /// Whether the calls of all branches of the session are shown.
     pub whole: bool,
-    /// The figures, once they are loaded.
+    /// The figures; None until they are loaded.
     pub ledger: Option<Box<Ledger>>,
-    /// The ticket of the request.
+    /// Ticket of the newest request.
     pub ticket: u64,
-    /// The selected call.
+    /// Index of the selected call.
     pub cursor: usize,
-    /// The first column.
+    /// Index of the first visible call.
     pub from: usize,
-    /// The number of visible columns when last drawn.
+    /// How many columns fit, as last drawn.
     pub page: usize,
-    /// The first chart, if there is no room for all.
+    /// Index of the first visible chart, if not all fit.
     pub chart: usize,
 }
 
 impl UsageScreen {
-    /// An empty screen whose figures were requested with this ticket.
+    /// Creates the screen while its figures are being loaded under `ticket`.
     #[must_use]
     pub fn new(branch: BranchId, whole: bool, ticket: u64) -> Self {
         Self { branch, whole, ledger: None, ticket, cursor: usize::MAX, from: 0, page: 1, chart: 0 }
     }
 
-    /// Shows figures. The selection stays on its call; initially the newest call is selected, and stays selected while
-    /// calls are added.
+    /// Stores the figures. The selection stays on its call, or on the newest call if that was selected.
     pub fn show(&mut self, ledger: Box<Ledger>) {
         let last = self.ledger.as_ref().is_none_or(|old| self.cursor.saturating_add(1) >= old.calls.len());
         let selected = self.selected().map(|call| call.run).filter(|_| !last);
         let found = selected.and_then(|run| ledger.calls.iter().position(|call| call.run == run));
         self.cursor = found.unwrap_or(usize::MAX).min(ledger.calls.len().saturating_sub(1));
         self.ledger = Some(ledger);
-        self.settle(self.page);
+        self.fit_columns(self.page);
     }
 
-    /// The calls.
+    /// The calls, oldest first.
     #[must_use]
     pub fn calls(&self) -> &[CallCost] {
         self.ledger.as_ref().map(|ledger| ledger.calls.as_slice()).unwrap_or_default()
@@ -62,19 +61,19 @@ impl UsageScreen {
         self.selected().map(|call| call.run)
     }
 
-    /// Moves the selection along the calls.
+    /// Moves the selection by `by` calls.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.calls().len().saturating_sub(1));
-        self.settle(self.page);
+        self.fit_columns(self.page);
     }
 
     /// Moves by pages of columns.
-    pub fn leaf(&mut self, way: i64) {
+    pub fn page_by(&mut self, way: i64) {
         self.step(way.signum() * i64::try_from(self.page.saturating_sub(1)).unwrap_or(1).max(1));
     }
 
-    /// Sets the number of visible columns; the columns scroll only as far as the selection requires.
-    pub fn settle(&mut self, page: usize) {
+    /// Stores how many columns fit, and scrolls just far enough to show the selection.
+    pub fn fit_columns(&mut self, page: usize) {
         self.page = page.max(1);
         let count = self.calls().len();
         let low = self.cursor.saturating_add(1).saturating_sub(self.page);
@@ -121,26 +120,26 @@ mod tests {
     }
 
     #[test]
-    fn columns_move_only_as_far_as_they_must() {
-        let mut sheet = UsageScreen::new(BranchId(Uuid::nil()), false, 1);
-        sheet.show(ledger(0));
-        assert_eq!((sheet.cursor, sheet.run()), (0, None));
-        sheet.step(-1);
-        sheet.show(ledger(10));
-        sheet.settle(4);
-        assert_eq!((sheet.cursor, sheet.from), (9, 6), "the newest first");
-        sheet.step(-2);
-        assert_eq!((sheet.cursor, sheet.from), (7, 6));
-        sheet.step(-3);
-        assert_eq!((sheet.cursor, sheet.from), (4, 4));
-        sheet.leaf(1);
-        assert_eq!((sheet.cursor, sheet.from), (7, 4));
-        sheet.show(ledger(11));
-        assert_eq!(sheet.cursor, 7, "it stays on its call");
-        sheet.step(i64::MAX / 2);
-        sheet.show(ledger(12));
-        assert_eq!((sheet.cursor, sheet.from), (11, 8), "and on the newest, while calls come");
-        sheet.settle(100);
-        assert_eq!(sheet.from, 0, "all are seen");
+    fn columns_scroll_just_far_enough() {
+        let mut screen = UsageScreen::new(BranchId(Uuid::nil()), false, 1);
+        screen.show(ledger(0));
+        assert_eq!((screen.cursor, screen.run()), (0, None));
+        screen.step(-1);
+        screen.show(ledger(10));
+        screen.fit_columns(4);
+        assert_eq!((screen.cursor, screen.from), (9, 6), "the newest first");
+        screen.step(-2);
+        assert_eq!((screen.cursor, screen.from), (7, 6));
+        screen.step(-3);
+        assert_eq!((screen.cursor, screen.from), (4, 4));
+        screen.page_by(1);
+        assert_eq!((screen.cursor, screen.from), (7, 4));
+        screen.show(ledger(11));
+        assert_eq!(screen.cursor, 7, "it stays on its call");
+        screen.step(i64::MAX / 2);
+        screen.show(ledger(12));
+        assert_eq!((screen.cursor, screen.from), (11, 8), "and on the newest, while calls come");
+        screen.fit_columns(100);
+        assert_eq!(screen.from, 0, "all are seen");
     }
 }

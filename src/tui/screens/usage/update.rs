@@ -1,5 +1,5 @@
-//! The usage charts: requesting the figures, and going to a call.
-//! Not for: moving the cursor (`update::travel`).
+//! Updates of the usage charts: loading the figures, and opening the selected call.
+//! Not for: moving the selection (`tui::update::travel`).
 
 use super::model::UsageScreen;
 use crate::domain::base::failure::Failure;
@@ -10,9 +10,9 @@ use crate::tui::model::Model;
 use crate::tui::model::pending::Pending;
 use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::{send, show_answer, trouble};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 
-/// Opens the charts; the same key closes them.
+/// Opens the charts, or closes them if they are open.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.close::<UsageScreen>(|_| true) {
         return;
@@ -26,53 +26,53 @@ fn ask(model: &mut Model, branch: BranchId, whole: bool, out: &mut Vec<Cmd>) -> 
     send(model, Request::Call(CallRequest::Ledger { branch, whole }), Pending::Usage, out)
 }
 
-/// Switches between the calls of the whole session and of the branch.
+/// Toggles between the calls of the branch and of the whole session.
 pub(crate) fn whole(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(sheet) = model.layers.top::<UsageScreen>() else { return };
-    let (branch, whole) = (sheet.branch, !sheet.whole);
+    let Some(screen) = model.layers.top::<UsageScreen>() else { return };
+    let (branch, whole) = (screen.branch, !screen.whole);
     let ticket = ask(model, branch, whole, out);
-    if let Some(sheet) = model.layers.top_mut::<UsageScreen>() {
-        (sheet.whole, sheet.ticket) = (whole, ticket);
+    if let Some(screen) = model.layers.top_mut::<UsageScreen>() {
+        (screen.whole, screen.ticket) = (whole, ticket);
     }
 }
 
-/// All figures as text, including those of items by source and by policy.
+/// Prints all figures as text, including the use of items by source and by policy.
 pub(crate) fn text(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(sheet) = model.layers.top::<UsageScreen>() else { return };
-    let line = if sheet.whole { "/stats --whole-session" } else { "/stats" };
+    let Some(screen) = model.layers.top::<UsageScreen>() else { return };
+    let line = if screen.whole { "/stats --whole-session" } else { "/stats" };
     printed::line(model, line, out);
 }
 
-/// Shows the figures.
+/// Handles the figures.
 pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
     match result {
         Ok(Answer::Ledger(ledger)) => {
-            if let Some(sheet) = model.layers.all_mut::<UsageScreen>().find(|sheet| sheet.ticket == ticket) {
-                sheet.show(ledger);
+            if let Some(screen) = model.layers.all_mut::<UsageScreen>().find(|screen| screen.ticket == ticket) {
+                screen.show(ledger);
             }
         }
         Ok(answer) => show_answer(model, Ok(answer)),
         Err(failure) => {
-            model.layers.close::<UsageScreen>(|sheet| sheet.ticket == ticket);
-            trouble(model, &failure);
+            model.layers.close::<UsageScreen>(|screen| screen.ticket == ticket);
+            show_failure(model, &failure);
         }
     }
 }
 
-/// A call started or ended: requests the figures again.
+/// Loads the figures again after a call began or ended.
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
-    let open = model.layers.all::<UsageScreen>().next().map(|sheet| (sheet.branch, sheet.whole));
+    let open = model.layers.all::<UsageScreen>().next().map(|screen| (screen.branch, screen.whole));
     let Some((branch, whole)) = open else { return };
     let fresh = ask(model, branch, whole, out);
-    for sheet in model.layers.all_mut::<UsageScreen>() {
-        sheet.ticket = fresh;
+    for screen in model.layers.all_mut::<UsageScreen>() {
+        screen.ticket = fresh;
     }
 }
 
-/// Enter: opens the selected call in the call history.
+/// Handles Enter: opens the selected call in the call history.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(sheet) = model.layers.top::<UsageScreen>() else { return };
-    if let Some(run) = sheet.run() {
+    let Some(screen) = model.layers.top::<UsageScreen>() else { return };
+    if let Some(run) = screen.run() {
         screens::calls::update::open_at(model, run, out);
     }
 }

@@ -1,18 +1,18 @@
-//! The usage of calls, call by call: five charts over the same columns, and the selected call's figures.
+//! Draws five charts with one column per call, and the figures of the selected call.
 //!
 //! ```text
-//! ┌ Usage: main ─────────────────────────────────────────────┐
+//! ┌ Usage: branch main ──────────────────────────────────────┐
 //! │ tokens in    sum 45,231  mean 3,015  highest 5,213  4,980 │
-//! │ ▂▃▃▄▅▅▆▇█▇▂▃▄░░?                                          │   full bars are reported by the server, ░ is an estimate
+//! │ ▂▃▃▄▅▅▆▇█▇▂▃▄░░?                                          │   full bars are counts of the server, ░ is our estimate
 //! │ tokens out …                                              │
 //! │ ──────────────^────────────────────────────────────────── │
 //! │ call 15 of 16, turn 12 …                                  │
 //! └ keys ────────────────────────────────────────────────────┘
 //! ```
-//! Not for: the figures themselves (`domain::call::ledger`).
+//! Not for: the figures (`domain::call::ledger`).
 
 use super::model::UsageScreen;
-use crate::domain::base::chart::{NOTHING, UNKNOWN, cell, eighths};
+use crate::domain::base::chart::{UNKNOWN, ZERO, cell, eighths};
 use crate::domain::base::time;
 use crate::domain::call::ledger::{CallCost, Ledger, Sum, Totals, percent, signed_percent};
 use crate::domain::call::run::RunStatus;
@@ -25,15 +25,15 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Rows of the selected call's figures, with the rule above.
+/// Height of the selected call's figures with the rule above, in rows.
 const DETAIL: u16 = 5;
-/// Minimum and maximum rows of a chart: its title and its columns.
+/// Least and largest height of a chart with its title, in rows.
 const ROWS: (u16, u16) = (3, 9);
 
-/// Maximum width of a column.
-const WIDEST: usize = 7;
+/// Largest width of a column.
+const MAX_COLUMN: usize = 7;
 
-/// The kinds of charts.
+/// The quantity that a chart shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChartKind {
     Input,
@@ -90,11 +90,11 @@ impl ChartKind {
         known.unwrap_or_else(|| "unknown".to_owned())
     }
 
-    /// The height of a full column.
+    /// The value of a full column.
     fn most(self, ledger: &Ledger) -> u64 {
         let sums = &ledger.totals;
         match self {
-            // Estimates are in the same chart.
+            // Estimates are drawn in the same chart.
             Self::Input => sums.input.most.max(sums.est.most),
             Self::Output => sums.output.most,
             Self::Cost => sums.cost.most,
@@ -103,7 +103,7 @@ impl ChartKind {
         }
     }
 
-    /// Totals and means, the most important first.
+    /// Totals and means, most important first.
     fn sums(self, sums: &Totals) -> Vec<String> {
         let three = |sum: &Sum, words: fn(u64) -> String| {
             let Some(mean) = sum.mean() else { return vec!["unknown".to_owned()] };
@@ -126,7 +126,7 @@ impl ChartKind {
                     [format!("{} of all", percent(share))].into_iter().chain(unknown).chain([part]).collect()
                 }
             },
-            Self::Error => match (sums.error.mean(), sums.mean_lean()) {
+            Self::Error => match (sums.error.mean(), sums.mean_signed_error()) {
                 (Some(mean), Some(lean)) => {
                     vec![
                         format!("mean {}", percent(mean)),
@@ -140,29 +140,29 @@ impl ChartKind {
     }
 }
 
-/// Columns: their width, the gap after each, and how many fit.
+/// Width of a column, the gap after it, and how many columns fit.
 fn columns(count: usize, width: u16) -> (u16, u16, usize) {
     let each = usize::from(width) / count.max(1);
-    let (wide, gap) = if each < 2 { (1, 0) } else { (u16::try_from((each - 1).min(WIDEST)).unwrap_or(1), 1) };
+    let (wide, gap) = if each < 2 { (1, 0) } else { (u16::try_from((each - 1).min(MAX_COLUMN)).unwrap_or(1), 1) };
     (wide, gap, usize::from((width + gap) / (wide + gap)))
 }
 
-/// The number of visible calls.
-pub(crate) fn page(sheet: &UsageScreen, area: Rect) -> usize {
-    columns(sheet.calls().len(), crate::tui::view::layout::inside(area).width.saturating_sub(2)).2
+/// How many calls are visible at once.
+pub(crate) fn page(screen: &UsageScreen, area: Rect) -> usize {
+    columns(screen.calls().len(), crate::tui::view::layout::inside(area).width.saturating_sub(2)).2
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, sheet: &UsageScreen, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+pub(crate) fn draw(look: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf: &mut Buffer) {
+    paint::clear(area, buf);
     let session = look.model.session.as_ref();
-    let name = session.and_then(|session| session.find(sheet.branch)).map_or("?", |branch| &branch.name);
-    let of = if sheet.whole { "the whole session".to_owned() } else { format!("branch {name}") };
+    let name = session.and_then(|session| session.find(screen.branch)).map_or("?", |branch| &branch.name);
+    let of = if screen.whole { "the whole session".to_owned() } else { format!("branch {name}") };
     let title = format!("Usage: {of}");
     let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
     let inside = look.frame(title, true, area, buf);
     if area.height >= 2 {
-        let other = if sheet.whole { "this branch only" } else { "whole session" };
-        let known = sheet.ledger.as_ref().is_some_and(|ledger| ledger.uses.calls > 0);
+        let other = if screen.whole { "this branch only" } else { "whole session" };
+        let known = screen.ledger.as_ref().is_some_and(|ledger| ledger.uses.calls > 0);
         let mut words =
             vec![(Action::CallBefore, "previous call"), (Action::CallAfter, "after"), (Action::Open, "open it")];
         words.extend(known.then_some((Action::Details, "items used")));
@@ -172,10 +172,10 @@ pub(crate) fn draw(look: &ViewContext<'_>, sheet: &UsageScreen, area: Rect, buf:
         paint::caption(look.theme, line, edge, buf);
     }
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
-    match &sheet.ledger {
+    match &screen.ledger {
         None => paint::line(look.theme, &Line::of(Ink::Dim, "Loading the calls."), room, buf),
-        Some(ledger) if ledger.calls.is_empty() => nothing(look, sheet.whole, room, buf),
-        Some(ledger) => charts(look, sheet, ledger, room, buf),
+        Some(ledger) if ledger.calls.is_empty() => nothing(look, screen.whole, room, buf),
+        Some(ledger) => charts(look, screen, ledger, room, buf),
     }
 }
 
@@ -188,28 +188,28 @@ fn nothing(look: &ViewContext<'_>, whole: bool, room: Rect, buf: &mut Buffer) {
     paint::lines(look.theme, &TextRows::plain(&words, usize::from(room.width).max(1), Ink::Dim), room, buf);
 }
 
-fn charts(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, room: Rect, buf: &mut Buffer) {
+fn charts(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, room: Rect, buf: &mut Buffer) {
     let detail = if room.height >= ROWS.0 + DETAIL { DETAIL } else { 0 };
     let above = room.height - detail;
     let fit = usize::from(above / ROWS.0).clamp(1, ALL.len());
-    let first = sheet.chart.min(ALL.len() - fit);
+    let first = screen.chart.min(ALL.len() - fit);
     let rows = (above / u16::try_from(fit).unwrap_or(1)).clamp(1, ROWS.1);
     let mut rest = if rows < ROWS.1 { above.saturating_sub(rows * u16::try_from(fit).unwrap_or(1)) } else { 0 };
     let mut y = room.y;
     for of in ALL.into_iter().skip(first).take(fit) {
         let height = rows + u16::from(rest > 0);
         rest = rest.saturating_sub(1);
-        chart(look, sheet, ledger, of, Rect { y, height, ..room }, buf);
+        chart(look, screen, ledger, of, Rect { y, height, ..room }, buf);
         y += height;
     }
     if detail > 0 {
         let below = Rect { y, height: room.bottom() - y, ..room };
-        selected(look, sheet, ledger, below, buf);
+        selected(look, screen, ledger, below, buf);
     }
 }
 
-fn chart(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, of: ChartKind, area: Rect, buf: &mut Buffer) {
-    let now = sheet.selected().map(|call| of.words(call)).unwrap_or_default();
+fn chart(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, of: ChartKind, area: Rect, buf: &mut Buffer) {
+    let now = screen.selected().map(|call| of.words(call)).unwrap_or_default();
     let mut title = Line::of(Ink::Heading, &format!("{:<13}", of.title()));
     for part in of.sums(&ledger.totals) {
         if title.width() + part.len() + now.len() + 4 <= usize::from(area.width) {
@@ -218,11 +218,11 @@ fn chart(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, of: Chart
     }
     paint::pair(look.theme, &title, &Line::of(Ink::Accent, &now), Rect { height: 1, ..area }, buf);
     let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    // The sign of an error is below its column.
+    // The sign of an error is shown below its column.
     let signs = u16::from(of == ChartKind::Error && body.height >= 2);
     let bars = Rect { height: body.height - signs, ..body };
     let (wide, gap, page) = columns(ledger.calls.len(), area.width);
-    let shown: Vec<&CallCost> = ledger.calls.iter().skip(sheet.from).take(page).collect();
+    let shown: Vec<&CallCost> = ledger.calls.iter().skip(screen.from).take(page).collect();
     let most = of.most(ledger);
     for (level, row) in (0..bars.height).rev().zip(bars.rows()) {
         let mut line = Line::new();
@@ -252,15 +252,15 @@ fn chart(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, of: Chart
     }
     for at in 0..shown.len() {
         let x = body.x + u16::try_from(at).unwrap_or(0) * (wide + gap);
-        look.item(Rect { x, width: wide + gap, ..body }.intersection(area), sheet.from + at);
+        look.item(Rect { x, width: wide + gap, ..body }.intersection(area), screen.from + at);
     }
-    if let Some(at) = sheet.cursor.checked_sub(sheet.from).filter(|at| *at < shown.len()) {
+    if let Some(at) = screen.cursor.checked_sub(screen.from).filter(|at| *at < shown.len()) {
         let x = body.x + u16::try_from(at).unwrap_or(0) * (wide + gap);
         paint::select(look.theme, Rect { x, width: wide, ..body }.intersection(area), buf);
     }
 }
 
-/// A cell of a column: `level` counts from the bottom.
+/// One cell of a column; `level` counts from the bottom.
 fn piece(
     look: &ViewContext<'_>,
     of: ChartKind,
@@ -271,9 +271,9 @@ fn piece(
     let glyphs = &look.theme.glyphs;
     let part = |value: u64| eighths(value, most, rows).saturating_sub(u32::from(level) * 8);
     match of.value(call) {
-        Some(0) if level == 0 => (Ink::Dim, NOTHING.to_string()),
+        Some(0) if level == 0 => (Ink::Dim, ZERO.to_string()),
         Some(value) => (of.ink(), cell(part(value), glyphs.ascii).to_string()),
-        // What the server did not tell is shown by our own estimate, which looks otherwise.
+        // Where the server reports nothing, our estimate is drawn with another glyph.
         None if of == ChartKind::Input && part(u64::from(call.est)) > 0 => (Ink::Dim, glyphs.empty.to_owned()),
         None if level > 0 || of == ChartKind::Input => (Ink::Dim, " ".to_owned()),
         None if call.status == RunStatus::Open => (Ink::Accent, glyphs.running.to_owned()),
@@ -282,27 +282,28 @@ fn piece(
     }
 }
 
-fn selected(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, area: Rect, buf: &mut Buffer) {
+fn selected(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area: Rect, buf: &mut Buffer) {
     let glyphs = &look.theme.glyphs;
     let (wide, gap, _) = columns(ledger.calls.len(), area.width);
-    let at = u16::try_from(sheet.cursor.saturating_sub(sheet.from)).unwrap_or(0).saturating_mul(wide + gap);
+    let at = u16::try_from(screen.cursor.saturating_sub(screen.from)).unwrap_or(0).saturating_mul(wide + gap);
     paint::line(look.theme, &Line::of(Ink::Border, &glyphs.rule.repeat(usize::from(area.width))), area, buf);
     let mark = Rect { x: area.x.saturating_add(at + wide / 2), width: 1, height: 1, ..area }.intersection(area);
     paint::line(look.theme, &Line::of(Ink::Accent, "^"), mark, buf);
     let room = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     if look.model.status.shown().is_some() {
-        paint::wipe(Rect { height: 1, ..area }, buf);
+        paint::clear(Rect { height: 1, ..area }, buf);
         crate::tui::chat::view::composer::notice(look, Rect { height: 1, ..area }, buf);
     }
-    let Some(call) = sheet.selected() else { return };
+    let Some(call) = screen.selected() else { return };
     let dot = format!(" {} ", glyphs.dot);
     let number = |n: u32| text::number(u64::from(n));
-    let mut place = vec![format!("call {} of {}", text::number(at_in_all(sheet, ledger)), number(ledger.totals.calls))];
+    let mut place =
+        vec![format!("call {} of {}", text::number(at_in_all(screen, ledger)), number(ledger.totals.calls))];
     let round = if call.round > 1 { format!(", round {}", call.round) } else { String::new() };
     place.extend(call.turn.map(|turn| format!("turn {}{round}", number(turn))));
     let offset = look.model.facts.offset;
     place.push(format!("{} {}", time::date(call.at, offset), time::clock(call.at, offset)));
-    let session = look.model.session.as_ref().filter(|_| sheet.whole);
+    let session = look.model.session.as_ref().filter(|_| screen.whole);
     place.extend(session.and_then(|session| session.find(call.branch)).map(|branch| branch.name.clone()));
     place.extend([call.model.clone(), call.status.name().to_owned()]);
     let width = usize::from(room.width).max(1);
@@ -328,7 +329,7 @@ fn selected(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, area: 
     let mut rows = TextRows::plain(&place.join(&dot), width, Ink::Text);
     rows.extend(TextRows::plain(&figures.join(&dot), width, Ink::Text));
     rows.extend(TextRows::plain(&call.title, width, Ink::Dim).into_iter().take(1));
-    let est = ledger.calls.iter().skip(sheet.from).take(sheet.page).any(|call| call.input.is_none());
+    let est = ledger.calls.iter().skip(screen.from).take(screen.page).any(|call| call.input.is_none());
     if est {
         let words = format!(
             "{} marks an estimate of a value that the server did not report; ? is \
@@ -340,7 +341,7 @@ fn selected(look: &ViewContext<'_>, sheet: &UsageScreen, ledger: &Ledger, area: 
     paint::lines(look.theme, &rows, room, buf);
 }
 
-/// Its number among all calls, from 1.
-fn at_in_all(sheet: &UsageScreen, ledger: &Ledger) -> u64 {
-    u64::from(ledger.older) + u64::try_from(sheet.cursor).unwrap_or(0) + 1
+/// Number of the selected call among all calls, from 1.
+fn at_in_all(screen: &UsageScreen, ledger: &Ledger) -> u64 {
+    u64::from(ledger.older) + u64::try_from(screen.cursor).unwrap_or(0) + 1
 }

@@ -1,5 +1,5 @@
-//! The next request under other settings, side by side.
-//! Not for: sending it.
+//! Previews of the next request under other settings, side by side.
+//! Not for: sending it (`chat::update::ask`).
 
 pub mod model;
 pub(crate) mod update;

@@ -1,5 +1,5 @@
-//! The next request under other settings, side by side, as a list to choose from.
-//! Not for: computing it (the engine).
+//! State of the what-if screen: the next call under other settings, as a list to choose from.
+//! Not for: planning the variants (the engine).
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
@@ -8,41 +8,41 @@ use crate::domain::planning::what_if::{PlanFigures, WhatIf};
 use crate::tui::model::list::shift;
 use std::sync::Arc;
 
-/// The state of the screen.
+/// Previews of the next call under other settings.
 #[derive(Clone, Debug)]
 pub struct WhatIfScreen {
     /// The branch.
     pub branch: BranchId,
-    /// The draft.
+    /// The draft that is planned.
     pub draft: Draft,
-    /// The result, once it has arrived.
+    /// The variants; None until they are planned.
     pub found: Option<Arc<WhatIf>>,
-    /// The selected line; the current settings come first.
+    /// Index of the line under the cursor; the first line is the current settings.
     pub cursor: usize,
-    /// Scrolled rows of its details.
+    /// Rows of the details scrolled off the top.
     pub scroll: usize,
 }
 
 impl WhatIfScreen {
-    /// An empty screen, for a branch and a draft.
+    /// Creates an empty screen for a branch and a draft.
     #[must_use]
     pub fn new(branch: BranchId, draft: Draft) -> Self {
         Self { branch, draft, found: None, cursor: 0, scroll: 0 }
     }
 
-    /// The number of lines.
+    /// Number of lines, including the current settings.
     #[must_use]
     pub fn len(&self) -> usize {
         self.found.as_ref().map_or(0, |found| found.ways.len() + 1)
     }
 
-    /// Whether the result has not arrived yet.
+    /// Whether nothing is planned yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found.is_none()
     }
 
-    /// The title and the figures of a line.
+    /// Title and figures of a line.
     #[must_use]
     pub fn line(&self, at: usize) -> Option<(&str, &Result<PlanFigures, String>)> {
         let found = self.found.as_ref()?;
@@ -52,13 +52,13 @@ impl WhatIfScreen {
         }
     }
 
-    /// The overrides of the selected line; `None` for the current settings.
+    /// The settings that the selected line changes; None for the current settings.
     #[must_use]
-    pub fn chosen(&self) -> Option<&Overrides> {
+    pub fn selected_overrides(&self) -> Option<&Overrides> {
         Some(&self.found.as_ref()?.ways.get(self.cursor.checked_sub(1)?)?.arm)
     }
 
-    /// Moves the selection.
+    /// Moves the cursor by `by` lines.
     pub fn step(&mut self, by: i64) {
         self.cursor = shift(self.cursor, by, self.len().saturating_sub(1));
         self.scroll = 0;

@@ -1,5 +1,5 @@
-//! The next request under other settings: requesting the alternatives, and applying one.
-//! Not for: moving the cursor (`update::travel`).
+//! Updates of the what-if screen: planning the variants and applying one.
+//! Not for: moving the cursor (`tui::update::travel`).
 
 use super::model::WhatIfScreen;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -12,10 +12,10 @@ use crate::tui::model::Model;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{send, show_answer, trouble};
+use crate::tui::update::effects::{send, show_answer, show_failure};
 use std::sync::Arc;
 
-/// Opens the list, or closes it.
+/// Opens the screen, or closes it if it is open.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if model.layers.close::<WhatIfScreen>(|_| true) {
         return;
@@ -23,18 +23,18 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let draft = model.composer.next_draft();
     model.layers.push(WhatIfScreen::new(branch, draft));
-    work_out(model, out);
+    request_variants(model, out);
 }
 
-/// Requests the result for the open list.
-fn work_out(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(strip) = model.layers.top::<WhatIfScreen>() else { return };
-    let (branch, draft) = (strip.branch, strip.draft.clone());
+/// Requests the variants for the open screen.
+fn request_variants(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(screen) = model.layers.top::<WhatIfScreen>() else { return };
+    let (branch, draft) = (screen.branch, screen.draft.clone());
     model.requests.pending.retain(|_, what_for| !matches!(what_for, Pending::WhatIf(_)));
     send(model, Request::Plan(PlanRequest::WhatIf { branch, draft, arms: Vec::new() }), Pending::WhatIf(branch), out);
 }
 
-/// Handles the requests under other settings.
+/// Handles the planned variants.
 pub(crate) fn answered(model: &mut Model, branch: BranchId, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
     match result {
         Ok(Answer::WhatIf(found)) => arrived(model, &found),
@@ -44,36 +44,36 @@ pub(crate) fn answered(model: &mut Model, branch: BranchId, result: Result<Answe
 }
 
 fn arrived(model: &mut Model, found: &Arc<WhatIf>) {
-    for strip in model.layers.all_mut::<WhatIfScreen>() {
-        if strip.branch == found.branch {
-            strip.found = Some(found.clone());
-            strip.step(0);
+    for screen in model.layers.all_mut::<WhatIfScreen>() {
+        if screen.branch == found.branch {
+            screen.found = Some(found.clone());
+            screen.step(0);
         }
     }
 }
 
-/// Closes the list and reports why it is empty. If only the branch changed meanwhile, requests the result again.
+/// Closes the screen and reports the failure. If only the branch changed in the meantime, requests the variants again.
 fn failed(model: &mut Model, branch: BranchId, failure: &Failure, out: &mut Vec<Cmd>) {
-    let open = |strip: &WhatIfScreen| strip.branch == branch;
+    let open = |screen: &WhatIfScreen| screen.branch == branch;
     if failure.kind == FailureKind::Stale && model.layers.top().is_some_and(open) {
-        return work_out(model, out);
+        return request_variants(model, out);
     }
     if model.layers.close(open) {
-        trouble(model, failure);
+        show_failure(model, failure);
     }
 }
 
-/// Applies the selected alternative to the branch. Undo restores the previous settings.
+/// Applies the selected settings to the branch (undoable).
 pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(strip) = model.layers.top::<WhatIfScreen>() else { return };
-    if strip.is_empty() {
+    let Some(screen) = model.layers.top::<WhatIfScreen>() else { return };
+    if screen.is_empty() {
         return;
     }
-    let Some(chosen) = strip.chosen().cloned() else {
+    let Some(chosen) = screen.selected_overrides().cloned() else {
         model.layers.pop();
         return model.status.say(Severity::Notice, "Nothing was changed.", model.now);
     };
-    let here = model.branch().filter(|branch| branch.id == strip.branch);
+    let here = model.branch().filter(|branch| branch.id == screen.branch);
     let Some(overrides) = here.map(|branch| variant::merge(&branch.overrides, &chosen)) else { return };
     model.layers.pop();
     branches::set_overrides(model, overrides, out);

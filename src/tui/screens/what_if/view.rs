@@ -1,15 +1,15 @@
-//! The next request under other settings, side by side, and what the selected alternative adds and removes.
+//! Draws the next call under other settings as a table, and the items that the selected settings add and remove.
 //!
 //! ```text
 //! ┌ What if ─────────────────────────────────────────────────┐
 //! │                    est. tokens    change     cost  in  out    │
-//! │ current settings     5,213              $0.0009           │
-//! │ mode Off             3,001    -2,212    $0.0005  +0   -4   │   narrow screens omit columns
-//! │ mode Off: loses 4 items ───────────────────────────────── │
+//! │ current              5,213              $0.0009           │
+//! │ mode Off             3,001    -2,212    $0.0005  +0   -4   │   narrow screens have fewer columns
+//! │ mode Off: removes 4 items ──────────────────────────────── │
 //! │ - turn 12  Why does login fail …                      312 │
-//! └ Enter applies  Esc leaves ───────────────────────────────┘
+//! └ Enter applies it  Esc leaves ────────────────────────────┘
 //! ```
-//! Not for: computing the alternatives (the engine), or applying one (`update`).
+//! Not for: planning (the engine) or applying settings (`update`).
 
 use super::model::WhatIfScreen;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures};
@@ -22,10 +22,10 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// The maximum width, so that figures stay close to their labels.
+/// Largest width of the table; beyond it, the figures would be too far from their titles.
 const WIDTH: u16 = 118;
 
-/// The visible columns of figures.
+/// Which columns of figures fit.
 #[derive(Clone, Copy)]
 #[allow(clippy::struct_excessive_bools, reason = "one flag per column")]
 struct Columns {
@@ -41,8 +41,8 @@ impl Columns {
     }
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, strip: &WhatIfScreen, area: Rect, buf: &mut Buffer) {
-    paint::wipe(area, buf);
+pub(crate) fn draw(look: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, buf: &mut Buffer) {
+    paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "What if: the next request under other settings"), true, area, buf);
     let inside = Rect { width: inside.width.min(WIDTH), ..inside };
     if area.height >= 2 {
@@ -51,36 +51,36 @@ pub(crate) fn draw(look: &ViewContext<'_>, strip: &WhatIfScreen, area: Rect, buf
         let line = view_accepted::hint_line(look, When::Trials, &words, usize::from(area.width));
         paint::caption(look.theme, line, edge, buf);
     }
-    let Some(present) = strip.line(0).map(|(_, result)| result) else {
+    let Some(present) = screen.line(0).map(|(_, result)| result) else {
         let words = "Planning the request under other modes, policies, models and budgets. Nothing changes until you \
                 apply one.";
         let rows = TextRows::plain(words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
     };
-    let costs = |at| matches!(strip.line(at), Some((_, Ok(PlanFigures { cost: Some(cost), .. }))) if cost.micro > 0);
-    let priced = (0..strip.len()).any(costs);
+    let costs = |at| matches!(screen.line(at), Some((_, Ok(PlanFigures { cost: Some(cost), .. }))) if cost.micro > 0);
+    let priced = (0..screen.len()).any(costs);
     let columns = Columns::of(inside.width, priced);
     let est = present.as_ref().ok().map(|known| known.est);
     paint::right(look.theme, &header(columns), inside, buf);
     let most = (inside.height.saturating_sub(1) * 3 / 5).max(3);
-    let wanted = u16::try_from(strip.len()).unwrap_or(u16::MAX);
+    let wanted = u16::try_from(screen.len()).unwrap_or(u16::MAX);
     let height = wanted.min(most).min(inside.height.saturating_sub(1));
     let list = Rect { y: inside.y + 1, height, ..inside };
     let page = usize::from(list.height);
-    let from = strip.cursor.saturating_sub(page / 2).min(strip.len().saturating_sub(page));
-    for (at, row) in (from..strip.len()).zip(list.rows()) {
-        let Some((title, result)) = strip.line(at) else { continue };
+    let from = screen.cursor.saturating_sub(page / 2).min(screen.len().saturating_sub(page));
+    for (at, row) in (from..screen.len()).zip(list.rows()) {
+        let Some((title, result)) = screen.line(at) else { continue };
         one(look, columns, (title, result, est.filter(|_| at > 0)), row, buf);
         look.item(row, at);
-        if at == strip.cursor {
+        if at == screen.cursor {
             paint::select(look.theme, row, buf);
         }
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(strip.len()), count(page), list, buf);
+    paint::thumb(look.theme, count(from), count(screen.len()), count(page), list, buf);
     let below = Rect { y: list.bottom(), height: inside.bottom() - list.bottom(), ..inside };
-    if let (Some((title, result)), false) = (strip.line(strip.cursor), below.is_empty()) {
-        detail(look, strip, (title, result), below, buf);
+    if let (Some((title, result)), false) = (screen.line(screen.cursor), below.is_empty()) {
+        detail(look, screen, (title, result), below, buf);
     }
 }
 
@@ -129,7 +129,7 @@ fn one(
         value.push(Ink::Text, &format!("{cost:>10}"));
     }
     if columns.cached {
-        value.push(Ink::Dim, &format!("{:>8}", known.same_words()));
+        value.push(Ink::Dim, &format!("{:>8}", known.same_text()));
     }
     let [gained, lost] = known.sums.map(|(count, _)| count);
     let side = |sign: &str, count: u32| if count == 0 { "0".to_owned() } else { format!("{sign}{count}") };
@@ -141,7 +141,7 @@ fn one(
     paint::pair(look.theme, &label, &value, row, buf);
 }
 
-/// `+1,204`, `-88`, `0`
+/// The signed difference: `+1,204`, `-88`, `0`
 fn signed(before: u32, now: u32) -> String {
     let apart = text::number(u64::from(before.abs_diff(now)));
     match now.cmp(&before) {
@@ -153,7 +153,7 @@ fn signed(before: u32, now: u32) -> String {
 
 fn detail(
     look: &ViewContext<'_>,
-    strip: &WhatIfScreen,
+    screen: &WhatIfScreen,
     (title, result): (&str, &Result<PlanFigures, String>),
     area: Rect,
     buf: &mut Buffer,
@@ -166,7 +166,7 @@ fn detail(
         Ok(known) => known,
         Err(why) => return paint::lines(look.theme, &TextRows::plain(why, width, Ink::Warn), room, buf),
     };
-    let words = if strip.cursor == 0 { standing(known) } else { difference(title, known) };
+    let words = if screen.cursor == 0 { describe_current(known) } else { describe_variant(title, known) };
     let mut head = TextRows::plain(&words, width, Ink::Heading);
     head.truncate(usize::from(room.height));
     paint::lines(look.theme, &head, room, buf);
@@ -174,9 +174,9 @@ fn detail(
     let rest = Rect { y: room.y + used, height: room.height - used, ..room };
     let gained = known.gained.iter().map(|item| (item, "+", Ink::Good));
     let lost = known.lost.iter().map(|item| (item, "-", Ink::Excluded));
-    let items: Vec<_> = gained.chain(lost).filter(|_| strip.cursor > 0).collect();
+    let items: Vec<_> = gained.chain(lost).filter(|_| screen.cursor > 0).collect();
     let page = usize::from(rest.height);
-    let from = strip.scroll.min(items.len().saturating_sub(page));
+    let from = screen.scroll.min(items.len().saturating_sub(page));
     for ((item, sign, ink), row) in items.iter().skip(from).zip(rest.rows()) {
         paint::pair(look.theme, &named(item, sign, *ink), &tokens(item), row, buf);
     }
@@ -193,15 +193,15 @@ fn named(item: &MovedItem, sign: &str, ink: Ink) -> Line {
     Line::of(ink, sign).with(Ink::Dim, &format!(" {place:<9} ")).with(Ink::Text, &item.title)
 }
 
-/// `Current: 14 items, 5,213 of 8,000 tokens.`
-fn standing(known: &PlanFigures) -> String {
+/// Describes the current settings: `Current: 14 items, 5,213 of 8,000 tokens.`
+fn describe_current(known: &PlanFigures) -> String {
     let (est, room) = (text::number(u64::from(known.est)), text::number(u64::from(known.room)));
     let items = text::counted(u64::from(known.items), "item");
     format!("Current: {items}, {est} of {room} tokens. Nothing changes until you apply another.")
 }
 
-/// `mode Off: adds nothing, removes 4 items of 2,212 est. tokens; 2 in another form.`
-fn difference(title: &str, known: &PlanFigures) -> String {
+/// Describes a variant: `mode Off: adds nothing, removes 4 items of 2,212 tokens; 2 in another form.`
+fn describe_variant(title: &str, known: &PlanFigures) -> String {
     let side = |(count, tokens): (u32, u32)| match count {
         0 => "nothing".to_owned(),
         _ => format!("{} of {} tokens", text::counted(u64::from(count), "item"), text::number(u64::from(tokens))),

@@ -1,6 +1,6 @@
-//! Drafts that are not in the composer at the moment: drafts of other branches, the draft that an edit or a recalled
-//! message replaces, and cleared messages.
-//! Not for: the text itself (`text`), or storing drafts (`update::composing`).
+//! Texts that are not in the composer now: drafts of other branches, the draft that an edit or a recalled message
+//! replaced, and cleared messages.
+//! Not for: the text in the composer (`text`), or saving drafts (`update::composing`).
 
 use super::text::{ReplacedDraft, Saved, visible};
 use super::{Composer, DraftKind, area};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tui_textarea::CursorMove;
 
 impl Composer {
-    /// Starts editing a message; the current draft is restored afterwards.
+    /// Starts editing a sent message; the current draft is kept.
     pub fn begin_edit(&mut self, node: NodeId, text: &str) {
         let before = match self.before_edit.take() {
             Some(before) => before,
@@ -22,7 +22,8 @@ impl Composer {
         self.before_edit = Some(Box::new(ReplacedDraft { sent: self.text(), ..*before }));
     }
 
-    /// Ends editing; changed text goes into the history. False if nothing was being edited.
+    /// Ends editing and restores the draft; a changed text goes into the history. Returns false if nothing was being
+    /// edited.
     pub fn end_edit(&mut self) -> bool {
         let editing = self.kind != DraftKind::Message;
         if editing {
@@ -31,12 +32,12 @@ impl Composer {
                 self.move_to_history();
             }
             self.clear();
-            self.bring(before.draft);
+            self.put_back(before.draft);
         }
         editing
     }
 
-    /// The content of the composer, to be restored later.
+    /// Takes out the composer's contents.
     fn save(&mut self) -> Saved {
         Saved {
             lines: self.area.lines().to_vec(),
@@ -47,13 +48,13 @@ impl Composer {
         }
     }
 
-    /// The draft, to be restored later; a recalled message is not part of it.
+    /// Takes out the draft; while a message of the history is shown, that is the draft it replaced.
     fn set_aside(&mut self) -> Saved {
         if self.history.is_shown() { self.draft_below.take().unwrap_or_default() } else { self.save() }
     }
 
-    /// Restores a text in the empty composer.
-    fn bring(&mut self, saved: Saved) {
+    /// Puts a saved text into the composer, which must be empty.
+    fn put_back(&mut self, saved: Saved) {
         self.area = area(saved.lines);
         self.area.move_cursor(CursorMove::Bottom);
         self.area.move_cursor(CursorMove::End);
@@ -62,7 +63,7 @@ impl Composer {
         self.whole = None;
     }
 
-    /// Moves the text into the history, from which it can be recalled, also after a restart.
+    /// Adds the text to the history, and marks it to be saved for later runs of the program.
     pub fn move_to_history(&mut self) {
         if self.history.is_shown() {
             return;
@@ -72,18 +73,19 @@ impl Composer {
         self.cleared = Some(text);
     }
 
-    /// A cleared text that must be saved, once.
+    /// Takes a cleared text that is not saved yet.
     pub fn take_cleared(&mut self) -> Option<Arc<str>> {
         self.cleared.take()
     }
 
-    /// The text was sent: it moves into the history. A draft that a recalled message replaced is restored.
+    /// Adds a sent text to the history and clears the composer. The draft that a recalled or edited message replaced
+    /// comes back.
     pub fn sent(&mut self, text: &Arc<str>) {
         let below = self.draft_below.take();
         self.history.remember(text);
         if self.kind == DraftKind::Message {
             self.clear();
-            self.bring(below.unwrap_or_default());
+            self.put_back(below.unwrap_or_default());
         } else {
             if let Some(before) = &mut self.before_edit {
                 before.sent = text.clone();
@@ -92,7 +94,7 @@ impl Composer {
         }
     }
 
-    /// Saves the draft of one branch and restores the draft of another.
+    /// Keeps the draft of one branch and restores that of another.
     pub fn swap(&mut self, from: Option<BranchId>, to: BranchId) {
         if from == Some(to) {
             return;
@@ -103,12 +105,12 @@ impl Composer {
         }
         let saved = self.drafts.remove(&to).unwrap_or_default();
         self.clear();
-        self.bring(saved);
+        self.put_back(saved);
     }
 
-    /// Moves the message being written from one branch to another. False if it stays: an edit belongs to its branch,
-    /// and the other branch may have its own draft.
-    pub fn carry(&mut self, from: BranchId, to: BranchId) -> bool {
+    /// Moves the draft to another branch. Returns false if it stays: an edit belongs to its branch, and the other
+    /// branch may have its own draft.
+    pub fn move_draft(&mut self, from: BranchId, to: BranchId) -> bool {
         let free = from != to && self.drafts.get(&to).is_none_or(Saved::is_empty);
         let goes = free && self.kind == DraftKind::Message;
         if goes {
@@ -118,7 +120,7 @@ impl Composer {
         goes
     }
 
-    /// The text that must be saved: the draft, or the draft and the changed text of an edited message.
+    /// The text that leaving would lose: the draft, and the changed text of an edited message.
     pub fn unsent(&mut self) -> Arc<str> {
         if self.history.is_shown() {
             return self.draft_below.as_ref().map_or_else(|| Arc::from(""), Saved::text);
@@ -131,17 +133,17 @@ impl Composer {
         }
     }
 
-    /// Returns a draft to another branch, unless something else was typed there.
-    pub fn give_back(&mut self, branch: BranchId, text: &str) {
+    /// Restores the draft of another branch, unless something was typed there.
+    pub fn restore_unsent(&mut self, branch: BranchId, text: &str) {
         let saved = self.drafts.entry(branch).or_default();
         if saved.lines.iter().all(String::is_empty) {
             saved.lines = text.split('\n').map(str::to_owned).collect();
         }
     }
 
-    /// The unsent text of a branch.
+    /// The unsent text kept for a branch.
     #[must_use]
-    pub fn left_on(&self, branch: BranchId) -> Arc<str> {
+    pub fn unsent_on(&self, branch: BranchId) -> Arc<str> {
         match self.drafts.get(&branch) {
             None => Arc::from(""),
             Some(saved) if saved.kind == DraftKind::Message => saved.text(),
@@ -155,27 +157,27 @@ impl Composer {
         }
     }
 
-    /// Whether the store has this draft of a branch.
+    /// Whether the store has this text as the branch's draft.
     #[must_use]
-    pub fn is_kept(&self, branch: BranchId, text: &Arc<str>) -> bool {
-        self.kept
-            .get(&branch)
-            .map_or(text.is_empty(), |kept| kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, text) || kept == text))
+    pub fn is_saved(&self, branch: BranchId, text: &Arc<str>) -> bool {
+        self.saved_drafts.get(&branch).map_or(text.is_empty(), |saved| {
+            saved.as_ref().is_some_and(|saved| Arc::ptr_eq(saved, text) || saved == text)
+        })
     }
 
-    /// The store saved this draft of a branch.
-    pub fn was_kept(&mut self, branch: BranchId, text: Arc<str>) {
-        self.kept.insert(branch, Some(text));
+    /// Records that the store has this text as the branch's draft.
+    pub fn mark_saved(&mut self, branch: BranchId, text: Arc<str>) {
+        self.saved_drafts.insert(branch, Some(text));
     }
 
-    /// The store could not save a draft: none counts as saved.
-    pub fn was_not_kept(&mut self) {
-        self.kept.values_mut().for_each(|kept| *kept = None);
+    /// Records that saving failed: no draft counts as saved.
+    pub fn mark_unsaved(&mut self) {
+        self.saved_drafts.values_mut().for_each(|saved| *saved = None);
     }
 
-    /// Restores a draft from the store; a known draft is not replaced.
+    /// Restores a draft from the store, unless the branch's draft was restored before or changed since.
     pub fn restore(&mut self, branch: BranchId, text: &Arc<str>) {
-        if self.kept.insert(branch, Some(text.clone())).is_none() && !self.drafts.contains_key(&branch) {
+        if self.saved_drafts.insert(branch, Some(text.clone())).is_none() && !self.drafts.contains_key(&branch) {
             let mut other = Self::default();
             other.paste(text);
             let lines = other.area.lines().to_vec();
@@ -184,15 +186,15 @@ impl Composer {
         }
     }
 
-    /// Inserts earlier messages, each with its time, before those sent since the start, and the texts that were cleared
-    /// then.
+    /// Adds earlier messages, each with its time, and texts cleared in earlier runs to the beginning of the history.
     pub fn seed(&mut self, earlier: impl Iterator<Item = (i64, Arc<str>)>) {
         let mut all: Vec<_> = earlier.chain(self.cleared_before.drain(..)).collect();
         all.sort_by_key(|(at, _)| *at);
         self.history.seed(all.into_iter().map(|(_, text)| text));
     }
 
-    /// Goes to an older or a newer message of the history; the draft follows the newest. False if there is none.
+    /// Shows an older or a newer message of the history; after the newest comes the draft. Returns false if there is
+    /// none.
     pub fn recall(&mut self, older: bool) -> bool {
         let begins = !self.history.is_shown();
         let Some(found) = self.history.step(older) else { return false };
@@ -207,15 +209,15 @@ impl Composer {
                 self.area.move_cursor(CursorMove::Head);
                 self.draft_below = draft;
             }
-            None => self.bring(draft.unwrap_or_default()),
+            None => self.put_back(draft.unwrap_or_default()),
         }
         self.closed = true;
         self.history = history;
         true
     }
 
-    /// Moves a draft that a recalled message replaced into the history.
-    pub(super) fn uncover(&mut self) {
+    /// Adds the draft that a recalled message replaced to the history, because that message is now the draft.
+    pub(super) fn keep_replaced_draft(&mut self) {
         if let Some(text) = self.draft_below.take().map(|draft| draft.text()) {
             self.history.remember(&text);
             self.cleared = Some(text);

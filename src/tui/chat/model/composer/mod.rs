@@ -1,4 +1,4 @@
-//! The message being written: its lines, folded pastes, purpose, drafts of other branches, and history.
+//! The composer: the message being written with its folded pastes and attached files, and what it is for.
 //! Not for: sending (`update`) or commands (`slash`).
 
 mod drafts;
@@ -13,12 +13,12 @@ use crate::domain::planning::mode::SearchWish;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use text::{Attached, Paste, ReplacedDraft, Saved, opened};
+use text::{Attached, Paste, ReplacedDraft, Saved, expand};
 use tui_textarea::{CursorMove, TextArea, WrapMode};
 
-/// A paste with more characters is folded.
+/// A paste with more characters than this is folded.
 const FOLD_CHARS: usize = 2_000;
-/// A paste with more lines is folded.
+/// A paste with more lines than this is folded.
 const FOLD_LINES: usize = 20;
 
 /// The composer.
@@ -27,28 +27,28 @@ pub struct Composer {
     pastes: Vec<Paste>,
     files: Vec<Attached>,
     kind: DraftKind,
-    /// Whether older messages are searched for the next request.
+    /// Whether to search older messages for the next call.
     pub search: SearchWish,
     drafts: HashMap<BranchId, Saved>,
     before_edit: Option<Box<ReplacedDraft>>,
     history: History,
-    /// The draft, while a recalled message is shown.
+    /// The draft, while a message of the history is shown.
     draft_below: Option<Saved>,
-    /// ↑ was pressed, and earlier messages are being loaded.
+    /// Whether ↑ was pressed and the earlier messages are being loaded.
     pub awaits_history: bool,
-    /// Texts cleared in earlier runs of the program, with the time in milliseconds.
+    /// Texts cleared in earlier runs of the program, with their times in milliseconds.
     pub cleared_before: Vec<(i64, Arc<str>)>,
     /// A cleared text that is not saved yet.
     cleared: Option<Arc<str>>,
     whole: Option<Arc<str>>,
-    /// The selected completion.
+    /// Index of the selected completion.
     pub choice: usize,
-    /// Esc closed the list of commands; the line stays.
+    /// Whether Esc closed the list of commands.
     closed: bool,
-    /// The session whose earlier messages are in the history or were requested.
+    /// The session whose earlier messages are loaded or requested.
     pub seeded: Option<SessionId>,
-    /// The drafts in the store; `None` if the store refused one.
-    kept: HashMap<BranchId, Option<Arc<str>>>,
+    /// The saved drafts; None for one that could not be saved.
+    saved_drafts: HashMap<BranchId, Option<Arc<str>>>,
 }
 
 impl Default for Composer {
@@ -70,7 +70,7 @@ impl Default for Composer {
             choice: 0,
             closed: false,
             seeded: None,
-            kept: HashMap::new(),
+            saved_drafts: HashMap::new(),
         }
     }
 }
@@ -84,7 +84,7 @@ impl fmt::Debug for Composer {
     }
 }
 
-/// A text area with this program's settings.
+/// Creates a text area with this program's settings.
 #[must_use]
 pub fn area(lines: Vec<String>) -> TextArea<'static> {
     let mut area = TextArea::new(if lines.is_empty() { vec![String::new()] } else { lines });
@@ -94,7 +94,7 @@ pub fn area(lines: Vec<String>) -> TextArea<'static> {
     area
 }
 
-/// Text from the clipboard or keyboard with normalized line ends.
+/// Converts all line ends to `\n`.
 #[must_use]
 pub fn line_ends(text: &str) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
@@ -107,18 +107,18 @@ impl Composer {
         &self.area
     }
 
-    /// The text area, for typing. Values computed from the old text are dropped.
+    /// The text area, for changing the text. Clears what was derived from the old text.
     pub fn edit(&mut self) -> &mut TextArea<'static> {
         self.whole = None;
         self.choice = 0;
         self.closed = false;
         self.awaits_history = false;
         self.history.leave();
-        self.uncover();
+        self.keep_replaced_draft();
         &mut self.area
     }
 
-    /// The text area, for cursor movement only.
+    /// Moves the cursor without changing the text.
     pub fn move_cursor(&mut self, to: CursorMove) {
         self.area.move_cursor(to);
     }
@@ -129,44 +129,44 @@ impl Composer {
         self.kind
     }
 
-    /// Whether nothing is typed.
+    /// Whether the composer is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.area.is_empty()
     }
 
-    /// The first line as displayed, which may contain a command.
+    /// The first line as shown; commands are typed there.
     #[must_use]
     pub fn first_line(&self) -> &str {
         self.area.lines().first().map_or("", String::as_str)
     }
 
-    /// Whether the text is one line that starts a command.
+    /// Whether the text is a single line that begins a command.
     #[must_use]
     pub fn commanding(&self) -> bool {
         let line = self.first_line();
         self.area.lines().len() == 1 && line.starts_with('/') && !line.starts_with("//")
     }
 
-    /// Whether the list of matching commands is open.
+    /// Whether the completions of a command are listed.
     #[must_use]
     pub fn listing(&self) -> bool {
         self.commanding() && !self.closed
     }
 
-    /// Closes that list. False if it is not open.
+    /// Closes the list of completions. Returns false if it is not open.
     pub fn close_list(&mut self) -> bool {
         let open = self.listing();
         self.closed |= open;
         open
     }
 
-    /// The whole text with expanded pastes. Computed once per change.
+    /// The whole text with pastes unfolded and attached files appended; cached until it changes.
     pub fn text(&mut self) -> Arc<str> {
         if let Some(whole) = &self.whole {
             return whole.clone();
         }
-        let mut text = opened(self.area.lines(), &self.pastes, &self.files);
+        let mut text = expand(self.area.lines(), &self.pastes, &self.files);
         if text.starts_with("//") {
             text.remove(0);
         }
@@ -175,7 +175,7 @@ impl Composer {
         whole
     }
 
-    /// The draft to send now.
+    /// The draft that sending would submit.
     pub fn draft(&mut self) -> Draft {
         Draft { text: self.text(), kind: self.kind, search: self.search }
     }
@@ -185,7 +185,7 @@ impl Composer {
         if self.commanding() { Draft::default() } else { self.draft() }
     }
 
-    /// Inserts a paste; a long paste, or one with invisible characters, is folded to one word.
+    /// Inserts a paste. A long one, or one with invisible characters, is folded into a placeholder.
     pub fn paste(&mut self, raw: &str) {
         let text = line_ends(raw);
         let lines = text.split('\n').count();
@@ -209,13 +209,13 @@ impl Composer {
         self.pastes.push(Paste { chip, text: Arc::from(text) });
     }
 
-    /// The pastes that are still in the text: the displayed word, and the text itself.
+    /// The pastes whose placeholder is still in the text, with their texts.
     pub fn pastes(&self) -> impl Iterator<Item = (&str, &Arc<str>)> {
         let there = |paste: &&Paste| self.area.lines().iter().any(|line| line.contains(&paste.chip));
         self.pastes.iter().filter(there).map(|paste| (paste.chip.as_str(), &paste.text))
     }
 
-    /// The attached files and symbols: source and text.
+    /// The attached files and symbols: place and text.
     pub fn files(&self) -> impl Iterator<Item = (&str, &Arc<str>)> {
         let lines = self.area.lines();
         self.files.iter().filter(|file| named(lines, &file.token)).map(|file| (file.place.as_str(), &file.text))
@@ -234,7 +234,7 @@ impl Composer {
         (at.0, at.1)
     }
 
-    /// Replaces the `typed` characters after the `@` before the cursor by a name and a space.
+    /// Replaces the last `typed` characters before the cursor by a name and a space.
     pub fn put_name(&mut self, typed: usize, name: &str) {
         let area = self.edit();
         for _ in 0..typed {
@@ -243,8 +243,7 @@ impl Composer {
         area.insert_str(format!("{name} "));
     }
 
-    /// Attaches the text of a file or symbol to the message that contains its name. False if the name is not (or no
-    /// longer) in the message.
+    /// Attaches a file or symbol whose name is in the text. Returns false if the name is not there anymore.
     pub fn attach(&mut self, name: &str, place: &str, text: Arc<str>) -> bool {
         let token = format!("@{name}");
         if !named(self.area.lines(), &token) {
@@ -256,14 +255,14 @@ impl Composer {
         true
     }
 
-    /// Replaces the text.
+    /// Replaces the text and what it is for.
     pub fn set(&mut self, text: &str, kind: DraftKind) {
         self.clear();
         self.kind = kind;
         self.paste(text);
     }
 
-    /// Clears the text and drops its pastes.
+    /// Clears the text, its pastes, and its attachments.
     pub fn clear(&mut self) {
         self.area = area(Vec::new());
         self.pastes.clear();
@@ -272,12 +271,12 @@ impl Composer {
         self.search = SearchWish::Auto;
         self.whole = None;
         self.history.leave();
-        self.uncover();
+        self.keep_replaced_draft();
         self.choice = 0;
         self.closed = false;
     }
 
-    /// Replaces the text of the same message; its purpose stays.
+    /// Replaces the text; the search setting and the draft replaced by an edit stay.
     pub fn replace(&mut self, text: &str, kind: DraftKind) {
         let (search, before) = (self.search, self.before_edit.take());
         self.set(text, kind);
@@ -286,21 +285,21 @@ impl Composer {
         self.area.move_cursor(CursorMove::End);
     }
 
-    /// Moves the cursor a row up or down. False if it is in the first or last row.
+    /// Moves the cursor one row up or down. Returns false at the first or last row.
     pub fn move_row(&mut self, up: bool) -> bool {
         let before = self.area.cursor();
         self.area.move_cursor(if up { CursorMove::Up } else { CursorMove::Down });
         self.area.cursor() != before
     }
 
-    /// Moves the cursor to the start or end of its line. False if it is already there.
+    /// Moves the cursor to the start or end of its line. Returns false if it is there.
     pub fn move_to_edge(&mut self, start: bool) -> bool {
         let before = self.area.cursor();
         self.area.move_cursor(if start { CursorMove::Head } else { CursorMove::End });
         self.area.cursor() != before
     }
 
-    /// Whether an unchanged message of the history is shown.
+    /// Whether a message of the history is shown unchanged.
     #[must_use]
     pub fn recalling(&self) -> bool {
         self.history.is_shown()
@@ -312,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_pastes_fold_and_come_out_whole() {
+    fn long_pastes_fold_and_expand_unchanged() {
         let mut composer = Composer::default();
         let long = "line\r\n".repeat(100_000);
         composer.paste("see: ");
@@ -326,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_with_the_message_while_its_name_stands_there() {
+    fn a_file_is_attached_while_its_name_is_in_the_text() {
         let mut composer = Composer::default();
         composer.paste("why does @au");
         composer.put_name(2, "src/auth.rs");
@@ -342,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_double_slash_is_a_slash() {
+    fn a_double_slash_escapes_a_command() {
         let mut composer = Composer::default();
         composer.paste("//etc/hosts");
         assert!(!composer.commanding());
@@ -350,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn history_and_drafts_come_back() {
+    fn history_and_drafts_are_restored() {
         let mut composer = Composer::default();
         let (a, b) = (BranchId(uuid::Uuid::from_u128(1)), BranchId(uuid::Uuid::from_u128(2)));
         composer.sent(&Arc::from("one"));

@@ -7,14 +7,14 @@ use crate::tui::chat::model::complete::named;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// A paste that is displayed as one word.
+/// A paste that is shown as a placeholder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Paste {
     pub(super) chip: String,
     pub(super) text: Arc<str>,
 }
 
-/// A file or symbol that is attached as long as its name is in the message.
+/// A file or symbol that is sent with the message while its name is in the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Attached {
     pub(super) token: String,
@@ -22,14 +22,14 @@ pub(super) struct Attached {
     pub(super) text: Arc<str>,
 }
 
-/// A text that is not in the composer at the moment.
+/// A text that was taken out of the composer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Saved {
     pub(super) lines: Vec<String>,
     pub(super) pastes: Vec<Paste>,
     pub(super) files: Vec<Attached>,
     pub(super) kind: DraftKind,
-    /// The draft that an edit of a sent message replaced.
+    /// The draft that editing a sent message replaced.
     pub(super) before_edit: Option<Box<ReplacedDraft>>,
 }
 
@@ -39,20 +39,20 @@ impl Saved {
     }
 
     pub(super) fn text(&self) -> Arc<str> {
-        Arc::from(opened(&self.lines, &self.pastes, &self.files))
+        Arc::from(expand(&self.lines, &self.pastes, &self.files))
     }
 }
 
-/// The draft that the edit of a sent message replaced.
+/// What editing a sent message replaced in the composer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReplacedDraft {
     pub(super) draft: Saved,
-    /// The sent message's own text.
+    /// Text of the sent message.
     pub(super) sent: Arc<str>,
 }
 
-/// Appends a file to a message, in a fence that its text cannot close.
-fn behind(text: &mut String, file: &Attached) {
+/// Appends a file in a fence that its text cannot close.
+fn append_file(text: &mut String, file: &Attached) {
     let longest = file.text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
     let path = attachment::path(&file.place);
@@ -62,19 +62,19 @@ fn behind(text: &mut String, file: &Attached) {
     let _ = write!(text, "\n\n{}\n{fence}{kind}\n{}{end}{fence}", attachment::heading(&file.place), file.text);
 }
 
-/// The text with expanded pastes, followed by the attached files whose names it contains.
-pub(super) fn opened(lines: &[String], pastes: &[Paste], files: &[Attached]) -> String {
+/// The lines with their pastes unfolded, followed by the attached files.
+pub(super) fn expand(lines: &[String], pastes: &[Paste], files: &[Attached]) -> String {
     let mut text = lines.join("\n");
     for paste in pastes {
         if let Some(at) = text.find(&paste.chip) {
             text.replace_range(at..at + paste.chip.len(), &paste.text);
         }
     }
-    files.iter().filter(|file| named(lines, &file.token)).for_each(|file| behind(&mut text, file));
+    files.iter().filter(|file| named(lines, &file.token)).for_each(|file| append_file(&mut text, file));
     text
 }
 
-/// A text of an old message for the text area, without invisible characters.
+/// The text of an old message without control characters, as the text area needs it.
 pub(super) fn visible(text: &str) -> String {
     let text = line_ends(text);
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()

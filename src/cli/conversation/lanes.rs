@@ -1,0 +1,124 @@
+//! Commands that show lanes: `lane` without a name, and `lane list`.
+//! Not for: choosing a lane (`settings`).
+
+use crate::cli::Run;
+use crate::cli::client::unexpected;
+use crate::cli::output::{column, number, time};
+use crate::cli::pick;
+use crate::cli::stop::Stop;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::lane::Lane;
+use crate::domain::conversation::lane_use::{self, LaneUse};
+use crate::domain::conversation::tree::Tree;
+use crate::domain::summary::accepted::SummaryKind;
+use crate::domain::summary::draft::{SummaryCard, SummaryDraft};
+use crate::engine::api::{Answer, Request, SessionView, SummaryAct};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Returns the lane of a branch's next message, and whether a person chose it.
+fn next(tree: &Tree, branch: &Branch) -> (Lane, bool) {
+    let path_lane = branch.head.and_then(|id| tree.get(id)).map(|head| head.lane.as_str());
+    let chosen = branch.overrides.lane.as_deref();
+    (Lane::read(chosen.or(path_lane).unwrap_or_default()), chosen.is_some())
+}
+
+/// Shows the lane of the branch's next message.
+pub(super) fn show(run: &mut Run<'_, '_>, view: &SessionView, branch: &Branch) -> Result<(), Stop> {
+    let (lane, chosen) = next(&pick::tree(view), branch);
+    let from = if chosen { "branch" } else { "path" };
+    let name = branch.overrides.policy.as_ref().unwrap_or(&run.config.settings.policy);
+    let alone = run.config.policies.get(name).is_some_and(|policy| policy.keeps_to_lane(chosen));
+    let window = if alone { "lane" } else { "all" };
+    let mut value = json!({ "lane": lane.text(), "key": lane.key(branch.session), "from": from, "branch": branch.id });
+    value["window"] = window.into();
+    let holds = if alone { "only this lane" } else { "all lanes" };
+    run.io.either(&value, &format!("{} (the window holds {holds})", lane.word()))
+}
+
+/// The state of a lane's summaries.
+struct Summarized<'a> {
+    /// The newest accepted summary.
+    card: Option<&'a SummaryCard>,
+    /// Whether a draft awaits a decision.
+    draft: bool,
+}
+
+impl Summarized<'_> {
+    fn words(&self) -> &'static str {
+        match (self.card, self.draft) {
+            (_, true) => "draft waits",
+            (Some(card), false) if card.goes => "summary",
+            (Some(_), false) => "older summary",
+            (None, false) => "no summary",
+        }
+    }
+}
+
+/// Runs `lane list`.
+pub(super) fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    let view = run.open(false)?;
+    let branch = pick::branch(&view, None)?;
+    let tree = pick::tree(&view);
+    let (next, _) = next(&tree, branch);
+    let mut lanes = lane_use::of(&tree, &pick::path(&tree, branch));
+    if lanes.iter().all(|one| one.lane != next) {
+        lanes.insert(0, LaneUse::unused(next.clone()));
+    }
+    let (cards, draft) = summaries(run, branch)?;
+    let of = |lane: &Lane| {
+        let own = |kind: SummaryKind, text: &str| kind == SummaryKind::Lane && Lane::read(text) == *lane;
+        Summarized {
+            card: cards.iter().find(|card| card.active && own(card.summary.kind, &card.summary.lane)),
+            draft: draft.as_ref().is_some_and(|draft| own(draft.summary.kind, &draft.summary.lane)),
+        }
+    };
+    if run.io.json {
+        let shapes: Vec<Value> = lanes.iter().map(|one| shape(branch, one, &of(&one.lane), one.lane == next)).collect();
+        return run.io.value(&shapes);
+    }
+    for one in &lanes {
+        run.io.say(&format!(
+            "{} {} {:>5} {} {:>9} est. tokens  {}  {}  {}",
+            if one.lane == next { "●" } else { "○" },
+            column(&one.lane.title(), 24),
+            one.turns,
+            if one.turns == 1 { "turn " } else { "turns" },
+            number(u32::try_from(one.est_tokens()).unwrap_or(u32::MAX)),
+            column(of(&one.lane).words(), 13),
+            column(&one.last.map_or_else(|| "not used yet".to_owned(), time), 16),
+            one.lane.key(branch.session)
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the branch's summaries, and the draft that awaits a decision.
+fn summaries(run: &mut Run<'_, '_>, branch: &Branch) -> Result<(Vec<SummaryCard>, Option<Arc<SummaryDraft>>), Stop> {
+    let mut ask = |act| run.client.call(Request::Summary { branch: branch.id, act }, &mut run.io);
+    let cards = match ask(SummaryAct::List)? {
+        Answer::Summaries(cards) => cards,
+        other => return Err(unexpected(&other)),
+    };
+    match ask(SummaryAct::Show)? {
+        Answer::Draft(draft) => Ok((cards, draft)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn shape(branch: &Branch, one: &LaneUse, summarized: &Summarized<'_>, next: bool) -> Value {
+    json!({
+        "lane": one.lane.text(),
+        "key": one.lane.key(branch.session),
+        "title": one.lane.title(),
+        "turns": one.turns,
+        "messages": one.messages,
+        "est_tokens": one.est_tokens(),
+        "summary": summarized.card.map(|card| card.summary.id),
+        "summary_goes": summarized.card.is_some_and(|card| card.goes),
+        "draft_waits": summarized.draft,
+        "last_used": one.last,
+        "next": next,
+        "branch": branch.id,
+    })
+}

@@ -1,0 +1,116 @@
+//! The lanes of a path: the size of each, and when it was last used.
+//! Not for: the lane of a message (`lane`) or summaries (`domain::summary`).
+
+use super::lane::Lane;
+use super::message::{End, NodeHead};
+use super::tree::{self, Slot, Tree};
+
+/// A lane of a path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaneUse {
+    /// The lane.
+    pub lane: Lane,
+    /// Number of the lane's turns.
+    pub turns: u32,
+    /// Number of messages in those turns that requests can contain.
+    pub messages: u32,
+    /// Bytes of those messages.
+    pub bytes: u64,
+    /// Time of the newest message, in milliseconds since 1970; `None` for a lane without turns.
+    pub last: Option<i64>,
+}
+
+impl LaneUse {
+    /// Creates the entry of a lane that has no turns.
+    #[must_use]
+    pub fn unused(lane: Lane) -> Self {
+        Self { lane, turns: 0, messages: 0, bytes: 0, last: None }
+    }
+
+    /// Returns the number of tokens, estimated as a quarter of the bytes.
+    #[must_use]
+    pub fn est_tokens(&self) -> u64 {
+        self.bytes.div_ceil(4)
+    }
+}
+
+/// Returns the lanes of a path's turns, last used first. A turn is in the lane of its first message.
+#[must_use]
+pub fn of(tree: &Tree, path: &[Slot]) -> Vec<LaneUse> {
+    let mut found: Vec<LaneUse> = Vec::new();
+    let mut places: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
+    for turn in tree::turns(tree, path).into_iter().filter(|turn| turn.asked) {
+        let heads: Vec<&NodeHead> = path[turn.nodes].iter().map(|slot| tree.head(*slot)).collect();
+        let Some(first) = heads.first() else { continue };
+        let lane = Lane::read(&first.lane);
+        let at = *places.entry(lane.text()).or_insert_with(|| {
+            found.push(LaneUse::unused(lane));
+            found.len() - 1
+        });
+        let one = &mut found[at];
+        one.turns += 1;
+        one.last = one.last.max(Some(first.at));
+        for head in heads.iter().filter(|head| !head.hidden && head.end != End::Removed) {
+            one.messages += 1;
+            one.bytes += head.bytes;
+            one.last = one.last.max(Some(head.at));
+        }
+    }
+    found.sort_by_key(|one| std::cmp::Reverse(one.last));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::ids::NodeId;
+    use crate::domain::conversation::message::{Content, Role};
+
+    fn head(at: u128, role: Role, lane: &str) -> NodeHead {
+        let content = Content::text("12345678");
+        NodeHead {
+            id: NodeId(uuid::Uuid::from_u128(at)),
+            key: crate::domain::base::hash::Hash::of(&at.to_le_bytes()),
+            parent: (at > 1).then(|| NodeId(uuid::Uuid::from_u128(at - 1))),
+            ord: 0,
+            role,
+            end: End::Complete,
+            at: i64::try_from(at).unwrap(),
+            bytes: content.bytes(),
+            calls: 0,
+            hidden: false,
+            imported: false,
+            content: Some(content.hash()),
+            preview: String::new(),
+            model: None,
+            name: None,
+            lane: lane.to_owned(),
+            external_id: None,
+        }
+    }
+
+    #[test]
+    fn every_turn_is_in_the_lane_of_its_question() {
+        let (user, model) = (Role::User, Role::Assistant);
+        let mut heads = vec![
+            head(1, Role::System, "x"),
+            head(2, user, ""),
+            head(3, model, ""),
+            head(4, user, "topic:billing"),
+            head(5, model, "topic:billing"),
+            head(6, user, "billing"),
+            head(7, model, "billing"),
+            head(8, user, ""),
+        ];
+        (heads[6].hidden, heads[4].end) = (true, End::Removed);
+        let bytes = heads[1].bytes;
+        let tree = Tree::build(heads);
+        let path = tree.path(u32::try_from(tree.len() - 1).unwrap());
+        let root = LaneUse { lane: Lane::Root, turns: 2, messages: 3, bytes: 3 * bytes, last: Some(8) };
+        let billing =
+            LaneUse { lane: Lane::Topic("billing".into()), turns: 2, messages: 2, bytes: 2 * bytes, last: Some(6) };
+        assert_eq!(of(&tree, &path), [root, billing.clone()]);
+        assert_eq!(billing.est_tokens(), (2 * bytes).div_ceil(4));
+        assert_eq!(of(&tree, &[]), []);
+    }
+}

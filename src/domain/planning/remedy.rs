@@ -1,0 +1,31 @@
+//! What would include an item that is left out.
+//! Not for: why it is left out (`reason`).
+
+use serde::{Deserialize, Serialize};
+
+/// What would include an item that is left out, and its price.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Remedy {
+    /// The action's name in the key table (`include-once`, `exclude`, `pin`, `budget-up`, …); the screen shows its key.
+    pub action: String,
+    /// What it does, as the end of a sentence: "takes the exclusion back".
+    pub does: String,
+    /// Tokens that would have to leave first.
+    pub pushes_out: u32,
+    /// Number of the oldest turns in the window that this would take.
+    pub pushes_turns: u32,
+}
+
+impl Remedy {
+    /// The remedy as a sentence, with the key given by the caller.
+    #[must_use]
+    pub fn sentence(&self, key: &str) -> String {
+        let price = match (self.pushes_out, self.pushes_turns) {
+            (0, _) => "; removes no turn".to_owned(),
+            (tokens, 0) => format!("; {tokens} tokens over the budget"),
+            (tokens, 1) => format!("; removes the oldest turn ({tokens} tokens)"),
+            (tokens, turns) => format!("; removes the {turns} oldest turns ({tokens} tokens)"),
+        };
+        format!("{key} {}{price}", self.does)
+    }
+}

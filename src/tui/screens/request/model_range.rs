@@ -1,0 +1,48 @@
+//! The turns that one row of the request overlay stands for, when a plan names a range of older turns in one row.
+//! Not for: rows of single turns (`model`).
+
+use crate::domain::base::ids::NodeId;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::tree::{self, Tree};
+use crate::domain::planning::plan::Row;
+
+/// A turn that a range's row stands for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RangeTurn {
+    /// The turn.
+    pub atom: Atom,
+    /// Number of the turn on the path, from 1.
+    pub number: u32,
+    /// First message of the turn.
+    pub node: NodeId,
+    /// First words of the user message, not sanitized.
+    pub title: String,
+    /// Estimated tokens: a quarter of the bytes.
+    pub tokens: u64,
+}
+
+/// The turns of a session that a range covers, newest first. Empty if an end of the range is not in the tree.
+#[must_use]
+pub fn turns_of_range(tree: &Tree, range: &Row) -> Vec<RangeTurn> {
+    let Atom::Range { first, last } = range.atom else { return Vec::new() };
+    let (Some(from), Some(to)) = (tree.by_key(first), tree.by_key(last)) else { return Vec::new() };
+    let path = tree.path(to);
+    let start = tree.depth(from) as usize;
+    let numbers = tree::turns(tree, &path).into_iter().filter(|turn| turn.asked).zip(1_u32..);
+    let covered = numbers.filter(|(turn, _)| turn.nodes.start >= start);
+    let mut found: Vec<RangeTurn> = covered
+        .map(|(turn, number)| {
+            let heads = || turn.nodes.clone().map(|at| tree.head(path[at]));
+            let user = tree.head(path[turn.nodes.start]);
+            RangeTurn {
+                atom: Atom::Turn { user: user.key, tip: tree.head(path[turn.nodes.end - 1]).key },
+                number,
+                node: user.id,
+                title: user.preview.clone(),
+                tokens: heads().map(|head| head.bytes / 4).sum(),
+            }
+        })
+        .collect();
+    found.reverse();
+    found
+}
