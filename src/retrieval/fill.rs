@@ -18,8 +18,6 @@ use std::rc::Rc;
 const ALIKE: usize = 85;
 /// Passages with fewer word trigrams are never duplicates.
 const FEWEST_RUNS: usize = 8;
-/// Messages of an atom with more tokens than this are represented by one passage.
-const WHOLE: u16 = 200;
 /// After this many consecutive hits that do not fit, filling stops.
 const PATIENCE: usize = 60;
 /// With fewer tokens left, filling stops.
@@ -219,14 +217,14 @@ impl Work<'_> {
         let read = self.read(position);
         let name = self.ask.texts.speaker(&known.key);
         let speaker = label(name.as_deref().unwrap_or_default(), known.role.name());
-        let wanted =
-            |at: usize| if position == hit.position { at == hit.passage } else { known.tokens <= WHOLE || at == 0 };
+        // A message that only comes with the hit is represented by its first passage.
+        let wanted = if position == hit.position { hit.passage } else { 0 };
         let many = read.spans.len();
         let piece = |(at, span): (usize, &Range<usize>)| {
             let text = read.text[span.clone()].to_owned();
             ((position, at), Piece { text, speaker: speaker.clone(), day: day(known.at), last: at + 1 == many })
         };
-        read.spans.iter().enumerate().filter(|(at, _)| wanted(*at)).map(piece).collect()
+        read.spans.iter().enumerate().filter(|(at, _)| *at == wanted).map(piece).collect()
     }
 
     fn miss(&mut self, hit: &Hit, why: MissReason) {
