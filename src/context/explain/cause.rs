@@ -11,7 +11,7 @@ use crate::domain::conversation::transition::{ItemState, Transition};
 use crate::domain::planning::diff::{Cause, CauseKind, DiffKind, ItemDiff, ItemPlace};
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind};
 use crate::domain::planning::reason::Reason;
-use crate::domain::planning::row_matching::{Subject, subject};
+use crate::domain::planning::row_matching::{self, Subject, subject};
 
 /// What happened between two calls, as far as it affects the later one.
 #[derive(Clone, Copy)]
@@ -289,8 +289,7 @@ impl Case<'_> {
 
     /// The item's own row in one of the two plans.
     fn row_in<'a>(&self, plan: &'a ContextPlan) -> Option<&'a Row> {
-        let about = subject(&self.delta.atom);
-        plan.rows.iter().find(|row| subject(&row.atom) == about)
+        row_matching::row(plan, &self.delta.atom)
     }
 
     /// The cause where a project's own text is now sent and no person marked it.

@@ -38,6 +38,13 @@ pub fn subject(atom: &Atom) -> Subject {
     }
 }
 
+/// The row of an item's own in a plan.
+#[must_use]
+pub fn row<'a>(plan: &'a ContextPlan, atom: &Atom) -> Option<&'a Row> {
+    let about = subject(atom);
+    plan.rows.iter().find(|row| subject(&row.atom) == about)
+}
+
 /// Whether a range's row covers the turn with this user message: `(range, user)`.
 pub type Covers<'a> = dyn Fn(&Atom, Hash) -> bool + 'a;
 
