@@ -171,6 +171,19 @@ mod tests {
     }
 
     #[test]
+    fn pieces_wait_for_their_time() {
+        let said = RefCell::new(String::new());
+        let say = |text: &str| said.borrow_mut().push_str(text);
+        let mut pieces = OutputPieces::new(&say);
+        pieces.sent_at = Instant::now() + PACE * 1_000;
+        pieces.take(b"a");
+        assert_eq!(*said.borrow(), "");
+        pieces.sent_at = Instant::now().checked_sub(PACE).unwrap();
+        pieces.take(b"b");
+        assert_eq!(*said.borrow(), "ab");
+    }
+
+    #[test]
     fn invalid_utf8_stays_bounded() {
         let mut buffer = OutputBuffer::new(300);
         buffer.take(&vec![0xff; 100_000]);
