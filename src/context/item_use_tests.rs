@@ -73,7 +73,7 @@ fn a_symbol_is_distinguished_from_a_word() {
     for answer in ["Call `rotate` first.", "Then rotate(pool) runs.", "Session::rotate is slow.", "a Session.rotate"] {
         assert_eq!(of(item, "", answer), [UseKind::Symbol], "{answer}");
     }
-    for answer in ["Please rotate it.", "rotated(x)", "`rotates`", "rotate, then stop"] {
+    for answer in ["Please rotate it.", "rotated(x)", "do_rotate(x)", "`rotates`", "rotate, then stop"] {
         assert_eq!(of(item, "", answer), [], "{answer}");
     }
     let new = symbol("Session::new", "src/auth.rs", (1, 4));

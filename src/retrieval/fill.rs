@@ -18,8 +18,6 @@ use std::rc::Rc;
 const DUPLICATE_PERCENT: usize = 85;
 /// Passages with fewer word trigrams are never duplicates.
 const MIN_TRIGRAMS: usize = 8;
-/// Messages of an atom with more tokens than this are represented by one passage.
-const MAX_WHOLE_TOKENS: u16 = 200;
 /// Filling stops after this many consecutive hits that do not fit.
 const MAX_MISFITS: usize = 60;
 /// Filling stops when fewer tokens than this are left.
@@ -222,15 +220,14 @@ impl CardFiller<'_> {
         let message = self.read_message(position);
         let name = self.options.texts.speaker(&known.key);
         let speaker = label(name.as_deref().unwrap_or_default(), known.role.name());
-        let wanted = |at: usize| {
-            if position == hit.position { at == hit.passage } else { known.tokens <= MAX_WHOLE_TOKENS || at == 0 }
-        };
+        // A message that only accompanies the hit is represented by its first passage.
+        let wanted = if position == hit.position { hit.passage } else { 0 };
         let count = message.spans.len();
         let piece = |(at, span): (usize, &Range<usize>)| {
             let text = message.text[span.clone()].to_owned();
             ((position, at), Piece { text, speaker: speaker.clone(), day: day(known.at), last: at + 1 == count })
         };
-        message.spans.iter().enumerate().filter(|(at, _)| wanted(*at)).map(piece).collect()
+        message.spans.iter().enumerate().filter(|(at, _)| *at == wanted).map(piece).collect()
     }
 
     fn record_miss(&mut self, hit: &Hit, why: MissReason) {

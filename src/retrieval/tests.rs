@@ -9,6 +9,7 @@ use super::index::words::Term;
 use super::query::Query;
 use super::scope::{Filter, Scope};
 use super::search::{Hit, MessageTexts, SearchOptions, search};
+use super::tuning::Tuning;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::retrieval_set::{Gate, MissReason, PassReason};
 use crate::domain::call::tokens::approximate;
@@ -134,6 +135,68 @@ proptest! {
         for position in &positions {
             let other = position ^ 1;
             prop_assert!(other >= texts.len() || positions.contains(&other), "an atom was parted");
+        }
+    }
+
+    /// What a score gains from neighbors, from the sitting and from cosines, worked out by the formulas of `smooth`.
+    #[test]
+    fn scores_gain_from_their_surroundings_by_the_formulas(
+        messages in proptest::collection::vec((text(), 0_usize..6), 1..60), query in text(), from in 0_usize..60, cosines: bool
+    ) {
+        let mut all = Conversation::default();
+        let names = [None, None, None, None, Some("Ann"), Some("Bob")];
+        let path: Vec<u32> = messages.iter().map(|(text, by)| all.add_from(names[*by], text)).collect();
+        let query = format!("{query} Ann");
+        let (scope, count) = (Scope::new(&all.index, &path), messages.len());
+        let out = if cosines { 0..0 } else { from..from + 5 };
+        let filter = Filter { out: vec![out.clone()], lane: None };
+        let given: Vec<(u32, f32)> = (0_u16..60).map(|at| (u32::from(at), f32::from(at * 7 % 11) / 11.0)).take(count).collect();
+        let ask = SearchOptions { cosines: cosines.then_some(&given), ..all.options(&scope, &filter, &NoSegments) };
+        let hits = search(&ask, &Query::new(&all.index, &scope, &query)).unwrap();
+        let tuning = Tuning::of(&scope.shape);
+        let near = |of: &[f32], at: usize, to: Option<usize>, share: f32| {
+            let to = to.filter(|to| *to < count && to / 20 == at / 20 && !out.contains(to));
+            to.map_or(0.0, |to| share * of[to].max(0.0))
+        };
+        let flow = |of: &[f32], before: f32, after: f32| -> Vec<f32> {
+            (0..count).map(|at| near(of, at, at.checked_sub(1), before) + near(of, at, Some(at + 1), after)).collect()
+        };
+        let spread = |of: &[f32]| {
+            let many = f32::from(u16::try_from(count).unwrap());
+            let mean = of.iter().sum::<f32>() / many;
+            (mean, (of.iter().map(|one| (one - mean).powi(2)).sum::<f32>() / many).sqrt())
+        };
+        let mut words = vec![0.0_f32; count];
+        hits.iter().for_each(|hit| words[hit.position] = hit.parts.bm25 + hit.parts.feedback);
+        let smooth = flow(&words, tuning.before, tuning.after);
+        let sittings: Vec<f32> = (0..count.div_ceil(20))
+            .map(|sitting| {
+                let of = (sitting * 20..count.min(sitting * 20 + 20)).filter(|at| count > 20 && !out.contains(at));
+                of.map(|at| words[at] + smooth[at]).fold(0.0, f32::max)
+            })
+            .collect();
+        let meant: Vec<f32> = given.iter().map(|(_, cosine)| *cosine).collect();
+        let around = flow(&meant, tuning.cosine_before, tuning.cosine_after);
+        let sums: Vec<f32> = meant.iter().zip(around).map(|(own, near)| own + near).collect();
+        let (mean, wide) = spread(&sums);
+        let close = |a: f32, b: f32| (a - b).abs() < 1e-3;
+        for at in (0..count).filter(|at| !out.contains(at)) {
+            let Some(hit) = hits.iter().find(|hit| hit.position == at) else {
+                prop_assert!(!cosines && words[at] + smooth[at] + sittings[at / 20] <= 0.0);
+                continue;
+            };
+            prop_assert!(close(hit.parts.smooth, smooth[at]) && close(hit.parts.sitting, tuning.sitting * sittings[at / 20]));
+            let gain = tuning.cosine * (sums[at] - mean) / wide.max(f32::MIN_POSITIVE) * spread(&words).1;
+            let gain = if cosines { gain } else { 0.0 };
+            prop_assert!(close(hit.parts.cos, gain), "{} {gain}", hit.parts.cos);
+            let asked = messages[at].1 == 4;
+            prop_assert!((hit.parts.speaker > 0.0) == asked, "{:?} of {:?}", hit.parts, messages[at]);
+            if cosines {
+                let user = !scope.shape.named && at % 2 == 0;
+                let gains = [(asked, tuning.speaker), (user, tuning.user)];
+                let [speaker, prior] = gains.map(|(has, share)| if has { share * spread(&words).1 } else { 0.0 });
+                prop_assert!(close(hit.parts.speaker, speaker) && close(hit.parts.prior, prior), "{:?}", hit.parts);
+            }
         }
     }
 }
@@ -365,5 +428,19 @@ fn index_memory_grows_with_its_messages() {
     }
     let (lists, known) = all.index.footprint();
     let least = size_of::<super::index::session::IndexedMessage>() + size_of::<(Hash, u32)>();
-    assert!(lists > 0 && (least * 1_000..least * 1_500).contains(&known), "{lists} {known}");
+    assert!((least * 1_000..least * 1_500).contains(&known), "{known}");
+    assert!((2 * 1_000..2 * 8_000).contains(&lists), "{lists}: two words, a few bytes for each occurrence");
+}
+
+/// After this many hits in a row that do not fit, the others are not tried.
+#[test]
+fn filling_stops_after_many_hits_without_room() {
+    let mut all = Conversation::default();
+    let path: Vec<u32> = (0..90).map(|n| all.add(&format!("oven note{n} {}", "garden roses ".repeat(20)))).collect();
+    let (scope, filter) = (Scope::new(&all.index, &path), Filter::default());
+    let room = CardRoom { tokens: 40, count: &approximate, together: &|at| at..at + 1, near: 99, floor: None };
+    let found = find(&all.options(&scope, &filter, &NoSegments), "oven", &room);
+    let tried = found.near.iter().take_while(|near| near.why != MissReason::Below).count();
+    assert_eq!((found.cards.len(), found.near.len(), tried), (0, 90, 60));
+    assert!(found.near[tried..].iter().all(|near| near.why == MissReason::Below));
 }

@@ -12,7 +12,10 @@ use std::sync::Arc;
 /// Denied files, each with a word that is in no other file.
 const DENIED: [(&str, &str); 3] = [
     (".env", "API_ZEBRA=1\n"),
-    ("hidden/zebra.rs", "pub fn zebra_stripes() -> u32 { 7 }\npub fn zebra_caller() -> u32 { zebra_stripes() }\n"),
+    (
+        "hidden/zebra.rs",
+        "pub fn zebra_stripes() -> u32 { 7 }\npub fn zebra_caller() -> u32 { zebra_stripes() + lion_roars() }\n",
+    ),
     ("src/.env.rs", "pub fn zebra_nested() {}\n"),
 ];
 
@@ -51,13 +54,14 @@ fn home_with_rules(rules: &str) -> Home {
 
 #[test]
 fn no_command_reveals_denied_files() {
-    let ways: [&[&str]; 12] = [
+    let ways: [&[&str]; 13] = [
         &["ask", r#"call search {"pattern": "zebra"}"#],
         &["ask", r#"call search {"pattern": "ZEBRA", "path": "notes"}"#],
         &["ask", r#"call list_dir {"depth": 5}"#],
         &["ask", r#"call read_file {"path": "notes"}"#],
         &["ask", r#"call request_code_context {"query": "zebra stripes"}"#],
         &["ask", r#"call expand {"symbol": "zebra_stripes"}"#],
+        &["ask", r#"call expand {"symbol": "lion_roars", "what": "callers"}"#],
         &["ask", r#"call edit_file {"path": ".env", "edits": [{"old": "nothing", "new": "x"}]}"#],
         &["plan", "What does zebra_stripes do?", "--mode", "heavy", "--request"],
         &["index", "--map"],
@@ -68,7 +72,7 @@ fn no_command_reveals_denied_files() {
     let home = home_with_rules("");
     let before: Vec<bool> = ways.iter().map(|way| !revealed(&home.run(way).out).is_empty()).collect();
     assert!(
-        before.iter().filter(|revealed| **revealed).count() >= 8,
+        before.iter().filter(|revealed| **revealed).count() >= 9,
         "without rules everything is visible: {before:?}"
     );
     let home = home_with_rules(

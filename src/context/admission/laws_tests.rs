@@ -21,7 +21,7 @@ use crate::domain::planning::policy::{Layout, PolicySpec, Section};
 use crate::domain::planning::tuning::TurnSelection;
 use proptest::prelude::*;
 
-pub(super) fn key(turn: usize, message: usize) -> Hash {
+pub(in crate::context) fn key(turn: usize, message: usize) -> Hash {
     Fields::new("law").number(turn as u64).number(message as u64).finish()
 }
 
@@ -47,7 +47,7 @@ fn turn(number: usize, [asked, whole, cut]: Sizes) -> TurnInput {
     }
 }
 
-pub(super) fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32) -> PlanInput {
+pub(in crate::context) fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32) -> PlanInput {
     let zero = Hash::default();
     let open = MessageInput::plain(key(turns.len(), 0), Role::User, String::new(), 9);
     let dialect = Dialect::default();

@@ -14,7 +14,7 @@ pub(super) mod admit;
 pub(super) mod choose;
 pub(super) mod forms;
 #[cfg(test)]
-mod laws_tests;
+pub(super) mod laws_tests;
 pub(super) mod offers;
 pub(super) mod state_request;
 pub(super) mod window;

@@ -12,7 +12,7 @@ use crate::domain::conversation::transition::{ItemState, Transition};
 use crate::domain::planning::diff::{Cause, CauseKind, DiffKind, ItemDiff, ItemPlace};
 use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind};
 use crate::domain::planning::reason::Reason;
-use crate::domain::planning::row_matching::{Subject, subject};
+use crate::domain::planning::row_matching::{self, Subject, subject};
 
 /// What happened between two calls, as far as it affects the later one.
 #[derive(Clone, Copy)]
@@ -291,8 +291,7 @@ impl Case<'_> {
 
     /// Returns the item's own row in one of the two plans.
     fn row_in<'a>(&self, plan: &'a ContextPlan) -> Option<&'a Row> {
-        let about = subject(&self.delta.atom);
-        plan.rows.iter().find(|row| subject(&row.atom) == about)
+        row_matching::row(plan, &self.delta.atom)
     }
 
     /// Returns the cause when a project's own text is now sent and no person marked it.

@@ -279,6 +279,31 @@ impl Costs for CostsWithAddition<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::admission::laws_tests::input;
+    use crate::domain::planning::policy::PolicySpec;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_last_size_that_cuts_back_is_the_largest(
+            turns in prop::collection::vec([1_u32..20, 1_u32..60, 1_u32..60], 1..6),
+            (refill_percent, shorten_tools) in (0_u32..=100, any::<bool>()),
+            (room, start, outside) in (30_u32..300, 0_usize..6, 0_u32..60),
+        ) {
+            let policy = PolicySpec { anchored: true, refill_percent, shorten_tools, ..PolicySpec::default() };
+            let mut input = input(&turns, policy, room);
+            let old = Window { start: start.min(turns.len()), shortened: 0, form: Form::Full, floor: 0, refilled: false };
+            input.anchor = window::anchor(&input, old, &[]);
+            let Ok(admitted) = admit(&input) else { return Ok(()) };
+            let addition = Addition::apart(outside);
+            let can = |outside: u32| {
+                let with = CostsWithAddition { costs: &admitted.costs, addition: Addition::apart(outside) };
+                window::can_cut_back(&input, &with, room) == Some(true)
+            };
+            let largest = (0..outside).rfind(|outside| can(*outside)).filter(|_| !can(outside));
+            prop_assert_eq!(admitted.last_cut_back(addition), largest);
+        }
+    }
 
     /// Turn 4, in windows given by start, end of the shortened turns, and form.
     #[test]

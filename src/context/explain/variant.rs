@@ -51,8 +51,22 @@ fn with_sums(mut plan: ContextPlan, shape: &RequestShape) -> ContextPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::explain::cause_tests::plan;
+    use crate::context::explain::cause_tests::{plan, row, turn};
     use crate::domain::call::model::Dialect;
+
+    #[test]
+    fn another_total_changes_the_question_alone() {
+        let goes = |n: u32, section, tokens| row(turn(n), Verdict::In { section }, tokens, Reason::Recent);
+        let rows = vec![goes(1, Section::Recent, 20), goes(2, Section::UserMessage, 30)];
+        let before = ContextPlan { est_total: 60, ..plan(rows) };
+        for (tokens, question) in [(60, 30), (63, 33), (51, 21), (20, 0)] {
+            let made = with_total(before.clone(), tokens);
+            let counted: Vec<u32> = made.rows.iter().map(|row| row.tokens).collect();
+            assert_eq!((made.est_total, counted), (tokens, vec![20, question]));
+        }
+        let bare = ContextPlan { rows: before.rows[..1].to_vec(), ..before };
+        assert_eq!(with_total(bare.clone(), 9), bare, "no question");
+    }
 
     #[test]
     fn a_plan_for_another_model_has_its_name_and_its_room_and_nothing_else_of_it() {

@@ -126,14 +126,13 @@ pub fn fenced(label: &str, body: &str) -> String {
 /// Returns twelve hex digits of the text's BLAKE3 hash, with a counter appended while they occur in the text.
 #[must_use]
 pub fn delimiter(text: &str) -> String {
-    let base = Hash::of(text.as_bytes()).to_string()[..12].to_owned();
-    let mut mark = base.clone();
-    let mut counter = 0_u32;
-    while text.contains(&mark) {
-        counter += 1;
-        mark = format!("{base}-{counter}");
-    }
-    mark
+    absent(text, &Hash::of(text.as_bytes()).to_string()[..12])
+}
+
+/// A mark that does not occur in the text.
+fn absent(text: &str, base: &str) -> String {
+    let counted = (1_u64..).map(|counter| format!("{base}-{counter}"));
+    std::iter::once(base.to_owned()).chain(counted).find(|mark| !text.contains(mark)).unwrap_or_default()
 }
 
 /// Returns the body of a turn's card: speaker by speaker, without state blocks and tool results, and with calls only
@@ -179,6 +178,12 @@ mod tests {
     use super::*;
     use crate::domain::call::tokens::safe_cut;
     use proptest::prelude::*;
+
+    #[test]
+    fn marks_around_a_text_do_not_occur_in_it() {
+        let marks = ["", "a", "mark", "mark-1", "mark-1 mark-2", "mark-2"].map(|text| absent(text, "mark"));
+        assert_eq!(marks, ["mark", "mark", "mark-1", "mark-2", "mark-3", "mark-1"]);
+    }
 
     #[test]
     fn cuts_by_characters_and_says_so() {

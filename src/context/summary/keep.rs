@@ -132,6 +132,7 @@ fn sentences(mut missing: Vec<MissingFact>, room: u32, count: &dyn Fn(&str) -> u
 mod tests {
     use super::*;
     use crate::context::summary::tests::{message, turn};
+    use crate::domain::base::hash::Hash;
     use crate::domain::call::tokens::approximate;
     use crate::domain::conversation::message::Role;
 
@@ -164,5 +165,30 @@ mod tests {
         assert!((2..=4).contains(&whole), "{kept:?}");
         assert!(wanted.dropped(&joined("", &kept)).is_empty(), "all are said: {kept:?}");
         assert!(kept.iter().map(|kept| line_cost(kept, &approximate)).sum::<u32>() <= 130);
+    }
+
+    /// What is kept first is what recovers the most weight per token, counting all that a sentence says.
+    #[test]
+    fn sentences_go_by_their_weight_per_token() {
+        let item = |sentence: &str, weight: u32| MissingFact {
+            kind: AnchorKind::Path,
+            text: "a".into(),
+            sentence: sentence.into(),
+            node: Hash::default(),
+            turn: 1,
+            role: Role::User,
+            times: 1,
+            weight,
+        };
+        let count = |text: &str| u32::try_from(text.matches('x').count()).unwrap();
+        let kept = |gone: &[(&str, u32)], room: u32| -> Vec<String> {
+            let gone = gone.iter().map(|(sentence, weight)| item(sentence, *weight)).collect();
+            sentences(gone, room, &count).into_iter().map(|kept| kept.text).collect()
+        };
+        assert_eq!(kept(&[("xxxx", 5), ("xx", 3)], 4), ["xx"], "five for four is less than three for two");
+        assert_eq!(kept(&[("xx", 3), ("xxxx", 4), ("xxxx", 3)], 4), ["xxxx"], "a sentence that says both");
+        assert_eq!(kept(&[("xx", 3), ("yxx", 3)], 2), ["xx"], "the first of equals");
+        assert_eq!(kept(&[("xx", 3), ("x", 0), ("xxx", 1)], 9), ["xx", "xxx"], "nothing without weight");
+        assert!(kept(&[("xx", 3)], 1).is_empty());
     }
 }

@@ -378,6 +378,18 @@ mod tests {
     }
 
     #[test]
+    fn a_repeated_fact_is_a_persons_if_a_person_ever_said_it() {
+        for roles in [[Role::User, Role::Assistant], [Role::Assistant, Role::User], [Role::Assistant; 2]] {
+            let sources =
+                [1, 2].map(|n| turn(n, &[message(roles[n as usize - 1], &format!("It took 42 ms, try {n}."))]));
+            let items = RequiredFacts::of(&sources).items;
+            let of = items.iter().find(|item| item.text == "42 ms").unwrap();
+            let role = if roles.contains(&Role::User) { Role::User } else { Role::Assistant };
+            assert_eq!((of.role, of.turn, of.times), (role, 2, 2), "by {roles:?}");
+        }
+    }
+
+    #[test]
     fn ignored_questions_of_the_model_are_required() {
         let closing = "Which port should the staging server use?";
         let asked = |reply: &str| {

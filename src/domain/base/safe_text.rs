@@ -281,6 +281,12 @@ mod tests {
         ] {
             assert_eq!(Safe::copied(raw), (wanted.to_owned(), left), "{raw:?}");
         }
+        for (before, after) in [("👩", "💻"), ("👩", "a"), ("👩", ""), ("a", "💻"), ("", "💻"), ("a", "a")]
+        {
+            let (raw, both) = (format!("{before}\u{200d}{after}"), (before, after) == ("👩", "💻"));
+            let kept = [Safe::text(&raw).as_str().to_owned(), Safe::copied(&raw).0, Safe::marked(&raw)];
+            assert_eq!(kept.map(|kept| kept == raw), [both; 3], "{raw:?}");
+        }
         let far = format!("a\x1b]52;{}\x07b", "words ".repeat(1_500));
         assert!(Safe::copied(&far).0.contains("words words"), "a sequence that ends far away takes no text with it");
         assert_eq!(Safe::marked("a\tb\u{200b}\x1b[m\n"), "a\tb⟨U+200B⟩⟨U+001B⟩[m\n");

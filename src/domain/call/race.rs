@@ -230,7 +230,9 @@ mod tests {
         assert_eq!(limits.to_text(), "400 tok, $0.01, 30 s");
         assert_eq!(micro("$1.5"), Some(1_500_000));
         assert_eq!((micro("."), micro("1.0000001"), micro("-1")), (None, None, None));
-        assert_eq!(dollars(12_345_678), "$12.345678");
+        for cost in (0..18).map(|power| 10_u64.pow(power)).flat_map(|power| [power - 1, power, power * 12 / 10]) {
+            assert_eq!(micro(&dollars(cost)), Some(cost), "{}", dollars(cost));
+        }
     }
 
     #[test]

@@ -456,6 +456,18 @@ mod tests {
         assert_eq!(own_words(None, "", "ho"), "ho");
     }
 
+    type Message = (bool, Option<String>);
+
+    fn message() -> impl Strategy<Value = Message> {
+        (any::<bool>(), proptest::option::of("(\\PC|\n|=){0,6}"))
+    }
+
+    fn body_of(messages: &[Message]) -> String {
+        let one = |(user, text): &Message| serde_json::json!({"role": if *user { "user" } else { "assistant" }, "content": text});
+        let messages: Vec<Value> = messages.iter().map(one).collect();
+        serde_json::json!({"model": "m", "messages": messages}).to_string()
+    }
+
     proptest! {
         #[test]
         fn any_text_survives_editing(texts_of_messages in proptest::collection::vec("(\\PC|\n|=|\"|\\\\|\t){0,20}", 1..5)) {
@@ -470,6 +482,20 @@ mod tests {
                 let end = at + escaped_len(text);
                 prop_assert_eq!(serde_json::from_str::<String>(&body[at - 1..=end]).unwrap(), text.clone());
             }
+        }
+
+        /// A message without content keeps none as long as it gets no text.
+        #[test]
+        fn edited_texts_are_the_new_texts(
+            pairs in proptest::collection::vec((message(), message()), 1..5), more in proptest::collection::vec(message(), 0..3)
+        ) {
+            let (old, new): (Vec<Message>, Vec<Message>) = pairs.iter().cloned().unzip();
+            let edited: Vec<Message> = pairs
+                .into_iter()
+                .map(|((_, old), (role, new))| (role, Some(new.unwrap_or_default()).filter(|new| old.is_some() || !new.is_empty())))
+                .collect();
+            let before = body_of(&[old, more].concat());
+            prop_assert_eq!(with_texts(&before, &texts(&body_of(&new))).unwrap(), body_of(&edited));
         }
 
         #[test]

@@ -132,6 +132,7 @@ mod tests {
                 prop_assert!(!now.narrows(&before) || !hit(now) || hit(&before));
             }
             prop_assert_eq!(before.is_empty(), filter.trim().is_empty());
+            prop_assert_eq!(before.tagged(), filter.contains("label:") || filter.contains("fav"));
         }
     }
 }

@@ -38,7 +38,14 @@ pub fn subject(atom: &Atom) -> Subject {
     }
 }
 
-/// Tells whether a range covers the turn with a user message: `(range, user)`.
+/// The row of an item's own in a plan.
+#[must_use]
+pub fn row<'a>(plan: &'a ContextPlan, atom: &Atom) -> Option<&'a Row> {
+    let about = subject(atom);
+    plan.rows.iter().find(|row| subject(&row.atom) == about)
+}
+
+/// Whether a range's row covers the turn with this user message: `(range, user)`.
 pub type Covers<'a> = dyn Fn(&Atom, Hash) -> bool + 'a;
 
 /// Returns the place of an item in a plan: in a row of its own, in the row of its turn, or in the row of a range.

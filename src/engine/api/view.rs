@@ -342,3 +342,27 @@ pub struct SessionView {
     /// Notices about recovery ("1 answer was interrupted; …"); may be empty.
     pub recovered: Vec<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::conversation::transition::Subject;
+
+    #[test]
+    fn steps_are_told_in_a_sentence() {
+        use ItemState::{Excluded, Leased, None as Free};
+        let said = |(from, to), by, reason: &str, at_turn| {
+            let item = Subject::Item(Atom::Message { node: Hash::default() });
+            let step = Transition { item, from, to, reason: reason.into(), turn: None, branch: None, by, at: 0 };
+            TransitionReport { step, title: String::new(), turn: None, at_turn }.sentence()
+        };
+        for (told, expected) in [
+            (said((Free, Leased), Actor::Engine, "named again", Some(12)), "turn 12: leased by pleach, named again"),
+            (said((Leased, Leased), Actor::Model, "", None), "renewed by the model"),
+            (said((Leased, Free), Actor::User, "decided by the person", Some(3)), "turn 3: dropped by you"),
+            (said((Free, Excluded), Actor::User, "", None), "excluded by you"),
+        ] {
+            assert_eq!(told, expected);
+        }
+    }
+}

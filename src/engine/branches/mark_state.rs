@@ -93,3 +93,45 @@ pub(crate) fn mark_transition(
     };
     Some(step(input, moved.target, (from, to), reason))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::hash::Hash;
+    use crate::engine::plans::sources::suggested_pins;
+
+    fn mark(kind: MarkKind, by: Actor, renewals: u32) -> Mark {
+        let target = Atom::Turn { user: Hash::of(b"asked"), tip: Hash::of(b"answered") };
+        let (note, inherited_from, origin, code) = (None, None, None, None);
+        Mark { target, kind, by, note, inherited_from, revision: 1, counted: None, renewals, origin, code }
+    }
+
+    #[test]
+    fn an_ended_lease_stands_nowhere() {
+        let ended = MarkKind::Leased { turns: LeaseTurns::Ended };
+        for (kind, state) in [
+            (ended, ItemState::None),
+            (MarkKind::leased(2), ItemState::Leased),
+            (MarkKind::Sticky, ItemState::Sticky),
+            (MarkKind::Exclude, ItemState::Excluded),
+            (MarkKind::Ephemeral, ItemState::Ephemeral),
+        ] {
+            assert_eq!(state_of_mark(Some(&mark(kind, Actor::User, 0))), state);
+        }
+        assert_eq!(state_of_mark(None), ItemState::None);
+    }
+
+    #[test]
+    fn a_pin_is_suggested_for_what_the_program_leased_often_enough() {
+        for (kind, by, renewals, after, earned) in [
+            (MarkKind::leased(2), Actor::Engine, 3, 3, true),
+            (MarkKind::leased(2), Actor::Engine, 2, 3, false),
+            (MarkKind::leased(2), Actor::Engine, 0, 0, false),
+            (MarkKind::leased(2), Actor::User, 3, 3, false),
+            (MarkKind::Sticky, Actor::Engine, 3, 3, false),
+        ] {
+            let found = suggested_pins::earned(&mark(kind, by, renewals), after);
+            assert_eq!(found, earned.then(|| Hash::of(b"asked")), "{kind:?} {by:?} {renewals} {after}");
+        }
+    }
+}

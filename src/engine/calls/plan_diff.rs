@@ -277,13 +277,10 @@ fn causes(
     after: &PlanWithCall,
 ) -> Vec<Cause> {
     let kinds = row_matching::kinds(old.as_ref(), new.as_ref());
-    let row = [&after.plan, &before.plan].into_iter().find_map(|plan| {
-        let row = plan.rows.iter().find(|row| subject(&row.atom) == subject(atom))?;
-        Some(row.kind)
-    });
+    let row = [&after.plan, &before.plan].into_iter().find_map(|plan| row_matching::row(plan, atom));
     let delta = ItemDiff {
         atom: *atom,
-        row: row.unwrap_or(RowKind::Turn),
+        row: row.map_or(RowKind::Turn, |row| row.kind),
         title: String::new(),
         turn: None,
         kinds,
@@ -301,8 +298,7 @@ fn causes(
 
 /// Returns an item's title and turn from the newest plan that contains it, or else from its message.
 fn named(session: &SessionSnapshot, atom: &Atom, calls: &[PlanWithCall]) -> (String, Option<u32>) {
-    let rows = calls.iter().rev().flat_map(|called| &called.plan.rows);
-    if let Some(row) = rows.into_iter().find(|row| subject(&row.atom) == subject(atom)) {
+    if let Some(row) = calls.iter().rev().find_map(|called| row_matching::row(&called.plan, atom)) {
         return (row.title.clone(), row.source.turn);
     }
     let key = match atom {

@@ -52,3 +52,38 @@ pub(crate) fn title_of(heads: &[NodeHead]) -> String {
 fn date(at: i64) -> String {
     jiff::Timestamp::from_millisecond(at).map_or_else(|_| "undated".into(), |t| t.strftime("%Y-%m-%d").to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::hash::Hash;
+    use crate::engine::sessions::path::tests::head;
+
+    #[test]
+    fn a_long_state_is_cut_at_a_line() {
+        let lines = |first: usize, second: usize| format!("{}\n{}", "x".repeat(first), "y".repeat(second));
+        for (state, sent) in [
+            (lines(5, STATE_BYTES - 6), STATE_BYTES),
+            (lines(5, STATE_BYTES - 5), 5),
+            (lines(STATE_BYTES - 1, 9), STATE_BYTES - 1),
+            (lines(STATE_BYTES, 9), STATE_BYTES),
+            ("x".repeat(STATE_BYTES + 1), STATE_BYTES),
+            (format!("x{}", "é".repeat(STATE_BYTES)), STATE_BYTES - 1),
+        ] {
+            assert_eq!(bounded(&state).len(), sent);
+        }
+    }
+
+    #[test]
+    fn turns_are_named_by_their_first_and_last_message() {
+        let mut heads = [head(1, None, Role::User), head(2, Some(1), Role::Assistant)];
+        heads[1].preview = "words".into();
+        let [first, tip] = [heads[0].key, heads[1].key];
+        assert_eq!(atom_of(0, &heads), Atom::Preamble { first });
+        assert_eq!(atom_of(1, &heads), Atom::Turn { user: first, tip });
+        assert_eq!(atom_of(2, &[]), Atom::Turn { user: Hash::default(), tip: Hash::default() });
+        heads[0].preview = String::new();
+        assert_eq!((title_of(&heads), title_of(&heads[..1])), ("words".into(), String::new()));
+        assert_eq!([date(0), date(86_400_000 - 1), date(i64::MAX)], ["1970-01-01", "1970-01-01", "undated"]);
+    }
+}

@@ -158,6 +158,20 @@ pub(crate) mod tests {
         }
     }
 
+    #[test]
+    fn what_is_visible_and_no_instruction_speaks() {
+        let usual = NodeHead { bytes: 1, ..head(1, None, Role::Assistant) };
+        assert!(PathNode::of(&usual).speaks);
+        for silent in [
+            NodeHead { bytes: 0, ..usual.clone() },
+            NodeHead { hidden: true, ..usual.clone() },
+            NodeHead { end: End::Removed, ..usual.clone() },
+            NodeHead { role: Role::System, ..usual },
+        ] {
+            assert!(!PathNode::of(&silent).speaks, "{silent:?}");
+        }
+    }
+
     proptest! {
         /// Growing a path node by node gives the same result as reading it whole.
         #[test]

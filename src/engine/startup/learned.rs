@@ -125,7 +125,11 @@ pub(crate) fn unknown(what: &str, name: &str, setup: &Setup) -> Failure {
 /// Returns the model's name. A model chosen for one profile does not apply to another: the nearest layer that names a
 /// model decides, unless a nearer layer names a profile.
 pub(crate) fn model_name(setup: &Setup, branch: &Branch, profile: &Profile) -> String {
-    for layer in [&setup.call, &branch.overrides] {
+    model_of(setup, [&setup.call, &branch.overrides], profile)
+}
+
+fn model_of(setup: &Setup, layers: [&Overrides; 2], profile: &Profile) -> String {
+    for layer in layers {
         if let Some(model) = &layer.model {
             return model.clone();
         }
@@ -139,9 +143,7 @@ pub(crate) fn model_name(setup: &Setup, branch: &Branch, profile: &Profile) -> S
 /// Returns the encoding when no branch is open, from the command line and the settings.
 pub(crate) fn encoding(setup: &Setup) -> Encoding {
     let layers = [&setup.call, &setup.defaults];
-    let named = |get: &dyn Fn(&Overrides) -> Option<String>| layers.iter().find_map(|layer| get(layer));
-    let name = named(&|layer| layer.profile.clone()).unwrap_or_else(|| setup.profile.clone());
-    let Some(profile) = setup.profiles.get(&name) else { return Encoding::Approximate };
-    let model = named(&|layer| layer.model.clone()).or_else(|| setup.model.clone().filter(|_| name == setup.profile));
-    (setup.models)(&model.unwrap_or_else(|| profile.model.clone()), profile).encoding
+    let name = layers.iter().find_map(|layer| layer.profile.as_ref()).unwrap_or(&setup.profile);
+    let Some(profile) = setup.profiles.get(name) else { return Encoding::Approximate };
+    (setup.models)(&model_of(setup, layers, profile), profile).encoding
 }

@@ -486,7 +486,7 @@ mod tests {
 
     fn project(workspace: &Path, looked: &[(&Path, &str)]) -> Project {
         let known = Known {
-            set: ProjectSetup::default(),
+            set: ProjectSetup { rules: true, ..ProjectSetup::default() },
             trusted: true,
             atoms: HashSet::new(),
             sent: HashMap::new(),
@@ -530,6 +530,47 @@ mod tests {
         fs::remove_file(one.join("CLAUDE.md")).unwrap();
         fs::remove_file(two.join("AGENTS.md")).unwrap();
         seen(true, "two went");
+    }
+
+    /// Only what lies from the workspace up to its top, and only by name.
+    #[test]
+    fn files_with_rules_of_an_untrusted_folder_are_named() {
+        let outer = tempfile::tempdir().unwrap();
+        let inner = outer.path().join("a");
+        fs::create_dir_all(inner.join("b")).unwrap();
+        fs::create_dir(outer.path().join(".git")).unwrap();
+        let named = || project(&inner, &[]).untrusted();
+        assert_eq!(named(), [""; 0]);
+        for file in ["CLAUDE.md", "a/AGENTS.md", "a/b/AGENTS.md"] {
+            fs::write(outer.path().join(file), "words").unwrap();
+        }
+        assert_eq!(named(), ["../CLAUDE.md", "AGENTS.md"]);
+    }
+
+    #[test]
+    fn rules_of_inner_folders_are_bounded_in_number() {
+        let outer = tempfile::tempdir().unwrap();
+        let near: Vec<String> = ["a/x", "b/x", "c/x"].map(str::to_owned).into();
+        for folder in ["", "a", "b", "c"] {
+            fs::create_dir_all(outer.path().join(folder)).unwrap();
+            fs::write(outer.path().join(folder).join("AGENTS.md"), "words").unwrap();
+        }
+        let found = [0, 1, 2, 3, 4].map(|most| project(outer.path(), &[]).rules_files(&near, most).list.len());
+        assert_eq!(found, [1, 2, 3, 4, 4], "beside the workspace's own");
+    }
+
+    #[test]
+    fn rules_are_read_again_when_a_file_that_they_include_changes() {
+        let outer = tempfile::tempdir().unwrap();
+        fs::write(outer.path().join("AGENTS.md"), "Be brief.\n\n@more.md\n").unwrap();
+        let project = project(outer.path(), &[]);
+        for (more, said) in [("first", "first"), ("second try", "second try"), ("", "Be brief.")] {
+            fs::write(outer.path().join("more.md"), more).unwrap();
+            for _ in 0..2 {
+                let text = project.rules_files(&[], 1).list[0].found.clone().unwrap();
+                assert!(text.sent.contains(said) && !(said == "second try" && text.sent.contains("first")));
+            }
+        }
     }
 
     #[test]

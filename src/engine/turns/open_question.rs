@@ -49,3 +49,17 @@ pub(crate) fn answered(snapshot: &Snapshot, message: &str) -> Option<PendingQues
     let (focus, _) = lanes::focus(reply, Some((&pending, age)), Some(opened.id), message);
     (focus == Focus::Pending).then_some(pending)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::policy::lanes::AnswerSlot;
+
+    #[test]
+    fn the_question_is_sent_up_to_its_longest() {
+        for (length, sent) in [(1, 1), (LONGEST, LONGEST), (LONGEST + 1, LONGEST)] {
+            let text = text(&PendingQuestion { slot: AnswerSlot::Text, question: "é".repeat(length) });
+            assert_eq!((text.matches('é').count(), text.contains("which you asked")), (sent, true), "{text}");
+        }
+    }
+}

@@ -240,7 +240,10 @@ fn identities_distinguish_models_and_hide_secrets() {
     };
     let plain = made("http://me:hunter2@h.example/v1?k=secret", &|_| {});
     assert_eq!(plain.id(), "server http://h.example/v1 m");
-    assert!(plain.remote() && !made("http://localhost:9/v1", &|_| {}).remote());
+    let hosts =
+        ["h.example", "localhost", "127.0.0.1", "127.9.9.9", "[::1]", "128.0.0.1", "[::2]", "localhost.example"];
+    let remote = hosts.map(|host| made(&format!("http://{host}:9/v1"), &|_| {}).remote());
+    assert_eq!(remote, [true, false, false, false, false, true, true, true]);
     let others: [&dyn Fn(&mut ServerSettings); 3] =
         [&|s| s.dimensions = 5, &|s| s.model = "n".into(), &|s| s.query_prefix = "q".into()];
     for other in others {

@@ -243,3 +243,14 @@ fn grouped(number: usize) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_in_threes() {
+        let shown = [0, 12, 999, 1_000, 12_345, 999_999, 1_000_000].map(grouped);
+        assert_eq!(shown, ["0", "12", "999", "1,000", "12,345", "999,999", "1,000,000"]);
+    }
+}

@@ -217,10 +217,13 @@ mod tests {
     use serde_json::json;
     use uuid::Uuid;
 
+    fn wire(question: &str) -> Wire {
+        Wire::new(json!({"messages": [{"role": "user", "content": question}]}).to_string().into_bytes())
+    }
+
     fn ask(scripted: &Scripted, question: &str) -> (String, Outcome) {
-        let body = json!({"messages": [{"role": "user", "content": question}]});
         let mut text = String::new();
-        let outcome = scripted.post(RunId(Uuid::nil()), &Wire::new(body.to_string().into_bytes()), &mut |delta| {
+        let outcome = scripted.post(RunId(Uuid::nil()), &wire(question), &mut |delta| {
             if let Delta::Text(piece) = delta {
                 text.push_str(&piece);
             }
@@ -244,6 +247,16 @@ mod tests {
         let (text, outcome) = ask(&scripted, "a");
         assert_eq!((text.as_str(), outcome.error.unwrap().what.as_str()), ("two", "boom"));
         assert_eq!(ask(&scripted, "a").0, "two");
+    }
+
+    #[test]
+    fn a_line_for_one_request_answers_no_other() {
+        let line = json!({"digest": wire("a").digest.to_string(), "deltas": [{"text": "to a"}]});
+        let scripted = Scripted::read("test", &format!("{line}\n{}", r#"{"deltas": [{"text": "to all"}]}"#)).unwrap();
+        assert_eq!(
+            ["b", "a", "a", "b"].map(|question| ask(&scripted, question).0),
+            ["to all", "to a", "to all", "to all"]
+        );
     }
 
     #[test]

@@ -454,3 +454,45 @@ fn forget_contents(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreE
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn removed() -> RemovedNodes {
+        let mut removed = RemovedNodes { names: HashSet::from(["a-key".to_owned()]), ..RemovedNodes::default() };
+        removed.add_text("the launch code of\nthe rocket is 1234");
+        removed.add_text("short");
+        removed
+    }
+
+    #[test]
+    fn what_quotes_a_removed_message_is_emptied() {
+        let row =
+            |key: &str, title: &str| json!({ "title": title, "key": key, "items": [{ "title": title, "key": key }] });
+        let plan = |gone: [&str; 4]| {
+            let rows = [row("b", gone[0]), row("a-key", gone[1]), row("b", "another matter")];
+            json!({ "rows": rows, "edited": gone[2], "texts": { "a": gone[3], "b": "another matter", "c": "" } })
+        };
+        let mut held = plan(["the launch code…", "anything", "a body", "the launch code of the rocket"]);
+        assert!(blank_titles(&mut held, &removed()));
+        assert_eq!(held, plan([""; 4]));
+        assert!(!blank_titles(&mut held, &removed()), "nothing is left to empty");
+    }
+
+    #[test]
+    fn a_quote_is_part_of_a_text_or_holds_its_beginning() {
+        for (title, quoted) in [
+            ("launch code", true),
+            ("is 1234.", false),
+            ("of  the rocket …", true),
+            ("said: the launch code of the rocket was 99", true),
+            ("said: the launch code of", false),
+            ("a short one", false),
+            ("", false),
+        ] {
+            assert_eq!(removed().quoted_in(title), quoted, "{title}");
+        }
+    }
+}

@@ -86,11 +86,15 @@ fn matches_are_marked_and_old_searches_are_canceled() {
         let next = node(nodes.last(), Role::User, Content::text(format!("bee number {n}")));
         nodes.push(next);
     }
-    store.write(vec![Write::PutNodes { session: scene.session, nodes }]).unwrap();
+    let long = Write::PutBranch(Box::new(branch(scene.session, "long", nodes.last().map(|node| node.head.id))));
+    store.write(vec![Write::PutNodes { session: scene.session, nodes }, long]).unwrap();
     let looks = Cell::new(0);
     let stop = || looks.replace(looks.get() + 1) >= 1;
     let hits = store.find(&SearchFilter::read("bee role:tool", 0), 10, &stop).unwrap();
     assert_eq!((hits.len(), looks.get()), (0, 2), "it stops at the second look");
+    looks.set(1);
+    let hits = store.find(&SearchFilter::read("branch:long role:tool", 0), 10, &stop).unwrap();
+    assert_eq!((hits.len(), looks.get()), (0, 3), "once on the branch's path, and once among the messages");
     assert_eq!(store.find(&SearchFilter::read("bee", 0), 7, &|| false).unwrap().len(), 7);
 }
 

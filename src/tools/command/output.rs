@@ -171,6 +171,19 @@ mod tests {
     }
 
     #[test]
+    fn pieces_wait_for_their_time() {
+        let sent = RefCell::new(String::new());
+        let send = |text: &str| sent.borrow_mut().push_str(text);
+        let mut pieces = OutputPieces::new(&send);
+        pieces.sent_at = Instant::now() + PIECE_INTERVAL * 1_000;
+        pieces.push(b"a");
+        assert_eq!(*sent.borrow(), "");
+        pieces.sent_at = Instant::now().checked_sub(PIECE_INTERVAL).unwrap();
+        pieces.push(b"b");
+        assert_eq!(*sent.borrow(), "ab");
+    }
+
+    #[test]
     fn invalid_utf8_stays_bounded() {
         let mut buffer = OutputBuffer::new(300);
         buffer.push(&vec![0xff; 100_000]);

@@ -110,3 +110,25 @@ pub(crate) fn put_back(
         (None, _) => Err(ToolFailure::Failed(format!("{path} no longer exists; nothing was changed."))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// A long text ends after its last line that fits, or with a character if no line does, and says how much is
+        /// missing.
+        #[test]
+        fn long_differences_are_cut_at_lines(said in "(é|a|\n){0,30}", limit in 0_usize..40) {
+            let fits = |end: &usize| *end <= limit && said.is_char_boundary(*end);
+            let ends = || (0..said.len()).filter(fits);
+            let line = ends().rfind(|end| said[..*end].ends_with('\n'));
+            let end = line.or_else(|| ends().next_back()).filter(|_| said.len() > limit).unwrap_or(said.len());
+            let rest = said.len() - end;
+            let note = format!("[{rest} bytes of the difference are not shown; read_file shows the file as it is now]\n");
+            let note = if rest > 0 { note } else { String::new() };
+            prop_assert_eq!(cut(said.clone(), limit), format!("{}{note}", &said[..end]));
+        }
+    }
+}

@@ -149,4 +149,18 @@ mod tests {
         assert!(text.contains("symbol_4") && !text.contains("symbol_5"), "{text}");
         assert!(!map_text("work", &map, &[], &[]).contains("Parts, from"));
     }
+
+    #[test]
+    fn code_is_placed_by_its_lines() {
+        let code = CodeRef {
+            path: "src/a.rs".into(),
+            qualified: "a".into(),
+            kind: Kind::Function,
+            lines: (3, 9),
+            nth: 0,
+            file: crate::domain::base::hash::Hash::default(),
+        };
+        assert_eq!(place(&code), "src/a.rs, lines 3 to 9");
+        assert_eq!([0.0004, 0.0006, -1.5].map(milli), [0, 1, -1_500]);
+    }
 }

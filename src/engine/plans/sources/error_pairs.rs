@@ -88,6 +88,10 @@ pub(crate) fn add_quoted_positions(snapshot: &Snapshot, input: &PlanInput, out: 
         return;
     }
     let places = snapshot.path.nodes.iter().enumerate().filter(|(_, node)| ids.contains(&node.id)).map(|(at, _)| at);
+    hold(out, places);
+}
+
+fn hold(out: &mut Vec<Range<usize>>, places: impl Iterator<Item = usize>) {
     let fresh: Vec<usize> = places.filter(|at| !out.iter().any(|run| run.contains(at))).collect();
     out.extend(fresh.into_iter().map(|at| at..at + 1));
     out.sort_by_key(|run| run.start);
@@ -251,5 +255,12 @@ mod tests {
             placed(&[twice[0].clone(), twice[1].clone(), twice[2].clone(), twice[4].clone()], 3, 9),
             Some((0, 1))
         );
+    }
+
+    #[test]
+    fn places_are_held_once_and_in_order() {
+        let mut out = vec![3..5, 9..10];
+        hold(&mut out, [0, 3, 4, 5, 7].into_iter());
+        assert_eq!(out, [0..1, 3..5, 5..6, 7..8, 9..10]);
     }
 }

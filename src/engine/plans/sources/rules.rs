@@ -143,8 +143,25 @@ fn candidate(rules_file: &RulesFile, text: &RulesText) -> Candidate {
     }
 }
 
-/// Returns module summaries: those around paths that are named or were touched first, then those that the message
-/// mentions. Those beyond the limits are marked as `below`.
+/// How many summaries of modules may still go, and with how many tokens.
+struct ModulesLeft {
+    number: usize,
+    tokens: u32,
+}
+
+impl ModulesLeft {
+    /// Whether one of this size may go, which then counts.
+    fn take(&mut self, tokens: u32) -> bool {
+        let goes = self.number > 0 && tokens <= self.tokens;
+        if goes {
+            (self.number, self.tokens) = (self.number - 1, self.tokens - tokens);
+        }
+        goes
+    }
+}
+
+/// Summaries of modules: those around what is named or touched first, then those that the message speaks of, up to their
+/// number and tokens.
 fn modules(
     builder: &mut InputBuilder,
     project: &Arc<Project>,
@@ -161,16 +178,13 @@ fn modules(
         (!around, !(named || mentions(&words, &path.to_lowercase())))
     };
     all.sort_by(|(_, a, _), (_, b, _)| fits(&a.path).cmp(&fits(&b.path)).then_with(|| a.path.cmp(&b.path)));
-    let (mut left, mut room) = (MODULES, MODULE_TOKENS);
+    let mut left = ModulesLeft { number: MODULES, tokens: MODULE_TOKENS };
     let mut candidates = Vec::new();
     for (atom, card, stale) in all {
         project.learn(atom);
         let text = module_cards::sent(&card, Some(&stale));
         let tokens = builder.count(snapshot.rules.model.encoding, &text);
-        let below = left == 0 || tokens > room;
-        if !below {
-            (left, room) = (left - 1, room - tokens);
-        }
+        let below = !left.take(tokens);
         let stands = stale.to_text(card.files.len());
         candidates.push(Candidate {
             section: Section::Orientation,
@@ -207,13 +221,9 @@ struct RulesWriter<'a> {
 impl RulesWriter<'_> {
     fn decide(&mut self, candidate: Candidate) {
         let mark = self.snapshot.marks.iter().find(|mark| mark.target == candidate.atom).map(|mark| mark.kind);
-        match mark {
-            Some(MarkKind::Exclude) => self.out(&candidate, Reason::UserExcluded { once: false }),
-            Some(MarkKind::ExcludeOnce) => self.out(&candidate, Reason::UserExcluded { once: true }),
-            Some(MarkKind::IncludeOnce) => self.going.push(Candidate { reason: Reason::IncludedOnce, ..candidate }),
-            _ if candidate.off => self.out(&candidate, Reason::SwitchedOff),
-            _ if candidate.below => self.out(&candidate, Reason::BelowThreshold),
-            _ => self.going.push(candidate),
+        match decided(candidate, mark) {
+            (candidate, Some(reason)) => self.out(&candidate, reason),
+            (candidate, None) => self.going.push(candidate),
         }
     }
 
@@ -236,18 +246,10 @@ impl RulesWriter<'_> {
         });
     }
 
-    /// Offers the candidates. Those included once are tried first, then the nearest files, then module summaries.
+    /// Offers what may go.
     fn offer(self) {
-        let mut order: Vec<usize> = (0..self.going.len()).rev().collect();
-        order.sort_by_key(|at| {
-            (self.going[*at].reason != Reason::IncludedOnce, self.going[*at].kind == RowKind::Module)
-        });
-        let mut ranks = vec![0; self.going.len()];
-        for (rank, at) in (0..).zip(order) {
-            ranks[at] = rank;
-        }
         let mut candidates = Vec::with_capacity(self.going.len());
-        for (one, rank) in self.going.iter().zip(ranks) {
+        for (one, rank) in self.going.iter().zip(ranks(&self.going)) {
             let hash = Hash::of(one.text.as_bytes());
             let tokens = self.builder.count(self.snapshot.rules.model.encoding, &one.text);
             self.found.contents.blocks.insert(hash, one.text.as_str().into());
@@ -259,6 +261,31 @@ impl RulesWriter<'_> {
             self.found.offer(Offer { heading: None, candidates, most: None });
         }
     }
+}
+
+/// A candidate with this mark, and why it stays out if it does.
+fn decided(candidate: Candidate, mark: Option<MarkKind>) -> (Candidate, Option<Reason>) {
+    let out = match mark {
+        Some(MarkKind::Exclude) => Some(Reason::UserExcluded { once: false }),
+        Some(MarkKind::ExcludeOnce) => Some(Reason::UserExcluded { once: true }),
+        Some(MarkKind::IncludeOnce) => return (Candidate { reason: Reason::IncludedOnce, ..candidate }, None),
+        _ if candidate.off => Some(Reason::SwitchedOff),
+        _ if candidate.below => Some(Reason::BelowThreshold),
+        _ => None,
+    };
+    (candidate, out)
+}
+
+/// The order in which candidates, farthest first, are tried: what was asked for this call, then the nearest files, then
+/// summaries of modules.
+fn ranks(going: &[Candidate]) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..going.len()).rev().collect();
+    order.sort_by_key(|at| (going[*at].reason != Reason::IncludedOnce, going[*at].kind == RowKind::Module));
+    let mut ranks = vec![0; going.len()];
+    for (rank, at) in (0..).zip(order) {
+        ranks[at] = rank;
+    }
+    ranks
 }
 
 fn source(candidate: &Candidate) -> Source {
@@ -320,6 +347,60 @@ fn collect_paths(text: &str, paths: &mut BTreeSet<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn one((kind, reason): (RowKind, Reason)) -> Candidate {
+        Candidate {
+            section: Section::Orientation,
+            kind,
+            atom: Atom::Section { text: Hash::default() },
+            title: String::new(),
+            path: None,
+            text: String::new(),
+            reason,
+            off: false,
+            below: false,
+        }
+    }
+
+    #[test]
+    fn marks_decide_before_switches_and_room() {
+        let excluded = |once| Some(Reason::UserExcluded { once });
+        for (mark, usual, off, below) in [
+            (Some(MarkKind::Exclude), excluded(false), excluded(false), excluded(false)),
+            (Some(MarkKind::ExcludeOnce), excluded(true), excluded(true), excluded(true)),
+            (Some(MarkKind::IncludeOnce), None, None, None),
+            (None, None, Some(Reason::SwitchedOff), Some(Reason::BelowThreshold)),
+            (Some(MarkKind::Sticky), None, Some(Reason::SwitchedOff), Some(Reason::BelowThreshold)),
+        ] {
+            for (is_off, is_below, out) in
+                [(false, false, usual), (true, false, off.clone()), (true, true, off), (false, true, below)]
+            {
+                let candidate = Candidate { off: is_off, below: is_below, ..one((RowKind::Rules, Reason::Oriented)) };
+                let (candidate, because) = decided(candidate, mark);
+                assert_eq!(because, out, "{mark:?} {is_off} {is_below}");
+                assert_eq!(candidate.reason == Reason::IncludedOnce, mark == Some(MarkKind::IncludeOnce));
+            }
+        }
+    }
+
+    #[test]
+    fn summaries_of_modules_go_up_to_their_number_and_tokens() {
+        let taken = |number, tokens, sizes: [u32; 4]| {
+            let mut left = ModulesLeft { number, tokens };
+            sizes.map(|tokens| left.take(tokens))
+        };
+        assert_eq!(taken(2, 100, [10, 20, 30, 40]), [true, true, false, false]);
+        assert_eq!(taken(9, 100, [60, 41, 40, 1]), [true, false, true, false]);
+    }
+
+    #[test]
+    fn what_was_asked_for_is_tried_first_and_then_the_nearest() {
+        let rules = |reason| (RowKind::Rules, reason);
+        let module = |reason| (RowKind::Module, reason);
+        let (usual, once) = (Reason::Oriented, Reason::IncludedOnce);
+        let going = [rules(usual.clone()), rules(once.clone()), rules(usual.clone()), module(usual), module(once)];
+        assert_eq!(ranks(&going.map(one)), [3, 0, 2, 4, 1]);
+    }
 
     #[test]
     fn a_message_names_paths() {

@@ -7,7 +7,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::conversation::attachment;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, Part, Role};
-use crate::domain::planning::plan::{Form, Item, Reason, RowKind, Warning};
+use crate::domain::planning::plan::{Form, Item, Reason, Row, RowKind, Warning};
 use crate::engine::indexing::code_workspace::CodeWorkspace;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::export::secrets;
@@ -49,14 +49,19 @@ pub(crate) fn already_sent(
     found.input.warnings.extend(changed.into_iter().take(MAX_WARNINGS).map(|path| Warning::FileChanged { path }));
     let mut margin = Margin::new();
     for row in context::already_in(&found.input, 0).unwrap_or_default().rows {
-        if row.kind == RowKind::Turn && row.reason != Reason::Open && !already_in.closed.contains(&row.atom) {
+        if is_marginal(&row, already_in) {
             margin.push((row.atom, lines(builder, book, found, row.items.iter())?.0));
         }
     }
     Ok((taken, margin))
 }
 
-/// Returns the lines of some messages that the files still contain, and the files that have changed there.
+/// Whether the row of a request in which nothing is found is a closed turn that does not go whatever is found.
+fn is_marginal(row: &Row, already_in: &AlreadyIn) -> bool {
+    row.kind == RowKind::Turn && row.reason != Reason::Open && !already_in.closed.contains(&row.atom)
+}
+
+/// The lines of some messages that files still hold, and the files of which they hold others.
 fn lines<'i>(
     builder: &mut InputBuilder,
     book: &CodeWorkspace,
@@ -86,8 +91,7 @@ fn lines<'i>(
         // What was sent was masked where it looked like a secret.
         let now = String::from_utf8_lossy(&now);
         let same = same_lines(&piece, &now).max(same_lines(&piece, &secrets::mask(&now).0));
-        // The tool may have added two lines of notes after the text.
-        if same + 2 < line_count || (same == 0 && line_count > 0) {
+        if is_changed(same, line_count) {
             changed.insert(piece.path.clone());
         }
         if let Ok(same) = u32::try_from(same)
@@ -135,7 +139,13 @@ fn pieces_of(role: Role, content: &Content, calls: &mut HashMap<String, (String,
     }
 }
 
-/// Normalizes a path to the form that the index uses.
+/// Whether a file no longer holds what was read of it, by the number of lines from the first on that it holds: behind the
+/// text may stand two notes of the tool.
+fn is_changed(same: usize, said: usize) -> bool {
+    same + 2 < said || (same == 0 && said > 0)
+}
+
+/// A path as the index has it.
 fn plain(path: &str) -> String {
     let parts = Path::new(path).components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_string_lossy()),
@@ -153,6 +163,35 @@ fn same_lines(piece: &SentText, now: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::base::hash::Hash;
+    use crate::domain::planning::plan::{Scores, Source, Verdict};
+    use crate::domain::planning::policy::Section;
+
+    #[test]
+    fn closed_turns_that_may_leave_are_the_margin() {
+        let atom = |name: &str| Atom::Message { node: Hash::of(name.as_bytes()) };
+        let marginal = |name: &str, kind, reason| {
+            let row = Row {
+                kind,
+                atom: atom(name),
+                verdict: Verdict::In { section: Section::Recent },
+                reason,
+                tokens: 1,
+                title: String::new(),
+                source: Source::default(),
+                pin: None,
+                items: Vec::new(),
+                turns: 1,
+                text: None,
+                scores: Scores::default(),
+            };
+            is_marginal(&row, &AlreadyIn { closed: std::iter::once(atom("stays")).collect(), ..AlreadyIn::default() })
+        };
+        assert!(marginal("leaves", RowKind::Turn, Reason::Recent));
+        assert!(!marginal("stays", RowKind::Turn, Reason::Recent));
+        assert!(!marginal("leaves", RowKind::Turn, Reason::Open));
+        assert!(!marginal("leaves", RowKind::Note, Reason::Recent));
+    }
 
     #[test]
     fn what_a_tool_read_is_compared_with_the_file() {
@@ -162,6 +201,9 @@ mod tests {
         assert_eq!(same_lines(&piece(1, "one\n2\nthree\n"), file), 1);
         assert_eq!(same_lines(&piece(9, "one\n"), file), 0);
         assert_eq!(plain("./src//a.rs"), "src/a.rs");
+        let changed =
+            [(0, 0), (0, 1), (1, 1), (1, 3), (1, 4), (5, 7), (5, 8)].map(|(same, said)| is_changed(same, said));
+        assert_eq!(changed, [false, true, false, false, true, false, true]);
     }
 
     #[test]
