@@ -176,7 +176,6 @@ pub enum CompactionChoice {
 
 impl CompactionChoice {
     /// Returns the choice that overrides the policy, or None if the policy decides.
-    #[must_use]
     pub fn over_policy(self) -> Option<AutoSummaryOverride> {
         match self {
             Self::Policy => None,

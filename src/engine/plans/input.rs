@@ -264,11 +264,10 @@ impl<'a> InputAssembly<'a> {
         blocks.extend(self.state_request().filter(|_| !self.solver_decides_state_request()));
         if let Some(state) = self.snapshot.state.as_ref().filter(|_| asks_state) {
             let (sent, masked) = secrets::mask(&state.text);
-            let text = state_text(&sent);
             let edited = if state.edited { ", edited by you" } else { "" };
             let secrets = if masked > 0 { ", secrets masked" } else { "" };
             let title = format!("state v{}{edited}{secrets}", state.version);
-            blocks.push(self.block(Section::State, RowKind::State, text, &title, Reason::CurrentState));
+            blocks.push(self.block(Section::State, RowKind::State, state_text(&sent), &title, Reason::CurrentState));
         }
         blocks
     }

@@ -141,7 +141,7 @@ pub(crate) fn rerun_changed(model: &mut Model, view: Rerun) {
         RerunState::Ended => {
             let key = model.keys.key_of(Action::AddResult).unwrap_or_default();
             let how = resolution::state(&view.trace);
-            let text = format!("{name} ran again: {how}. No message contains the result; {key} inserts it into yours.");
+            let text = format!("{name} ran again: {how}. {key} inserts the result into your message.");
             model.status.say(Severity::Notice, text, model.now);
         }
     }
