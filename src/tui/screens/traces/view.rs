@@ -390,7 +390,7 @@ impl CallDetail<'_> {
                 let time = text::duration(again.trace.duration_ms);
                 let exit = again.trace.exit.map_or_else(String::new, |exit| format!(", exit {exit}"));
                 let state = resolution::state(&again.trace);
-                format!("{state}{exit}, {time}. No message contains it; {key} inserts it into yours. {differs}")
+                format!("{state}{exit}, {time}. {key} inserts it into your message. {differs}")
             }
         };
         rows.extend(TextRows::plain(&words, room, Ink::Text));
