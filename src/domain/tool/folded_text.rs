@@ -139,6 +139,9 @@ mod tests {
         let words: Vec<String> = rows.iter().map(Row::to_text).collect();
         assert_eq!(words, ["ls", "[199 blank lines]", "touch PWNED"]);
         assert_eq!(folded(&format!("ls{}; rm -rf x", " ".repeat(10_000)))[0].to_text(), "ls⟨10,000 spaces⟩; rm -rf x");
+        for (spaces, shown) in [(SPACES, " ".repeat(SPACES)), (SPACES + 1, format!("⟨{} spaces⟩", SPACES + 1))] {
+            assert_eq!(folded(&format!("a{}b", " ".repeat(spaces)))[0].to_text(), format!("a{shown}b"));
+        }
         let odd = folded("a\u{a0}b\u{200b}c\u{202e}d\u{e0041}e\u{3000}f\t").remove(0).to_text();
         assert_eq!(odd, "a⟨U+00A0⟩b⟨U+200B⟩c⟨U+202E⟩d⟨U+E0041⟩e⟨U+3000⟩f⟨U+0009⟩");
         let rows = folded_difference("+a\n+\n+ \n+\t\n-\n-b");
