@@ -58,3 +58,36 @@ impl Questions {
 /// Tokens of the tools that were counted last.
 #[derive(Default)]
 pub(crate) struct ToolCostCache(pub(crate) Option<(Hash, Encoding, u32, Vec<ToolCost>)>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_are_remembered_for_one_list_of_words_and_up_to_a_number() {
+        let terms =
+            Arc::new(MessageTerms { flags: Vec::new(), terms: Vec::new(), task: Task::General, priority: None });
+        let other = Adaptive { long_characters: 1, ..Adaptive::default() };
+        let mut cache = FactsCache::default();
+        cache.keep_for(&Adaptive::default());
+        let mut number = 0_u64;
+        let mut note = |cache: &mut FactsCache, many: usize| {
+            for _ in 0..many {
+                number += 1;
+                cache.noted.insert(Hash::of(&number.to_le_bytes()), terms.clone());
+            }
+        };
+        note(&mut cache, REMEMBERED);
+        cache.keep_for(&Adaptive::default());
+        assert_eq!(cache.noted.len(), REMEMBERED);
+        note(&mut cache, 1);
+        cache.keep_for(&Adaptive::default());
+        assert_eq!(cache.noted.len(), 0, "too many");
+        note(&mut cache, 1);
+        cache.keep_for(&other);
+        assert_eq!(cache.noted.len(), 0, "for other words");
+        note(&mut cache, 1);
+        cache.forget();
+        assert_eq!(cache.noted.len(), 0);
+    }
+}

@@ -135,12 +135,12 @@ impl Put<'_> {
     /// Those that may go by themselves: short preferences first, then what fits best, up to their number.
     fn fitting(&mut self, known: &[MemoryTerms], free: &[bool], asked: &str) {
         let limits = found::limits(self.snapshot);
-        if limits.retrieval_tokens == 0 && self.snapshot.search != SearchWish::Auto {
-            return;
-        }
         let choices = chosen(known, free, asked);
         if limits.retrieval_tokens == 0 {
-            return choices.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::ModeOff));
+            if self.snapshot.search == SearchWish::Auto {
+                choices.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::ModeOff));
+            }
+            return;
         }
         let most = usize::try_from(limits.cards).unwrap_or(usize::MAX).min(choices.len());
         let (going, beyond) = choices.split_at(most);

@@ -138,6 +138,20 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_put_in_as_far_as_there_is_room() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path()).unwrap();
+        let path = Path::new("AGENTS.md");
+        let text = "@more.md\n";
+        std::fs::write(home.path().join(path), text).unwrap();
+        for (more, note) in [(90, "more.md put in"), (91, "more.md not put in: it has no room")] {
+            std::fs::write(home.path().join("more.md"), "x".repeat(more)).unwrap();
+            let loaded = load(&folder, path, &folder.look(path), 90 + text.len() as u64).unwrap();
+            assert_eq!(loaded.notes, [note]);
+        }
+    }
+
+    #[test]
     fn marks_of_other_systems_are_left_out() {
         assert_eq!(ends("\u{feff}# Rules\r\nOne\n\r\nTwo"), "# Rules\nOne\n\nTwo");
     }
