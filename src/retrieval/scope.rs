@@ -255,7 +255,26 @@ fn count(number: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::base::hash::Hash;
+    use crate::retrieval::index::session::Entry;
     use proptest::prelude::*;
+
+    #[test]
+    fn means_are_over_the_messages_that_say_something() {
+        let mut index = Index::new();
+        let said =
+            [(Role::User, "abcdefgh"), (Role::Assistant, "abcdefgh abcdefg"), (Role::User, ""), (Role::Assistant, "")];
+        let path: Vec<u32> = (0_u8..)
+            .zip(said)
+            .map(|(n, (role, text))| {
+                let key = Hash::of(&[n]);
+                index.add(&Entry { key, role, speaker: None, at: None, lane: 0, text })
+            })
+            .collect();
+        let shape = Scope::new(&index, &path).shape;
+        let means = [shape.user_tokens, shape.model_tokens, shape.mean_tokens];
+        assert!(means.iter().zip([2.0, 4.0, 3.0]).all(|(mean, expected)| (mean - expected).abs() < 1e-6), "{means:?}");
+    }
 
     #[test]
     fn sittings_end_where_gaps_are_long_for_the_conversation() {

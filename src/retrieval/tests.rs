@@ -167,7 +167,9 @@ proptest! {
             (mean, (of.iter().map(|one| (one - mean).powi(2)).sum::<f32>() / many).sqrt())
         };
         let mut words = vec![0.0_f32; count];
-        hits.iter().for_each(|hit| words[hit.position] = hit.parts.bm25 + hit.parts.feedback);
+        for hit in &hits {
+            words[hit.position] = hit.parts.bm25 + hit.parts.feedback;
+        }
         let smooth = flow(&words, tuning.before, tuning.after);
         let sittings: Vec<f32> = (0..count.div_ceil(20))
             .map(|sitting| {

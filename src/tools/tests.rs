@@ -427,6 +427,8 @@ fn no_tool_shows_a_denied_file() {
     let answered = sight.answered("read_file", &ToolEffect::Look { what: "asked/b".into() });
     let read = place.space.run_reader("read_file", r#"{"path": "sub/deep/b"}"#, &answered, &|| false).output;
     assert!(read.body.contains("hidden-text"), "the person approved this file");
+    let none = call("run", json!({"line": "true"})).body;
+    assert!(none.contains("There is no tool \"run\""), "nothing here changes things: {none}");
 }
 
 #[test]

@@ -154,8 +154,12 @@ fn unused_card_room_goes_to_turns() {
             "{output}, and {free} are free"
         );
     }
+    let broad = "Which minutes did the staging proxy raise and settle?";
+    let light = asked(broad, "light");
+    let near = rows(&light, "excluded", |row| row["kind"] == "card" && row["reason"] == "below_threshold");
+    assert!(!near.is_empty() && near.iter().all(|row| row["tokens"].as_u64().unwrap() > 0), "{light}");
     // Turns that come into the room that is left are not quoted beside it.
-    let plan = asked("Which minutes did the staging proxy raise and settle?", "heavy");
+    let plan = asked(broad, "heavy");
     let of = |row: &&Value| row["source"]["turn"].as_u64().unwrap();
     let whole: Vec<u64> = rows(&plan, "included", |row| row["section"] == "recent").iter().map(of).collect();
     let cards = rows(&plan, "included", |row| row["section"] == "retrieved" && row["kind"] == "card");

@@ -325,12 +325,12 @@ proptest! {
 
 /// A card: its turn (`None` if too old for the window), its tokens, and its extra tokens when nothing precedes it. A
 /// card takes at least the extra tokens of the next one, so that removing it never makes the cards larger.
-type Found = (Option<usize>, u32, u32);
+pub(in crate::context) type Found = (Option<usize>, u32, u32);
 
 /// Tokens after the last card.
 const TAIL: u32 = 2;
 
-fn offered(input: &PlanInput, found: &[Found], most: Option<u32>) -> Offer {
+pub(in crate::context) fn offered(input: &PlanInput, found: &[Found], most: Option<u32>) -> Offer {
     let block = |at: usize, tokens: u32, kind: RowKind| {
         let block =
             Block::new(Section::Retrieved, kind, (key(300, at), tokens), "found", Reason::Retrieved { rank: 1 });

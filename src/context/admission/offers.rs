@@ -318,3 +318,37 @@ impl OfferDecision<'_> {
         each.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::admission::laws_tests::{Found, input, offered};
+    use crate::domain::planning::policy::PolicySpec;
+
+    /// The heading takes 3 tokens and what follows the last card 2; the third number is what a card takes more when the
+    /// one before it does not go.
+    #[test]
+    fn offers_cost_at_most_what_any_choice_of_turns_leaves() {
+        let found: [(&[Found], u32); 5] = [
+            (&[], 0),
+            (&[(None, 5, 4)], 3 + 9 + 2),
+            (&[(None, 5, 0), (None, 10, 4)], 3 + 5 + 10 + 2),
+            (&[(None, 5, 0), (Some(0), 10, 4)], 3 + 5 + 10 + 2),
+            (&[(Some(0), 5, 0), (None, 10, 4)], 3 + 5 + 14 + 2),
+        ];
+        let input = input(&[[1; 3]], PolicySpec::default(), 100);
+        for (found, most) in found {
+            let offer = offered(&input, found, None);
+            let decided = OfferDecision {
+                level: u32::MAX,
+                turns: found.iter().map(|(turn, ..)| *turn).collect(),
+                companions: companions(&offer.candidates),
+                out: vec![None; found.len()],
+                summed: vec![None; found.len()],
+                offer: &offer,
+            };
+            assert_eq!(decided.max_cost(), most, "{found:?}");
+            assert!([true, false].iter().all(|goes| decided.cost(&|_| *goes) <= most), "{found:?}");
+        }
+    }
+}

@@ -99,15 +99,12 @@ static DECLARES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Returns the facts in a sentence, in order.
 pub(crate) fn find(text: &str, place: SentencePlace) -> Vec<Anchor> {
-    let mut taken: Vec<(Range<usize>, Anchor)> = Vec::new();
     if place == SentencePlace::Shell {
         let line = text.trim_start_matches("$ ").trim();
-        let at = text.len() - line.len();
-        if line.len() > 3 && line.len() <= 200 && !line.starts_with('#') {
-            taken.push((at..text.len(), Anchor { kind: AnchorKind::Command, text: line.to_owned() }));
-        }
-        return taken.into_iter().map(|(_, anchor)| anchor).collect();
+        let command = (4..=200).contains(&line.len()) && !line.starts_with('#');
+        return Vec::from_iter(command.then(|| Anchor { kind: AnchorKind::Command, text: line.to_owned() }));
     }
+    let mut taken: Vec<(Range<usize>, Anchor)> = Vec::new();
     for rule in RULES.iter().filter(|rule| rule.code || place == SentencePlace::Prose) {
         let Some(regex) = &rule.regex else { continue };
         for found in regex.captures_iter(text) {
@@ -316,6 +313,12 @@ mod tests {
             find("fn take_lock(path: &Path) {", SentencePlace::Code).into_iter().map(|a| a.text).collect();
         assert_eq!(names, ["take_lock"]);
         assert!(find("let some_value = other_value.call();", SentencePlace::Code).is_empty());
-        assert_eq!(find("$ cargo run -- ask", SentencePlace::Shell)[0].text, "cargo run -- ask");
+        for (line, command) in [("cargo run -- ask", true), ("make", true), ("top", false), ("# a comment", false)] {
+            let found: Vec<String> =
+                find(&format!("$ {line}"), SentencePlace::Shell).into_iter().map(|anchor| anchor.text).collect();
+            assert_eq!(found, command.then(|| line.to_owned()).into_iter().collect::<Vec<_>>());
+        }
+        let long = |length: usize| find(&"x".repeat(length), SentencePlace::Shell).len();
+        assert_eq!((long(200), long(201)), (1, 0));
     }
 }

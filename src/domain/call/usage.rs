@@ -143,8 +143,6 @@ impl UsageReport {
     /// Returns the accounting of an ended call, from its card, its plan and its outcome.
     #[must_use]
     pub fn of(card: &RunCard, plan: &ContextPlan, outcome: &Outcome) -> Self {
-        let error_pct =
-            |actual: u32| (f64::from(actual) - f64::from(plan.est_total)) / f64::from(plan.est_total.max(1)) * 100.0;
         Self {
             run: card.id,
             plan: plan.id,
@@ -155,7 +153,7 @@ impl UsageReport {
             est_by_section: plan.sections().into_iter().map(|(s, tokens)| (s.name().to_owned(), tokens)).collect(),
             usage: outcome.usage,
             short: card.short_read.is_some(),
-            est_error_pct: outcome.usage.prompt_read(plan.est_total).map(error_pct),
+            est_error_pct: outcome.usage.prompt_read(plan.est_total).map(|actual| error_pct(plan.est_total, actual)),
             finish_reason: outcome.finish_reason.clone(),
             ttft_ms: outcome.ttft_ms,
             total_ms: outcome.total_ms,
@@ -174,9 +172,21 @@ impl UsageReport {
     }
 }
 
+/// How much more than estimated was read, in percent.
+fn error_pct(est: u32, actual: u32) -> f64 {
+    (f64::from(actual) - f64::from(est)) / f64::from(est.max(1)) * 100.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_estimate_is_off_by_a_share_of_itself() {
+        for (est, actual, off) in [(200, 150, -25.0), (200, 200, 0.0), (200, 500, 150.0), (0, 5, 500.0)] {
+            assert!((error_pct(est, actual) - off).abs() < 1e-9, "{actual} for {est}");
+        }
+    }
 
     fn usage(prompt: u32, cached: Option<u32>, written: Option<u32>) -> Usage {
         Usage { prompt: Some(prompt), cached_read: cached, cache_write: written, ..Usage::default() }

@@ -140,8 +140,13 @@ mod tests {
         let words: Vec<String> = rows.iter().map(Row::to_text).collect();
         assert_eq!(words, ["ls", "[199 blank lines]", "touch PWNED"]);
         assert_eq!(folded(&format!("ls{}; rm -rf x", " ".repeat(10_000)))[0].to_text(), "ls⟨10,000 spaces⟩; rm -rf x");
-        let escaped = folded("a\u{a0}b\u{200b}c\u{202e}d\u{e0041}e\u{3000}f\t").remove(0).to_text();
-        assert_eq!(escaped, "a⟨U+00A0⟩b⟨U+200B⟩c⟨U+202E⟩d⟨U+E0041⟩e⟨U+3000⟩f⟨U+0009⟩");
+        for (spaces, shown) in
+            [(MAX_SPACES, " ".repeat(MAX_SPACES)), (MAX_SPACES + 1, format!("⟨{} spaces⟩", MAX_SPACES + 1))]
+        {
+            assert_eq!(folded(&format!("a{}b", " ".repeat(spaces)))[0].to_text(), format!("a{shown}b"));
+        }
+        let odd = folded("a\u{a0}b\u{200b}c\u{202e}d\u{e0041}e\u{3000}f\t").remove(0).to_text();
+        assert_eq!(odd, "a⟨U+00A0⟩b⟨U+200B⟩c⟨U+202E⟩d⟨U+E0041⟩e⟨U+3000⟩f⟨U+0009⟩");
         let rows = folded_difference("+a\n+\n+ \n+\t\n-\n-b");
         assert_eq!(rows.iter().map(Row::to_text).collect::<Vec<_>>(), ["+a", "+ [3 blank lines]", "-", "-b"]);
         assert_eq!(rows.iter().map(Row::sign).collect::<Vec<_>>(), [Some('+'), Some('+'), Some('-'), Some('-')]);

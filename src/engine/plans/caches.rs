@@ -59,3 +59,36 @@ impl Questions {
 /// each.
 #[derive(Default)]
 pub(crate) struct ToolCostCache(pub(crate) Option<(Hash, Encoding, u32, Vec<ToolCost>)>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_are_remembered_for_one_list_of_words_and_up_to_a_number() {
+        let terms =
+            Arc::new(MessageTerms { flags: Vec::new(), terms: Vec::new(), task: Task::General, priority: None });
+        let other = Adaptive { long_characters: 1, ..Adaptive::default() };
+        let mut cache = FactsCache::default();
+        cache.reset_if_changed(&Adaptive::default());
+        let mut number = 0_u64;
+        let mut note = |cache: &mut FactsCache, many: usize| {
+            for _ in 0..many {
+                number += 1;
+                cache.by_message.insert(Hash::of(&number.to_le_bytes()), terms.clone());
+            }
+        };
+        note(&mut cache, MAX_CACHED);
+        cache.reset_if_changed(&Adaptive::default());
+        assert_eq!(cache.by_message.len(), MAX_CACHED);
+        note(&mut cache, 1);
+        cache.reset_if_changed(&Adaptive::default());
+        assert_eq!(cache.by_message.len(), 0, "too many");
+        note(&mut cache, 1);
+        cache.reset_if_changed(&other);
+        assert_eq!(cache.by_message.len(), 0, "for other words");
+        note(&mut cache, 1);
+        cache.forget();
+        assert_eq!(cache.by_message.len(), 0);
+    }
+}

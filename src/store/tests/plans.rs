@@ -226,6 +226,22 @@ fn only_the_newest_of_the_kept_backups_has_plans() {
 }
 
 #[test]
+fn a_backup_that_cannot_be_read_is_reported_or_deleted() {
+    let place = TempStore::new();
+    let store = place.open();
+    scene(&store, ["a", "b", "c"]);
+    store.backup(2).unwrap();
+    std::fs::write(&store.backups()[0], "no database").unwrap();
+    for (act, fate, left) in
+        [(BackupAct::List, Kept, 1), (BackupAct::Rewrite, Kept, 1), (BackupAct::Delete, Deleted, 0)]
+    {
+        let held = store.copies(act).unwrap();
+        assert_eq!((held.len(), held[0].fate, held[0].fault.is_some()), (1, fate, left == 1), "{held:?}");
+        assert_eq!(store.backups().len(), left);
+    }
+}
+
+#[test]
 fn removed_text_can_be_removed_from_backups() {
     for act in [BackupAct::Rewrite, BackupAct::Delete] {
         let place = TempStore::new();

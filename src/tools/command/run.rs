@@ -32,16 +32,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_millis(300);
 /// Returns the command that a call asks for. Runs nothing.
 pub(crate) fn prepare(space: &Workspace, args: &Args) -> Result<Command, ToolFailure> {
     let effects = effects(space)?;
-    let line = args.needed("line")?;
-    if line.contains('\0') {
-        return Err(ToolFailure::Refused("The command line contains a NUL.".into()));
-    }
-    if line.len() > MAX_LINE_BYTES {
-        return Err(ToolFailure::Failed(format!(
-            "The command line is longer than {} KB; write a script.",
-            MAX_LINE_BYTES >> 10
-        )));
-    }
+    let line = command_line(args)?;
     let folder = args.path_named("folder")?;
     if !folder.as_os_str().is_empty() {
         let meta = space.root.metadata(&folder).map_err(|error| stop(&folder, &error))?;
@@ -56,6 +47,18 @@ pub(crate) fn prepare(space: &Workspace, args: &Args) -> Result<Command, ToolFai
     let protections = protections(effects)?;
     let folder = folder.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
     Ok(Command { line: line.to_owned(), folder, seconds, protection: protection::describe(effects, protections) })
+}
+
+fn command_line(args: &Args) -> Result<&str, ToolFailure> {
+    let line = args.needed("line")?;
+    if line.contains('\0') {
+        return Err(ToolFailure::Refused("The command line contains a NUL.".into()));
+    }
+    if line.len() > MAX_LINE_BYTES {
+        let what = format!("The command line is longer than {} KB; write a script.", MAX_LINE_BYTES >> 10);
+        return Err(ToolFailure::Failed(what));
+    }
+    Ok(line)
 }
 
 fn effects(space: &Workspace) -> Result<&EffectTools, ToolFailure> {
@@ -381,6 +384,19 @@ fn shown_text(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn command_lines_are_bounded_and_hold_no_nul() {
+        for (line, fine) in [
+            ("true".to_owned(), true),
+            ("x".repeat(MAX_LINE_BYTES), true),
+            ("x".repeat(MAX_LINE_BYTES + 1), false),
+            ("a\0b".into(), false),
+        ] {
+            let args = Args::parse(&serde_json::json!({ "line": line }).to_string()).ok().unwrap();
+            assert_eq!(command_line(&args).is_ok(), fine, "{} bytes", line.len());
+        }
+    }
 
     fn collected(limit: usize, text: &str) -> OutputBuffer {
         let mut collected = OutputBuffer::new(limit);

@@ -136,12 +136,12 @@ impl MemoryWriter<'_> {
     /// Offers memories without marks: short preferences first, then the best matches, up to the mode's number of cards.
     fn offer_matches(&mut self, known: &[MemoryTerms], free: &[bool], asked: &str) {
         let limits = found::limits(self.snapshot);
-        if limits.retrieval_tokens == 0 && self.snapshot.search != SearchWish::Auto {
-            return;
-        }
         let choices = ranked_decisions(known, free, asked);
         if limits.retrieval_tokens == 0 {
-            return choices.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::ModeOff));
+            if self.snapshot.search == SearchWish::Auto {
+                choices.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::ModeOff));
+            }
+            return;
         }
         let most = usize::try_from(limits.cards).unwrap_or(usize::MAX).min(choices.len());
         let (going, beyond) = choices.split_at(most);

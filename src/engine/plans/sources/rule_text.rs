@@ -140,6 +140,20 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_inserted_if_there_is_room() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path()).unwrap();
+        let path = Path::new("AGENTS.md");
+        let text = "@more.md\n";
+        std::fs::write(home.path().join(path), text).unwrap();
+        for (more, note) in [(90, "more.md inserted"), (91, "more.md not inserted: it is too large")] {
+            std::fs::write(home.path().join("more.md"), "x".repeat(more)).unwrap();
+            let loaded = load(&folder, path, &folder.look(path), 90 + text.len() as u64).unwrap();
+            assert_eq!(loaded.notes, [note]);
+        }
+    }
+
+    #[test]
     fn byte_order_marks_and_carriage_returns_are_removed() {
         assert_eq!(ends("\u{feff}# Rules\r\nOne\n\r\nTwo"), "# Rules\nOne\n\nTwo");
     }
