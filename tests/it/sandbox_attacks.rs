@@ -67,7 +67,12 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Fills the home folder of this process, which must be one that `each` made.
 fn home() -> PathBuf {
+    assert!(
+        std::env::var_os(REFUSE).is_some(),
+        "this test overwrites files of the home folder; another test starts it"
+    );
     let home = PathBuf::from(std::env::var_os("HOME").unwrap());
     for (number, name) in CREDENTIALS.iter().enumerate() {
         let path = home.join(name);
@@ -428,7 +433,7 @@ fn kill_the_guard(place: &Place) {
     let (mark, sleeper) = sleeper(5);
     let line = json!({ "line": format!("trap '' TERM; setsid {sleeper} & echo ready; {sleeper}") });
     let done = place.go(&line, &Killer(AtomicBool::new(false)));
-    assert!(done.output.body.contains("its guard was ended"), "{}", done.output.body);
+    assert!(done.output.body.contains("its guard process was ended"), "{}", done.output.body);
     assert!(!runs(&mark), "processes are left");
 }
 

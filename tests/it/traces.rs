@@ -212,7 +212,7 @@ fn failures_are_linked_to_fixes_and_calls_rerun() {
         let view = setup.again(wrote);
         assert!(matches!(view.state, RerunState::Asks(_)), "{view:?}");
         let twice = setup.client.ask(Request::Tool(ToolRequest::Traces(TraceAct::Again { branch, id: wrote.id() })));
-        assert!(twice.unwrap_err().to_string().contains("already"));
+        assert!(twice.unwrap_err().to_string().contains("in progress"));
         let from = setup.client.seen.len();
         setup.client.must(Request::Tool(ToolRequest::Traces(TraceAct::Word { consent, always: None })));
         assert_eq!(setup.wait_for_rerun(from).trace.status, Some(status));

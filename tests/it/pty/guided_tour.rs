@@ -107,14 +107,14 @@ fn guided_tour_is_done_step_by_step() {
     ask_and_exclude(&guide);
     try_fork_and_race(&guide);
     compare_and_replay(&guide);
-    guide.asked("9 of 9", "again and again", "\x02");
+    guide.asked("9 of 9", "u repeatedly", "\x02");
     guide.pty.until("the branches have the keys", |screen| screen.contains("switch to"));
     // Undo each of the seven acts. Six are not enough.
     for act in ["the settings", "a call", "picked", "a race", "forked", "the mode"] {
-        guide.asked("9 of 9", "again and again", "u");
+        guide.asked("9 of 9", "u repeatedly", "u");
         guide.pty.until(act, |screen| screen.contains("Undone") && screen.contains(act));
     }
-    guide.asked("9 of 9", "again and again", "u");
+    guide.asked("9 of 9", "u repeatedly", "u");
     let screen = guide.pty.until("the end", |screen| screen.contains("The end of the tour"));
     assert!(instruction(&screen).contains("byte for byte"), "{screen}");
     guide.pty.keys("\x1b");
