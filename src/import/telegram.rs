@@ -229,7 +229,7 @@ fn poll(poll: &Value) -> Option<String> {
     let question = poll.get("question").map(words).filter(|question| !question.is_empty())?;
     let answers = poll.get("answers").and_then(Value::as_array).into_iter().flatten();
     let answers: String =
-        answers.filter_map(|answer| answer.get("text")).map(|text| format!("\n- {}", words(text))).collect();
+        answers.filter_map(|answer| answer.get("text")).flat_map(|text| ["\n- ".to_owned(), words(text)]).collect();
     Some(format!("Poll: {question}{answers}"))
 }
 

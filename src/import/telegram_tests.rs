@@ -6,6 +6,7 @@ use crate::domain::conversation::record::{PORTION_RECORDS, Piece, PieceReader as
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+#[allow(clippy::needless_pass_by_value, reason = "callers build the list in place")]
 fn chat(kind: &str, messages: Vec<Value>) -> Value {
     json!({ "name": "Team", "type": kind, "id": 77, "messages": messages })
 }

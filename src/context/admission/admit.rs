@@ -227,11 +227,11 @@ pub(in crate::context) fn admit_with(
         OptionalParts::new(input, (&marks, &summed), room - base_cost, looked_up);
     let choice = chosen(input, &marks, required_beside_turns, looked_up, &summed);
     plain.fixed = required_beside_turns.saturating_add(open_cost);
-    let (mut costs, loose) = if !input.policy.withholds() {
-        (plain, None)
-    } else {
+    let (mut costs, loose) = if input.policy.withholds() {
         let chosen = Sums { fixed: plain.fixed, summed: plain.summed, ..Sums::new(input, &marks, &choice) };
         (chosen, Some(plain))
+    } else {
+        (plain, None)
     };
     let is_sent = |turn: usize, start: usize| is_turn_sent(input, &marks, &choice, (turn, start));
     costs.offered = offers.by_start(input.turns.len(), &is_sent);

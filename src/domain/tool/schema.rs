@@ -51,7 +51,7 @@ fn remove_optional(schema: &mut Value) {
             for (key, value) in fields.iter_mut().filter(|(key, _)| !VALUES.contains(&key.as_str())) {
                 match value {
                     Value::Object(named) if NAMED.contains(&key.as_str()) => {
-                        named.values_mut().for_each(remove_optional)
+                        named.values_mut().for_each(remove_optional);
                     }
                     other => remove_optional(other),
                 }

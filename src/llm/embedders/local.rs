@@ -68,7 +68,7 @@ impl LocalEmbedder {
         tokenizer.set_encode_special_tokens(true);
         tokenizer.with_truncation(None).map_err(|error| self.model_error(error))?;
         let special_tokens =
-            special_tokens(&tokenizer).filter(|(before, after)| before.len() + after.len() < self.files.longest);
+            special_tokens(&tokenizer).filter(|(before, after)| before.len() + after.len() < self.files.max_input);
         let special_tokens = special_tokens
             .ok_or_else(|| self.model_error("tokenizer.json does not define the special tokens around a text"))?;
         let weights_error = |error| self.model_error(format!("model.safetensors cannot be read: {error}"));
@@ -91,7 +91,7 @@ impl LocalEmbedder {
                 let encoded = catch_unwind(AssertUnwindSafe(|| loaded.tokenizer.encode_fast(part, false)));
                 let encoded = encoded.unwrap_or_else(|_| Err("the tokenizer failed on a text".into()));
                 let encoded = encoded.map_err(|error| self.model_error(error))?;
-                for ids in encoded.get_ids().chunks(self.files.longest - before.len() - after.len()) {
+                for ids in encoded.get_ids().chunks(self.files.max_input - before.len() - after.len()) {
                     let ids = before.iter().chain(ids).chain(after).map(|id| (*id).min(most)).collect();
                     windows.push(Window { text, ids });
                 }

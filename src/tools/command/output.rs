@@ -173,8 +173,8 @@ mod tests {
     #[test]
     fn pieces_wait_for_their_time() {
         let sent = RefCell::new(String::new());
-        let send = |text: &str| sent.borrow_mut().push_str(text);
-        let mut pieces = OutputPieces::new(&send);
+        let add = |text: &str| sent.borrow_mut().push_str(text);
+        let mut pieces = OutputPieces::new(&add);
         pieces.sent_at = Instant::now() + PIECE_INTERVAL * 1_000;
         pieces.push(b"a");
         assert_eq!(*sent.borrow(), "");

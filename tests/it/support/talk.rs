@@ -306,8 +306,7 @@ impl InputBuilder<'_> {
         let talk = self.talk;
         let turns: Vec<TurnInput> = (0..talk.turns.len()).map(|turn| self.turn(turn, &talk.turns[turn])).collect();
         let open = self.turn(OPEN, &talk.open);
-        let labelled = self.labelled(&open);
-        let blocks = self.blocks();
+        let (labelled, blocks) = (self.labelled(&open), self.blocks());
         let summaries = self.summaries(&blocks);
         let tools = (0..talk.tools).map(|n| ToolSpec {
             name: format!("tool_{n}"),
