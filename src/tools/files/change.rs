@@ -126,7 +126,7 @@ mod tests {
             let line = ends().rfind(|end| said[..*end].ends_with('\n'));
             let end = line.or_else(|| ends().next_back()).filter(|_| said.len() > limit).unwrap_or(said.len());
             let rest = said.len() - end;
-            let note = format!("[{rest} bytes of the difference are not shown; read_file shows the file as it is now]\n");
+            let note = format!("[{rest} bytes of the diff are not shown; read_file shows the current file]\n");
             let note = if rest > 0 { note } else { String::new() };
             prop_assert_eq!(cut(said.clone(), limit), format!("{}{note}", &said[..end]));
         }
