@@ -189,7 +189,7 @@ fn rerun_beside_the_conversation() {
     stage.press("j");
     let screen = stage.screen(160, 50);
     assert!(screen.contains("-9 passed") && screen.contains("+10 passed"), "{screen}");
-    assert!(screen.contains("inserts the result into your message"), "{screen}");
+    assert!(screen.contains("A inserts it into your message"), "{screen}");
     pictures("tool_again", &mut stage);
     stage.press("A");
     assert!(stage.model.layers.is_empty());
