@@ -67,7 +67,7 @@
 //! 3. Enter names the plan that was drawn last. If the branch's head, marks, draft, and settings still give that plan,
 //!    its bytes are posted. Otherwise nothing is sent, and the new plan is shown.
 //! 4. Before the POST, one transaction writes the plan and an open run with a fence. The answer streams through our own
-//!    event decoder ([`llm::sse`]), and the received text is saved at least every 250 ms.
+//!    event decoder ([`llm::sse`]), and the received text is saved every 150 ms.
 //! 5. The pure turn machine ([`engine::turns::machine`]) decides the next step. The first event turns the user message
 //!    into a node. An answer with tool calls waits for all results and is committed together with them; then the longer
 //!    turn is planned and sent again. The effect of a call that would make changes is determined first

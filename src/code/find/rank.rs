@@ -28,12 +28,6 @@ pub struct Hit {
     pub parts: Parts,
 }
 
-/// Semantic similarity, where vectors of symbols are available.
-pub trait Nearness {
-    /// Returns the cosine of the symbol and the query, from -1 to 1, or `None` if the symbol has no vector.
-    fn cosine(&self, id: SymbolId) -> Option<f32>;
-}
-
 /// Returns the `most` best symbols for a query, best first.
 #[must_use]
 pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<Hit> {
