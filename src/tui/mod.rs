@@ -11,14 +11,14 @@ pub mod theme;
 pub mod update;
 pub mod view;
 
-use crate::config::keys::keymap::{Key, Keymap};
+use crate::config::keys::keymap::Keymap;
 use crate::config::load::Config;
 use crate::config::panes::Arrangements;
 use crate::config::settings::{AUTO, Screen as ScreenSettings};
 use crate::engine::api::{Door, Event, Events};
 use model::pending::{Pending, SessionPending};
 use model::{Display, Facts, Model};
-use msg::{Cmd, Done, EngineMsg, FrameMsg, HandledMessages, Input, Msg, ProcessMsg, TerminalMsg};
+use msg::{Cmd, Done, EngineMsg, FrameMsg, HandledMessages, Msg, ProcessMsg, TerminalMsg};
 pub use shell::commands::RunCommand;
 use shell::configuration::Reading;
 pub use shell::start::ask_about;
@@ -480,7 +480,8 @@ fn simulate_panic_in_view(buf: &ratatui::buffer::Buffer) {
 /// Panics at F9, so that a test can check that the terminal is restored.
 #[cfg(debug_assertions)]
 fn simulate_panic(msg: &Msg) {
-    let f9 = matches!(msg, Msg::Input(Input::Key(chord)) if chord.key == Key::F(9));
+    use crate::config::keys::keymap::Key;
+    let f9 = matches!(msg, Msg::Input(msg::Input::Key(chord)) if chord.key == Key::F(9));
     assert!(
         !f9 || std::env::var_os("PLEACH_TEST_PANIC").is_none_or(|what| what != "update"),
         "simulated panic in the update"

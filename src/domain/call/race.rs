@@ -96,23 +96,6 @@ impl Limits {
         words.extend(limits.seconds.map(|most| format!("{most} s")));
         words.join(", ")
     }
-
-    /// Sets a limit from a word such as `tokens:400`, `cost:0.01` (dollars) or `time:30` (seconds). Returns false for a
-    /// word that names no limit.
-    ///
-    /// # Errors
-    /// If the limit cannot have this value.
-    pub fn parse_limit(&mut self, word: &str) -> Result<bool, String> {
-        let Some((name, value)) = word.split_once([':', '=']) else { return Ok(false) };
-        let invalid = |wants: &str| format!("{name} can't be {value:?}; it takes {wants}");
-        match name {
-            "tokens" => self.tokens = Some(value.parse().map_err(|_| invalid("a number of tokens"))?),
-            "time" => self.seconds = Some(value.parse().map_err(|_| invalid("a number of seconds"))?),
-            "cost" => self.cost_micro = Some(micro(value).ok_or_else(|| invalid("dollars, such as 0.01"))?),
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
 }
 
 /// Parses an amount in dollars with at most six decimals. Returns millionths of a dollar; `None` for anything else.
@@ -220,13 +203,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_parse_and_display() {
-        let mut limits = Limits::default();
-        assert_eq!(limits.parse_limit("tokens:400"), Ok(true));
-        assert_eq!(limits.parse_limit("cost=0.01"), Ok(true));
-        assert_eq!(limits.parse_limit("time:30"), Ok(true));
-        assert_eq!(limits.parse_limit("mode:off"), Ok(false));
-        assert!(limits.parse_limit("cost:much").unwrap_err().contains("dollars"));
+    fn limits_display_and_amounts_parse() {
+        let limits = Limits { tokens: Some(400), cost_micro: Some(10_000), seconds: Some(30) };
         assert_eq!(limits.to_text(), "400 tok, $0.01, 30 s");
         assert_eq!(micro("$1.5"), Some(1_500_000));
         assert_eq!((micro("."), micro("1.0000001"), micro("-1")), (None, None, None));

@@ -13,6 +13,7 @@ use crate::domain::conversation::message::{Content, End, NodeHead, Part, Role};
 use crate::domain::conversation::state;
 use crate::domain::conversation::tree::Slot;
 use crate::domain::tool::resolution::argument;
+use crate::domain::tool::trace::ToolStatus;
 use crate::tui::chat::model::live::Live;
 use crate::tui::chat::model::queue::QueueState;
 use crate::tui::model::Model;
@@ -274,10 +275,11 @@ impl BlockBuilder<'_> {
         let (ink, sign) = tools::sign(self.theme, trace.status);
         line.push(ink, sign);
         line.push(Ink::Dim, &format!(" {}", text::duration(trace.duration_ms)));
-        if let Some((good, words)) = fixed {
+        let failed = matches!(trace.status, Some(ToolStatus::Failed | ToolStatus::Refused));
+        let said = fixed.map(|(good, words)| (if *good { Ink::Good } else { Ink::Warn }, words.as_str()));
+        if let Some((ink, words)) = said.or_else(|| failed.then_some((Ink::Dim, &*head.preview))) {
             let room = usize::from(self.width).saturating_sub(line.width() + 3);
-            if room >= 12 {
-                let ink = if *good { Ink::Good } else { Ink::Warn };
+            if room >= 12 && !words.is_empty() {
                 line.push(ink, &format!("{}{}", self.dot(), text::fit(words, room, glyphs.ellipsis)));
             }
         }
