@@ -209,14 +209,13 @@ impl Admitted<'_> {
     }
 
     fn price_of(&self, addition: Addition, then: Option<Window>) -> Price {
-        let (room, now) = (self.input.budget.prompt, self.window);
+        let now = self.window;
         let with = CostsWithAddition { costs: &self.costs, addition };
         let then = if let Some(then) = then {
             then
         } else {
-            let least = self.least(addition, &with);
-            if least > room {
-                return Price { pushes: (least - room, 0), is_sent: false };
+            if let Some(missing) = self.missing(addition, &with) {
+                return Price { pushes: (missing, 0), is_sent: false };
             }
             window::choose_within(self.input, &with, self.most)
         };
@@ -228,13 +227,21 @@ impl Admitted<'_> {
         Price { pushes: (tokens, turns), is_sent }
     }
 
-    /// Returns whether the call would not be blocked. Ignores the policy's choice, since only the cheapest request
-    /// decides that.
+    /// Returns whether the call would not be blocked.
     fn is_not_blocked(&self, addition: Addition) -> bool {
-        let (Some(loose), room) = (&self.loose, self.input.budget.prompt) else { return true };
-        let turns = self.input.turns.len();
-        let nothing_but_cards = loose.total(turns, turns, Form::Full).saturating_add(addition.most());
-        nothing_but_cards <= room || self.least(addition, &CostsWithAddition { costs: &self.costs, addition }) <= room
+        self.loose.is_none() || self.missing(addition, &CostsWithAddition { costs: &self.costs, addition }).is_none()
+    }
+
+    /// Returns the tokens by which the cheapest request with the addition exceeds the budget, and `None` if it fits.
+    /// Ignores the policy's choice and offers, which give way before a call is blocked.
+    fn missing(&self, addition: Addition, with: &CostsWithAddition<'_>) -> Option<u32> {
+        let (turns, room) = (self.input.turns.len(), self.input.budget.prompt);
+        // Usually no turn has to be in the window, which saves the search for the cheapest one.
+        let bare = self.loose.as_ref().unwrap_or(&self.costs).required(turns, turns, Form::Full);
+        if bare.saturating_add(addition.most()) <= room {
+            return None;
+        }
+        self.least(addition, with).checked_sub(room).filter(|missing| *missing > 0)
     }
 
     /// Returns the cost of the cheapest request with the addition.

@@ -4,25 +4,50 @@
 use super::model::CompareView;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::branch::Branch;
 use crate::engine::api::{Answer, BranchRequest, ItemName, Request};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::Action;
 use crate::tui::model::pending::Pending;
 use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::calls::model::DiffView;
+use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::update::effects::{send, show_answer, show_failure};
 
-/// Compares the current branch with the branch selected in the panel, or else with an obvious other one.
+/// Compares the current branch with the branch selected in the panel, or else with an obvious other one; where none is
+/// obvious, opens a list of the others.
 pub(crate) fn selected(model: &mut Model, out: &mut Vec<Cmd>) {
     let here = model.branch().map(|branch| branch.id);
     let other = model.panel.selected().filter(|_| model.focus == Focus::Branches).filter(|id| Some(*id) != here);
     if let Some(other) = other.or_else(|| only_other(model)) {
         open(model, other, out);
     } else {
-        let text = "Select another branch in the tree, or type /compare and its name.";
-        model.status.say(Severity::Notice, text, model.now);
+        list(model);
     }
+}
+
+/// Opens the list of the other branches, archived ones last.
+fn list(model: &mut Model) {
+    let Some(session) = model.session.as_ref() else { return };
+    let mut others: Vec<_> = session.branches.iter().filter(|branch| branch.id != session.current).collect();
+    others.sort_by_key(|branch| branch.archived);
+    let detail = |archived| if archived { "archived".to_owned() } else { String::new() };
+    let entry = |branch: &&Branch| Entry {
+        label: branch.name.clone(),
+        detail: detail(branch.archived),
+        choice: Choice::CompareWith(branch.id),
+    };
+    let entries: Vec<Entry> = others.iter().map(entry).collect();
+    if entries.is_empty() {
+        let fork = model.keys.key_of(Action::Fork).unwrap_or_default();
+        let text = format!("This session has one branch. {fork} on a message forks another one.");
+        return model.status.say(Severity::Notice, text, model.now);
+    }
+    let mut picker = Picker::new(Kind::CompareWith);
+    picker.fill(entries);
+    model.layers.push(picker);
 }
 
 /// The parent of the current branch or, without a parent, the only other branch.
@@ -58,7 +83,7 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     }
 }
 
-fn open(model: &mut Model, other: BranchId, out: &mut Vec<Cmd>) {
+pub(crate) fn open(model: &mut Model, other: BranchId, out: &mut Vec<Cmd>) {
     let Some(here) = model.branch().map(|branch| branch.id) else { return };
     let ticket = send(model, Request::Branch(BranchRequest::Compare { a: here, b: other }), Pending::Compare, out);
     model.layers.push(CompareView { ticket, ..CompareView::default() });

@@ -1,7 +1,7 @@
 //! State of a list that is filtered by typing.
 //! Not for: the effect of choosing an entry (`update`).
 
-use crate::domain::base::ids::{MemoryId, NodeId, RunId, SessionId};
+use crate::domain::base::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::tool::consent::{Rule, RuleScope};
 use crate::tui::model::fuzzy::{Fuzzy, Score};
@@ -31,6 +31,8 @@ pub enum Kind {
     Palette,
     /// Parts of a message that can be copied.
     Copies,
+    /// Branches to compare the current one with.
+    CompareWith,
 }
 
 /// The effect of choosing an entry.
@@ -59,6 +61,8 @@ pub enum Choice {
     CopyTurn(NodeId),
     /// Copies the branch as Markdown.
     CopyBranch,
+    /// Compares the current branch with this one.
+    CompareWith(BranchId),
     /// A rule about tool calls; choosing it has no effect.
     Rule(RuleScope, Rule),
     /// Runs an action.

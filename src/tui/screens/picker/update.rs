@@ -182,6 +182,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             model.layers.pop();
             crate::tui::chat::update::copying::turn(model, node, out);
         }
+        Choice::CompareWith(branch) => crate::tui::screens::compare::update::open(model, branch, out),
         Choice::CopyBranch => {
             model.layers.pop();
             crate::tui::chat::update::copying::branch(model, out);

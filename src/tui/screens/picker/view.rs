@@ -93,6 +93,7 @@ fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
         Kind::Labels => ("Named and starred messages", "type to filter  Enter goes there".to_owned()),
         Kind::Themes => ("Theme", "previewed as you move  Enter keeps it  Esc restores the previous theme".to_owned()),
         Kind::Copies => ("Copy", "type to filter  Enter copies it".to_owned()),
+        Kind::CompareWith => ("Compare with", "type to filter  Enter compares the two branches".to_owned()),
         Kind::Rules => ("Tool rules", format!("{} removes a rule", look.key_in(Action::Delete, When::Picker))),
         Kind::Palette => ("All actions", "type to filter  Enter runs it".to_owned()),
     }
