@@ -34,7 +34,7 @@ pub enum SummaryError {
         turn: u32,
     },
     /// Every turn is pinned, excluded, or empty.
-    #[error("every turn there is pinned, excluded or empty, and such turns are never summarized")]
+    #[error("every turn there is pinned, excluded, or empty, and such turns are never summarized")]
     AllStay,
     /// The path has no such closed turn.
     #[error("there is no closed turn {number}; the last one is {last}")]

@@ -298,7 +298,7 @@ fn content_finding(store: &Store) -> Finding {
         Err(error) => (false, error.to_string(), Vec::new()),
         Ok(seen) => {
             let messages = counted(seen.messages, "message");
-            let whole = format!("{messages}: every table, index, head, parent and hash is correct");
+            let whole = format!("{messages}: every table, index, head, parent, and hash is correct");
             let facts = vec![
                 ("tables", seen.schema.to_string()),
                 ("branches", seen.branches.to_string()),

@@ -67,17 +67,17 @@ fn namespaces(protections: Protections) -> String {
     let signals = if protections.landlock < 6 { " and can end yours" } else { "" };
     match protections.namespaces {
         Namespaces::Full => {
-            "namespaces: sees only its own processes; files elsewhere keep their mode, owner and times".into()
+            "namespaces: sees only its own processes; files elsewhere keep their mode, owner, and times".into()
         }
         Namespaces::Mounts => {
-            format!("namespaces: files elsewhere keep their mode, owner and times; sees other processes{signals}")
+            format!("namespaces: files elsewhere keep their mode, owner, and times; sees other processes{signals}")
         }
         Namespaces::None if protections.seccomp => format!(
             "no namespaces on this system: the command can change modes and times of your files anywhere (not to \
                 set-user-id or world-writable), and sees other processes{signals}"
         ),
         Namespaces::None => format!(
-            "no namespaces on this system: the command can change modes, owners, times and attributes of your \
+            "no namespaces on this system: the command can change modes, owners, times, and attributes of your \
                 files anywhere, and limits and priorities of your processes{signals}"
         ),
     }
@@ -88,7 +88,7 @@ fn calls(network: bool, protections: Protections) -> String {
     match (protections.seccomp, network) {
         (false, false) if protections.landlock >= 4 => "no seccomp on this system: no TCP, but other sockets".into(),
         (false, _) => format!("no seccomp on this system: the command can use the network{others}"),
-        (true, false) => "seccomp: no network; no tracing, mounts, keys or kernel modules".into(),
-        (true, true) => "seccomp: the network is open; no tracing, mounts, keys or kernel modules".into(),
+        (true, false) => "seccomp: no network; no tracing, mounts, keys, or kernel modules".into(),
+        (true, true) => "seccomp: the network is open; no tracing, mounts, keys, or kernel modules".into(),
     }
 }

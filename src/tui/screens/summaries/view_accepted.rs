@@ -128,7 +128,7 @@ fn why_not(card: &SummaryCard) -> &'static str {
         SummaryState::StaleFile => "One of its files changed: rewrite or undo the summary.",
         SummaryState::Orphan => "Its turns are not on this branch.",
         SummaryState::Fresh | SummaryState::StaleLag if card.active => {
-            "Not used with the current mode, policy or lane, or too large for the budget."
+            "Not used with the current mode, policy, or lane; or too large for the budget."
         }
         SummaryState::Fresh | SummaryState::StaleLag => "A newer summary replaces it.",
     }
