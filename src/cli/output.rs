@@ -310,7 +310,7 @@ pub fn in_commands(text: &str) -> String {
         ("r in /mcp tries again", "`pleach mcp test` tries again"),
         ("/trust-folder changes that", "`pleach trust` changes that"),
         ("/folder-settings shows it and asks", "`pleach trust --config` shows it and asks"),
-        ("/mcp shows them and asks", "`pleach mcp use` shows them and asks"),
+        ("/mcp asks for approval", "`pleach mcp use` asks for approval"),
     ];
     keys.iter().fold(text.to_owned(), |text, (key, command)| text.replace(key, command))
 }

@@ -48,13 +48,17 @@ impl Core {
             return still("disabled", "disabled in its settings", "");
         }
         if word == FileDecision::No {
-            return still("refused", "you denied the file that names it", "`pleach mcp use` asks again.");
+            return still("refused", "you denied the file that configures it", "`pleach mcp use` asks again.");
         }
         if let Some((why, todo)) = mcp::missing(spec) {
             return State("missing", Some(false), why, todo);
         }
         if word == FileDecision::Waits {
-            return still("waits", "the file that names it needs your approval", "`pleach mcp use` shows it and asks.");
+            return still(
+                "waits",
+                "the file that configures it needs your approval",
+                "`pleach mcp use` shows it and asks for approval.",
+            );
         }
         if !self.tools.trusted {
             return still("untrusted", "not started: this folder is not trusted", "");
