@@ -304,7 +304,7 @@ pub fn in_commands(text: &str) -> String {
         ("U redoes it", "`pleach redo` redoes it"),
         ("/compress N summarizes", "`pleach compress --up-to N` summarizes"),
         ("R asks again, c continues", "`pleach regenerate` sends the message again"),
-        ("/memories shows them", "`pleach memory list` shows them"),
+        ("/memories lists the", "`pleach memory list` lists the"),
         ("your draft is kept", "the conversation is unchanged"),
         ("/mcp shows its output and restarts it", "`pleach mcp test` shows its output"),
         ("r in /mcp tries again", "`pleach mcp test` tries again"),

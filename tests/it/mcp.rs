@@ -199,8 +199,8 @@ fn invalid_tools_in_a_list_are_skipped() {
         [
             "Its list of tools repeats; the rest is skipped.",
             "A tool is skipped: not described as the protocol requires.",
-            "A tool is skipped: another one has the same name.",
-            "A tool is skipped: without a name, or with one that is too long.",
+            "A tool is skipped: another tool has the same name.",
+            "A tool is skipped: its name is missing or too long.",
         ]
     );
     assert_eq!(server.tools[0].description, "Echoes.", "the first tool of a name is kept");

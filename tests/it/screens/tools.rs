@@ -175,7 +175,7 @@ fn skipped_tools_are_reported() {
     if let Some(file) = &mut all.file {
         file.servers[0].taken = true;
     }
-    all.servers[1].notes = vec!["2 tools are skipped: another one has the same name.".into()];
+    all.servers[1].notes = vec!["2 tools are skipped: another tool has the same name.".into()];
     stage.event(Event::Tool(ToolEvent::ServersChanged));
     stage.reply(asked, Answer::Toolbox(all));
     let screen = stage.press("g").screen(120, 35);
