@@ -74,7 +74,7 @@ const WHY: [Part; 5] = [
         "A turn is selected.",
     ),
     part(
-        "Press {}: which calls was this turn sent with?",
+        "Press {} to see which calls sent this turn.",
         &[(A::ItemHistory, W::Overlay)],
         |model, _| model.layers.on::<HistoryScreen>(),
         "Each call is stored with its plan.",
