@@ -22,7 +22,7 @@ use crate::domain::summary::accepted::ratio_milli;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
     /// The path is too short.
-    #[error("nothing is old enough: the newest {kept} messages are always kept word for word")]
+    #[error("nothing is old enough: the newest {kept} messages are never summarized")]
     NothingOld {
         /// Messages that always stay.
         kept: u32,
