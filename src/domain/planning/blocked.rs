@@ -159,9 +159,9 @@ impl Warning {
             Self::LevelOver { level, used, budget } => {
                 format!("The {level} level holds {used} tokens, more than its budget of {budget}; turns get less room.")
             }
-            Self::LevelsCannotFit { over, percent } => format!(
-                "The levels are {over} tokens over {percent} %, and nothing more in them is old enough to remove."
-            ),
+            Self::LevelsCannotFit { over, percent } => {
+                format!("The levels exceed {percent} % by {over} tokens, and no other item is old enough to remove.")
+            }
         }
     }
 }

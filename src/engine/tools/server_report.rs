@@ -84,7 +84,7 @@ impl Core {
 }
 
 fn passed_over(file: &FolderFile) -> State {
-    let why = format!("skipped: your settings have a server with this name, and {} names another", file.path);
+    let why = format!("skipped: your settings and {} both configure a server with this name", file.path);
     State("passed over", None, why, "Rename one of them to use both.".into())
 }
 
