@@ -182,6 +182,6 @@ fn skipped_tools_are_reported() {
     assert!(screen.contains("1 skipped  used"), "{screen}");
     assert!(screen.contains("Skipped: your settings have a server with this name."), "{screen}");
     let screen = stage.press("j j").screen(120, 35);
-    assert!(screen.contains("2 tools are skipped: another one has"), "{screen}");
+    assert!(screen.contains("2 tools are skipped: another tool"), "{screen}");
     assert!(screen.contains("outside the sandbox"), "{screen}");
 }
