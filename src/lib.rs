@@ -1,5 +1,5 @@
 //! pleach: a terminal workbench for branching conversations with language models, in which a person sees and decides
-//! exactly what goes into every call, before it goes. This page is the architecture document.
+//! exactly what goes into every call, before it is sent. This page is the architecture document.
 //!
 //! # The guarantee
 //!

@@ -304,13 +304,13 @@ pub fn in_commands(text: &str) -> String {
         ("U redoes it", "`pleach redo` redoes it"),
         ("/compress N summarizes", "`pleach compress --up-to N` summarizes"),
         ("R asks again, c continues", "`pleach regenerate` sends the message again"),
-        ("/memories shows them", "`pleach memory list` shows them"),
+        ("/memories lists the", "`pleach memory list` lists the"),
         ("your draft is kept", "the conversation is unchanged"),
         ("/mcp shows its output and restarts it", "`pleach mcp test` shows its output"),
         ("r in /mcp tries again", "`pleach mcp test` tries again"),
         ("/trust-folder changes that", "`pleach trust` changes that"),
         ("/folder-settings shows it and asks", "`pleach trust --config` shows it and asks"),
-        ("/mcp shows them and asks", "`pleach mcp use` shows them and asks"),
+        ("/mcp asks for approval", "`pleach mcp use` asks for approval"),
     ];
     keys.iter().fold(text.to_owned(), |text, (key, command)| text.replace(key, command))
 }

@@ -103,7 +103,7 @@ pub fn save(dir: &Path, name: &str, text: &str, preset: Option<&str>) -> Result<
     let unwritable =
         |error: std::io::Error| ConfigError::Unwritable { file: file.display().to_string(), why: error.to_string() };
     if !is_name(name) || text.len() > MAX_BYTES {
-        let why = if is_name(name) { "a policy can have at most 256 KiB" } else { "invalid policy name" };
+        let why = if is_name(name) { "a policy can be at most 256 KiB" } else { "invalid policy name" };
         return Err(unwritable(std::io::Error::other(why)));
     }
     let spec = read(name, text)?;

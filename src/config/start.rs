@@ -73,8 +73,11 @@ impl Config {
         }
         let mut text = String::from("# Settings without a comment have their built-in value.\n");
         if let Some(report) = &self.folder {
-            let asks =
-                if report.standing == SettingsFileStatus::Waits { "; /folder-settings shows it and asks" } else { "" };
+            let asks = if report.standing == SettingsFileStatus::Waits {
+                "; /folder-settings shows it and asks for approval"
+            } else {
+                ""
+            };
             let _ = writeln!(text, "# {}: {}{asks}", one_line(&report.path), one_line(&report.to_text()));
         }
         text + &document.to_string()

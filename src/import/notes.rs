@@ -29,7 +29,7 @@ impl Notes {
     /// Adds a note, once, that some bytes were not UTF-8.
     pub(super) fn lossy(&mut self) {
         if !std::mem::replace(&mut self.lossy, true) {
-            self.skip("file", "some bytes were not UTF-8; each such place now reads U+FFFD");
+            self.skip("file", "some bytes were not UTF-8; U+FFFD replaces them");
         }
     }
 

@@ -83,7 +83,7 @@ pub(super) fn about(object: &mut Object) -> About {
 impl Chat {
     /// Reads the next message. The error states why it cannot be read.
     pub(super) fn draft(&mut self, mut object: Object, number: u64) -> Result<Draft, &'static str> {
-        let id = object.get("id").and_then(Value::as_i64).ok_or("it has no id, or none that is a number")?;
+        let id = object.get("id").and_then(Value::as_i64).ok_or("it has no numeric id")?;
         object.shift_remove("id");
         let mut draft = Draft::placeholder(id.to_string(), Parent::Unstated, number, "message");
         draft.placeholder = false;

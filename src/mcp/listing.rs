@@ -57,13 +57,13 @@ pub(super) async fn read(peer: &Peer<RoleClient>) -> Result<Listing, ServiceErro
                 break Some("Its list of tools repeats".to_owned());
             }
             Some(_) if cursors.len() >= MAX_PAGES => {
-                break Some(format!("Its list does not end after {MAX_PAGES} pages"));
+                break Some(format!("Its list did not end after {MAX_PAGES} pages"));
             }
             next => cursor = next,
         }
     };
     if found.tools.len() > MAX_TOOLS {
-        found.notes.push(format!("Of its {} tools the first {MAX_TOOLS} are used.", found.tools.len()));
+        found.notes.push(format!("Of its {} tools, only the first {MAX_TOOLS} are used.", found.tools.len()));
         found.tools.truncate(MAX_TOOLS);
     }
     found.notes.extend(endless.map(|how| format!("{how}; the rest is skipped.")));
@@ -80,8 +80,8 @@ impl SkippedTools {
             }
         };
         report(self.unreadable, "not described as the protocol requires");
-        report(self.twice, "another one has the same name");
-        report(self.unnamed, "without a name, or with one that is too long");
+        report(self.twice, "another tool has the same name");
+        report(self.unnamed, "its name is missing or too long");
     }
 }
 

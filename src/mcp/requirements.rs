@@ -8,7 +8,7 @@ use std::path::Path;
 #[must_use]
 pub fn missing(spec: &ServerSpec) -> Option<(String, String)> {
     let (command, env, folder) = match &spec.way {
-        Err(why) => return Some((why.clone(), "Correct the entry that names it.".into())),
+        Err(why) => return Some((why.clone(), "Correct the server's entry.".into())),
         Ok(ServerTransport::Address { .. }) => return None,
         Ok(ServerTransport::Program { command, env, folder, .. }) => (command.reveal(), env, Path::new(folder)),
     };

@@ -152,7 +152,7 @@ fn start_fault(error: &std::io::Error, spec: &ServerSpec) -> Fault {
         let todo = "Install it, or give its full path as `command`.".into();
         return Fault { todo, ..Fault::new(format!("{command}, or the folder it should run in, was not found")) };
     }
-    let todo = "Correct the entry that names it.".into();
+    let todo = "Correct the server's entry.".into();
     Fault { todo, ..Fault::new(format!("{command} could not be started: {error}")) }
 }
 

@@ -79,7 +79,7 @@ impl ServerPool {
         let (stop, stopped) = watch::channel(false);
         let state = match &spec.way {
             _ if spec.disabled => ServerState::Off { why: "it is disabled in its settings".into() },
-            Err(why) => ServerState::Failed { why: why.clone(), todo: "Correct the entry that names it.".into() },
+            Err(why) => ServerState::Failed { why: why.clone(), todo: "Correct the server's entry.".into() },
             Ok(_) => ServerState::Starting,
         };
         let server_output = Arc::new(ServerOutput::new(secrets(spec)));

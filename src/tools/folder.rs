@@ -95,7 +95,7 @@ impl Folder {
                 Looked::File(Stamp { bytes: meta.len(), written, number: number(&meta) })
             }
             Ok(meta) if meta.is_dir() => Looked::Refused("is a folder".into()),
-            Ok(_) => Looked::Refused("is a pipe, a socket or a device".into()),
+            Ok(_) => Looked::Refused("is a pipe, a socket, or a device".into()),
             Err(_) if self.root.symlink_metadata(path).is_err() => Looked::Nothing,
             Err(error) => Looked::Refused(refusal(&error)),
         }

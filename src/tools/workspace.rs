@@ -82,7 +82,7 @@ impl Workspace {
         }
         if !meta.is_file() {
             return Err(ToolFailure::Refused(format!(
-                "{} is a pipe, a socket or a device; only regular files are read.",
+                "{} is a pipe, a socket, or a device; only regular files are read.",
                 shown(path)
             )));
         }

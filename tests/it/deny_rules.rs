@@ -102,7 +102,10 @@ fn results_read_before_a_rule_stay_with_a_notice() {
     home.ok(&["ask", r#"call search {"pattern": "API_ZEBRA"}"#]);
     assert!(!denies("*.pem").contains("earlier"), "no earlier result is affected");
     let output = denies(".env*");
-    assert!(output.contains("2 earlier results of tools in this session show what is denied now (.env)"), "{output}");
+    assert!(
+        output.contains("2 earlier tool results in this session show files that the rule denies (.env)"),
+        "{output}"
+    );
     assert!(output.contains("are still sent") && output.contains("Exclude or delete"), "{output}");
     let sent = || home.ok(&["plan", "--request", "next"]).matches("API_ZEBRA=1").count();
     let before = sent();

@@ -199,8 +199,8 @@ fn invalid_tools_in_a_list_are_skipped() {
         [
             "Its list of tools repeats; the rest is skipped.",
             "A tool is skipped: not described as the protocol requires.",
-            "A tool is skipped: another one has the same name.",
-            "A tool is skipped: without a name, or with one that is too long.",
+            "A tool is skipped: another tool has the same name.",
+            "A tool is skipped: its name is missing or too long.",
         ]
     );
     assert_eq!(server.tools[0].description, "Echoes.", "the first tool of a name is kept");
@@ -697,7 +697,7 @@ fn folder_file_needs_approval_of_its_exact_text() {
     let file = all.file.unwrap();
     assert_eq!((file.word, file.servers[0].command.as_str()), (FileDecision::Waits, "stub s"));
     assert!(all.servers.iter().all(|server| server.name != "s"), "nothing is started");
-    setup.client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("/mcp shows them and asks")));
+    setup.client.wait(0, |event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("/mcp asks for approval")));
     setup.done(ServerAct::File { digest, yes: true });
     assert_eq!(setup.card("s").tools.len(), 2);
     setup.named.lock().unwrap().file = Some(folder_file("two", vec![spec("s", "plain")]));

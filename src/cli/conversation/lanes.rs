@@ -47,7 +47,7 @@ struct Summarized<'a> {
 impl Summarized<'_> {
     fn words(&self) -> &'static str {
         match (self.card, self.draft) {
-            (_, true) => "draft waits",
+            (_, true) => "draft waiting",
             (Some(card), false) if card.goes => "summary",
             (Some(_), false) => "older summary",
             (None, false) => "no summary",

@@ -95,7 +95,7 @@ fn list(run: &mut Run<'_, '_>, all: &Toolbox) {
         run.io.note(if all.built {
             "no servers: add [mcpServers.NAME] to the settings, or .mcp.json to the folder"
         } else {
-            "this build does not include MCP"
+            "this build has no MCP support"
         });
     }
     if all.trusted {

@@ -232,7 +232,9 @@ impl Setting {
                 format!("Automatic summaries on branch {branch} are now used at once.")
             }
             Self::Lane(Some(lane)) => format!("The next messages of branch {branch} go into lane {}.", lane.word()),
-            Self::Lane(None) => format!("The next messages of branch {branch} go on in the lane of the last message."),
+            Self::Lane(None) => {
+                format!("The next messages of branch {branch} continue in the lane of the last message.")
+            }
             Self::Focus(names) if names.is_empty() => format!("Branch {branch} now has no code focus."),
             Self::Focus(names) => format!("The code focus of branch {branch} is now {}.", names.join(", ")),
         }

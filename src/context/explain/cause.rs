@@ -186,7 +186,7 @@ impl Case<'_> {
             Reason::Open if self.delta.before.is_none() => plain(CauseKind::You, "You sent it."),
             Reason::Open | Reason::GoOn => plain(CauseKind::Turn, &sentence),
             Reason::Recent if matches!(self.reason_before(), None | Some(Reason::Open)) => {
-                plain(CauseKind::Turn, "It was answered since, and is now a turn in the window.")
+                plain(CauseKind::Turn, "It has been answered and is now a turn in the window.")
             }
             Reason::Recent | Reason::Relevant | Reason::WorkingLevel => match self.reason_before() {
                 Some(Reason::UserExcluded { .. }) => {
@@ -244,7 +244,7 @@ impl Case<'_> {
                 _ => plain(CauseKind::You, "It was written again or edited."),
             },
             _ if matches!(self.reason_before(), Some(Reason::Open)) => {
-                plain(CauseKind::Turn, "It was answered since: the whole turn is sent.")
+                plain(CauseKind::Turn, "It has been answered: the whole turn is sent.")
             }
             _ if self.before.model != self.after.model => self
                 .setting()
@@ -303,7 +303,7 @@ impl Case<'_> {
                 self.setting().unwrap_or_else(|| plain(CauseKind::Budget, "It fits now."))
             }
             (Some(Reason::BelowThreshold | Reason::Unrelated | Reason::Allowance { .. }), _) => {
-                plain(CauseKind::Retrieval, "It is closer than other summaries to what is named or touched.")
+                plain(CauseKind::Retrieval, "It is closer to the named or touched files than other summaries.")
             }
             (_, RowKind::Skills) => plain(CauseKind::You, "There are skills now, and tools to load them."),
             (_, RowKind::Module) => plain(CauseKind::You, "The summary was written."),
@@ -326,7 +326,7 @@ impl Case<'_> {
         if new < old || self.before.model != self.after.model || self.before.policy != self.after.policy {
             return self.setting().unwrap_or_else(|| plain(CauseKind::Budget, sentence));
         }
-        plain(CauseKind::Budget, &format!("{sentence} What is sent before it grew."))
+        plain(CauseKind::Budget, &format!("{sentence} The text sent before it grew."))
     }
 
     /// Returns the window as cause.

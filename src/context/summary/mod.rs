@@ -22,7 +22,7 @@ use crate::domain::summary::accepted::ratio_milli;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
     /// The path is too short.
-    #[error("nothing is old enough: the newest {kept} messages are always kept word for word")]
+    #[error("nothing is old enough: the newest {kept} messages are never summarized")]
     NothingOld {
         /// Messages that always stay.
         kept: u32,
@@ -34,7 +34,7 @@ pub enum SummaryError {
         turn: u32,
     },
     /// Every turn is pinned, excluded, or empty.
-    #[error("every turn there is pinned, excluded or empty, and such turns are never summarized")]
+    #[error("every turn there is pinned, excluded, or empty, and such turns are never summarized")]
     AllStay,
     /// The path has no such closed turn.
     #[error("there is no closed turn {number}; the last one is {last}")]

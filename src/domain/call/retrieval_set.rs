@@ -30,12 +30,12 @@ impl SkipReason {
     #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::NotWanted => "this call goes without them, as you chose",
-            Self::Indexing => "their words are still being indexed",
+            Self::NotWanted => "you turned the search off for this call",
+            Self::Indexing => "the older messages are still being indexed",
             Self::NothingToFind => "no older message could be found",
             Self::NoContent => "the message names nothing to search for",
-            Self::Unknown => "nothing that the message names was mentioned before",
-            Self::Common => "what the message names is mentioned everywhere here",
+            Self::Unknown => "no older message mentions anything that the message names",
+            Self::Common => "the words of the message are too common in this conversation",
             Self::Faint => "no older message says enough about what the message names",
         }
     }

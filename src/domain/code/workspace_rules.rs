@@ -89,7 +89,7 @@ impl RuleState {
             Self::Excluded { once: true } => "from this call",
             Self::Off => "by the settings",
             Self::NoRoom => return self.short().into(),
-            Self::Untrusted => return "not trusted: no file of this folder is sent".into(),
+            Self::Untrusted => return "not trusted: no file in this folder is sent".into(),
             Self::Unread { why } => return format!("not read: the file {why}"),
         };
         format!("{} {why}", self.short())

@@ -132,7 +132,7 @@ impl SearchFilter {
             "role" => match roles(value) {
                 found if found.is_empty() => {
                     self.problems
-                        .push(format!("There is no role {value}; roles are user, assistant, tool and system."));
+                        .push(format!("There is no role {value}; roles are user, assistant, tool, and system."));
                 }
                 found => self.roles.extend(found),
             },
@@ -146,7 +146,7 @@ impl SearchFilter {
                     let at = Some(day * DAY_MS - i64::from(offset) * 1_000);
                     if name == "after" { self.after = at } else { self.before = at }
                 }
-                None => self.problems.push(format!("{name}: needs a day, as in {name}:2026-01-31.")),
+                None => self.problems.push(format!("{name}: needs a date, as in {name}:2026-01-31.")),
             },
         }
     }

@@ -65,7 +65,7 @@ pub enum Warning {
         /// The path.
         path: String,
     },
-    /// A name in the focus is not a file, folder or symbol of the workspace.
+    /// A name in the focus is not a file, folder, or symbol of the workspace.
     FocusUnknown {
         /// The name.
         name: String,
@@ -130,7 +130,7 @@ impl Warning {
                 format!("The newest summary does not apply here; an older one, up to turn {to}, is sent.")
             }
             Self::SummaryOlder { to: None } => {
-                "The accepted summary does not apply here (one of its turns was deleted, edited or excluded), so \
+                "The accepted summary does not apply here (one of its turns was deleted, edited, or excluded), so \
                     it is not sent."
                     .into()
             }
@@ -145,7 +145,7 @@ impl Warning {
                 format!("{path} changed after it was read; the request contains the earlier text.")
             }
             Self::FocusUnknown { name } => {
-                format!("The code focus names {name}, but no file, folder or symbol has that name.")
+                format!("The code focus names {name}, but no file, folder, or symbol has that name.")
             }
             Self::ResultsMade { count } => format!("{count} missing tool results are sent as [cancelled]."),
             Self::NotSearched => "Older messages are not searched for this call, as you chose.".into(),
@@ -159,9 +159,9 @@ impl Warning {
             Self::LevelOver { level, used, budget } => {
                 format!("The {level} level holds {used} tokens, more than its budget of {budget}; turns get less room.")
             }
-            Self::LevelsCannotFit { over, percent } => format!(
-                "The levels are {over} tokens over {percent} %, and nothing more in them is old enough to remove."
-            ),
+            Self::LevelsCannotFit { over, percent } => {
+                format!("The levels exceed {percent} % by {over} tokens, and no other item is old enough to remove.")
+            }
         }
     }
 }

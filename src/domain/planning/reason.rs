@@ -256,7 +256,7 @@ impl Reason {
             Self::Pending => "Your message answers this question.".into(),
             Self::IncludedOnce => "You included this in the next request.".into(),
             Self::Replied => "Your message replies to this.".into(),
-            Self::GoOn => "Asks the model to continue the cut answer.".into(),
+            Self::GoOn => "Asks the model to continue the truncated answer.".into(),
             Self::Retrieved { rank } => format!("Found by the search for your message: rank {rank}."),
             Self::Searched { among } => {
                 format!("Heading of the search results among {} older messages.", grouped(u64::from(*among)))
@@ -269,7 +269,7 @@ impl Reason {
             Self::PinEarned { renewals } => earned_sentence(*renewals),
             Self::Budget { free } => format!("Does not fit the budget: {free} tokens were free."),
             Self::Allowance { tokens } => {
-                format!("The mode searches up to {tokens} tokens; better matches filled them.")
+                format!("The mode allows {tokens} tokens for retrieved items; better matches filled them.")
             }
             Self::OutsideWindow => "Older than the window of recent turns.".into(),
             Self::Superseded { .. } => "An accepted summary replaces this.".into(),
@@ -453,7 +453,7 @@ fn touchpoint_sentence(rank: u32, because: &str) -> String {
 
 fn code_skip_reason(because: SkipReason) -> &'static str {
     match because {
-        SkipReason::NotWanted => "this call goes without it, as you chose",
+        SkipReason::NotWanted => "you turned the search off for this call",
         SkipReason::NoContent => "the message names nothing to search for",
         SkipReason::Unknown => "the code contains nothing that the message names",
         SkipReason::Indexing => "the code is still being indexed",

@@ -13,7 +13,7 @@ pub enum VariantError {
     #[error("{0:?} is not a setting; write it as mode=off or model:NAME")]
     Form(String),
     /// The setting does not exist, or cannot be changed for one call.
-    #[error("{0:?} can't be changed for one call; mode, policy, layout, profile, model, budget and window can")]
+    #[error("{0:?} can't be changed for one call; mode, policy, layout, profile, model, budget, and window can")]
     Setting(String),
     /// The setting cannot have this value.
     #[error("{setting} can't be {value:?}; it takes {wants}")]
@@ -48,7 +48,7 @@ fn set(variant: &mut Overrides, setting: &str, value: &str) -> Result<(), Varian
     let number = || value.replace(['_', ','], "").parse::<u32>().map_err(|_| invalid("a number"));
     let name = || Some(value.to_owned()).filter(|value| !value.is_empty()).ok_or_else(|| invalid("a name"));
     match setting {
-        "mode" => variant.mode = Some(Mode::from_name(value).ok_or_else(|| invalid("off, light or heavy"))?),
+        "mode" => variant.mode = Some(Mode::from_name(value).ok_or_else(|| invalid("off, light, or heavy"))?),
         "policy" => variant.policy = Some(name()?),
         "layout" => {
             let known = Layout::from_name(value).ok_or_else(|| invalid("classic or cache_friendly"))?;

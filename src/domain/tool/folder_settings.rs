@@ -86,7 +86,7 @@ impl FolderSettings {
                 Some(format!("{path} is not read: this folder is not trusted; /trust-folder changes that."))
             }
             SettingsFileStatus::Faulty => Some(format!(
-                "{path} is not used: {} The other settings hold.",
+                "{path} is not used: {} The other settings remain in effect.",
                 self.fault.as_deref().unwrap_or("it can't be read.")
             )),
             SettingsFileStatus::Waits => {
@@ -98,7 +98,7 @@ impl FolderSettings {
                 };
                 Some(format!(
                     "{path} changes {}{since}. It is not used until you approve it: /folder-settings shows it \
-                        and asks.{earlier}",
+                        and asks for approval.{earlier}",
                     self.names()
                 ))
             }
@@ -131,8 +131,8 @@ pub fn config_effect(path: &str) -> Option<&'static str> {
     let path = path.replace('\\', "/").to_lowercase();
     let name = path.rsplit('/').next().unwrap_or_default();
     match name {
-        ".pleach.toml" => Some("sets prompts, model, mode and budget of pleach here, once you approve its text"),
-        ".mcp.json" => Some("names programs that pleach starts with your rights, once you approve its text"),
+        ".pleach.toml" => Some("sets pleach's prompts, model, mode, and budget here, once you approve its text"),
+        ".mcp.json" => Some("names programs that pleach starts with your permissions, once you approve its text"),
         "agents.md" | "claude.md" => Some("is sent as instructions with every request in this folder"),
         _ => {
             let inside = |folder: &str| format!("/{path}").contains(&format!("/{folder}/"));

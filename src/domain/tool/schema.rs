@@ -28,7 +28,7 @@ pub fn bounded(schema: Value) -> (Value, Option<String>) {
     let mut short = schema;
     remove_optional(&mut short);
     if fits(&short) {
-        return (short, note("examples, defaults and long descriptions were removed"));
+        return (short, note("examples, defaults, and long descriptions were removed"));
     }
     let short = top_level(&short);
     if fits(&short) {

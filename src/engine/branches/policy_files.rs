@@ -46,7 +46,7 @@ impl Core {
         match there {
             _ if !policy_files::is_name(name) => {
                 Err(kept(Failure::user(format!("{name:?} is not a valid policy name.")))
-                    .todo("Use lowercase letters, digits, - and _, at most 40."))
+                    .todo("Use at most 40 lowercase letters, digits, hyphens, and underscores."))
             }
             Some(_) if new => {
                 Err(kept(Failure::user(format!("There is already a policy {name}."))).todo("Choose another name."))

@@ -79,7 +79,7 @@ impl Core {
         let known = || {
             Failure::new(
                 FailureKind::Provider,
-                "The server refuses the request in every form that \
+                "The server rejects the request in every format that \
             pleach knows.",
             )
         };

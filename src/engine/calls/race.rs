@@ -23,7 +23,7 @@ impl Core {
     /// together).
     pub(crate) fn race(&mut self, id: BranchId, arms: &[Overrides], limits: Limits) -> Result<Answer, Failure> {
         if !(2..=MOST).contains(&arms.len()) {
-            let what = format!("A race needs two to {MOST} branches, and there {} {}.", is(arms.len()), arms.len());
+            let what = format!("A race needs 2 to {MOST} branches; this one has {}.", arms.len());
             return Err(Failure::user(what).todo("Give each branch a setting, such as mode=off."));
         }
         self.ensure_idle_everywhere(id)?;
@@ -163,8 +163,4 @@ fn config(rules: Rules, overrides: Overrides) -> Config {
         budget: rules.budget.prompt,
         overrides,
     }
-}
-
-fn is(count: usize) -> &'static str {
-    if count == 1 { "is" } else { "are" }
 }

@@ -32,7 +32,7 @@ impl Core {
     ) -> Result<(), Failure> {
         let branch = self.sessions.branch(id)?;
         if act == Act::Reply {
-            return Err(Failure::user("A reply changes the next message, not its context."));
+            return Err(Failure::user("A reply changes the next message, so it has no preview."));
         }
         let revision = self.plans.revision(id);
         let drawn = self.plans.drawn.get(&id).filter(|drawn| drawn.draft == *draft && drawn.revision == revision);

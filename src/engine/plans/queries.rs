@@ -242,8 +242,8 @@ impl Core {
     }
 }
 
-const REPAIR_HINT: &str = "Export what matters; then pleach doctor --repair moves the store aside and starts from the \
-    newest backup.";
+const REPAIR_HINT: &str = "Export the sessions that you need; then pleach doctor --repair moves the store aside and \
+    starts from the newest backup.";
 
 /// Checks the state of the store, which reads the whole file once.
 fn store_findings(store: &Store) -> Vec<Finding> {
@@ -286,7 +286,7 @@ fn store_findings(store: &Store) -> Vec<Finding> {
         found.push(plain("backups", held, ""));
     }
     if store.purge_pending() {
-        let text = "deleted text is still in the log, because another program is reading it".into();
+        let text = "deleted text is still in the log, because another program is reading the store".into();
         found.push(plain("purge pending", text, "Close the other pleach windows."));
     }
     found
@@ -298,7 +298,7 @@ fn content_finding(store: &Store) -> Finding {
         Err(error) => (false, error.to_string(), Vec::new()),
         Ok(seen) => {
             let messages = counted(seen.messages, "message");
-            let whole = format!("{messages}: every table, index, head, parent and hash is correct");
+            let whole = format!("{messages}: every table, index, head, parent, and hash is correct");
             let facts = vec![
                 ("tables", seen.schema.to_string()),
                 ("branches", seen.branches.to_string()),

@@ -149,7 +149,7 @@ impl Core {
         let Trials { ticket, branch, revision, all, .. } = trials;
         if revision != self.plans.revision(branch) {
             let stale = Failure::new(FailureKind::Stale, "The branch changed during planning.");
-            return self.answer(ticket, Err(stale.todo("Ask again.")));
+            return self.answer(ticket, Err(stale.todo("Try again.")));
         }
         self.load_previous_request(branch);
         let before = self.plans.outlines.get(&branch).cloned();

@@ -222,8 +222,8 @@ impl Core {
             return done;
         }
         format!(
-            "{done} The old text is still in the store's log, because another program is reading it; it is \
-                deleted when that program is done (pleach doctor shows it)."
+            "{done} The old text is still in the store's log, because another program is reading the store; \
+                the text is deleted when that program is done (until then, pleach doctor reports it)."
         )
     }
 

@@ -22,7 +22,7 @@ impl Core {
             | Atom::Message { node: key }
             | Atom::Episode { call: key, .. } => key,
             Atom::Section { .. } | Atom::Range { .. } => {
-                return Err(Failure::user("Only messages can have names and stars.").todo("Select a message."));
+                return Err(Failure::user("Only messages can have labels and stars.").todo("Select a message."));
             }
         };
         let session = self.sessions.of_branch(id)?;
@@ -31,7 +31,7 @@ impl Core {
         let what = match act {
             TagAct::Label(name) => {
                 after.label = clean(name);
-                if after.label.is_empty() { "removed the name of a message" } else { "named a message" }
+                if after.label.is_empty() { "removed the label of a message" } else { "labeled a message" }
             }
             TagAct::Favourite(wished) => {
                 after.favourite = wished.unwrap_or(!after.favourite);

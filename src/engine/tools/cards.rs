@@ -83,7 +83,7 @@ impl Core {
         } else {
             ServerState::Off { why: "this folder is not trusted".into() }
         };
-        let about = "Read and change files of this folder, run commands in a sandbox.".to_owned();
+        let about = "Read and change files in this folder, and run commands in a sandbox.".to_owned();
         finish(ServerCard {
             about,
             ..blank(OWN.into(), "pleach", Origin::Own, state, !off.contains(&OWN.to_owned()), tools)

@@ -19,7 +19,7 @@ const LARGEST: u64 = 200_000;
 impl Core {
     fn readable(&self) -> Result<Arc<dyn RunTools>, Failure> {
         let tools = self.setup.tools.clone();
-        let tools = tools.ok_or_else(|| Failure::user("Files of this folder can't be read: tools are off."))?;
+        let tools = tools.ok_or_else(|| Failure::user("Files in this folder can't be read: tools are off."))?;
         let untrusted = || Failure::user("This folder is not trusted, so its files are neither listed nor read.");
         Some(tools).filter(|_| self.tools.trusted).ok_or_else(|| untrusted().todo("/trust-folder changes that."))
     }

@@ -48,13 +48,17 @@ impl Core {
             return still("disabled", "disabled in its settings", "");
         }
         if word == FileDecision::No {
-            return still("refused", "you denied the file that names it", "`pleach mcp use` asks again.");
+            return still("refused", "you denied the file that configures it", "`pleach mcp use` asks again.");
         }
         if let Some((why, todo)) = mcp::missing(spec) {
             return State("missing", Some(false), why, todo);
         }
         if word == FileDecision::Waits {
-            return still("waits", "the file that names it needs your approval", "`pleach mcp use` shows it and asks.");
+            return still(
+                "waits",
+                "the file that configures it needs your approval",
+                "`pleach mcp use` shows it and asks for approval.",
+            );
         }
         if !self.tools.trusted {
             return still("untrusted", "not started: this folder is not trusted", "");
@@ -80,7 +84,7 @@ impl Core {
 }
 
 fn passed_over(file: &FolderFile) -> State {
-    let why = format!("skipped: your settings have a server with this name, and {} names another", file.path);
+    let why = format!("skipped: your settings and {} both configure a server with this name", file.path);
     State("passed over", None, why, "Rename one of them to use both.".into())
 }
 

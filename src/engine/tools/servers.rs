@@ -127,16 +127,15 @@ impl Core {
         }
         match &file.servers {
             Err(why) => self.emit(Event::Program(ProgramEvent::Notice(format!(
-                "{} of this folder is not used: {why}.",
+                "{} in this folder is not used: {why}.",
                 file.path
             )))),
             Ok(servers) if !servers.is_empty() && self.file_decision(file.digest) == FileDecision::Waits => {
                 let count = servers.len();
-                let what = if count == 1 { "a server".to_owned() } else { format!("{count} servers") };
+                let what = if count == 1 { "1 server".to_owned() } else { format!("{count} servers") };
                 let path = &file.path;
                 self.emit(Event::Program(ProgramEvent::Notice(format!(
-                    "{path} of this folder names {what} for tools; /mcp shows them \
-                    and asks."
+                    "{path} in this folder configures {what}; /mcp asks for approval."
                 ))));
             }
             Ok(_) => {}

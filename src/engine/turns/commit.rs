@@ -367,7 +367,7 @@ impl Core {
             let said = if live.solved.edited {
                 "An edited request is a single call; c continues with the usual plan.".to_owned()
             } else {
-                format!("Stopped after {} rounds of tools; c continues.", live.state.rounds)
+                format!("Stopped after {} rounds of tool calls; c continues.", live.state.rounds)
             };
             self.emit(Event::Program(ProgramEvent::Notice(said)));
         }

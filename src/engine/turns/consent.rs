@@ -344,13 +344,13 @@ fn remaining_results_sentence(count: usize, files: &BTreeSet<String>) -> String 
     let more =
         if files.len() > names.len() { format!(" and {} more", files.len() - names.len()) } else { String::new() };
     let what = if count == 1 {
-        "One earlier result of a tool in this session shows".to_owned()
+        "1 earlier tool result in this session shows".to_owned()
     } else {
-        format!("{count} earlier results of tools in this session show")
+        format!("{count} earlier tool results in this session show")
     };
     format!(
-        "{what} what is denied now ({}{more}). The rule does not affect them: they stay in the conversation and are \
-            still sent. Exclude or delete those messages if their text must not be sent.",
+        "{what} files that the rule denies ({}{more}). The rule does not affect earlier results: they stay in the \
+            conversation and are still sent. Exclude or delete their messages if their text must not be sent.",
         names.join(", ")
     )
 }

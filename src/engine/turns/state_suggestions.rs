@@ -119,13 +119,12 @@ impl Core {
         }
         let counted = |n: usize| if n == 1 { "1 memory".to_owned() } else { format!("{n} memories") };
         if made > 0 {
-            suggestions
-                .notices
-                .push(format!("The model suggests {} to remember: /memories shows them.", counted(made)));
+            suggestions.notices.push(format!("The model suggests {}; /memories lists the suggestions.", counted(made)));
         }
         if secret > 0 {
-            let was = "looked like a secret, so it was not saved as a memory";
-            suggestions.notices.push(format!("What the model wanted to remember ({}) {was}.", counted(secret)));
+            suggestions
+                .notices
+                .push(format!("The model suggested {} that may contain a secret; not saved.", counted(secret)));
         }
         if long > 0 {
             let most = memory::LONGEST;

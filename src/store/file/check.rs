@@ -71,8 +71,8 @@ impl Store {
             Ok(Some(why)) => {
                 tracing::error!(%why, "the store is damaged");
                 report(format!(
-                    "The store is damaged: export what matters, quit, and run pleach doctor --repair. The check \
-                        of {} after a program ended without closing it found: {why}",
+                    "The store is damaged: export the sessions that you need, quit, and run pleach doctor \
+                        --repair. A program ended without closing {}, so pleach checked the file and found: {why}",
                     path.display()
                 ));
             }

@@ -215,7 +215,7 @@ fn write_ahead(conn: &Connection, notices: &mut Vec<String>) -> bool {
     if !logged {
         let used = mode("TRUNCATE").unwrap_or_else(|error| error.to_string());
         notices.push(format!(
-            "WAL is not possible here; the store uses a rollback journal ({used}) instead, which is safe but \
+            "WAL mode is not available here; the store uses a rollback journal ({used}) instead, which is safe but \
                 slower."
         ));
     }

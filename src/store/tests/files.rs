@@ -165,7 +165,7 @@ fn without_wal_the_store_works_with_a_notice() {
     let options = OpenOptions { path: place.path(), read_only: false };
     let opened = open_with(&options, Some("unix-dotfile"), crate::store::schema::STEPS).unwrap();
     assert_eq!(opened.notices.len(), 1);
-    assert!(opened.notices[0].contains("WAL is not possible") && opened.notices[0].contains("truncate"));
+    assert!(opened.notices[0].contains("WAL mode is not available") && opened.notices[0].contains("truncate"));
     let (mode, synchronous): (String, i64) = super::on_writer(&opened.store, |conn| {
         let one = |pragma: &str| conn.query_row(pragma, [], |row| row.get(0));
         (one("PRAGMA journal_mode").unwrap(), conn.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap())

@@ -48,8 +48,8 @@ fn files(effects: &EffectTools, protections: Protections) -> String {
     };
     // `edit_file` and `write_file` ask about such files one by one, but a command is approved as a whole.
     let writes = format!(
-        "writes only in the workspace (.git, and AGENTS.md and other files that control pleach, too) and a temporary \
-            folder{more}"
+        "writes only in the workspace (including .git, AGENTS.md, and other files that control pleach) and a \
+            temporary folder{more}"
     );
     match (protections.landlock, protections.namespaces) {
         (0, Namespaces::None) => "no landlock on this system: the command can read and write whatever you can".into(),
@@ -64,31 +64,33 @@ fn files(effects: &EffectTools, protections: Protections) -> String {
 }
 
 fn namespaces(protections: Protections) -> String {
-    let signals = if protections.landlock < 6 { " and can end yours" } else { "" };
+    let signals = if protections.landlock < 6 { ", and can end your processes" } else { "" };
     match protections.namespaces {
         Namespaces::Full => {
-            "namespaces: sees only its own processes; files elsewhere keep their mode, owner and times".into()
+            "namespaces: sees only its own processes; files elsewhere keep their mode, owner, and times".into()
         }
         Namespaces::Mounts => {
-            format!("namespaces: files elsewhere keep their mode, owner and times; sees other processes{signals}")
+            format!("namespaces: files elsewhere keep their mode, owner, and times; sees other processes{signals}")
         }
         Namespaces::None if protections.seccomp => format!(
             "no namespaces on this system: the command can change modes and times of your files anywhere (not to \
                 set-user-id or world-writable), and sees other processes{signals}"
         ),
         Namespaces::None => format!(
-            "no namespaces on this system: the command can change modes, owners, times and attributes of your \
+            "no namespaces on this system: the command can change modes, owners, times, and attributes of your \
                 files anywhere, and limits and priorities of your processes{signals}"
         ),
     }
 }
 
 fn calls(network: bool, protections: Protections) -> String {
-    let others = if protections.namespaces == Namespaces::Full { "" } else { " and reach into other processes" };
+    let others = if protections.namespaces == Namespaces::Full { "" } else { " and trace other processes" };
     match (protections.seccomp, network) {
-        (false, false) if protections.landlock >= 4 => "no seccomp on this system: no TCP, but other sockets".into(),
+        (false, false) if protections.landlock >= 4 => {
+            "no seccomp on this system: no TCP, but other sockets are open".into()
+        }
         (false, _) => format!("no seccomp on this system: the command can use the network{others}"),
-        (true, false) => "seccomp: no network; no tracing, mounts, keys or kernel modules".into(),
-        (true, true) => "seccomp: the network is open; no tracing, mounts, keys or kernel modules".into(),
+        (true, false) => "seccomp: no network; no tracing, mounts, keys, or kernel modules".into(),
+        (true, true) => "seccomp: the network is open; no tracing, mounts, keys, or kernel modules".into(),
     }
 }

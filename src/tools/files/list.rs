@@ -40,7 +40,7 @@ pub(crate) fn run(
                 }
             }
             Kind::Link => line.push_str("  (link)"),
-            Kind::Other => line.push_str("  (pipe, socket or device)"),
+            Kind::Other => line.push_str("  (pipe, socket, or device)"),
         }
         line.push('\n');
         full += line.len() as u64;

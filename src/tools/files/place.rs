@@ -71,7 +71,7 @@ impl Place {
         }
         if !meta.is_file() {
             return Err(ToolFailure::Refused(format!(
-                "{path} is a pipe, a socket or a device; only regular files are changed."
+                "{path} is a pipe, a socket, or a device; only regular files are changed."
             )));
         }
         let bytes =

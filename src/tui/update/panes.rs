@@ -75,7 +75,7 @@ pub(crate) fn hide(model: &mut Model, pane: Focus, out: &mut Vec<Cmd>) {
 /// Makes the focused pane wider or narrower. The conversation moves its right border.
 pub(crate) fn resize(model: &mut Model, wider: bool, out: &mut Vec<Cmd>) {
     if !model.side_by_side() {
-        let text = "Panels have widths only in the wide layout, from 100 columns on.";
+        let text = "Panel widths apply only in the wide layout, at 100 columns or more.";
         return model.status.report(TOPIC, text, model.now);
     }
     let (left, right) = sidebar_widths(&model.arrangement(), model.size.0);

@@ -175,13 +175,13 @@ fn skipped_tools_are_reported() {
     if let Some(file) = &mut all.file {
         file.servers[0].taken = true;
     }
-    all.servers[1].notes = vec!["2 tools are skipped: another one has the same name.".into()];
+    all.servers[1].notes = vec!["2 tools are skipped: another tool has the same name.".into()];
     stage.event(Event::Tool(ToolEvent::ServersChanged));
     stage.reply(asked, Answer::Toolbox(all));
     let screen = stage.press("g").screen(120, 35);
     assert!(screen.contains("1 skipped  used"), "{screen}");
     assert!(screen.contains("Skipped: your settings have a server with this name."), "{screen}");
     let screen = stage.press("j j").screen(120, 35);
-    assert!(screen.contains("2 tools are skipped: another one has"), "{screen}");
+    assert!(screen.contains("2 tools are skipped: another tool"), "{screen}");
     assert!(screen.contains("outside the sandbox"), "{screen}");
 }

@@ -92,7 +92,7 @@ pub(crate) fn nothing(reason: Reason, among: usize) -> OmittedItem {
         },
         tokens: 0,
         reason,
-        remedy: ("focus".into(), "focuses the code search on a file, folder or symbol".into()),
+        remedy: ("focus".into(), "focuses the code search on a file, folder, or symbol".into()),
         source: Source::default(),
         scores: Scores::default(),
     }

@@ -178,7 +178,7 @@ pub(crate) fn attached(model: &mut Model, name: &str, place: String, result: Res
                 1 => " 1 possible secret is masked.".to_owned(),
                 n => format!(" {n} possible secrets are masked."),
             };
-            let text = format!("Attached the present text of {place}, {bytes} bytes; {key} shows it.{secret}");
+            let text = format!("Attached the current text of {place}, {bytes} bytes; {key} shows it.{secret}");
             model.status.say(if masked > 0 { Severity::Trouble } else { Severity::Notice }, text, model.now);
         }
         Ok(None) => {}

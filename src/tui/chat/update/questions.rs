@@ -15,7 +15,7 @@ pub(crate) fn trust(model: &mut Model) {
     let (title, words, yes) = if trusted {
         ("Stop trusting this folder?", "The model will no longer be offered tools.", "yes, stop trusting it")
     } else {
-        let words = "The model may then read, list and search the files in this folder, and nothing outside it. \
+        let words = "The model may then read, list, and search the files in this folder, and nothing outside it. \
             Requests include a map of its code and its rules (AGENTS.md), and in mode Heavy parts of its \
             code; Ctrl+O shows each. All of it is sent to the model's server. MCP servers in your settings \
             will start. Each file change and each command asks you first, unless one of your rules allows it.";

@@ -48,7 +48,7 @@ fn wanted(model: &mut Model) -> Option<NodeId> {
         _ => model.branch().and_then(|branch| branch.head),
     };
     if found.is_none() {
-        model.status.say(Severity::Notice, "Select a message to name it.", model.now);
+        model.status.say(Severity::Notice, "Select a message to label.", model.now);
     }
     found
 }
@@ -58,11 +58,11 @@ pub(crate) fn prompt(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let tag = session.tree.get(node).and_then(|head| session.tag(head));
     let text = tag.map(|tag| tag.label.clone()).unwrap_or_default();
-    let title = "Name of the message (empty removes the name)".to_owned();
+    let title = "Label of the message (empty removes the label)".to_owned();
     model.layers.push(Prompt { title, text, purpose: Purpose::Label(node) });
 }
 
-/// Opens the list of all named and starred messages, oldest first.
+/// Opens the list of all labeled and starred messages, oldest first.
 pub(crate) fn list(model: &mut Model) {
     let Some(session) = &model.session else { return };
     let mut found: Vec<_> =
@@ -84,7 +84,7 @@ pub(crate) fn list(model: &mut Model) {
         .collect();
     if entries.is_empty() {
         let key = model.keys.key_of(Action::Label).unwrap_or_default();
-        let text = format!("No message has a name or a star yet; {key} on a message names it.");
+        let text = format!("No message has a label or a star yet; {key} on a message labels it.");
         return model.status.say(Severity::Notice, text, model.now);
     }
     let mut picker = Picker::new(Kind::Labels);

@@ -138,7 +138,7 @@ pub(crate) fn give(
 }
 
 fn rule_question(ask: &ApprovalScreen) -> Question {
-    let mut choices = vec![('n', "no rule: only this call, or not at all".to_owned(), Act::Close)];
+    let mut choices = vec![('n', "no rule: approve or deny only this call".to_owned(), Act::Close)];
     let keys = "1234567890";
     let rules = ask.rules();
     let scopes = [(RuleScope::Session, "in this session"), (RuleScope::Folder, "in this folder, every session")];

@@ -164,7 +164,7 @@ fn none(look: &ViewContext<'_>, kind: EditableKind) -> String {
                 Heavy sends such summaries with requests."
                 .to_owned()
         }
-        EditableKind::Skills => "There are no skills: folders with a SKILL.md in .claude/skills, .agents/skills \
+        EditableKind::Skills => "There are no skills: folders with a SKILL.md in .claude/skills, .agents/skills, \
             or .pleach/skills, here (in a trusted folder) or in your home folder."
             .to_owned(),
     }

@@ -37,7 +37,7 @@ const TASKS: &[(&str, &[Action])] = &[
     ("On a message: fork a branch there. Go to the list of branches.", &[Action::Fork, Action::Branches]),
     ("On a message: edit your question, or generate another answer.", &[Action::Edit, Action::Regenerate]),
     ("Undo the last change, and redo it.", &[Action::Undo, Action::Redo]),
-    ("Compare the next request under other modes, policies, models and budgets.", &[Action::WhatIf]),
+    ("Compare the next request under other modes, policies, models, and budgets.", &[Action::WhatIf]),
     ("Summarize older turns.", &[Action::Draft]),
     ("Search this conversation, or all messages. See the whole tree.", &[Action::Filter, Action::Find, Action::Tree]),
     ("Choose a model.", &[Action::Models]),

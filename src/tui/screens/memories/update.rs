@@ -136,7 +136,7 @@ pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
     match edit {
         ListEdit::New => {
             let (title, purpose) = (
-                "Remember (start with fact:, preference:, outcome: or event: to set the kind)".to_owned(),
+                "Remember (start with fact:, preference:, outcome:, or event: to set the kind)".to_owned(),
                 Purpose::Remember,
             );
             model.layers.push(Prompt { title, text: String::new(), purpose });

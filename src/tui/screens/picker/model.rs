@@ -21,7 +21,7 @@ pub enum Kind {
     ReplayItems,
     /// Memories.
     Memories,
-    /// Named and starred messages.
+    /// Labeled and starred messages.
     Labels,
     /// Themes; the one under the cursor is previewed.
     Themes,

@@ -90,7 +90,7 @@ fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
             let dismiss = key(Action::Dismiss);
             ("Memories", format!("Enter confirms  {edit} edit  {dismiss} dismiss  {delete} delete  {new} new"))
         }
-        Kind::Labels => ("Named and starred messages", "type to filter  Enter goes there".to_owned()),
+        Kind::Labels => ("Labeled and starred messages", "type to filter  Enter goes there".to_owned()),
         Kind::Themes => ("Theme", "previewed as you move  Enter keeps it  Esc restores the previous theme".to_owned()),
         Kind::Copies => ("Copy", "type to filter  Enter copies it".to_owned()),
         Kind::CompareWith => ("Compare with", "type to filter  Enter compares the two branches".to_owned()),

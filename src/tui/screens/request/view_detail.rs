@@ -128,7 +128,7 @@ fn remedy(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
         None => rows.push(Line::of(Ink::Dim, "No action includes this item.")),
     }
     if *needed > 0 && !known {
-        let words = format!("Needs {} tokens more than are free.", text::short(u64::from(*needed)));
+        let words = format!("Needs {} more tokens than are free.", text::short(u64::from(*needed)));
         rows.extend(TextRows::plain(&words, room, Ink::Text));
     }
     rows

@@ -76,7 +76,7 @@ fn typed(screen: &SearchScreen, width: usize) -> Line {
 fn count(look: &ViewContext<'_>, screen: &SearchScreen) -> Line {
     let found = screen.found.messages.len();
     if screen.loading {
-        return Line::of(Ink::Dim, &format!("{} looking ", look.theme.glyphs.running));
+        return Line::of(Ink::Dim, &format!("{} searching ", look.theme.glyphs.running));
     }
     if screen.line.trim().is_empty() {
         return Line::new();

@@ -173,7 +173,7 @@ fn ask(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>)
 fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
     let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines = clean.split('\n').map(str::to_owned).collect();
-    let title = "Text of the draft (sentences kept word for word are added automatically)".to_owned();
+    let title = "Text of the draft (sentences kept verbatim are added automatically)".to_owned();
     let what = Edited::Draft { branch, number };
     let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None, before: None };
     model.layers.push(editor);

@@ -186,7 +186,7 @@ fn facts(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, wid
     let said = u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64);
     let mut sum = Line::of(Ink::Heading, &tokens_words(look, summary, width >= usize::from(MIN_WIDTH_BESIDE)));
     sum.push(Ink::Text, &format!("{dot}covers {said} of {} checked facts", text::number(u64::from(draft.looked_for))));
-    let mut by = format!("by {}", writer(summary));
+    let mut by = writer(summary);
     if let Some(cause) = &draft.cause {
         by = format!("{by}{dot}automatic: {cause}");
     }
@@ -220,13 +220,13 @@ pub(crate) fn tokens_words(look: &ViewContext<'_>, summary: &Summary, wide: bool
     format!("{words}, {}.{} times shorter", ratio / 1_000, ratio % 1_000 / 100)
 }
 
-/// The author of a summary.
+/// Who wrote a summary: `by gpt-4.1-mini`.
 pub(crate) fn writer(summary: &Summary) -> String {
     match (summary.source, &summary.model) {
-        (SummarySource::Llm, Some(model)) => model.clone(),
-        (SummarySource::Llm, None) => "a model".to_owned(),
+        (SummarySource::Llm, Some(model)) => format!("by {model}"),
+        (SummarySource::Llm, None) => "by a model".to_owned(),
         (SummarySource::Extractive, _) => "extracted from the turns' own sentences".to_owned(),
-        (SummarySource::User, _) => "you".to_owned(),
+        (SummarySource::User, _) => "by you".to_owned(),
     }
 }
 
@@ -251,7 +251,8 @@ fn staying(draft: &SummaryDraft) -> Option<String> {
         format!("{}{more} ({name})", turns.iter().take(6).cloned().collect::<Vec<_>>().join(", "))
     });
     let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| format!("Turns {} are kept word for word.", told.join(", ")))
+    let (turns, are) = if draft.stays.len() == 1 { ("Turn", "is") } else { ("Turns", "are") };
+    (!told.is_empty()).then(|| format!("{turns} {} {are} kept verbatim.", told.join(", ")))
 }
 
 /// Draws a part's heading, highlighted if it has the focus. Returns the area below.
@@ -376,7 +377,7 @@ fn items(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, are
     };
     let key = look.key_in(Action::KeepItem, When::Drafts);
     let words = if kept > 0 { format!("kept {kept} {} {dropped}", look.theme.glyphs.dot) } else { dropped };
-    let more = if screen.items() > 0 { format!("  {key} keeps an item word for word") } else { String::new() };
+    let more = if screen.items() > 0 { format!("  {key} keeps an item verbatim") } else { String::new() };
     let room = heading(look, &words, &more, screen.part == Part::Items, area, buf);
     let page = usize::from(room.height);
     let from = screen.cursor.saturating_sub(page / 2).min(screen.items().saturating_sub(page));

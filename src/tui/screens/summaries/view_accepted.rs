@@ -99,13 +99,13 @@ fn detail(look: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let mut facts = vec![
         screens::summaries::view::tokens_words(look, summary, room >= 100),
-        format!("by {}", screens::summaries::view::writer(summary)),
+        screens::summaries::view::writer(summary),
         format!("lane {}", Lane::read(&summary.lane).title()),
         format!("made from {}", text::counted(summary.covers.len() as u64, "turn")),
         format!("covers {} % of the checked facts", summary.confidence / 10),
     ];
     if !summary.kept.is_empty() {
-        facts.push(format!("{} kept word for word", text::counted(summary.kept.len() as u64, "line")));
+        facts.push(format!("{} kept verbatim", text::counted(summary.kept.len() as u64, "line")));
     }
     if card.depth > 0 {
         facts.push(format!("{} below", text::counted(u64::from(card.depth), "level")));
@@ -128,7 +128,7 @@ fn why_not(card: &SummaryCard) -> &'static str {
         SummaryState::StaleFile => "One of its files changed: rewrite or undo the summary.",
         SummaryState::Orphan => "Its turns are not on this branch.",
         SummaryState::Fresh | SummaryState::StaleLag if card.active => {
-            "Not used with the current mode, policy or lane, or too large for the budget."
+            "Not used with the current mode, policy, or lane; or too large for the budget."
         }
         SummaryState::Fresh | SummaryState::StaleLag => "A newer summary replaces it.",
     }

@@ -124,7 +124,7 @@ fn ask_file(file: &FileCard, rows: usize) -> Question {
         words.extend(each);
     }
     Question {
-        title: format!("Use the servers in {} of this folder?", file.path),
+        title: format!("Use the servers in {} in this folder?", file.path),
         words,
         choices: vec![
             ('n', "not now".to_owned(), Act::Close),

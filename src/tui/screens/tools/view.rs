@@ -265,9 +265,9 @@ fn part(rows: &mut Vec<Line>, title: &str, more: Vec<Line>) {
 
 fn file_rows(file: &FileCard, width: usize) -> Vec<Line> {
     let words = match (&file.fault, file.word) {
-        (Some(why), _) => format!("{} of this folder is not used: {why}.", file.path),
+        (Some(why), _) => format!("{} in this folder is not used: {why}.", file.path),
         (None, FileDecision::Waits) => {
-            format!("{} of this folder names servers. None is started until you approve.", file.path)
+            format!("{} in this folder configures servers. None starts until you approve the file.", file.path)
         }
         (None, FileDecision::Yes) => {
             format!("You approved {} as it is now; if the file changes, you are asked again.", file.path)

@@ -74,7 +74,7 @@ const WHY: [Part; 5] = [
         "A turn is selected.",
     ),
     part(
-        "Press {}: which calls was this turn sent with?",
+        "Press {} to see which calls sent this turn.",
         &[(A::ItemHistory, W::Overlay)],
         |model, _| model.layers.on::<HistoryScreen>(),
         "Each call is stored with its plan.",
@@ -104,7 +104,7 @@ const EXCLUDE: [Part; 2] = [
 
 const WHAT_IF: [Part; 2] = [
     part(
-        "Press {} to plan the same request under other modes, policies, layouts and budgets.",
+        "Press {} to plan the same request under other modes, policies, layouts, and budgets.",
         &[(A::WhatIf, W::Always)],
         |model, _| model.layers.top::<WhatIfScreen>().is_some_and(|screen| screen.found.is_some()),
         "Nothing has changed yet.",
@@ -135,7 +135,7 @@ const FORK: [Part; 2] = [
             let here = model.branch().map(|branch| branch.id);
             tour.fresh(model).any(|branch| Some(branch.id) == here)
         },
-        "You are on the fork. It has its own pins, exclusions and settings.",
+        "You are on the fork. It has its own pins, exclusions, and settings.",
     ),
 ];
 

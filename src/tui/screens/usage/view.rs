@@ -52,7 +52,7 @@ impl ChartKind {
             Self::Output => "tokens out",
             Self::Cost => "cost",
             Self::Cached => "cached",
-            Self::Error => "estimate off",
+            Self::Error => "est. error",
         }
     }
 

@@ -52,7 +52,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
         paint::caption(look.theme, line, edge, buf);
     }
     let Some(present) = screen.line(0).map(|(_, result)| result) else {
-        let words = "Planning the request under other modes, policies, models and budgets. Nothing changes until you \
+        let words = "Planning the request under other modes, policies, models, and budgets. Nothing changes until you \
                 apply one.";
         let rows = TextRows::plain(words, usize::from(inside.width).max(1), Ink::Dim);
         return paint::lines(look.theme, &rows, inside, buf);
