@@ -6,7 +6,9 @@ use super::fixture::{self, MAIN, NOON, RETRY, node_id, run_id};
 use super::pictures::pictures;
 use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::item_use::UseCount;
+use pleach::domain::conversation::branch::Branch;
 use pleach::domain::conversation::compare::{Ancestor, ComparedMessage, Comparison, Side, Turn};
 use pleach::domain::conversation::mark::Atom;
 use pleach::domain::conversation::message::Role;
@@ -20,6 +22,7 @@ use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{
     Answer, BranchRequest, CallRequest, CallSelector, Event, ItemName, PlanRequest, Request, TurnEvent,
 };
+use uuid::Uuid;
 
 fn turn(n: u8) -> Atom {
     Atom::Turn { user: Hash::of(&[n]), tip: Hash::of(&[n, n]) }
@@ -234,4 +237,26 @@ fn branches_side_by_side_and_picking() {
     assert!(stage.screen(120, 35).contains("What changed"), "compare plans");
     stage.press("esc esc").type_text("/compare nobody").press("enter");
     assert!(stage.screen(120, 35).contains("There is no branch"));
+}
+
+#[test]
+fn branch_to_compare_with_is_chosen_from_a_list() {
+    let mut stage = fixture::opened();
+    let third = fixture::third();
+    let branches = &mut stage.model.session.as_mut().unwrap().branches;
+    branches.iter_mut().for_each(|branch| branch.parent = None);
+    let like = |id: u128, name: &str, archived| Branch {
+        id: BranchId(Uuid::from_u128(id)),
+        name: name.into(),
+        archived,
+        ..branches[1].clone()
+    };
+    let more = [like(40, "abandoned", true), Branch { id: third, ..like(0, "other model", false) }];
+    branches.splice(0..0, more);
+    stage.press("ctrl-x v");
+    let screen = stage.screen(120, 35);
+    assert!(screen.find("other model") < screen.find("abandoned"), "archived branches are last:\n{screen}");
+    stage.type_text("oth").press("enter");
+    let asked = Request::Branch(BranchRequest::Compare { a: MAIN, b: third });
+    assert!(stage.sent.iter().any(|(_, request)| *request == asked), "{:?}", stage.sent);
 }
