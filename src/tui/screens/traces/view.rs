@@ -160,7 +160,7 @@ fn hints(look: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     let enter = if screen.opened { "the list" } else { "whole" };
     let runs = look.model.tools.rerun.as_ref().is_some_and(|again| again.state != RerunState::Ended);
     let mut words = vec![(Action::Open, enter), (Action::Filter, "filter"), (Action::GroupFailures, group)];
-    words.push(if runs { (Action::StopAgain, "stop") } else { (Action::RunAgain, "run again") });
+    words.push(if runs { (Action::StopAgain, "stop") } else { (Action::RunAgain, "rerun") });
     words.extend([
         (Action::Leave, "leave"),
         (Action::FollowLink, "go to the fix"),
@@ -379,7 +379,7 @@ impl CallDetail<'_> {
 
     /// The rerun of the call, and the differences to the first result.
     fn rerun(&self, again: &Rerun, room: usize) -> Vec<Line> {
-        let mut rows = heading("run again");
+        let mut rows = heading("rerun");
         let words = match (&again.state, &again.change) {
             (RerunState::Asks(_), _) => format!("It needs approval: {}.", self.look.key(Action::AnswerTool)),
             (RerunState::Runs, _) => "Running.".to_owned(),
