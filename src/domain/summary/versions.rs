@@ -1,6 +1,7 @@
 //! Texts that a person can edit, with their versions: the state block, summaries, memories, policies.
 //! Not for: comparing texts or changing them (`engine`).
 
+use super::accepted::SummarySource;
 use std::sync::Arc;
 
 /// The kind of an editable text.
@@ -64,6 +65,8 @@ pub struct Editable {
     pub title: String,
     /// The status, as text.
     pub note: String,
+    /// Who wrote the current version of a module summary; `None` for other kinds.
+    pub source: Option<SummarySource>,
     /// Whether it can be edited.
     pub editing: Editability,
     /// Whether it is in use. A state, summary or memory is in use if it is or may be sent; a policy, if the branch uses

@@ -97,6 +97,7 @@ impl Core {
             } else {
                 String::new()
             },
+            source: None,
             editing: if empty {
                 Editability::Not("This branch has no message yet that a state block could belong to.")
             } else {
@@ -220,6 +221,7 @@ fn summary(card: &SummaryCard) -> Editable {
         id: card.summary.id.to_string(),
         title: format!("turns {from}–{to}"),
         note: format!("{}, {}", card.summary.kind.name(), card.state.name().replace('_', " ")),
+        source: None,
         editing: if gone { Editability::Not("The text was deleted with a message.") } else { Editability::Here },
         goes: false,
         versions: Vec::new(),
@@ -262,6 +264,7 @@ fn policy_editable(policy: &PolicyText, about: String, policy_in_use: &str) -> E
         id: policy.name.clone(),
         title: policy.name.clone(),
         note: about,
+        source: None,
         editing: if policy.built_in { Editability::Copy } else { Editability::Here },
         goes,
         versions: versions.collect(),
@@ -325,6 +328,7 @@ fn memory_editable(memory: &Memory, recorded: Option<Vec<(bool, Memory)>>) -> Ed
         id: memory.id.to_string(),
         title: memory.text.clone(),
         note: format!("{}, {}, {place}", memory.kind.name(), memory.status.name()),
+        source: None,
         editing: Editability::Here,
         goes: memory.status == MemoryStatus::Confirmed,
         versions,

@@ -357,6 +357,7 @@ fn editable(kind: EditableKind, item: ProjectItem) -> Editable {
         id: if kind == EditableKind::Rules { item.path } else { item.title.clone() },
         title: item.title,
         note: note.join("; "),
+        source: None,
         editing,
         goes: item.stands.is_sent() || (kind == EditableKind::Skills && item.stands == RuleState::Waits),
         versions: if item.stands == RuleState::Untrusted { Vec::new() } else { vec![version] },

@@ -26,6 +26,7 @@ fn thing(kind: EditableKind, id: &str, versions: Vec<Version>) -> Editable {
         id: id.into(),
         title: id.into(),
         note: "keeps the newest turns\u{202e} that fit".into(),
+        source: None,
         editing: Editability::Here,
         goes: false,
         versions,

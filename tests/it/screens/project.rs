@@ -5,6 +5,7 @@ use super::Stage;
 use super::fixture::{self, MAIN, NOON};
 use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
+use pleach::domain::summary::accepted::SummarySource;
 use pleach::domain::summary::draft::SummaryAuthor;
 use pleach::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use pleach::engine::api::{
@@ -45,6 +46,7 @@ fn rules() -> Vec<Editable> {
         id: path.into(),
         title: path.into(),
         note: note.into(),
+        source: None,
         editing,
         goes,
         versions: vec![now(text)],
@@ -133,6 +135,7 @@ fn skill_is_attached_to_the_message() {
         id: name.into(),
         title: name.into(),
         note: note.into(),
+        source: None,
         editing: Editability::Not("Edit a skill in its file; a adds it to the message."),
         goes: true,
         versions: vec![now("---\nname: pdf\n---\n# Reading PDFs\n\nUse `pdftotext`.\n")],
@@ -231,20 +234,21 @@ fn module_is_summarized_compared_and_summarized_again() {
         current,
         from,
     };
-    let thing = |path: &str, note: &str, goes: bool, versions: Vec<Version>| Editable {
+    let thing = |path: &str, note: &str, source: SummarySource, versions: Vec<Version>| Editable {
         kind: EditableKind::Modules,
         id: path.into(),
         title: path.into(),
         note: note.into(),
+        source: Some(source),
         editing: Editability::Here,
-        goes,
+        goes: source == SummarySource::Extractive,
         versions,
     };
     let old = "src/engine: 60 files, 14,000 lines of rust\nThe engine.\n- core.rs: Its own thread.";
     let new =
         "src/engine: 61 files, 15,000 lines of rust\nThe engine.\n- core.rs: Its own thread.\n- modules.rs: Summaries.";
     let note = "fresh; 412 est. tokens; by pleach, from names and comments; covers 64 % of it; commit 6916441a";
-    let older = "stale; stale: 2 of 12 files changed since; 201 est. tokens; by the model m; 97 % of its names occur \
+    let older = "stale; stale: 2 of 12 files changed since; 201 est. tokens; by a model; 97 % of its names occur \
         in the files";
     fill(
         &mut stage,
@@ -253,19 +257,32 @@ fn module_is_summarized_compared_and_summarized_again() {
             thing(
                 "src/engine",
                 note,
-                true,
+                SummarySource::Extractive,
                 vec![
                     version("version 2, by pleach", new, true, Some(1)),
                     version("version 1, by pleach", old, false, None),
                 ],
             ),
-            thing("src/store", older, false, vec![version("version 1, by the model", "Keeps things.", true, None)]),
+            thing(
+                "src/store",
+                older,
+                SummarySource::Llm,
+                vec![version("version 1, by the model", "Keeps things.", true, None)],
+            ),
         ],
     );
     pictures("project_modules", &mut stage);
     stage.press("m");
     assert_eq!(*asked(&stage), make(SummaryAuthor::Extractive));
-    stage.press("u");
+    stage.press("down m");
+    let by_model = |request: &Request| {
+        let Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Make { path, by, .. }))) = request else {
+            return false;
+        };
+        path == "src/store" && *by == SummaryAuthor::Model
+    };
+    assert!(by_model(asked(&stage)), "the author of the current version, whatever its note says");
+    stage.press("up u");
     let step = |forward| {
         Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Step { path: "src/engine".into(), forward })))
     };

@@ -194,6 +194,7 @@ mod tests {
             id: id.into(),
             title: id.into(),
             note: String::new(),
+            source: None,
             editing: Editability::Here,
             goes: id == "b",
             versions: texts.iter().enumerate().map(version).collect(),

@@ -97,7 +97,7 @@ fn keys(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
         [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "switch view")];
     words.extend(versioned.into_iter().filter(|_| !plain));
     let stops = screen.kind == EditableKind::Modules && summing(look).is_some_and(|part| !part.stopping);
-    words.extend([(Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "leave" })]);
+    words.extend([(Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "close" })]);
     if policies {
         words.push((Action::CopyPolicy, "copy"));
     }
