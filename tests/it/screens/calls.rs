@@ -6,6 +6,7 @@ use super::fixture::{self, MAIN, NOON, RETRY, node_id, run_id};
 use super::pictures::pictures;
 use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
+use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::item_use::UseCount;
 use pleach::domain::conversation::compare::{Ancestor, ComparedMessage, Comparison, Side, Turn};
 use pleach::domain::conversation::mark::Atom;
@@ -20,6 +21,7 @@ use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{
     Answer, BranchRequest, CallRequest, CallSelector, Event, ItemName, PlanRequest, Request, TurnEvent,
 };
+use uuid::Uuid;
 
 fn turn(n: u8) -> Atom {
     Atom::Turn { user: Hash::of(&[n]), tip: Hash::of(&[n, n]) }
@@ -234,4 +236,34 @@ fn branches_side_by_side_and_picking() {
     assert!(stage.screen(120, 35).contains("What changed"), "compare plans");
     stage.press("esc esc").type_text("/compare nobody").press("enter");
     assert!(stage.screen(120, 35).contains("There is no branch"));
+}
+
+/// A beginning that several other branches have names none of them.
+#[test]
+fn an_ambiguous_branch_name_is_refused() {
+    let compares = |stage: &Stage| {
+        let last = stage.sent.iter().rev().find_map(|(_, request)| match request {
+            Request::Branch(BranchRequest::Compare { b, .. }) => Some(*b),
+            _ => None,
+        });
+        last.map(|branch| branch.0.as_u128())
+    };
+    for (typed, compared, words) in [
+        ("retr", None, "3 branches begin with \"retr\": retry, retry two, Retrieval."),
+        ("RETRI", Some(78), ""),
+        ("retry", Some(3), ""),
+        ("ma", Some(79), ""),
+        ("main", None, "That is the current branch"),
+        ("nobody", None, "There is no branch"),
+    ] {
+        let mut stage = fixture::opened();
+        let session = stage.model.session.as_mut().unwrap();
+        for (id, name) in [(77, "retry two"), (78, "Retrieval"), (79, "main two")] {
+            let id = BranchId(Uuid::from_u128(id));
+            session.put_branch(fixture::branch(id, name, None, Some(MAIN)));
+        }
+        stage.type_text(&format!("/compare {typed}")).press("enter");
+        assert_eq!(compares(&stage), compared, "{typed}");
+        assert!(stage.screen(120, 35).contains(words), "{typed}: {}", stage.screen(120, 35));
+    }
 }

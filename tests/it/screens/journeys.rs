@@ -298,6 +298,12 @@ fn lane_is_set_and_shown_in_the_title() {
     assert!(stage.screen(120, 30).contains("lane login bug"));
     stage.type_text("/lane").press("enter");
     assert!(stage.screen(120, 30).contains("goes to lane login bug"));
+    let root = fixture::story()[0].head.clone();
+    let mut branch = stage.model.branch().unwrap().clone();
+    branch.overrides.lane = Some(format!("reply:{}", root.key));
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(branch))));
+    let beginning: String = root.preview.chars().take(6).collect();
+    assert!(stage.screen(160, 40).contains(&format!("lane replies to \"{beginning}")), "{}", stage.screen(160, 40));
     stage.type_text("/lane root").press("enter");
     assert_eq!(stage.sent.iter().rev().find_map(|(_, r)| lane(r)).as_deref(), Some(""));
 }

@@ -4,6 +4,7 @@
 
 use super::next_request;
 use crate::domain::conversation::lane::Lane;
+use crate::domain::conversation::lane_use;
 use crate::domain::planning::draft::Planned;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
@@ -13,6 +14,8 @@ use ratatui::layout::Rect;
 
 /// Width of the small meter.
 const METER: usize = 8;
+/// Columns of the facts from which they are written in full.
+const WIDE: usize = 60;
 
 pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let row = Rect { x: area.x + 1, width: area.width.saturating_sub(2), height: 1, ..area };
@@ -31,7 +34,8 @@ fn place(look: &ViewContext<'_>, room: usize) -> Line {
         line.push(Ink::Dim, &format!(" {} ", glyphs.folded));
         line.push(Ink::Heading, &text::fit(&branch.name, (room / 2).max(8), glyphs.ellipsis));
     }
-    let topic = Some(session.lane()).filter(|lane| *lane != Lane::Root).map(|lane| ("lane", lane.title()));
+    let topic = Some(session.lane()).filter(|lane| *lane != Lane::Root);
+    let topic = topic.map(|lane| ("lane", lane_use::title(&session.tree, &lane, glyphs.ellipsis)));
     let task = session.task().map(|task| ("task", task.to_owned()));
     let focus = session.branch().map(|branch| branch.overrides.focus.as_slice()).unwrap_or_default();
     let focus = focus.split_first().map(|(first, more)| match more.len() {
@@ -52,7 +56,7 @@ fn place(look: &ViewContext<'_>, room: usize) -> Line {
 
 /// The facts at the right; the least important are dropped if they do not fit.
 fn facts(look: &ViewContext<'_>, room: usize) -> Line {
-    let all = all_facts(look);
+    let all = all_facts(look, room);
     let mut kept: Vec<bool> = vec![true; all.len()];
     let wide = |kept: &[bool]| {
         let each = all.iter().zip(kept).filter(|(_, kept)| **kept).map(|((_, line), _)| line.width() + 3);
@@ -73,12 +77,14 @@ fn facts(look: &ViewContext<'_>, room: usize) -> Line {
     line
 }
 
-/// The facts in display order, each with its importance.
-fn all_facts(look: &ViewContext<'_>) -> Vec<(u8, Line)> {
+/// The facts in display order, each with its importance. A demo is always mentioned.
+fn all_facts(look: &ViewContext<'_>, room: usize) -> Vec<(u8, Line)> {
     let model = look.model;
     let mut facts = Vec::new();
     if model.facts.demo {
-        facts.push((1, Line::of(Ink::Warn, "demo, nothing is saved")));
+        let short = format!("demo {} not saved", look.theme.glyphs.dot);
+        let words = if room < WIDE { &short } else { "demo, nothing is saved" };
+        facts.push((6, Line::of(Ink::Warn, words)));
     }
     if let Some(settings) = model.session.as_ref().and_then(|session| session.settings()) {
         facts.push((2, Line::of(Ink::Text, &settings.model.name)));

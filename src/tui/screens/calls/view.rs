@@ -37,7 +37,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
         let mut words = vec![(Action::Open, enter), (Action::ChooseCall, "select to compare")];
         let known = calls.selected().is_some_and(|card| card.uses.is_some());
         words.extend(known.then_some((Action::Details, "items used")));
-        words.push((Action::Leave, "leave"));
+        words.push((Action::Leave, "close"));
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }

@@ -53,7 +53,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mu
     let inside = look.frame(title, true, area, buf);
     if area.height >= 2 {
         let words =
-            [(Action::Open, "item history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "leave")];
+            [(Action::Open, "item history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "close")];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
@@ -245,7 +245,7 @@ pub(crate) fn draw_history(
     let inside = look.frame(title, true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        let words = [(Action::Leave, "leave")];
+        let words = [(Action::Leave, "close")];
         paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
     }
     let rows = history_rows(look, history, usize::from(inside.width.saturating_sub(1)).max(1));

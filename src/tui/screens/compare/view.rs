@@ -73,7 +73,7 @@ fn hints(look: &ViewContext<'_>, view: &CompareView, compared: &Comparison, widt
     let words = [
         (Action::NextPane, When::Panel, "other side".to_owned()),
         (Action::PickOver, When::Compare, pick),
-        (Action::Leave, When::Always, "leave".to_owned()),
+        (Action::Leave, When::Always, "close".to_owned()),
         (Action::TakeTurn, When::Compare, "take".to_owned()),
         (Action::TakeRange, When::Compare, "select up to here".to_owned()),
         (Action::BringBack, When::Compare, "return the result".to_owned()),

@@ -2,7 +2,6 @@
 //! Not for: highlighting the matches (`chat::view::conversation`).
 
 use super::model::ConversationSearchScreen;
-use crate::domain::base::safe_text::Safe;
 use crate::tui::chat::view::conversation::search_count;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::text::{self, Line};
@@ -44,8 +43,6 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &ConversationSearchScreen, ar
 
 /// The typed text; of a long text, its end.
 fn typed(screen: &ConversationSearchScreen, width: usize) -> Line {
-    let shown = Safe::line(&screen.text);
-    let over = (text::width(shown.as_str()) + 5).saturating_sub(width);
-    let tail: String = shown.as_str().chars().skip(over).collect();
+    let tail = text::fit_end(&screen.text, width.saturating_sub(5));
     Line::of(Ink::Accent, " / ").with(Ink::Text, &tail).with(Ink::Accent, "_")
 }

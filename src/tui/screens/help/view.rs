@@ -126,7 +126,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, scroll: usize, area: Rect, buf: &mut 
     paint::clear(area, buf);
     let inside = look.frame(Line::of(Ink::Heading, "Keys"), true, area, buf);
     if area.height >= 2 {
-        let words = [(Action::Down, "down"), (Action::ScrollDown, "next page"), (Action::Leave, "leave")];
+        let words = [(Action::Down, "down"), (Action::ScrollDown, "next page"), (Action::Leave, "close")];
         let line = view_accepted::hint_line(look, When::Panel, &words, usize::from(area.width));
         paint::caption(look.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }

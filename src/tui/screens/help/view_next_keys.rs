@@ -32,7 +32,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let hidden = cells.iter().skip(rows * across).filter(|cell| matches!(cell, Cell::Key { .. })).count();
     let more = if hidden > 0 { format!("{hidden} more in the help  ") } else { String::new() };
     let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
-    paint::caption(look.theme, Line::of(Ink::Dim, &format!("{more}Esc leaves")), edge, buf);
+    paint::caption(look.theme, Line::of(Ink::Dim, &format!("{more}Esc closes")), edge, buf);
     for (at, what) in cells.iter().take(rows * across).enumerate() {
         let (column, row) = (at / rows, at % rows);
         let shift = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);

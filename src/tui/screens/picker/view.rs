@@ -90,7 +90,7 @@ fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
             let dismiss = key(Action::Dismiss);
             ("Memories", format!("Enter confirms  {edit} edit  {dismiss} dismiss  {delete} delete  {new} new"))
         }
-        Kind::Labels => ("Named and starred messages", "type to filter  Enter goes there".to_owned()),
+        Kind::Labels => ("Named and starred messages", "type to filter  Enter goes to it".to_owned()),
         Kind::Themes => ("Theme", "previewed as you move  Enter keeps it  Esc restores the previous theme".to_owned()),
         Kind::Copies => ("Copy", "type to filter  Enter copies it".to_owned()),
         Kind::Rules => ("Tool rules", format!("{} removes a rule", look.key_in(Action::Delete, When::Picker))),

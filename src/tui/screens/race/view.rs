@@ -75,7 +75,7 @@ fn title(screen: &RaceScreen) -> Line {
 fn hints(screen: &RaceScreen) -> Vec<(Action, &'static str)> {
     let mut words = match &screen.of {
         AnswerRelations::Race => vec![(Action::Open, "keep it, archive the others"), (Action::Leave, "keep all")],
-        AnswerRelations::Replay { .. } => vec![(Action::Open, "switch to it"), (Action::Leave, "leave")],
+        AnswerRelations::Replay { .. } => vec![(Action::Open, "switch to it"), (Action::Leave, "close")],
     };
     if matches!(screen.of, AnswerRelations::Replay { without: Some(_), .. }) {
         words.insert(0, (Action::Mattered, "suggest as pin"));

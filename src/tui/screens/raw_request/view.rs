@@ -212,7 +212,7 @@ fn hints(look: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
         (true, Action::Filter, "search"),
         (!raw.hits.is_empty(), Action::NextHit, "next"),
         (true, Action::Copy, "copy"),
-        (true, Action::Leave, "leave"),
+        (true, Action::Leave, "close"),
     ];
     let mut line = Line::new();
     for (_, action, word) in words.into_iter().filter(|(on, ..)| *on) {

@@ -22,7 +22,7 @@ pub(crate) fn draw(
     let title = paint::cut(look.theme, Ink::Heading, &reader.title, usize::from(area.width.saturating_sub(6)));
     let inside = look.frame(title, true, area, buf);
     if area.height >= 2 {
-        let words = [(Action::ScrollDown, "on"), (Action::Copy, "copy"), (Action::Leave, "leave")];
+        let words = [(Action::ScrollDown, "on"), (Action::Copy, "copy"), (Action::Leave, "close")];
         let line = view_accepted::hint_line(look, When::Panel, &words, usize::from(area.width));
         paint::caption(look.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }

@@ -133,7 +133,7 @@ fn hints(look: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
         (Action::Dismiss, "dismiss"),
         (Action::Details, "details"),
         (Action::Filter, "filter"),
-        (Action::Leave, "leave"),
+        (Action::Leave, "close"),
         (Action::TakeRow, "select"),
         (Action::PlanDiff, "changes"),
     ];

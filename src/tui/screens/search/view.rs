@@ -32,7 +32,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &SearchScreen, area: Rect, bu
     let inside = look.frame(Line::of(Ink::Heading, "Search all messages"), true, area, buf);
     if area.height >= 2 {
         let back = look.key(Action::Back);
-        let hint = format!("Enter goes there, {back} goes back   up/down selects   Esc leaves");
+        let hint = format!("Enter go to   {back} go back   up/down select   Esc close");
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         let room = usize::from(area.width.saturating_sub(6));
         paint::caption(look.theme, paint::cut(look.theme, Ink::Dim, &hint, room), edge, buf);
@@ -68,9 +68,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &SearchScreen, area: Rect, bu
 
 fn typed(screen: &SearchScreen, width: usize) -> Line {
     let room = width.saturating_sub(20).max(10);
-    let chars: Vec<char> = screen.line.chars().collect();
-    let tail: String = chars[chars.len().saturating_sub(room)..].iter().collect();
-    Line::of(Ink::Accent, " / ").with(Ink::Text, &tail).with(Ink::Accent, "_")
+    Line::of(Ink::Accent, " / ").with(Ink::Text, &text::fit_end(&screen.line, room)).with(Ink::Accent, "_")
 }
 
 fn count(look: &ViewContext<'_>, screen: &SearchScreen) -> Line {
@@ -165,11 +163,10 @@ fn snippet(look: &ViewContext<'_>, message: &FoundMessage, room: usize) -> Line 
 
 /// The last columns of a text.
 fn tail(text: &str, room: usize, ellipsis: &str) -> String {
-    let count = text.chars().count();
-    if count <= room {
+    if text::width(text) <= room {
         return text.trim_start().to_owned();
     }
-    let rest: String = text.chars().skip(count - room).collect();
+    let rest = text::fit_end(text, room);
     let rest = rest.split_once(' ').map_or(rest.as_str(), |(_, whole)| whole);
     format!("{ellipsis} {rest}")
 }

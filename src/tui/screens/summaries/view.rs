@@ -132,7 +132,7 @@ fn hints(look: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
         _ => "by the model",
     };
     let words: &[(Action, &str)] = if screen.draft.is_none() {
-        &[(Action::Leave, "stop"), (Action::Draft, "leave; writing continues")]
+        &[(Action::Leave, "stop"), (Action::Draft, "close; writing continues")]
     } else {
         &[
             (Action::AcceptDraft, "accept"),

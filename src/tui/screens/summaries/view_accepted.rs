@@ -4,6 +4,7 @@
 
 use super::model::SummaryList;
 use crate::domain::conversation::lane::Lane;
+use crate::domain::conversation::lane_use;
 use crate::domain::summary::accepted::SummaryState;
 use crate::domain::summary::draft::SummaryCard;
 use crate::tui::model::keys::{Action, When};
@@ -39,7 +40,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, accepted: &SummaryList, area: Rect, b
             (Action::Redraft, "rewrite"),
             (Action::Draft, "draft"),
             (Action::Copy, "copy"),
-            (Action::Leave, "leave"),
+            (Action::Leave, "close"),
         ];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         paint::caption(look.theme, hint_line(look, When::Drafts, &words, usize::from(area.width)), edge, buf);
@@ -94,13 +95,18 @@ fn one(look: &ViewContext<'_>, card: &SummaryCard, area: Rect, buf: &mut Buffer)
     paint::pair(look.theme, &label, &Line::of(ink, &value), area, buf);
 }
 
+fn lane_title(look: &ViewContext<'_>, lane: &Lane) -> String {
+    let tree = look.model.session.as_ref().map(|session| &session.tree);
+    tree.map_or_else(|| lane.title(), |tree| lane_use::title(tree, lane, look.theme.glyphs.ellipsis))
+}
+
 fn detail(look: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> {
     let summary = &card.summary;
     let dot = format!(" {} ", look.theme.glyphs.dot);
     let mut facts = vec![
         screens::summaries::view::tokens_words(look, summary, room >= 100),
         format!("by {}", screens::summaries::view::writer(summary)),
-        format!("lane {}", Lane::read(&summary.lane).title()),
+        format!("lane {}", lane_title(look, &Lane::read(&summary.lane))),
         format!("made from {}", text::counted(summary.covers.len() as u64, "turn")),
         format!("covers {} % of the checked facts", summary.confidence / 10),
     ];

@@ -21,7 +21,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mu
             Edited::Request { .. } => "previews it",
             _ => "saves",
         };
-        let hint = format!("{save} {saves}  {own} your editor  Esc leaves");
+        let hint = format!("{save} {saves}  {own} your editor  Esc closes");
         paint::caption(look.theme, Line::of(Ink::Dim, &hint), Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
     let fault =

@@ -89,7 +89,7 @@ fn keys(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buff
     words.push((Action::RestartServer, "restart"));
     let width = usize::from(area.width);
     let mut line = view_accepted::hint_line(look, When::Toolbox, &words, width);
-    let more = [(Action::Open, "open"), (Action::Undo, "undo"), (Action::Leave, "leave")];
+    let more = [(Action::Open, "open"), (Action::Undo, "undo"), (Action::Leave, "close")];
     let more = view_accepted::hint_line(look, When::Panel, &more, width.saturating_sub(line.width() + 2));
     if !more.pieces.is_empty() {
         line.push(Ink::Dim, "  ");

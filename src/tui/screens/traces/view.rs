@@ -162,13 +162,13 @@ fn hints(look: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     let mut words = vec![(Action::Open, enter), (Action::Filter, "filter"), (Action::GroupFailures, group)];
     words.push(if runs { (Action::StopAgain, "stop") } else { (Action::RunAgain, "run again") });
     words.extend([
-        (Action::Leave, "leave"),
-        (Action::FollowLink, "go to the fix"),
+        (Action::Leave, "close"),
+        (Action::FollowLink, "go to fix"),
         (Action::Pin, "pin"),
         (Action::Exclude, "leave out"),
         (Action::WholeSession, whole),
         (Action::Copy, "copy"),
-        (Action::ToMessage, "message"),
+        (Action::ToMessage, "go to message"),
     ]);
     view_accepted::hint_line(look, When::Tools, &words, width)
 }
@@ -364,12 +364,12 @@ impl CallDetail<'_> {
                 [] => String::new(),
                 files => format!(", after {} changed", files.join(", ")),
             };
-            let words = format!("Fixed by {}{since}. {key} goes there.", name(link.fixed));
+            let words = format!("Fixed by {}{since}. {key} goes to it.", name(link.fixed));
             rows.extend(TextRows::plain(&words, room, Ink::Good));
         }
         for link in self.screen.fixes(self.place).take(5) {
             rows.extend(TextRows::plain(
-                &format!("Resolves {}. {key} goes there.", name(link.failed)),
+                &format!("Resolves {}. {key} goes to it.", name(link.failed)),
                 room,
                 Ink::Good,
             ));

@@ -75,12 +75,12 @@ fn hints(look: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
     let key = |action, when| look.key_in(action, when);
     let fold = format!("{} {}", key(Action::Fold, When::Tree), key(Action::Unfold, When::Tree));
     let words = [
-        ("Enter".to_owned(), "goes there"),
+        ("Enter".to_owned(), "go to"),
         (fold, "fold"),
         (key(Action::Filter, When::Panel), "filter"),
         (key(Action::Label, When::Tree), "name"),
         (key(Action::Favourite, When::Tree), "star"),
-        ("Esc".to_owned(), "leaves"),
+        ("Esc".to_owned(), "close"),
         (key(Action::Fork, When::Panel), "fork"),
         (key(Action::Rename, When::Tree), "rename branch"),
     ];

@@ -166,7 +166,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf
         let mut words =
             vec![(Action::CallBefore, "previous call"), (Action::CallAfter, "after"), (Action::Open, "open it")];
         words.extend(known.then_some((Action::Details, "items used")));
-        words.extend([(Action::WholeSession, other), (Action::Leave, "leave")]);
+        words.extend([(Action::WholeSession, other), (Action::Leave, "close")]);
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         let line = view_accepted::hint_line(look, When::Stats, &words, usize::from(area.width));
         paint::caption(look.theme, line, edge, buf);

@@ -46,7 +46,7 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
     let inside = look.frame(Line::of(Ink::Heading, "What if: the next request under other settings"), true, area, buf);
     let inside = Rect { width: inside.width.min(WIDTH), ..inside };
     if area.height >= 2 {
-        let words = [(Action::Open, "apply to this branch"), (Action::DetailDown, "more"), (Action::Leave, "leave")];
+        let words = [(Action::Open, "apply to this branch"), (Action::DetailDown, "more"), (Action::Leave, "close")];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         let line = view_accepted::hint_line(look, When::Trials, &words, usize::from(area.width));
         paint::caption(look.theme, line, edge, buf);
