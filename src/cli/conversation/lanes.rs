@@ -48,7 +48,7 @@ impl Summarized<'_> {
     fn words(&self) -> &'static str {
         match (self.card, self.draft) {
             (_, true) => "draft waits",
-            (Some(card), false) if card.goes => "summary",
+            (Some(card), false) if card.included => "summary",
             (Some(_), false) => "older summary",
             (None, false) => "no summary",
         }
@@ -116,7 +116,7 @@ fn shape(branch: &Branch, tree: &Tree, one: &LaneUse, summarized: &Summarized<'_
         "messages": one.messages,
         "est_tokens": one.est_tokens(),
         "summary": summarized.card.map(|card| card.summary.id),
-        "summary_goes": summarized.card.is_some_and(|card| card.goes),
+        "summary_goes": summarized.card.is_some_and(|card| card.included),
         "draft_waits": summarized.draft,
         "last_used": one.last,
         "next": next,

@@ -71,7 +71,7 @@ pub struct Editable {
     pub editing: Editability,
     /// Whether it is in use. A state, summary or memory is in use if it is or may be sent; a policy, if the branch uses
     /// it.
-    pub goes: bool,
+    pub in_use: bool,
     /// The versions, newest first; empty if nothing was written yet.
     pub versions: Vec<Version>,
 }

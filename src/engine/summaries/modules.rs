@@ -232,7 +232,7 @@ fn editables(all: &[ModuleVersion]) -> Vec<Editable> {
                 note: "undone; U restores it".into(),
                 source: None,
                 editing: Editability::Not("All versions are undone; U restores a version."),
-                goes: false,
+                in_use: false,
                 versions: Vec::new(),
             });
         }
@@ -250,7 +250,7 @@ fn editables(all: &[ModuleVersion]) -> Vec<Editable> {
             let short = if stale == "fresh" { String::new() } else { "stale; ".to_owned() };
             editable.note = format!("{short}{stale}; {tokens} est. tokens; by {}; {}{commit}", card.by(), card.trust());
             editable.source = Some(card.source);
-            editable.goes = one.stale.as_ref().is_some_and(Staleness::is_fresh);
+            editable.in_use = one.stale.as_ref().is_some_and(Staleness::is_fresh);
             editable.editing = Editability::Here;
         }
         let at = editable.versions.len();

@@ -28,7 +28,7 @@ fn turn(n: u8) -> Atom {
 }
 
 fn place(section: Option<Section>, tokens: u32, reason: Reason) -> ItemPlace {
-    ItemPlace { goes: section.is_some(), section, at: None, tokens, form: Form::Full, reason, shared: false }
+    ItemPlace { included: section.is_some(), section, at: None, tokens, form: Form::Full, reason, shared: false }
 }
 
 fn cause(by: CauseKind, words: &str) -> Cause {

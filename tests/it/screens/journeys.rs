@@ -14,7 +14,7 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::facts::Task;
 use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::mode::SearchWish;
+use pleach::domain::planning::mode::SearchChoice;
 use pleach::domain::planning::plan::{ContextPlan, Warning};
 use pleach::domain::planning::tuning::Milli;
 use pleach::engine::api::{
@@ -81,7 +81,7 @@ fn waiting_call_is_shown_and_second_enter_sends() {
     let first = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
     stage.press("enter");
     assert_eq!(asks(&stage), 2);
-    assert_eq!(ask(&stage).0.search, SearchWish::Never);
+    assert_eq!(ask(&stage).0.search, SearchChoice::Never);
     stage.event(Event::Answer { ticket: first, result: Err(Failure::user("Stopped before anything was sent.")) });
     stage.wait(400).press("enter");
     assert_eq!(asks(&stage), 2, "nothing is left to skip");

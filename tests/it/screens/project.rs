@@ -41,14 +41,14 @@ const RULES: &str = "# Rules of this repository\n\n- Run `cargo test` before you
     outside tests.\n\u{1b}[31mhidden\n";
 
 fn rules() -> Vec<Editable> {
-    let thing = |path: &str, note: &str, goes: bool, editing: Editability, text: &str| Editable {
+    let thing = |path: &str, note: &str, in_use: bool, editing: Editability, text: &str| Editable {
         kind: EditableKind::Rules,
         id: path.into(),
         title: path.into(),
         note: note.into(),
         source: None,
         editing,
-        goes,
+        in_use,
         versions: vec![now(text)],
     };
     let outside = Editability::Not("The file is outside this folder; edit it there.");
@@ -137,7 +137,7 @@ fn skill_is_attached_to_the_message() {
         note: note.into(),
         source: None,
         editing: Editability::Not("Edit a skill in its file; a adds it to the message."),
-        goes: true,
+        in_use: true,
         versions: vec![now("---\nname: pdf\n---\n# Reading PDFs\n\nUse `pdftotext`.\n")],
     };
     let all = vec![
@@ -241,7 +241,7 @@ fn module_is_summarized_compared_and_summarized_again() {
         note: note.into(),
         source: Some(source),
         editing: Editability::Here,
-        goes: source == SummarySource::Extractive,
+        in_use: source == SummarySource::Extractive,
         versions,
     };
     let old = "src/engine: 60 files, 14,000 lines of rust\nThe engine.\n- core.rs: Its own thread.";

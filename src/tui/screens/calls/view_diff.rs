@@ -267,7 +267,7 @@ fn history_rows(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> V
     }
     for stay in history.stays.iter().rev() {
         rows.extend(TextRows::plain(&span(stay, &when), room, Ink::Heading));
-        let ink = if stay.place.as_ref().is_some_and(|place| place.goes) { Ink::Text } else { Ink::Excluded };
+        let ink = if stay.place.as_ref().is_some_and(|place| place.included) { Ink::Text } else { Ink::Excluded };
         rows.extend(TextRows::plain(&place_words(stay.place.as_ref()), room, ink));
         for cause in &stay.causes {
             rows.extend(cause_rows(look, cause, room));

@@ -302,7 +302,7 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let Some(screen) = top(model).filter(|screen| screen.kind == EditableKind::Policies) else { return };
     let Some(item) = screen.selected() else { return };
-    let (name, goes) = (item.id.clone(), item.goes);
+    let (name, goes) = (item.id.clone(), item.in_use);
     if goes {
         return model.status.say(Severity::Notice, format!("This branch already uses {name}."), model.now);
     }

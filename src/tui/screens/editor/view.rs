@@ -175,7 +175,7 @@ fn items(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Bu
     let from = screen.cursor.saturating_sub(page / 2).min(screen.items.len().saturating_sub(page));
     for ((at, item), row) in screen.items.iter().enumerate().skip(from).zip(area.rows()) {
         let glyphs = &look.theme.glyphs;
-        let (sign, ink) = if item.goes { (glyphs.branch, Ink::Text) } else { (glyphs.other, Ink::Dim) };
+        let (sign, ink) = if item.in_use { (glyphs.branch, Ink::Text) } else { (glyphs.other, Ink::Dim) };
         let note = match (item.kind, item.editing) {
             (EditableKind::Policies, Editability::Copy) => "built in".to_owned(),
             (EditableKind::Policies, _) => "yours".to_owned(),
@@ -258,7 +258,7 @@ fn heading(item: &Editable) -> String {
         _ => note.to_owned(),
     };
     let note = if item.note.is_empty() { String::new() } else { format!(": {}", full(&item.note)) };
-    let goes = if item.kind == EditableKind::Policies && item.goes { " (this branch's policy)" } else { "" };
+    let goes = if item.kind == EditableKind::Policies && item.in_use { " (this branch's policy)" } else { "" };
     format!("{}{goes}{note}", item.title)
 }
 
@@ -365,7 +365,7 @@ fn trial(look: &ViewContext<'_>, screen: &EditorScreen, item: &Editable, width: 
     let words = match result {
         None => "Previewing the next request under this policy".to_owned(),
         Some(Err(why)) => why.clone(),
-        Some(Ok(found)) => match (found.ways.first().map(|way| &way.result), &found.present) {
+        Some(Ok(found)) => match (found.alternatives.first().map(|way| &way.result), &found.present) {
             (Some(Ok(made)), Ok(now)) => describe_preview(look, made, now),
             (Some(Err(why)), _) | (_, Err(why)) => why.clone(),
             (None, Ok(_)) => "The next request stays the same.".to_owned(),

@@ -75,9 +75,9 @@ pub(crate) fn draw(look: &ViewContext<'_>, accepted: &SummaryList, area: Rect, b
 
 fn one(look: &ViewContext<'_>, card: &SummaryCard, area: Rect, buf: &mut Buffer) {
     let (from, to) = card.summary.turns;
-    let sign = if card.goes { look.theme.glyphs.branch } else { look.theme.glyphs.other };
+    let sign = if card.included { look.theme.glyphs.branch } else { look.theme.glyphs.other };
     let depth = if card.active { "" } else { look.theme.glyphs.corner };
-    let ink = if card.goes { Ink::Text } else { Ink::Dim };
+    let ink = if card.included { Ink::Text } else { Ink::Dim };
     let mut label = Line::of(ink, &format!("{depth}{sign} turns {from}–{to}"));
     label.push(Ink::Dim, &format!("  level {}", card.depth + 1));
     if !matches!(card.state, SummaryState::Fresh) {
@@ -117,8 +117,8 @@ fn detail(look: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
         facts.push(format!("{} below", text::counted(u64::from(card.depth), "level")));
     }
     let mut rows = TextRows::plain(&facts.join(&dot), room, Ink::Dim);
-    let stands = if card.goes { "Included in the next request." } else { why_not(card) };
-    rows.extend(TextRows::plain(stands, room, if card.goes { Ink::Good } else { Ink::Warn }));
+    let stands = if card.included { "Included in the next request." } else { why_not(card) };
+    rows.extend(TextRows::plain(stands, room, if card.included { Ink::Good } else { Ink::Warn }));
     rows.push(Line::new());
     match &summary.text {
         Some(text) => rows.extend(TextRows::all(text, room, Ink::Text)),

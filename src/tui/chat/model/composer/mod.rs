@@ -9,7 +9,7 @@ use super::history::History;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::base::safe_text::Safe;
 use crate::domain::planning::draft::{Draft, DraftKind};
-use crate::domain::planning::mode::SearchWish;
+use crate::domain::planning::mode::SearchChoice;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Composer {
     files: Vec<Attached>,
     kind: DraftKind,
     /// Whether to search older messages for the next call.
-    pub search: SearchWish,
+    pub search: SearchChoice,
     drafts: HashMap<BranchId, Saved>,
     before_edit: Option<Box<ReplacedDraft>>,
     history: History,
@@ -58,7 +58,7 @@ impl Default for Composer {
             pastes: Vec::new(),
             files: Vec::new(),
             kind: DraftKind::Message,
-            search: SearchWish::Auto,
+            search: SearchChoice::Auto,
             drafts: HashMap::new(),
             before_edit: None,
             history: History::default(),
@@ -274,7 +274,7 @@ impl Composer {
         self.pastes.clear();
         self.files.clear();
         self.kind = DraftKind::Message;
-        self.search = SearchWish::Auto;
+        self.search = SearchChoice::Auto;
         self.whole = None;
         self.history.leave();
         self.keep_replaced_draft();
