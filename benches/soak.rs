@@ -60,7 +60,7 @@ fn soak(turns: usize, home: &Path, store: &Path, budget: Option<u32>) {
     let setup = wiring::setup(&config, false).unwrap();
     let servers = Arc::new(Unpaced(setup.counter.clone()));
     let (engine, events) = Engine::start(Setup { servers, ..setup }).unwrap();
-    let mut screen = Screen { door: Box::new(engine.door()), events, next: 0 };
+    let mut screen = Screen { sender: Box::new(engine.sender()), events, next: 0 };
     let branch = screen.session();
     println!("  turns   store MB  bytes a turn   resident MB  descriptors  CPU ms a turn   ms a turn");
     let mut last = Figures { store: bytes(store), ..measured(0, store) };
@@ -122,7 +122,7 @@ impl Servers for Unpaced {
 }
 
 struct Screen {
-    door: Box<dyn pleach::engine::api::Door>,
+    sender: Box<dyn pleach::engine::api::RequestSender>,
     events: Events,
     next: u64,
 }
@@ -130,7 +130,7 @@ struct Screen {
 impl Screen {
     fn send(&mut self, request: Request) -> Ticket {
         self.next += 1;
-        self.door.send(Ticket(self.next), request);
+        self.sender.send(Ticket(self.next), request);
         Ticket(self.next)
     }
 

@@ -36,12 +36,12 @@ fn run(args: &Args, config: &load::Config) -> Result<u8, Failure> {
         return Ok(repair::run(args, &|| wiring::damaged(config, true), &|start| wiring::repair(config, start)));
     } else if args.command.is_some() || args.plain {
         let (engine, events) = Engine::start(wiring::setup(config, args.global.demo)?)?;
-        return Ok(cli::run(args, config, &engine.door(), &events, &FORMATS));
+        return Ok(cli::run(args, config, &engine.sender(), &events, &FORMATS));
     }
     let (engine, events) = Engine::start(wiring::setup_or_ask(config, args.global.demo, &tui::ask_about)?)?;
-    let commands = cli::command_runner(config.clone(), Box::new(engine.door()), FORMATS);
+    let commands = cli::command_runner(config.clone(), Box::new(engine.sender()), FORMATS);
     let setup = tui::Setup::new(config, &args.global);
-    Ok(tui::run(Box::new(engine.door()), events, setup, (commands, tour(config)))?.code())
+    Ok(tui::run(Box::new(engine.sender()), events, setup, (commands, tour(config)))?.code())
 }
 
 /// Returns a function that starts an engine for the tour, with the demo's conversation and without the user's folder.
@@ -50,7 +50,7 @@ fn tour(config: &load::Config) -> tui::OpenTour {
     Box::new(move || {
         let setup = wiring::setup(&config, true)?;
         let (engine, events) = Engine::start(setup::Setup { trusted: false, patient: false, ..setup })?;
-        let commands = cli::command_runner(config.clone(), Box::new(engine.door()), FORMATS);
-        Ok(tui::TourEngine { door: Box::new(engine.door()), events, commands, engine: Box::new(engine) })
+        let commands = cli::command_runner(config.clone(), Box::new(engine.sender()), FORMATS);
+        Ok(tui::TourEngine { sender: Box::new(engine.sender()), events, commands, engine: Box::new(engine) })
     })
 }

@@ -8,7 +8,7 @@ use crate::domain::planning::plan::Blocked;
 use crate::domain::tool::consent::Rule;
 use crate::domain::tool::rerun::RerunState;
 use crate::engine::api::{
-    Answer, Door, Draft, Event, Events, IndexingEvent, NameOrId, PlanRequest, Planned, ProgramEvent, Request,
+    Answer, Draft, Event, Events, IndexingEvent, NameOrId, PlanRequest, Planned, ProgramEvent, Request, RequestSender,
     SessionRequest, SessionView, SummaryEvent, Ticket, ToolEvent, ToolRequest, TraceAct, TurnEvent, TurnRequest,
 };
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// A command's connection to the engine.
 pub(super) struct Client<'a> {
-    door: &'a dyn Door,
+    sender: &'a dyn RequestSender,
     events: &'a Events,
     next: u64,
     /// The approval rules from the command line.
@@ -33,17 +33,17 @@ pub(super) struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    /// Connects to the engine behind `door`.
+    /// Connects to the engine behind `sender`.
     #[must_use]
-    pub(super) fn new(door: &'a dyn Door, events: &'a Events, rules: Vec<Rule>) -> Self {
-        Self { door, events, next: 1, rules, blocked: None, line_open: false, waiting: Vec::new() }
+    pub(super) fn new(sender: &'a dyn RequestSender, events: &'a Events, rules: Vec<Rule>) -> Self {
+        Self { sender, events, next: 1, rules, blocked: None, line_open: false, waiting: Vec::new() }
     }
 
     /// Makes a second client of the same engine, for a command within a longer run. Tickets must not collide:
     /// afterward, pass its next ticket to [`Client::continue_from`].
     #[must_use]
     pub(super) fn nested(&self) -> Self {
-        Self { next: self.next, ..Self::new(self.door, self.events, self.rules.clone()) }
+        Self { next: self.next, ..Self::new(self.sender, self.events, self.rules.clone()) }
     }
 
     /// Returns the next ticket.
@@ -69,7 +69,7 @@ impl<'a> Client<'a> {
     pub(super) fn send(&mut self, request: Request) -> Ticket {
         let ticket = Ticket(self.next);
         self.next += 1;
-        self.door.send(ticket, request);
+        self.sender.send(ticket, request);
         ticket
     }
 

@@ -7,7 +7,7 @@ use super::{Formats, Run, finish};
 use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
 use crate::config::load::Config;
-use crate::engine::api::{Door, Events, Ticket};
+use crate::engine::api::{Events, RequestSender, Ticket};
 
 /// Runs a command and returns its output. The answers to the command's requests arrive as events.
 pub type CommandRunner = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
@@ -15,11 +15,11 @@ pub type CommandRunner = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
 /// Makes a runner of commands for an engine that the full-screen program uses too. The tickets of commands start at
 /// [`Ticket::COMMANDS`], and `events` must contain only the answers to them.
 #[must_use]
-pub fn command_runner(config: Config, door: Box<dyn Door>, formats: Formats) -> CommandRunner {
+pub fn command_runner(config: Config, sender: Box<dyn RequestSender>, formats: Formats) -> CommandRunner {
     let mut next = Ticket::COMMANDS.0;
     Box::new(move |args, events| {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut client = Client::new(&*door, events, Vec::new());
+        let mut client = Client::new(&*sender, events, Vec::new());
         client.continue_from(next);
         let io = Io {
             out: &mut out,

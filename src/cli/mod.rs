@@ -21,7 +21,7 @@ use crate::config::load::Config;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::summary::draft::SummaryAuthor;
-use crate::engine::api::{Door, Events, Request, SessionRequest};
+use crate::engine::api::{Events, Request, RequestSender, SessionRequest};
 use client::Client;
 use context::{code, memory, pins, plan, retrieve, stats, summaries, what_if};
 use conversation::{aside, ask, files, messages, race, sessions, settings};
@@ -36,12 +36,12 @@ use system::{backups, mcp, program, project, traces, trust};
 
 /// Runs a command on the process's streams and returns its exit code.
 #[must_use]
-pub fn run(args: &Args, config: &Config, door: &dyn Door, events: &Events, formats: &Formats) -> u8 {
+pub fn run(args: &Args, config: &Config, sender: &dyn RequestSender, events: &Events, formats: &Formats) -> u8 {
     // Presses are counted from the moment when a turn first checks for Ctrl+C. Before that, and for all other commands,
     // Ctrl+C ends the program.
     let pressed = std::cell::OnceCell::new();
     let count = || pressed.get_or_init(interrupt::count).load(Ordering::SeqCst);
-    on_process(args, &count, |io| run_on(args, config, door, events, formats, io))
+    on_process(args, &count, |io| run_on(args, config, sender, events, formats, io))
 }
 
 /// Runs a command without the engine (see [`Args::local`]) and returns its exit code.
@@ -60,9 +60,16 @@ pub fn fail(args: &Args, failure: &Failure) -> u8 {
 }
 
 /// Runs a command on the given streams and returns its exit code.
-pub fn run_on(args: &Args, config: &Config, door: &dyn Door, events: &Events, formats: &Formats, io: Io<'_>) -> u8 {
+pub fn run_on(
+    args: &Args,
+    config: &Config,
+    sender: &dyn RequestSender,
+    events: &Events,
+    formats: &Formats,
+    io: Io<'_>,
+) -> u8 {
     let rules = args.global.allow.iter().map(|text| consent::parse_allow(text)).collect();
-    let client = Client::new(door, events, rules);
+    let client = Client::new(sender, events, rules);
     let mut run = Run { global: &args.global, config, client, io, formats };
     system::trust::warn_untrusted(&mut run);
     let result = run.command(args);

@@ -179,7 +179,7 @@ impl Io<'_> {
     }
 
     /// Discards text that was typed at a terminal before a question, because it is not an answer to it.
-    fn discard_typed(&mut self) {
+    pub(crate) fn discard_typed(&mut self) {
         #[cfg(unix)]
         if self.in_tty {
             let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
@@ -220,7 +220,8 @@ impl Io<'_> {
         }
     }
 
-    /// Asks for confirmation. Fails if there is no terminal and `yes` is false.
+    /// Asks for confirmation; text that was typed before the question does not count. Fails if there is no terminal and
+    /// `yes` is false.
     pub fn confirm(&mut self, question: &str, yes: bool) -> Result<bool, Stop> {
         if yes {
             return Ok(true);
@@ -228,6 +229,7 @@ impl Io<'_> {
         if !self.in_tty {
             return Err(Stop::Usage("This cannot be undone. No terminal to ask on: use --yes to confirm.".into()));
         }
+        self.discard_typed();
         let _ = write!(self.err, "{} [y/N] ", Safe::line(question));
         let _ = self.err.flush();
         let mut line = String::new();

@@ -32,13 +32,13 @@ use uuid::Uuid;
 
 type Script = Box<dyn Fn(Ticket, &Request) -> Vec<Event> + Send>;
 
-struct FakeDoor {
+struct FakeSender {
     out: Mutex<Sender<Event>>,
     seen: Mutex<Vec<Request>>,
     script: Script,
 }
 
-impl Door for FakeDoor {
+impl RequestSender for FakeSender {
     fn send(&self, ticket: Ticket, request: Request) {
         let events = match &request {
             Request::Session(SessionRequest::Open { .. }) => vec![answer(ticket, Answer::Opened(Arc::new(view())))],
@@ -130,7 +130,7 @@ fn row(n: u8, kind: RowKind, verdict: Verdict, reason: Reason, tokens: u32) -> R
 }
 
 fn budget() -> Budget {
-    Budget::work_out(8_192, None, None, Some(4_000))
+    Budget::compute(8_192, None, None, Some(4_000))
 }
 
 fn plan() -> ContextPlan {
@@ -248,7 +248,7 @@ impl Harness {
     fn execute(self, line: &[&str], script: impl Fn(Ticket, &Request) -> Vec<Event> + Send + 'static) -> Output {
         let args = Args::try_parse_from(std::iter::once(&"pleach").chain(line)).unwrap();
         let (tx, events) = channel();
-        let door = FakeDoor { out: Mutex::new(tx), seen: Mutex::default(), script: Box::new(script) };
+        let sender = FakeSender { out: Mutex::new(tx), seen: Mutex::default(), script: Box::new(script) };
         let home = tempfile::tempdir().unwrap();
         let home = home.path().display().to_string();
         let env = Environment::of([("HOME", &home)]);
@@ -274,8 +274,8 @@ impl Harness {
             escape: args.global.escape,
             interrupts: &|| presses,
         };
-        let code = run_on(&args, &config, &door, &events, &formats, io);
-        let seen = door.seen.into_inner().unwrap();
+        let code = run_on(&args, &config, &sender, &events, &formats, io);
+        let seen = sender.seen.into_inner().unwrap();
         Output { code, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap(), seen }
     }
 }

@@ -33,12 +33,6 @@ impl Span {
     pub fn is_empty(self) -> bool {
         self.start >= self.end
     }
-
-    /// Returns whether another span lies entirely inside this one.
-    #[must_use]
-    pub fn contains(self, other: Self) -> bool {
-        self.start <= other.start && other.end <= self.end
-    }
 }
 
 /// A definition in a file.

@@ -31,7 +31,7 @@ use self::startup::setup::Setup;
 use self::tools::workspace::Project;
 use crate::domain::base::failure::Failure;
 use crate::store::Store;
-use api::{Door, Event, Events, ProgramEvent, Request, Ticket};
+use api::{Event, Events, ProgramEvent, Request, RequestSender, Ticket};
 use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -47,9 +47,9 @@ pub struct Engine {
 
 /// A cheap handle that sends requests to the engine. Handles may be cloned and sent to other threads.
 #[derive(Clone)]
-pub struct EngineDoor(Sender<Inbox>);
+pub struct EngineSender(Sender<Inbox>);
 
-impl Door for EngineDoor {
+impl RequestSender for EngineSender {
     fn send(&self, ticket: Ticket, request: Request) {
         let _ = self.0.send(Inbox::Request(ticket, Box::new(request)));
     }
@@ -99,8 +99,8 @@ impl Engine {
 
     /// Returns a handle for sending requests.
     #[must_use]
-    pub fn door(&self) -> EngineDoor {
-        EngineDoor(self.inbox.clone())
+    pub fn sender(&self) -> EngineSender {
+        EngineSender(self.inbox.clone())
     }
 
     /// Stops the engine and waits until everything is saved.

@@ -69,7 +69,7 @@ impl WaitingCall {
     pub(super) fn wait(self, watch: &dyn ToolObserver) -> (ToolOutput, Option<String>) {
         loop {
             match self.events.recv_timeout(POLL_INTERVAL) {
-                Ok(CallEvent::Progress(words)) => watch.said(&words),
+                Ok(CallEvent::Progress(words)) => watch.on_output(&words),
                 Ok(CallEvent::Done(output, gone)) => return (output, gone),
                 Err(RecvTimeoutError::Timeout) => {
                     if watch.cancelled() {

@@ -259,7 +259,7 @@ fn open_segments_resume() {
     }
     assert_eq!((again.index.messages(), again.index.segments()), (0, 0), "nothing is changed");
     again.index.resume(&tail.bytes).unwrap();
-    assert_eq!(again.index.tail(), Some(tail), "send send the same bytes come out again");
+    assert_eq!(again.index.tail(), Some(tail), "a resumed index writes the same bytes");
     let query = "which note5 parser did Ann mean?";
     assert_eq!(again.hits(&path, &Filter::default(), query), all.hits(&path, &Filter::default(), query));
     let path: Vec<u32> = path
@@ -272,7 +272,7 @@ fn open_segments_resume() {
     assert_eq!(again.hits(&path, &Filter::default(), query), all.hits(&path, &Filter::default(), query));
     all.index.seal();
     again.index.seal();
-    assert_eq!(again.index.sealed(0), all.index.sealed(0), "it grows on as if nothing had been");
+    assert_eq!(again.index.sealed(0), all.index.sealed(0), "later messages are added as if nothing was resumed");
     assert_eq!((all.index.tail(), all.index.growing()), (None, 0));
 }
 

@@ -15,7 +15,7 @@ const OUTSIDE: &str = "outside\n";
 struct SilentObserver;
 
 impl ToolObserver for SilentObserver {
-    fn sight(&self) -> FileVisibility {
+    fn file_visibility(&self) -> FileVisibility {
         FileVisibility::default()
     }
 

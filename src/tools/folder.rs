@@ -24,7 +24,7 @@ pub struct Stamp {
 
 /// What a path leads to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Looked {
+pub enum PathTarget {
     /// Nothing.
     Nothing,
     /// A regular file.
@@ -86,18 +86,18 @@ impl Folder {
 
     /// Returns what a path beneath the root leads to.
     #[must_use]
-    pub fn look(&self, path: &Path) -> Looked {
+    pub fn look(&self, path: &Path) -> PathTarget {
         match self.root.metadata(path) {
-            Ok(_) if self.denies(path) => Looked::Refused(DENIED.into()),
+            Ok(_) if self.denies(path) => PathTarget::Refused(DENIED.into()),
             Ok(meta) if meta.is_file() => {
                 let written = meta.modified().ok().map(cap_std::time::SystemTime::into_std);
                 let written = written.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default().as_nanos();
-                Looked::File(Stamp { bytes: meta.len(), written, number: number(&meta) })
+                PathTarget::File(Stamp { bytes: meta.len(), written, number: number(&meta) })
             }
-            Ok(meta) if meta.is_dir() => Looked::Refused("is a folder".into()),
-            Ok(_) => Looked::Refused("is a pipe, a socket, or a device".into()),
-            Err(_) if self.root.symlink_metadata(path).is_err() => Looked::Nothing,
-            Err(error) => Looked::Refused(refusal(&error)),
+            Ok(meta) if meta.is_dir() => PathTarget::Refused("is a folder".into()),
+            Ok(_) => PathTarget::Refused("is a pipe, a socket, or a device".into()),
+            Err(_) if self.root.symlink_metadata(path).is_err() => PathTarget::Nothing,
+            Err(error) => PathTarget::Refused(refusal(&error)),
         }
     }
 
@@ -147,7 +147,7 @@ impl Folder {
     /// Returns the hash of a file's bytes, or `None` if the file is missing, larger than `most` bytes, or not readable.
     #[must_use]
     pub fn hash(&self, path: &Path, most: u64) -> Option<Hash> {
-        let Looked::File(stamp) = self.look(path) else { return None };
+        let PathTarget::File(stamp) = self.look(path) else { return None };
         let file = self.root.open(path).ok().filter(|_| stamp.bytes <= most)?;
         let mut bytes = Vec::new();
         file.take(most).read_to_end(&mut bytes).ok()?;
@@ -274,10 +274,10 @@ mod tests {
         {
             assert!(head(name, 100).unwrap_err().contains(why), "{name}");
         }
-        assert!(matches!(folder.look(Path::new("out")), Looked::Refused(why) if why.contains("leads outside")));
-        assert!(matches!(folder.look(Path::new("t")), Looked::File(stamp) if stamp.bytes == 16));
-        assert!(matches!(folder.look(Path::new("a")), Looked::Refused(why) if why == "is a folder"));
-        assert_eq!(folder.look(Path::new("none")), Looked::Nothing);
+        assert!(matches!(folder.look(Path::new("out")), PathTarget::Refused(why) if why.contains("leads outside")));
+        assert!(matches!(folder.look(Path::new("t")), PathTarget::File(stamp) if stamp.bytes == 16));
+        assert!(matches!(folder.look(Path::new("a")), PathTarget::Refused(why) if why == "is a folder"));
+        assert_eq!(folder.look(Path::new("none")), PathTarget::Nothing);
         let before = folder.look(Path::new("t"));
         let written = fs::metadata(inside.join("t")).unwrap().modified().unwrap();
         fs::write(inside.join("new"), "six\ntwo\nthréé\n").unwrap();
@@ -346,7 +346,7 @@ mod tests {
         ] {
             assert_eq!(folder.denies(Path::new(path)), denied, "{path}");
             assert_eq!(folder.head(Path::new(path), 9).is_err(), denied || path == "work/gone", "{path}");
-            let refused = folder.look(Path::new(path)) == Looked::Refused(DENIED.into());
+            let refused = folder.look(Path::new(path)) == PathTarget::Refused(DENIED.into());
             assert_eq!((refused, folder.hash(Path::new(path), 9).is_none()), (denied, denied || path == "work/gone"));
         }
         let open = Folder::open(place.path()).unwrap().without(FileVisibility::default(), Path::new("work"));

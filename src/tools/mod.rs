@@ -54,7 +54,7 @@ impl RunTools for Workspace {
             ToolEffect::Change(changes) if self.effects.is_some() => files::change::carry_out(self, changes, hunks),
             #[cfg(unix)]
             ToolEffect::Run(line) if self.effects.is_some() => command::run::carry_out(self, line, watch),
-            ToolEffect::Look { .. } => self.run_reader(name, args, &watch.sight(), &|| watch.cancelled()),
+            ToolEffect::Look { .. } => self.run_reader(name, args, &watch.file_visibility(), &|| watch.cancelled()),
             ToolEffect::Change(_) | ToolEffect::Run(_) | ToolEffect::Foreign { .. } => {
                 ToolOutcome::unchanged(failed(self.unknown(name)))
             }

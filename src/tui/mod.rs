@@ -15,7 +15,7 @@ use crate::config::keys::keymap::Keymap;
 use crate::config::load::Config;
 use crate::config::panes::Arrangements;
 use crate::config::settings::{AUTO, Screen as ScreenSettings};
-use crate::engine::api::{Door, Event, Events};
+use crate::engine::api::{Event, Events, RequestSender};
 use model::pending::{Pending, SessionPending};
 use model::{Display, Facts, Model};
 use msg::{Cmd, Done, EngineMsg, FrameMsg, HandledMessages, Msg, ProcessMsg, TerminalMsg};
@@ -105,7 +105,7 @@ pub enum TuiError {
 
 /// Runs the workbench until the user quits or a signal ends it. The terminal is restored in every case.
 pub fn run(
-    door: Box<dyn Door>,
+    sender: Box<dyn RequestSender>,
     events: Events,
     setup: Setup,
     (commands, tour): (RunCommand, OpenTour),
@@ -123,7 +123,7 @@ pub fn run(
     let back = to.clone();
     let (answers, commands) = shell::commands::start(commands, back.clone())?;
     let threads = (shell::highlight::start(back.clone())?, commands, back);
-    let mut bench = Workbench::new(door, screen, &setup, threads, tour);
+    let mut bench = Workbench::new(sender, screen, &setup, threads, tour);
     bench.cache.links = links;
     if let Some(reading) = &bench.reading {
         shell::watch::watch(reading.folders(), to.clone());
@@ -160,7 +160,7 @@ fn forward(events: Events, to: Sender<Msg>, answers: Sender<Event>) -> io::Resul
 }
 
 struct Workbench {
-    door: Box<dyn Door>,
+    sender: Box<dyn RequestSender>,
     screen: Screen,
     /// Sends code to the highlighter.
     colors: Sender<Job>,
@@ -193,7 +193,7 @@ struct Workbench {
 
 impl Workbench {
     fn new(
-        door: Box<dyn Door>,
+        sender: Box<dyn RequestSender>,
         screen: Screen,
         setup: &Setup,
         (colors, commands, back): shell::commands::Threads,
@@ -222,7 +222,7 @@ impl Workbench {
         };
         model.name_keys_for_tmux();
         Self {
-            door,
+            sender,
             screen,
             colors,
             commands,
@@ -404,7 +404,7 @@ impl Workbench {
             }
             match cmd {
                 Cmd::Tour(open) => tour = Some(open),
-                Cmd::Send(ticket, request) => self.door.send(ticket, request),
+                Cmd::Send(ticket, request) => self.sender.send(ticket, request),
                 Cmd::Run(line, args) => drop(self.commands.send((line, args))),
                 Cmd::Copy(text) => self.copy(text)?,
                 Cmd::Redraw => {

@@ -212,7 +212,7 @@ fn undo_counts_as_refusal() {
         Answer::Summaries(cards) => cards,
         other => panic!("{other:?}"),
     };
-    assert_eq!((summaries[0].summary.turns, summaries[0].goes), ((1, 6), true));
+    assert_eq!((summaries[0].summary.turns, summaries[0].included), ((1, 6), true));
     assert!(
         !summaries[0].summary.kept.is_empty() && !summaries[0].summary.too_detailed(),
         "the items that fit were added"

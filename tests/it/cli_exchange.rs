@@ -234,6 +234,7 @@ fn lanes_of_telegram_are_listed_and_chosen() {
     let of = |lane: &str| lanes.as_array().unwrap().iter().find(|one| one["lane"] == lane).unwrap().clone();
     assert_eq!(lanes.as_array().unwrap().len(), 3);
     assert_eq!(lanes[0]["lane"], chain, "last used first");
+    assert_eq!(lanes[0]["title"], "replies to \"The cranes are red!\"");
     assert_eq!(
         (&of(&chain)["turns"], &of(&chain)["messages"], &of(&chain)["next"]),
         (&json!(2), &json!(2), &json!(true))

@@ -57,7 +57,7 @@ impl RunTools for MemoryFiles {
         hunks: &[Vec<bool>],
         watch: &dyn ToolObserver,
     ) -> ToolOutcome {
-        watch.said("writing\n");
+        watch.on_output("writing\n");
         let ToolEffect::Change(changes) = effect else {
             return ToolOutcome::unchanged(tool_output(ToolStatus::Ok, "looked"));
         };

@@ -12,7 +12,7 @@ use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::{Content, End, NodeHead, Part, Role};
 use pleach::domain::conversation::record::{IncomingPieces, Piece, PieceReader, Report};
-use pleach::domain::planning::mode::SearchWish;
+use pleach::domain::planning::mode::SearchChoice;
 use pleach::domain::planning::plan::{BlockedRemedy, Reason, Row, RowKind, Warning};
 use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{
@@ -961,7 +961,7 @@ fn call_waits_for_the_index_or_goes_without() {
     let from = client.seen.len();
     client.wait(from, |event| matches!(event, Event::Indexing(IndexingEvent::Messages { .. })));
     assert!(model.bodies().is_empty(), "nothing is sent before the search");
-    let hurried = Draft { search: SearchWish::Never, ..draft.clone() };
+    let hurried = Draft { search: SearchChoice::Never, ..draft.clone() };
     client.send(branch, &hurried).unwrap();
     let taken_back = client.answer(waits).unwrap_err();
     assert!(taken_back.to_string().contains("before anything was sent"), "{taken_back}");

@@ -98,7 +98,7 @@ struct Watcher {
 }
 
 impl ToolObserver for Watcher {
-    fn sight(&self) -> FileVisibility {
+    fn file_visibility(&self) -> FileVisibility {
         FileVisibility::default()
     }
 
@@ -106,7 +106,7 @@ impl ToolObserver for Watcher {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    fn said(&self, text: &str) {
+    fn on_output(&self, text: &str) {
         self.progress.lock().unwrap().push_str(text);
     }
 }

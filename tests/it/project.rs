@@ -371,10 +371,10 @@ fn rules_are_listed_and_edited_with_undo() {
         Answer::Project(list) => *list,
         other => panic!("{other:?}"),
     };
-    let states: Vec<_> = list.items.iter().map(|item| (item.path.as_str(), item.stands.clone())).collect();
+    let states: Vec<_> = list.items.iter().map(|item| (item.path.as_str(), item.state.clone())).collect();
     assert_eq!(states, [("AGENTS.md", RuleState::Goes), ("src/AGENTS.md", RuleState::Waits)]);
     let shown = things(&mut client, branch, EditableKind::Rules);
-    assert!(shown[0].goes && shown[0].editing == Editability::Here && !shown[1].goes, "{shown:?}");
+    assert!(shown[0].in_use && shown[0].editing == Editability::Here && !shown[1].in_use, "{shown:?}");
     let expected = Some(list.items[0].hash);
     let save = |text: &str, expected| {
         Request::Tool(ToolRequest::Project(ProjectAct::Save {
@@ -442,7 +442,7 @@ fn skills_are_listed_loaded_and_excluded() {
     let last = body(&model, model.bodies().len() - 1);
     assert!(!last["tools"].to_string().contains("load_skill") && last["tools"].to_string().contains("read_file"));
     let listed = things(&mut client, branch, EditableKind::Skills);
-    assert_eq!(listed.iter().map(|t| (t.title.as_str(), t.goes)).collect::<Vec<_>>(), [("pdf", false), ("x", false)]);
+    assert_eq!(listed.iter().map(|t| (t.title.as_str(), t.in_use)).collect::<Vec<_>>(), [("pdf", false), ("x", false)]);
 }
 
 #[test]
@@ -571,7 +571,7 @@ fn new_file_makes_a_module_summary_stale() {
     let stale = listed(&mut client, branch)[0].stale.clone().unwrap();
     assert_eq!((stale.count, stale.new_count, stale.new), (0, 1, vec!["src/bees/inner/hum.rs".to_owned()]));
     let thing = &things(&mut client, branch, EditableKind::Modules)[0];
-    assert!(!thing.goes && thing.note.contains("new: src/bees/inner/hum.rs"), "{}", thing.note);
+    assert!(!thing.in_use && thing.note.contains("new: src/bees/inner/hum.rs"), "{}", thing.note);
     put(&work.join("src/bees/mod.rs"), "//! Bees.\n");
     assert!(titles(&mut client)[0].contains("stale: 1 of 1 file changed, 1 new file since"));
     client.must(make(branch, "src/bees", SummaryAuthor::Extractive));

@@ -405,7 +405,7 @@ fn works() {
 struct Killer(AtomicBool);
 
 impl ToolObserver for Killer {
-    fn sight(&self) -> FileVisibility {
+    fn file_visibility(&self) -> FileVisibility {
         FileVisibility::default()
     }
 
@@ -413,7 +413,7 @@ impl ToolObserver for Killer {
         false
     }
 
-    fn said(&self, _: &str) {
+    fn on_output(&self, _: &str) {
         if self.0.swap(true, Ordering::SeqCst) {
             return;
         }

@@ -32,7 +32,7 @@ impl Listener {
 }
 
 impl ToolObserver for Listener {
-    fn sight(&self) -> FileVisibility {
+    fn file_visibility(&self) -> FileVisibility {
         FileVisibility::default()
     }
 
@@ -40,7 +40,7 @@ impl ToolObserver for Listener {
         self.stop.load(Ordering::SeqCst)
     }
 
-    fn said(&self, text: &str) {
+    fn on_output(&self, text: &str) {
         self.heard.lock().unwrap().push(text.to_owned());
         if self.stop_at.is_some_and(|stop| self.all().contains(stop)) {
             self.stop.store(true, Ordering::SeqCst);

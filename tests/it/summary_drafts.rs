@@ -169,17 +169,17 @@ fn summaries_are_built_from_sources_and_taken_back_one_by_one() {
     assert_eq!(third.summary.covers.len(), 7, "all turns were read, not the earlier summary");
     assert!(third.summary.text.as_deref().unwrap().contains(&kept), "kept items stay");
     let levels: Vec<(u32, bool)> =
-        cards(&mut client, branch).iter().map(|card| (card.summary.turns.1, card.goes)).collect();
+        cards(&mut client, branch).iter().map(|card| (card.summary.turns.1, card.included)).collect();
     assert_eq!(levels, [(7, true), (5, false), (3, false)]);
     for expected in [Some(5), Some(3), None] {
         act(&mut client, branch, SummaryAct::UndoLevel { kind: SummaryKind::Lane });
-        let sent = cards(&mut client, branch).into_iter().find(|card| card.goes).map(|card| card.summary.turns.1);
+        let sent = cards(&mut client, branch).into_iter().find(|card| card.included).map(|card| card.summary.turns.1);
         assert_eq!(sent, expected);
     }
     let none = client.ask(Request::Summary { branch, act: SummaryAct::UndoLevel { kind: SummaryKind::Lane } });
     assert_eq!(none.unwrap_err().kind, FailureKind::User);
     client.must(Request::Session(SessionRequest::Undo));
-    assert!(cards(&mut client, branch)[0].goes, "taking back a summary can be undone");
+    assert!(cards(&mut client, branch)[0].included, "taking back a summary can be undone");
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn removal_deletes_the_summary() {
     let item = ItemName::TurnOf(user(&mut client, 4));
     client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item }));
     let card = &cards(&mut client, branch)[0];
-    assert_eq!((card.state, card.summary.text.as_deref(), card.goes), (SummaryState::StaleSource, None, false));
+    assert_eq!((card.state, card.summary.text.as_deref(), card.included), (SummaryState::StaleSource, None, false));
     assert_eq!(summary(&plan(&mut client, branch)).unwrap().reason, Reason::StaleSummary);
     client.stop();
     let store = bench.store();

@@ -145,7 +145,7 @@ fn policy_is_copied_refused_fixed_applied_and_undone() {
         client.say(branch, &format!("Question {n}: {}", "the grace is 1500 ms. ".repeat(20)));
     }
     let layered = policy(&mut client, branch, "layered");
-    assert!(layered.goes && layered.editing == Editability::Copy, "{layered:?}");
+    assert!(layered.in_use && layered.editing == Editability::Copy, "{layered:?}");
     let preset = layered.versions[0].text.to_string();
     assert!(client.ask(save("layered", &preset, None)).is_err(), "a preset never changes");
     assert!(client.ask(save("window", &preset, Some("layered"))).is_err(), "the name is taken");
@@ -169,8 +169,8 @@ fn policy_is_copied_refused_fixed_applied_and_undone() {
     let request =
         Request::Editable(EditableAct::TryPolicy { branch, draft: message("and now?"), policy: "lean".into() });
     let Answer::WhatIf(found) = client.must(request) else { panic!() };
-    assert_eq!(found.ways.len(), 1, "only the requested policy");
-    let made = found.ways[0].result.clone().unwrap();
+    assert_eq!(found.alternatives.len(), 1, "only the requested policy");
+    let made = found.alternatives[0].result.clone().unwrap();
     assert!(made.sums[1].0 > 0 && made.est < before.est_total, "a smaller cap leaves something out");
     let overrides = Overrides { policy: Some("lean".into()), ..Overrides::default() };
     client.must(Request::Branch(BranchRequest::Override { branch, overrides }));

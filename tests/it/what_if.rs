@@ -49,20 +49,23 @@ fn preview_of_a_variant_matches_the_call() {
     let present = found.present.as_ref().unwrap();
     assert_eq!(present.plan, drawn.0, "the first line is the displayed plan");
     assert!(present.gained.is_empty() && present.lost.is_empty() && present.same > Some(0));
-    let titles: Vec<&str> = found.ways.iter().map(|way| way.title.as_str()).collect();
+    let titles: Vec<&str> = found.alternatives.iter().map(|way| way.title.as_str()).collect();
     for wanted in ["mode Off", "mode Heavy", "policy window", "layout classic", "budget 900", "model other-model"] {
         assert!(titles.contains(&wanted), "{titles:?}");
     }
     assert!(!titles.contains(&"mode Light"), "the current settings are not a variant");
     assert!(model.bodies().len() == 12, "nothing was sent");
     let mut differ = 0;
-    for way in &found.ways {
+    for way in &found.alternatives {
         let Ok(figures) = &way.result else {
             assert_eq!(way.title, "policy nowhere");
             continue;
         };
         let before = branch_of(&mut client, branch).overrides;
-        client.must(Request::Branch(BranchRequest::Override { branch, overrides: variant::merge(&before, &way.arm) }));
+        client.must(Request::Branch(BranchRequest::Override {
+            branch,
+            overrides: variant::merge(&before, &way.overrides),
+        }));
         let Ok(Planned::Plan { plan, .. }) = client.plan(branch, &asked) else { panic!("{}", way.title) };
         assert_eq!((plan.id, plan.est_total), (figures.plan, figures.est), "{}", way.title);
         let kept = present.items - figures.sums[1].0 + figures.sums[0].0;

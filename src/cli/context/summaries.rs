@@ -192,7 +192,7 @@ fn card_shape(card: &SummaryCard) -> Value {
     if let Some(object) = value.as_object_mut() {
         object.insert("state".into(), json!(card.state));
         object.insert("active".into(), card.active.into());
-        object.insert("goes".into(), card.goes.into());
+        object.insert("goes".into(), card.included.into());
         object.insert("older_levels".into(), card.depth.into());
     }
     value
@@ -204,7 +204,7 @@ fn list(run: &mut Run<'_, '_>, cards: &[SummaryCard]) -> Result<(), Stop> {
     }
     for card in cards {
         let summary = &card.summary;
-        let here = if card.goes { "●" } else { "○" };
+        let here = if card.included { "●" } else { "○" };
         run.io.say(&format!(
             "{here} {}  {} turns {:>4}–{:<4} {:>7} → {:>5} tokens  {:>6}  {}  {}",
             summary.id.short(),
@@ -227,7 +227,7 @@ fn list(run: &mut Run<'_, '_>, cards: &[SummaryCard]) -> Result<(), Stop> {
 fn show(run: &mut Run<'_, '_>, cards: &[SummaryCard], id: Option<&str>) -> Result<(), Stop> {
     let wanted = |card: &&SummaryCard| match id {
         Some(id) => card.summary.id.to_string().starts_with(&id.to_lowercase()),
-        None => card.goes,
+        None => card.included,
     };
     let card = cards.iter().find(wanted).ok_or_else(|| {
         Failure::user("No such summary on this branch.").todo("`pleach capsules list` lists the summaries.")

@@ -39,7 +39,7 @@ pub(crate) fn what_if(
 }
 
 fn describe(found: &WhatIf) -> String {
-    let all = found.ways.iter().map(|variant| (variant.title.as_str(), &variant.result));
+    let all = found.alternatives.iter().map(|variant| (variant.title.as_str(), &variant.result));
     let all: Vec<(&str, &Result<PlanFigures, String>)> =
         [("current settings", &found.present)].into_iter().chain(all).collect();
     let label = all.iter().find_map(|(_, result)| result.as_ref().ok()).map_or("est", |known| known.certainty.label());
@@ -104,7 +104,8 @@ fn shape(found: &WhatIf) -> Value {
         }
         value
     };
-    let variants = found.ways.iter().map(|known| variant_shape(&known.title, json!(known.arm), &known.result));
+    let variants =
+        found.alternatives.iter().map(|known| variant_shape(&known.title, json!(known.overrides), &known.result));
     json!({ "present": variant_shape("as it stands", json!({}), &found.present), "ways": variants.collect::<Vec<_>>() })
 }
 

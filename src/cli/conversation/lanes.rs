@@ -48,7 +48,7 @@ impl Summarized<'_> {
     fn words(&self) -> &'static str {
         match (self.card, self.draft) {
             (_, true) => "draft waiting",
-            (Some(card), false) if card.goes => "summary",
+            (Some(card), false) if card.included => "summary",
             (Some(_), false) => "older summary",
             (None, false) => "no summary",
         }
@@ -74,14 +74,15 @@ pub(super) fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         }
     };
     if run.io.json {
-        let shapes: Vec<Value> = lanes.iter().map(|one| shape(branch, one, &of(&one.lane), one.lane == next)).collect();
+        let shapes: Vec<Value> =
+            lanes.iter().map(|one| shape(branch, &tree, one, &of(&one.lane), one.lane == next)).collect();
         return run.io.value(&shapes);
     }
     for one in &lanes {
         run.io.say(&format!(
             "{} {} {:>5} {} {:>9} est. tokens  {}  {}  {}",
             if one.lane == next { "●" } else { "○" },
-            column(&one.lane.title(), 24),
+            column(&lane_use::title(&tree, &one.lane, "…"), 38),
             one.turns,
             if one.turns == 1 { "turn " } else { "turns" },
             number(u32::try_from(one.est_tokens()).unwrap_or(u32::MAX)),
@@ -106,16 +107,16 @@ fn summaries(run: &mut Run<'_, '_>, branch: &Branch) -> Result<(Vec<SummaryCard>
     }
 }
 
-fn shape(branch: &Branch, one: &LaneUse, summarized: &Summarized<'_>, next: bool) -> Value {
+fn shape(branch: &Branch, tree: &Tree, one: &LaneUse, summarized: &Summarized<'_>, next: bool) -> Value {
     json!({
         "lane": one.lane.text(),
         "key": one.lane.key(branch.session),
-        "title": one.lane.title(),
+        "title": lane_use::title(tree, &one.lane, "…"),
         "turns": one.turns,
         "messages": one.messages,
         "est_tokens": one.est_tokens(),
         "summary": summarized.card.map(|card| card.summary.id),
-        "summary_goes": summarized.card.is_some_and(|card| card.goes),
+        "summary_goes": summarized.card.is_some_and(|card| card.included),
         "draft_waits": summarized.draft,
         "last_used": one.last,
         "next": next,

@@ -112,7 +112,7 @@ fn show(run: &mut Run<'_, '_>, list: &ProjectList, path: &str) -> Result<(), Sto
 fn line(item: &ProjectItem) -> String {
     let what = if item.kind == ProjectKind::Skill { "skill" } else { "rules" };
     let about = if item.about.is_empty() { String::new() } else { format!("  {}", item.about) };
-    let words = if item.kind == ProjectKind::Skill { "loadable".to_owned() } else { item.stands.to_text() };
+    let words = if item.kind == ProjectKind::Skill { "loadable".to_owned() } else { item.state.to_text() };
     let tokens = format!("{} est. tokens", number(u64::from(item.tokens)));
     format!("{}  {}  {}  {}{about}", column(what, 5), column(&item.title, 28), column(&tokens, 14), column(&words, 24))
 }

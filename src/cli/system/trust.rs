@@ -30,6 +30,7 @@ pub(crate) fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), S
         if !run.io.in_tty {
             return Err(Failure::user("No terminal to ask on.").todo("Run `pleach trust --yes`.").into());
         }
+        run.io.discard_typed();
         run.io.note("Enter y to trust this folder:");
         if !matches!(run.io.line().unwrap_or_default().trim(), "y" | "yes") {
             run.io.note("nothing changed");

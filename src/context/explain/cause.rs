@@ -237,8 +237,8 @@ impl Case<'_> {
             Reason::Searched { .. } => plain(CauseKind::Retrieval, "The search found other messages."),
             Reason::ProjectRules { .. } | Reason::OwnRules { .. } => plain(CauseKind::You, "Its file changed."),
             Reason::Skills { .. } => plain(CauseKind::You, "A skill was added, removed, or described differently."),
-            Reason::Module { stands, .. } => match self.reason_before() {
-                Some(Reason::Module { stands: before, .. }) if before != stands && stands != "fresh" => {
+            Reason::Module { staleness, .. } => match self.reason_before() {
+                Some(Reason::Module { staleness: before, .. }) if before != staleness && staleness != "fresh" => {
                     plain(CauseKind::You, "Files that it mentions were changed or added.")
                 }
                 _ => plain(CauseKind::You, "It was written again or edited."),

@@ -79,7 +79,7 @@ pub(in crate::context) fn plan(rows: Vec<Row>) -> ContextPlan {
         model: "m".into(),
         encoding: Encoding::O200kBase,
         certainty: Certainty::Estimated,
-        budget: Budget::work_out(8_000, None, None, None),
+        budget: Budget::compute(8_000, None, None, None),
         est_total: rows.iter().filter(|row| row.included()).map(|row| row.tokens).sum(),
         framing: 0,
         tools: 0,
@@ -145,7 +145,7 @@ fn settings_come_before_the_window() {
     let before = plan(vec![sent(1, 50, Reason::Recent), sent(2, 60, Reason::Recent)]);
     let after = || plan(vec![sent(2, 60, Reason::Recent), out(1, Reason::OutsideWindow)]);
     assert_eq!(caused(&before, &after(), &nothing()), [(DiffKind::Left, CauseKind::Window)]);
-    let cut = ContextPlan { budget: Budget::work_out(8_000, None, None, Some(1_000)), ..after() };
+    let cut = ContextPlan { budget: Budget::compute(8_000, None, None, Some(1_000)), ..after() };
     assert_eq!(caused(&before, &cut, &nothing()), [(DiffKind::Left, CauseKind::Budget)]);
     let off = ContextPlan { mode: Mode::Off, ..after() };
     assert_eq!(caused(&before, &off, &nothing()), [(DiffKind::Left, CauseKind::Mode)]);
@@ -219,7 +219,7 @@ fn single_cause(before: Vec<Row>, after: &ContextPlan, between: &ChangesBetweenC
 fn rules_skills_and_module_summaries_have_causes() {
     use RowKind::{Module, Rules, Skills};
     let rules = |changed| Reason::ProjectRules { folder: "src/".into(), changed, left: 0 };
-    let module = |stands: &str| Reason::Module { by: "the user".into(), stands: stands.into() };
+    let module = |staleness: &str| Reason::Module { by: "the user".into(), staleness: staleness.into() };
     let skills = |count| Reason::Skills { count };
     let sent = |kind, tokens, reason| vec![own(kind, tokens, true, reason)];
     let out = |kind, reason| vec![own(kind, 40, false, reason)];
@@ -288,7 +288,7 @@ fn a_turn_inside_a_range_stays_out_with_it() {
     let covers = |_: &Atom, user: Hash| user == key(2);
     let after = plan(vec![range]);
     let found = place(&after, &turn(2), &covers).unwrap();
-    assert!(!found.goes && found.shared && found.reason == Reason::OutsideWindow);
+    assert!(!found.included && found.shared && found.reason == Reason::OutsideWindow);
     assert!(place(&after, &turn(7), &covers).is_none());
     let before = plan(vec![sent(2, 60, Reason::Recent)]);
     let (found, _) = deltas(&before, &after, &covers);
@@ -302,7 +302,7 @@ fn a_message_in_its_turns_row_has_its_own_tokens_and_form() {
     let item = |n: u32, form, tokens| Item { key: key(n), form, tokens, ..shared.items[0].clone() };
     shared.items = vec![item(1, Form::Full, 30), item(2, Form::Elided, 15), item(3, Form::Gone, 0)];
     let plan = plan(vec![sent(9, 70, Reason::Recent), shared]);
-    let at = |n: u32| place(&plan, &Atom::Message { node: key(n) }, NONE).map(|it| (it.goes, it.tokens, it.form));
+    let at = |n: u32| place(&plan, &Atom::Message { node: key(n) }, NONE).map(|it| (it.included, it.tokens, it.form));
     assert_eq!(at(2), Some((true, 15, Form::Elided)));
     assert_eq!(at(3), Some((false, 0, Form::Gone)));
     assert_eq!(at(4), None);
@@ -430,7 +430,7 @@ fn places_count_included_rows_from_one() {
         out(3, Reason::Hidden),
         sent(4, 20, Reason::Open),
     ]);
-    let at = |n: u32| place(&made, &turn(n), NONE).map(|place| (place.goes, place.at, place.tokens));
+    let at = |n: u32| place(&made, &turn(n), NONE).map(|place| (place.included, place.at, place.tokens));
     assert_eq!(at(1), Some((false, None, 50)));
     assert_eq!((at(2), at(3)), (Some((true, Some(1), 10)), Some((false, None, 50))));
     assert_eq!((at(4), at(5)), (Some((true, Some(2), 20)), None));
@@ -528,7 +528,7 @@ fn every_changed_setting_is_listed() {
         policy_version: 2,
         mode: Mode::Off,
         layout: Layout::CacheFriendly,
-        budget: Budget::work_out(128_000, None, None, None),
+        budget: Budget::compute(128_000, None, None, None),
         tools: 1_200,
         ..plan(vec![])
     };

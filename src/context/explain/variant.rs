@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_plan_for_another_model_has_its_name_and_its_room_and_nothing_else_of_it() {
-        let (before, budget) = (plan(Vec::new()), Budget::work_out(64_000, Some(50_000), Some(1_000), None));
+        let (before, budget) = (plan(Vec::new()), Budget::compute(64_000, Some(50_000), Some(1_000), None));
         let shape = RequestShape {
             model: "other".into(),
             dialect: Dialect::default(),

@@ -119,7 +119,7 @@ pub struct ProjectItem {
     pub about: String,
     /// The state.
     #[serde(flatten)]
-    pub stands: RuleState,
+    pub state: RuleState,
     /// Tokens that it takes, or would take if it were included.
     pub tokens: u32,
     /// Bytes of the file.

@@ -66,7 +66,7 @@ impl Lane {
         }
     }
 
-    /// Returns the display name.
+    /// Returns the name, without the message that a lane of replies replies to (see [`super::lane_use::title`]).
     #[must_use]
     pub fn title(&self) -> String {
         match self {

@@ -1,9 +1,15 @@
-//! The lanes of a path: the size of each, and when it was last used.
+//! The lanes of a path: the title of each, its size, and when it was last used.
 //! Not for: the lane of a message (`lane`) or summaries (`domain::summary`).
 
 use super::lane::Lane;
 use super::message::{End, NodeHead};
 use super::tree::{self, Slot, Tree};
+use crate::domain::base::hash::Hash;
+
+/// Length of the beginning of a message in the title of a lane of replies, in characters.
+const TITLE_CHARS: usize = 24;
+/// Digits of the message's key in the lanes of replies of earlier versions.
+const EARLIER_DIGITS: usize = 8;
 
 /// A lane of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,6 +66,34 @@ pub fn of(tree: &Tree, path: &[Slot]) -> Vec<LaneUse> {
     found
 }
 
+/// Returns a lane's title: that of a lane of replies is the beginning of the message that they reply to, with
+/// `ellipsis` where it is cut. If the tree does not contain the message, returns the lane's own title.
+#[must_use]
+pub fn title(tree: &Tree, lane: &Lane, ellipsis: &str) -> String {
+    let Lane::Reply(root) = lane else { return lane.title() };
+    let beginning = root_message(tree, root).map(|head| beginning(&head.preview, ellipsis));
+    match beginning.filter(|beginning| !beginning.is_empty()) {
+        Some(beginning) => format!("replies to \"{beginning}\""),
+        None => lane.title(),
+    }
+}
+
+/// Returns the message whose key a lane of replies contains, whole or in part.
+fn root_message<'a>(tree: &'a Tree, root: &str) -> Option<&'a NodeHead> {
+    if let Ok(key) = root.parse::<Hash>() {
+        return tree.by_key(key).map(|slot| tree.head(slot));
+    }
+    let part = u32::from_str_radix(root, 16).ok().filter(|_| root.len() == EARLIER_DIGITS)?.to_be_bytes();
+    tree.heads().find(|head| head.key.0.starts_with(&part))
+}
+
+/// Returns the first words of a line.
+fn beginning(line: &str, ellipsis: &str) -> String {
+    let Some((end, _)) = line.char_indices().nth(TITLE_CHARS) else { return line.to_owned() };
+    let whole = line[..end].rfind(' ').map_or(&line[..end], |space| &line[..space]);
+    format!("{}{ellipsis}", whole.trim_end())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +121,32 @@ mod tests {
             lane: lane.to_owned(),
             external_id: None,
         }
+    }
+
+    #[test]
+    fn a_lane_of_replies_is_named_by_its_root_message() {
+        let previews =
+            ["", "Where do we keep the old invoices?", "Short", &"x".repeat(30), "日本語 in twenty-four chars"];
+        let heads: Vec<NodeHead> = previews
+            .iter()
+            .zip(1..)
+            .map(|(preview, at)| NodeHead { preview: (*preview).to_owned(), ..head(at, Role::User, "") })
+            .collect();
+        let tree = Tree::build(heads.clone());
+        for (at, expected) in [
+            (1, "replies to \"Where do we keep the…\"".to_owned()),
+            (2, "replies to \"Short\"".to_owned()),
+            (3, format!("replies to \"{}…\"", "x".repeat(24))),
+            (4, "replies to \"日本語 in twenty-four…\"".to_owned()),
+            (0, format!("replies to {}", heads[0].key.short())),
+        ] {
+            let of = |root: String| title(&tree, &Lane::Reply(root), "…");
+            assert_eq!(of(heads[at].key.to_string()), expected, "{at}");
+            assert_eq!(of(heads[at].key.short()), expected, "the beginning of the key, as in earlier versions");
+        }
+        let of = |lane: Lane| title(&tree, &lane, "…");
+        assert_eq!(of(Lane::Reply("12345".into())), "replies to 12345", "a message that was not imported");
+        assert_eq!((of(Lane::Root), of(Lane::Topic("billing".into()))), ("root".to_owned(), "billing".to_owned()));
     }
 
     #[test]

@@ -163,7 +163,7 @@ impl IncomingPieces {
 
 impl fmt::Debug for IncomingPieces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Incoming")
+        f.write_str("IncomingPieces")
     }
 }
 

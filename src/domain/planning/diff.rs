@@ -55,7 +55,8 @@ impl DiffKind {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ItemPlace {
     /// Whether it is included.
-    pub goes: bool,
+    #[serde(rename = "goes")]
+    pub included: bool,
     /// The section, if included.
     pub section: Option<Section>,
     /// The position among the included rows, from 1.
@@ -76,7 +77,7 @@ impl ItemPlace {
         let form = row.items.iter().map(|item| item.form).max().unwrap_or(Form::Full);
         let shared = matches!(row.atom, Atom::Range { .. }) && row.atom != *about;
         Self {
-            goes: row.included(),
+            included: row.included(),
             section: row.section(),
             at,
             tokens: if shared { 0 } else { row.tokens },
@@ -90,8 +91,8 @@ impl ItemPlace {
     #[must_use]
     pub fn to_text(&self) -> String {
         let form = match self.form {
-            Form::Cut(_) | Form::Elided | Form::Gone if self.goes => ", shortened",
-            Form::Placeholder if self.goes => ", partly left out",
+            Form::Cut(_) | Form::Elided | Form::Gone if self.included => ", shortened",
+            Form::Placeholder if self.included => ", partly left out",
             _ => "",
         };
         match self.section {
@@ -107,7 +108,7 @@ impl ItemPlace {
     /// Returns whether two places look the same to a person: section, form and kind of reason.
     #[must_use]
     pub fn looks_like(&self, other: &Self) -> bool {
-        self.goes == other.goes
+        self.included == other.included
             && self.section == other.section
             && self.form == other.form
             && same_reason(&self.reason, &other.reason)
@@ -218,7 +219,7 @@ impl ItemDiff {
     #[must_use]
     pub fn tokens(&self) -> i64 {
         let sent = |place: &Option<ItemPlace>| {
-            place.as_ref().filter(|place| place.goes).map_or(0, |place| i64::from(place.tokens))
+            place.as_ref().filter(|place| place.included).map_or(0, |place| i64::from(place.tokens))
         };
         sent(&self.after) - sent(&self.before)
     }
@@ -351,8 +352,8 @@ mod tests {
             (None, Form::Elided, Reason::PinSuggested, "suggested"),
             (None, Form::Full, mattered, "out"),
         ] {
-            let (goes, at, shared) = (section.is_some(), None, false);
-            let place = ItemPlace { goes, section, at, tokens: 1_412, form, reason, shared };
+            let (included, at, shared) = (section.is_some(), None, false);
+            let place = ItemPlace { included, section, at, tokens: 1_412, form, reason, shared };
             assert_eq!(place.to_text(), words);
         }
     }
@@ -361,11 +362,11 @@ mod tests {
     fn places_that_look_the_same_are_alike() {
         let (tokens, reason) = (10, Reason::Recent);
         let section = Some(Section::Recent);
-        let place = ItemPlace { goes: true, section, at: Some(1), tokens, form: Form::Full, reason, shared: false };
+        let place = ItemPlace { included: true, section, at: Some(1), tokens, form: Form::Full, reason, shared: false };
         let same = ItemPlace { at: Some(7), tokens: 99, shared: true, ..place.clone() };
         assert!(place.looks_like(&place) && place.looks_like(&same) && same.looks_like(&place));
         for other in [
-            ItemPlace { goes: false, ..place.clone() },
+            ItemPlace { included: false, ..place.clone() },
             ItemPlace { section: Some(Section::System), ..place.clone() },
             ItemPlace { form: Form::Elided, ..place.clone() },
             ItemPlace { reason: Reason::OutsideWindow, ..place.clone() },

@@ -5,7 +5,7 @@ use super::plan::{Blocked, ContextPlan};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::meter::{Calibration, PromptCost};
-use crate::domain::planning::mode::SearchWish;
+use crate::domain::planning::mode::SearchChoice;
 use std::sync::Arc;
 
 /// What the next call answers.
@@ -30,7 +30,7 @@ pub struct Draft {
     /// What the call answers.
     pub kind: DraftKind,
     /// Whether older messages are searched for it.
-    pub search: SearchWish,
+    pub search: SearchChoice,
 }
 
 /// The result of planning a draft.

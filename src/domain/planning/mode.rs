@@ -63,7 +63,7 @@ impl Mode {
 
 /// Whether older messages are searched for a draft, as chosen by a person.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum SearchWish {
+pub enum SearchChoice {
     /// The mode, the policy and the message decide.
     #[default]
     Auto,
@@ -73,7 +73,7 @@ pub enum SearchWish {
     Never,
 }
 
-impl SearchWish {
+impl SearchChoice {
     /// Returns the next value in the cycle.
     #[must_use]
     pub fn next(self) -> Self {
@@ -129,7 +129,7 @@ mod tests {
             assert_eq!(Mode::from_name(&mode.title().to_uppercase()), Some(mode));
         }
         assert_eq!(Mode::from_name("other"), None);
-        let wishes = [SearchWish::Auto, SearchWish::Anyway, SearchWish::Never, SearchWish::Auto];
+        let wishes = [SearchChoice::Auto, SearchChoice::Anyway, SearchChoice::Never, SearchChoice::Auto];
         assert!(wishes.windows(2).all(|pair| pair[0].next() == pair[1]));
     }
 }

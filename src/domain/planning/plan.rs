@@ -304,7 +304,7 @@ impl Budget {
     /// Computes the budget. `reserved_output` is the requested limit, otherwise min(4,096, a quarter of the window).
     /// `safety` is max(256, 3 % of the window), but at most an eighth of the room.
     #[must_use]
-    pub fn work_out(window: u32, input_limit: Option<u32>, asked_output: Option<u32>, cap: Option<u32>) -> Self {
+    pub fn compute(window: u32, input_limit: Option<u32>, asked_output: Option<u32>, cap: Option<u32>) -> Self {
         let reserved = asked_output.unwrap_or_else(|| (window / 4).min(4_096)).min(window);
         let room = room(window, reserved, input_limit);
         let capped = cap.unwrap_or(u32::MAX).min(room);
@@ -318,7 +318,7 @@ impl Budget {
         room(self.context_window, self.reserved_output, self.input_limit)
     }
 
-    /// Returns the smallest cap that gives a prompt budget of `needed` tokens (see [`Budget::work_out`]); `None` if the
+    /// Returns the smallest cap that gives a prompt budget of `needed` tokens (see [`Budget::compute`]); `None` if the
     /// model has less room.
     #[must_use]
     pub fn cap_for(&self, needed: u32) -> Option<u32> {
@@ -436,7 +436,7 @@ mod tests {
     #[test]
     fn the_budget_follows_its_definition() {
         let out = |window, limit, asked, cap| {
-            let budget = Budget::work_out(window, limit, asked, cap);
+            let budget = Budget::compute(window, limit, asked, cap);
             (budget.reserved_output, budget.safety, budget.prompt)
         };
         assert_eq!(out(128_000, None, None, None), (4_096, 3_840, 120_064));
@@ -450,13 +450,13 @@ mod tests {
     proptest! {
         #[test]
         fn the_computed_cap_leaves_the_needed_tokens(window in 2_000_u32..300_000, share in 1_u32..=100) {
-            let whole = Budget::work_out(window, None, None, None);
+            let whole = Budget::compute(window, None, None, None);
             let needed = whole.prompt / 100 * share;
             let Some(cap) = whole.cap_for(needed) else {
                 prop_assert!(needed + 1 >= whole.prompt, "{needed} of {}", whole.prompt);
                 return Ok(());
             };
-            let capped = Budget::work_out(window, None, None, Some(cap));
+            let capped = Budget::compute(window, None, None, Some(cap));
             prop_assert!(cap <= whole.most() && capped.prompt >= needed, "{} of {needed}", capped.prompt);
             prop_assert!(capped.prompt <= needed + 1, "and hardly more: {} of {needed}", capped.prompt);
             prop_assert_eq!(whole.cap_for(whole.prompt + 2), None);

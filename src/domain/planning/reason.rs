@@ -123,7 +123,8 @@ pub enum Reason {
         /// Who wrote it.
         by: String,
         /// The staleness, as text.
-        stands: String,
+        #[serde(rename = "stands")]
+        staleness: String,
     },
     /// Out: switched off in the settings.
     SwitchedOff,
@@ -324,8 +325,8 @@ impl Reason {
             Self::Skills { count } => {
                 format!("Names of {count} skills; a text is sent when the model loads the skill.")
             }
-            Self::Module { by, stands } => {
-                format!("A summary of a part of the program, by {by}; {stands}. It may be wrong: check the files.")
+            Self::Module { by, staleness } => {
+                format!("A summary of a part of the program, by {by}; {staleness}. It may be wrong: check the files.")
             }
             Self::SwitchedOff => "Switched off in the settings, under [project].".into(),
         }

@@ -72,7 +72,7 @@ fn place_in_turn(plan: &ContextPlan, node: Hash) -> Option<ItemPlace> {
     let mut place = ItemPlace::of(row, None, &row.atom);
     (place.tokens, place.form) = (item.tokens, item.form);
     if matches!(item.form, Form::Out | Form::Gone) {
-        (place.goes, place.section) = (false, None);
+        (place.included, place.section) = (false, None);
     }
     Some(place)
 }
@@ -88,7 +88,7 @@ fn is_covered(row: &Row, atom: &Atom, covers: &Covers<'_>) -> bool {
 /// Returns the differences between two places of an item; empty if there are none.
 #[must_use]
 pub fn kinds(before: Option<&ItemPlace>, after: Option<&ItemPlace>) -> Vec<DiffKind> {
-    let sent = |place: Option<&ItemPlace>| place.is_some_and(|place| place.goes);
+    let sent = |place: Option<&ItemPlace>| place.is_some_and(|place| place.included);
     match (before, after) {
         (before, _) if sent(after) && !sent(before) => vec![DiffKind::Entered],
         (_, after) if sent(before) && !sent(after) => vec![DiffKind::Left],
@@ -97,10 +97,10 @@ pub fn kinds(before: Option<&ItemPlace>, after: Option<&ItemPlace>) -> Vec<DiffK
             if before.section != after.section {
                 found.push(DiffKind::Moved);
             }
-            if after.goes && after.tokens < before.tokens {
+            if after.included && after.tokens < before.tokens {
                 found.push(DiffKind::Shortened);
             }
-            if after.goes && after.tokens > before.tokens {
+            if after.included && after.tokens > before.tokens {
                 found.push(DiffKind::Lengthened);
             }
             if !(same_reason(&before.reason, &after.reason) || before.shared || after.shared) {

@@ -21,7 +21,7 @@ pub struct WhatIf {
     /// The figures of the present call, or why it cannot be sent.
     pub present: Result<PlanFigures, String>,
     /// The variants.
-    pub ways: Vec<Alternative>,
+    pub alternatives: Vec<Alternative>,
 }
 
 /// The next call under one variant.
@@ -30,7 +30,7 @@ pub struct Alternative {
     /// The variant as text.
     pub title: String,
     /// The changed settings.
-    pub arm: Overrides,
+    pub overrides: Overrides,
     /// The figures, or why it cannot be sent.
     pub result: Result<PlanFigures, String>,
 }

@@ -289,7 +289,7 @@ pub struct SummaryCard {
     /// Whether it is the newest level on the branch.
     pub active: bool,
     /// Whether it is sent with the next call.
-    pub goes: bool,
+    pub included: bool,
     /// Number of older levels that can be restored.
     pub depth: u32,
 }

@@ -1,6 +1,7 @@
 //! Texts that a person can edit, with their versions: the state block, summaries, memories, policies.
 //! Not for: comparing texts or changing them (`engine`).
 
+use super::accepted::SummarySource;
 use std::sync::Arc;
 
 /// The kind of an editable text.
@@ -64,11 +65,13 @@ pub struct Editable {
     pub title: String,
     /// The status, as text.
     pub note: String,
+    /// Who wrote the current version of a module summary; `None` for other kinds.
+    pub source: Option<SummarySource>,
     /// Whether it can be edited.
     pub editing: Editability,
     /// Whether it is in use. A state, summary or memory is in use if it is or may be sent; a policy, if the branch uses
     /// it.
-    pub goes: bool,
+    pub in_use: bool,
     /// The versions, newest first; empty if nothing was written yet.
     pub versions: Vec<Version>,
 }

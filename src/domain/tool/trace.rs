@@ -203,14 +203,14 @@ pub trait ToolObserver: Sync {
     fn cancelled(&self) -> bool;
 
     /// Returns the person's rules about files. A tool checks them for each file that it shows.
-    fn sight(&self) -> FileVisibility;
+    fn file_visibility(&self) -> FileVisibility;
 
     /// Receives partial output, such as a piece of a command's output.
-    fn said(&self, _text: &str) {}
+    fn on_output(&self, _text: &str) {}
 
     /// Returns the path under which `read_file` and `search` find [`ShortenedResult::full`]; `None` if it is not
     /// stored.
-    fn kept_as(&self) -> Option<String> {
+    fn full_result_path(&self) -> Option<String> {
         None
     }
 }

@@ -268,7 +268,7 @@ pub enum ProgramEvent {
 pub type Events = std::sync::mpsc::Receiver<Event>;
 
 /// Accepts requests for the engine.
-pub trait Door: Send {
+pub trait RequestSender: Send {
     /// Submits a request. Never blocks.
     fn send(&self, ticket: Ticket, request: Request);
 }

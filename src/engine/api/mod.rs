@@ -23,7 +23,9 @@ pub use acts::{
     TagAct, TaskAct,
 };
 pub use draft::{ItemName, NameOrId, Ticket};
-pub use event::{Door, Event, Events, IndexingEvent, ProgramEvent, SessionEvent, SummaryEvent, ToolEvent, TurnEvent};
+pub use event::{
+    Event, Events, IndexingEvent, ProgramEvent, RequestSender, SessionEvent, SummaryEvent, ToolEvent, TurnEvent,
+};
 pub use marks::marks;
 pub use project::{ModuleAct, ProjectAct};
 pub use request::{

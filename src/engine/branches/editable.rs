@@ -97,12 +97,13 @@ impl Core {
             } else {
                 String::new()
             },
+            source: None,
             editing: if empty {
                 Editability::Not("This branch has no message yet that a state block could belong to.")
             } else {
                 Editability::Here
             },
-            goes: current.is_some(),
+            in_use: current.is_some(),
             versions: states.iter().enumerate().map(version).collect(),
         }])
     }
@@ -117,13 +118,13 @@ impl Core {
             }
             let Some(editable) = editables.last_mut() else { continue };
             let level = card.depth as usize;
-            editable.goes |= card.goes;
+            editable.in_use |= card.included;
             let at = editable.versions.len();
             editable.versions.push(Version {
                 what: format!("level {}, by {}", level + 1, card.summary.source.name()),
                 at: None,
                 text: card.summary.text.clone().unwrap_or_default().into(),
-                current: card.goes,
+                current: card.included,
                 from: (level > 0).then_some(at + 1),
             });
         }
@@ -220,8 +221,9 @@ fn summary(card: &SummaryCard) -> Editable {
         id: card.summary.id.to_string(),
         title: format!("turns {from}–{to}"),
         note: format!("{}, {}", card.summary.kind.name(), card.state.name().replace('_', " ")),
+        source: None,
         editing: if gone { Editability::Not("The text was deleted with a message.") } else { Editability::Here },
-        goes: false,
+        in_use: false,
         versions: Vec::new(),
     }
 }
@@ -256,14 +258,15 @@ fn policy_editable(policy: &PolicyText, about: String, policy_in_use: &str) -> E
         let from = places.get(&from).copied().filter(|place| *place > at);
         Version { from, ..version }
     });
-    let goes = policy.name == policy_in_use;
+    let in_use = policy.name == policy_in_use;
     Editable {
         kind: EditableKind::Policies,
         id: policy.name.clone(),
         title: policy.name.clone(),
         note: about,
+        source: None,
         editing: if policy.built_in { Editability::Copy } else { Editability::Here },
-        goes,
+        in_use,
         versions: versions.collect(),
     }
 }
@@ -325,8 +328,9 @@ fn memory_editable(memory: &Memory, recorded: Option<Vec<(bool, Memory)>>) -> Ed
         id: memory.id.to_string(),
         title: memory.text.clone(),
         note: format!("{}, {}, {place}", memory.kind.name(), memory.status.name()),
+        source: None,
         editing: Editability::Here,
-        goes: memory.status == MemoryStatus::Confirmed,
+        in_use: memory.status == MemoryStatus::Confirmed,
         versions,
     }
 }
@@ -387,12 +391,12 @@ mod tests {
         assert_eq!(shown(&a, &[(false, waits.clone())]), [confirmed, suggested]);
         let editable = memory_editable(&waits, None);
         assert_eq!(
-            (editable.goes, editable.note.as_str(), editable.title.as_str()),
+            (editable.in_use, editable.note.as_str(), editable.title.as_str()),
             (false, "fact, suggested, in all sessions", "a")
         );
         let here = Memory { scope: Scope::Session(SessionId(Uuid::nil())), ..a };
         let editable = memory_editable(&here, None);
-        assert_eq!((editable.goes, editable.note.as_str()), (true, "fact, confirmed, in this session"));
+        assert_eq!((editable.in_use, editable.note.as_str()), (true, "fact, confirmed, in this session"));
         let many: Vec<(bool, Memory)> =
             (0..205).map(|n| (false, memory(&n.to_string(), MemoryStatus::Confirmed, n))).collect();
         let listed = shown(&many[204].1, &many);
@@ -419,7 +423,7 @@ mod tests {
             let editable = policy_editable(policy, "about".into(), policy_in_use);
             let versions = editable.versions.into_iter();
             let versions: Vec<_> = versions.map(|v| (v.what, v.text.to_string(), v.current, v.from)).collect();
-            (editable.goes, editable.editing == Editability::Copy, versions)
+            (editable.in_use, editable.editing == Editability::Copy, versions)
         };
         let line = |what: &str, text: &str, current, from| (what.to_owned(), text.to_owned(), current, from);
         let built = policy(true, 0, &[], false);

@@ -60,8 +60,10 @@ struct WantedVectors {
 #[derive(Default)]
 struct State {
     embedder: Option<Arc<dyn Embed>>,
-    /// Messages that were requested in this process and have not failed since.
+    /// Messages that were requested in this process.
     known: HashSet<(SessionId, Hash)>,
+    /// Messages whose reading or embedding failed; the next request queues them again.
+    postponed: Vec<WantedVectors>,
     /// Messages whose vectors are still to be read from the store.
     unread: VecDeque<WantedVectors>,
     /// Messages whose vectors are not in the store and have to be made.
@@ -88,10 +90,8 @@ impl State {
     }
 
     fn give_up(&mut self) {
-        let State { unread, missing, known, .. } = self;
-        for wanted in unread.drain(..).chain(missing.drain(..)) {
-            known.remove(&(wanted.session, wanted.key));
-        }
+        let State { unread, missing, postponed, .. } = self;
+        postponed.extend(unread.drain(..).chain(missing.drain(..)));
         self.down = Some(Instant::now());
         (self.made, self.total) = (0, 0);
     }
@@ -144,8 +144,9 @@ impl Vectors {
     /// Drops everything that was read, because messages were removed.
     pub(crate) fn forget(&self) {
         let mut state = self.lock();
-        let State { known, unread, missing, arrived, questions, .. } = &mut *state;
+        let State { known, postponed, unread, missing, arrived, questions, .. } = &mut *state;
         known.clear();
+        postponed.clear();
         unread.clear();
         missing.clear();
         arrived.clear();
@@ -162,6 +163,8 @@ impl Vectors {
         if state.rests() {
             return;
         }
+        let postponed = std::mem::take(&mut state.postponed);
+        state.unread.extend(postponed);
         let known = path.iter().rposition(|node| state.known.contains(&(session, node.key))).map_or(0, |at| at + 1);
         for node in path[known..].iter().filter(|node| node.speaks) {
             if state.known.insert((session, node.key)) {
@@ -252,15 +255,16 @@ impl Vectors {
 
     fn work(&self) {
         while let Some(work) = self.next() {
-            let result = match work {
-                Work::Read(wanted, removals) => self.read(&wanted, removals),
-                Work::Make(wanted, removals) => self.make(&wanted, removals),
-            };
+            let result = if work.reads { self.read(&work) } else { self.make(&work) };
             match result {
-                // The program ends, or messages were removed; what was dropped is requested again.
-                Err(EmbedError::Stopped) => {}
-                Err(error) => self.failed(&error),
                 Ok(()) => self.tell(),
+                Err(error) => {
+                    self.postpone(work);
+                    // The work is stopped when the program ends or messages are removed.
+                    if error != EmbedError::Stopped {
+                        self.failed(&error);
+                    }
+                }
             }
             self.lock().busy = (false, false);
             self.0.wake.notify_all();
@@ -281,7 +285,7 @@ impl Vectors {
                 let session = queue[0].session;
                 let count = queue.iter().take(most).take_while(|wanted| wanted.session == session).count();
                 let batch = queue.drain(..count).collect();
-                return Some(if reads { Work::Read(batch, state.removals) } else { Work::Make(batch, state.removals) });
+                return Some(Work { reads, batch, removals: state.removals });
             }
             (state.made, state.total) = (0, 0);
             state = self.0.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -298,13 +302,13 @@ impl Vectors {
     }
 
     /// Reads vectors from the store and queues the messages whose vectors are missing.
-    fn read(&self, batch: &[WantedVectors], removals: u64) -> Result<(), EmbedError> {
+    fn read(&self, Work { batch, removals, .. }: &Work) -> Result<(), EmbedError> {
         let model = self.embedder()?.id();
         let texts = self.texts(batch)?;
         let keys: Vec<Hash> = texts.iter().flat_map(|(_, texts)| texts.iter().map(|(key, _)| *key)).collect();
         let stored = self.0.store.embeddings(&model, &keys).map_err(|error| unread(&error))?;
         let mut state = self.lock();
-        if state.removals != removals {
+        if state.removals != *removals {
             return Ok(());
         }
         for (wanted, texts) in texts {
@@ -321,7 +325,7 @@ impl Vectors {
     }
 
     /// Makes the missing vectors, stores them, and passes them on.
-    fn make(&self, batch: &[WantedVectors], removals: u64) -> Result<(), EmbedError> {
+    fn make(&self, Work { batch, removals, .. }: &Work) -> Result<(), EmbedError> {
         let embedder = self.embedder()?;
         let model = embedder.id();
         let texts = self.texts(batch)?;
@@ -338,7 +342,7 @@ impl Vectors {
             .collect();
         let go_on = || {
             let state = self.lock();
-            !state.closed && state.removals == removals
+            !state.closed && state.removals == *removals
         };
         let said: Vec<&str> = fresh.iter().map(|(_, text)| text.as_str()).collect();
         let vectors = if said.is_empty() { Vec::new() } else { embedder.embed(&said, Purpose::Passage, &go_on)? };
@@ -349,7 +353,7 @@ impl Vectors {
             codes.insert(*key, code);
         }
         let mut state = self.lock();
-        if state.removals != removals {
+        if state.removals != *removals {
             return Ok(());
         }
         if !written.is_empty() && !self.0.store.read_only() {
@@ -376,6 +380,15 @@ impl Vectors {
             .collect();
         let of = |wanted: &WantedVectors| (*wanted, nodes.get(&wanted.node).map(passage_texts).unwrap_or_default());
         Ok(batch.iter().map(of).collect())
+    }
+
+    /// Keeps the messages of a batch that failed for the next request, unless messages were removed since: then
+    /// everything is requested again.
+    fn postpone(&self, work: Work) {
+        let mut state = self.lock();
+        if state.removals == work.removals {
+            state.postponed.extend(work.batch);
+        }
     }
 
     fn failed(&self, error: &EmbedError) {
@@ -405,9 +418,12 @@ impl Vectors {
     }
 }
 
-enum Work {
-    Read(Vec<WantedVectors>, u64),
-    Make(Vec<WantedVectors>, u64),
+/// A batch of messages whose vectors are read from the store, or made.
+struct Work {
+    reads: bool,
+    batch: Vec<WantedVectors>,
+    /// The number of removals before the batch.
+    removals: u64,
 }
 
 fn unread(error: &StoreError) -> EmbedError {
@@ -433,3 +449,7 @@ fn passage_texts(node: &Node) -> Texts {
 pub(crate) fn vector_keys(nodes: &[Node]) -> Vec<Hash> {
     nodes.iter().flat_map(passage_texts).map(|(key, _)| key).collect()
 }
+
+#[cfg(test)]
+#[path = "vectors_tests.rs"]
+mod tests;

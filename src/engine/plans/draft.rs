@@ -15,7 +15,7 @@ use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::mode::SearchWish;
+use crate::domain::planning::mode::SearchChoice;
 use crate::domain::planning::plan::Reason;
 use crate::engine::api::{Answer, Draft, DraftKind, Event, IndexingEvent, Planned, ProgramEvent, Ticket};
 use crate::engine::core::Core;
@@ -326,7 +326,7 @@ impl Core {
         plan: Option<Hash>,
     ) -> Result<(), Failure> {
         self.recover_branch(branch);
-        if draft.search == SearchWish::Never {
+        if draft.search == SearchChoice::Never {
             self.cancel_waiting_duplicate(branch, &draft);
         }
         self.may_ask(branch, &draft)?;

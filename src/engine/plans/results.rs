@@ -56,7 +56,7 @@ pub(crate) struct TrialPlan {
 
 /// One variant: its overrides, its snapshot, its result.
 pub(crate) struct Trial {
-    pub(crate) arm: Overrides,
+    pub(crate) overrides: Overrides,
     pub(crate) snapshot: Option<Snapshot>,
     pub(crate) price: Option<Price>,
     /// Whether it uses the same model as the present call, so that the server may have cached the prefix.

@@ -13,7 +13,7 @@ use crate::domain::conversation::message::{Content, End, NodeHead, Role, node_ke
 use crate::domain::conversation::task::TaskSpan;
 use crate::domain::conversation::tree::{Slot, Tree, Turn};
 use crate::domain::planning::input::Gap;
-use crate::domain::planning::mode::SearchWish;
+use crate::domain::planning::mode::SearchChoice;
 use crate::engine::indexing::priority::Priority;
 use crate::engine::sessions::path::{LaneNumber, PathView};
 use crate::engine::sessions::session::Session;
@@ -59,7 +59,7 @@ pub(crate) struct Snapshot {
     pub(crate) path: Arc<PathView>,
     pub(crate) open_at: usize,
     /// Whether older messages are searched.
-    pub(crate) search: SearchWish,
+    pub(crate) search: SearchChoice,
     /// The lane that the open turn belongs to.
     pub(crate) lane: String,
     /// How an embedder may be used.
@@ -84,7 +84,7 @@ pub(crate) struct Question {
     /// The message that is replied to, by key.
     pub(crate) reply: Option<Hash>,
     /// Whether older messages are searched.
-    pub(crate) search: SearchWish,
+    pub(crate) search: SearchChoice,
 }
 
 impl Snapshot {

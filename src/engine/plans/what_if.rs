@@ -46,17 +46,17 @@ impl Core {
         let rules = self.rules(&branch)?;
         let mut all = vec![self.trial(&branch, &rules, &question, Overrides::default())];
         let mut seen = vec![rules.clone()];
-        for arm in self.standard_variants(&branch, &rules).into_iter().filter(|_| with_standard) {
-            let changed = Branch { overrides: variant::merge(&branch.overrides, &arm), ..branch.clone() };
+        for overrides in self.standard_variants(&branch, &rules).into_iter().filter(|_| with_standard) {
+            let changed = Branch { overrides: variant::merge(&branch.overrides, &overrides), ..branch.clone() };
             let fresh = self.rules(&changed).ok().filter(|made| !seen.contains(made));
             seen.extend(fresh.clone());
             if fresh.is_some() {
-                all.push(self.trial(&branch, &rules, &question, arm));
+                all.push(self.trial(&branch, &rules, &question, overrides));
             }
         }
-        for arm in arms.iter().filter(|arm| **arm != Overrides::default()) {
-            if !all.iter().any(|known| known.arm == *arm) {
-                all.push(self.trial(&branch, &rules, &question, arm.clone()));
+        for overrides in arms.iter().filter(|overrides| **overrides != Overrides::default()) {
+            if !all.iter().any(|known| known.overrides == *overrides) {
+                all.push(self.trial(&branch, &rules, &question, overrides.clone()));
             }
         }
         all.truncate(MAX_VARIANTS);
@@ -104,8 +104,8 @@ impl Core {
         names
     }
 
-    fn trial(&self, branch: &Branch, present: &Rules, question: &Question, arm: Overrides) -> Trial {
-        let changed = Branch { overrides: variant::merge(&branch.overrides, &arm), ..branch.clone() };
+    fn trial(&self, branch: &Branch, present: &Rules, question: &Question, overrides: Overrides) -> Trial {
+        let changed = Branch { overrides: variant::merge(&branch.overrides, &overrides), ..branch.clone() };
         let made = self.rules(&changed).and_then(|rules| {
             let price = rules.model.price;
             let same = (&rules.profile.name, &rules.model.name) == (&present.profile.name, &present.model.name);
@@ -117,11 +117,15 @@ impl Core {
         });
         match made {
             Ok((snapshot, price, same_model)) => {
-                Trial { arm, snapshot: Some(snapshot), price, same_model, result: None }
+                Trial { overrides, snapshot: Some(snapshot), price, same_model, result: None }
             }
-            Err(failure) => {
-                Trial { arm, snapshot: None, price: None, same_model: false, result: Some(Err(failure.to_string())) }
-            }
+            Err(failure) => Trial {
+                overrides,
+                snapshot: None,
+                price: None,
+                same_model: false,
+                result: Some(Err(failure.to_string())),
+            },
         }
     }
 
@@ -158,7 +162,7 @@ impl Core {
             Some(Ok(solved)) => Some(solved.plan.clone()),
             _ => None,
         });
-        let mut ways: Vec<Alternative> = Vec::with_capacity(all.len());
+        let mut alternatives: Vec<Alternative> = Vec::with_capacity(all.len());
         for trial in all {
             let result = match trial.result {
                 Some(Ok(solved)) => {
@@ -174,10 +178,15 @@ impl Core {
                 Some(Err(why)) => Err(why),
                 None => Err("That plan was not computed.".into()),
             };
-            ways.push(Alternative { title: variant::title(&trial.arm), arm: trial.arm, result });
+            alternatives.push(Alternative {
+                title: variant::title(&trial.overrides),
+                overrides: trial.overrides,
+                result,
+            });
         }
-        let present = if ways.is_empty() { Err("There is no plan.".into()) } else { ways.remove(0).result };
-        self.answer(ticket, Ok(Answer::WhatIf(Arc::new(WhatIf { branch, present, ways }))));
+        let present =
+            if alternatives.is_empty() { Err("There is no plan.".into()) } else { alternatives.remove(0).result };
+        self.answer(ticket, Ok(Answer::WhatIf(Arc::new(WhatIf { branch, present, alternatives }))));
     }
 }
 
@@ -235,9 +244,9 @@ mod tests {
 
     #[test]
     fn only_budgets_that_differ_are_compared() {
-        assert_eq!(budgets(&Budget::work_out(8_000, None, Some(2_000), None)), [3_000]);
-        assert_eq!(budgets(&Budget::work_out(8_000, None, Some(2_000), Some(4_000))), [2_000, 6_000]);
-        assert_eq!(budgets(&Budget::work_out(8_000, None, Some(2_000), Some(500))), [6_000]);
-        assert_eq!(budgets(&Budget::work_out(8_000, Some(3_000), Some(2_000), Some(1_000))), [500, 3_000]);
+        assert_eq!(budgets(&Budget::compute(8_000, None, Some(2_000), None)), [3_000]);
+        assert_eq!(budgets(&Budget::compute(8_000, None, Some(2_000), Some(4_000))), [2_000, 6_000]);
+        assert_eq!(budgets(&Budget::compute(8_000, None, Some(2_000), Some(500))), [6_000]);
+        assert_eq!(budgets(&Budget::compute(8_000, Some(3_000), Some(2_000), Some(1_000))), [500, 3_000]);
     }
 }

@@ -93,7 +93,7 @@ pub(crate) fn rules(
         )
     });
     Ok(Rules {
-        budget: Budget::work_out(model.context_window, model.input_limit, asked, cap),
+        budget: Budget::compute(model.context_window, model.input_limit, asked, cap),
         window_turns: layers.iter().find_map(|o| o.window).unwrap_or(policy.window_turns),
         mode: layers.iter().find_map(|o| o.mode).unwrap_or_default(),
         personality: pick(&|o| o.personality.clone()).unwrap_or_else(|| setup.prompts.personality.clone()),

@@ -382,7 +382,7 @@ impl Network {
 
 impl Servers for Network {
     fn provider(&self, profile: &Profile) -> Result<Arc<dyn Provider>, Failure> {
-        let key = self.key(profile)?;
+        let key = if profile.backend == Backend::Openai { self.key(profile)? } else { None };
         llm::provider(profile, key, self.counter.clone()).map_err(|error| {
             Failure::new(FailureKind::Provider, format!("{error}."))
                 .kept("Nothing was sent; your draft is kept.")
@@ -394,14 +394,16 @@ impl Servers for Network {
         if profile.backend != Backend::Openai {
             return Ok(());
         }
-        let in_env = !profile.api_key_env.is_empty() && self.env.get(&profile.api_key_env).is_some();
-        if profile.needs_key && !in_env && profile.api_key_cmd.is_empty() {
+        let in_env = self.env.get(profile.api_key_env.trim()).is_some_and(|key| !key.trim().is_empty());
+        if profile.needs_key && !in_env && profile.api_key_cmd.trim().is_empty() {
             let failure = Failure::new(FailureKind::Provider, format!("Profile {} has no key.", profile.name));
             let how = format!("Set {} in the environment, or api_key_cmd in the settings.", profile.api_key_env);
             return Err(failure.todo(how));
         }
-        if profile.model.is_empty() && profile.base_url.is_empty() {
-            return Err(Failure::new(FailureKind::Config, format!("Profile {} has no address.", profile.name)));
+        // No backend has a default address. A model is not required here: a branch or the settings can name one.
+        if profile.base_url.trim().is_empty() {
+            let failure = Failure::new(FailureKind::Config, format!("Profile {} has no address.", profile.name));
+            return Err(failure.todo("Set its base_url in the settings."));
         }
         Ok(())
     }
@@ -441,3 +443,7 @@ fn own_model(profile: &Profile, name: &str) -> ModelInfo {
         source: "profile".into(),
     }
 }
+
+#[cfg(test)]
+#[path = "wiring_tests.rs"]
+mod tests;

@@ -118,7 +118,7 @@ impl Core {
         let mode = self.rules(&branch)?.mode;
         let mut cards = Vec::new();
         for newest in branch.summaries.iter().rev() {
-            let goes = view.usable(*newest, mode).0.map(|going| going.summary.id);
+            let included = view.usable(*newest, mode).0.map(|going| going.summary.id);
             let chain = self.levels(&branch, *newest);
             let levels = chain.len();
             let card = |(place, summary): (usize, Arc<Summary>)| {
@@ -126,7 +126,7 @@ impl Core {
                 Some(SummaryCard {
                     state: summaries::state(&view, held),
                     active: place == 0,
-                    goes: Some(summary.id) == goes,
+                    included: Some(summary.id) == included,
                     depth: u32::try_from(levels - 1 - place).unwrap_or(0),
                     summary,
                 })

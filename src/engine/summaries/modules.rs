@@ -230,8 +230,9 @@ fn editables(all: &[ModuleVersion]) -> Vec<Editable> {
                 id: card.path.clone(),
                 title: card.path.clone(),
                 note: "undone; U restores it".into(),
+                source: None,
                 editing: Editability::Not("All versions are undone; U restores a version."),
-                goes: false,
+                in_use: false,
                 versions: Vec::new(),
             });
         }
@@ -248,7 +249,8 @@ fn editables(all: &[ModuleVersion]) -> Vec<Editable> {
                 .map_or_else(String::new, |commit| format!("; commit {}", commit.chars().take(8).collect::<String>()));
             let short = if stale == "fresh" { String::new() } else { "stale; ".to_owned() };
             editable.note = format!("{short}{stale}; {tokens} est. tokens; by {}; {}{commit}", card.by(), card.trust());
-            editable.goes = one.stale.as_ref().is_some_and(Staleness::is_fresh);
+            editable.source = Some(card.source);
+            editable.in_use = one.stale.as_ref().is_some_and(Staleness::is_fresh);
             editable.editing = Editability::Here;
         }
         let at = editable.versions.len();

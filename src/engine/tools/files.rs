@@ -129,9 +129,10 @@ mod tests {
     #[test]
     fn the_best_match_comes_first() {
         let names: Vec<String> = [
-            "src/tui/view/composer.rs",
-            "src/tui/model/composer.rs",
+            "src/tui/views/composer.rs",
             "src/compose/mod.rs",
+            "src/tui/model/composer.rs",
+            "src/tui/view/composer.rs",
             "Cargo.toml",
             "docs/core.md",
             "src/main.rs",
@@ -142,8 +143,12 @@ mod tests {
         assert_eq!(first("main"), "src/main.rs");
         assert_eq!(first("CARGO"), "Cargo.toml");
         assert_eq!(first("view/com"), "src/tui/view/composer.rs");
-        assert_eq!(first("composer"), "src/tui/view/composer.rs".to_owned().min(first("composer")));
-        assert!(first("mocom").contains("model/composer"));
+        assert_eq!(
+            best(&names, "composer", 3),
+            ["src/tui/view/composer.rs", "src/tui/views/composer.rs", "src/tui/model/composer.rs"],
+            "of equal matches, the shortest path"
+        );
+        assert_eq!(first("mocom"), "src/tui/model/composer.rs");
         let own = ["lib/run.rs", "src/grab.rs"].map(str::to_owned);
         assert_eq!(best(&own, "b", 1), ["src/grab.rs"], "the file's own name counts more than its folders");
         assert_eq!(best(&names, "zzz", 3), [""; 0]);

@@ -9,7 +9,7 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::tool::folder_settings::SKILLS;
 use crate::domain::tool::trace::{ToolOutput, ToolSpec, ToolStatus};
 use crate::export::secrets;
-use crate::tools::folder::{Folder, Looked};
+use crate::tools::folder::{Folder, PathTarget};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) struct Skill {
     pub(crate) path: String,
     /// The folder that it is read from, and its path in that folder.
     place: (PathBuf, PathBuf),
-    looked: Looked,
+    looked: PathTarget,
 }
 
 /// Returns the atom of the list of skills.
@@ -52,7 +52,7 @@ pub(crate) fn find(workspace: Option<&Path>, home: Option<&Path>) -> Vec<Skill> 
             for name in folder.folders(Path::new(place), MOST) {
                 let path = Path::new(place).join(&name).join("SKILL.md");
                 let there = folder.look(&path);
-                if !matches!(there, Looked::File(_)) {
+                if !matches!(there, PathTarget::File(_)) {
                     continue;
                 }
                 let Ok(head) = folder.head(&path, FIRST) else { continue };
@@ -90,7 +90,7 @@ impl Skill {
 
     /// Returns the size of its file in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        if let Looked::File(stamp) = self.looked { stamp.bytes } else { 0 }
+        if let PathTarget::File(stamp) = self.looked { stamp.bytes } else { 0 }
     }
 }
 

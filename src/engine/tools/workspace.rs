@@ -17,7 +17,7 @@ use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::plans::sources::rule_text::load;
 use crate::engine::startup::setup::{ProjectSetup, Setup};
 use crate::engine::summaries::module_cards;
-use crate::tools::folder::{Folder, Looked, repository};
+use crate::tools::folder::{Folder, PathTarget, repository};
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -61,7 +61,7 @@ pub(crate) struct RulesText {
     pub(crate) hidden: u32,
     pub(crate) notes: Vec<String>,
     /// The files that the text was made from, in the state in which they were read.
-    pub(crate) of: Vec<(PathBuf, Looked)>,
+    pub(crate) of: Vec<(PathBuf, PathTarget)>,
 }
 
 /// Rules files, farthest first.
@@ -88,10 +88,10 @@ struct Known {
 struct Read {
     texts: HashMap<PathBuf, Arc<RulesText>>,
     /// The files that the last search checked: the root folder, the path in it, and its state.
-    looked: Vec<(PathBuf, PathBuf, Looked)>,
+    looked: Vec<(PathBuf, PathBuf, PathTarget)>,
     polls: u32,
     /// The hashes of files with the state in which they were read.
-    hashes: HashMap<PathBuf, (Looked, Option<Hash>)>,
+    hashes: HashMap<PathBuf, (PathTarget, Option<Hash>)>,
     /// Files that were added to folders after summaries of them were made, by folder and the summary's time.
     arrived: HashMap<(PathBuf, i64), Arc<NewFiles>>,
 }
@@ -338,7 +338,7 @@ impl Project {
         let mut changed = false;
         for (root, path, before) in &mut read.looked {
             let folder = open.entry(root.clone()).or_insert_with(|| Folder::open(root).ok());
-            let now = folder.as_ref().map_or(Looked::Nothing, |folder| folder.look(path));
+            let now = folder.as_ref().map_or(PathTarget::Nothing, |folder| folder.look(path));
             changed |= now != *before;
             *before = now;
         }
@@ -397,21 +397,21 @@ fn around(path: &Path) -> Vec<PathBuf> {
 struct Search<'a> {
     set: &'a ProjectSetup,
     read: &'a mut Read,
-    looked: &'a mut Vec<(PathBuf, PathBuf, Looked)>,
+    looked: &'a mut Vec<(PathBuf, PathBuf, PathTarget)>,
 }
 
 impl Search<'_> {
     /// Returns the name of the rules file that is used in a folder.
-    fn name(&mut self, top: &WorkspaceTop, spot: &RuleFolder) -> Option<(&'static str, Looked)> {
+    fn name(&mut self, top: &WorkspaceTop, spot: &RuleFolder) -> Option<(&'static str, PathTarget)> {
         self.first(&top.path, &top.folder, &spot.folder)
     }
 
-    fn first(&mut self, root: &Path, folder: &Folder, inner: &Path) -> Option<(&'static str, Looked)> {
+    fn first(&mut self, root: &Path, folder: &Folder, inner: &Path) -> Option<(&'static str, PathTarget)> {
         for name in NAMES {
             let path = inner.join(name);
             let there = folder.look(&path);
             self.looked.push((root.to_path_buf(), path, there.clone()));
-            if there != Looked::Nothing {
+            if there != PathTarget::Nothing {
                 return Some((name, there));
             }
         }
@@ -452,8 +452,14 @@ impl Search<'_> {
     }
 
     /// Returns the text of a file, read again if it or an included file has changed.
-    fn text(&mut self, root: &Path, folder: &Folder, path: &Path, there: &Looked) -> Result<Arc<RulesText>, String> {
-        if let Looked::Refused(why) = there {
+    fn text(
+        &mut self,
+        root: &Path,
+        folder: &Folder,
+        path: &Path,
+        there: &PathTarget,
+    ) -> Result<Arc<RulesText>, String> {
+        if let PathTarget::Refused(why) = there {
             return Err(why.clone());
         }
         let key = root.join(path);
@@ -494,7 +500,7 @@ mod tests {
             denied: FileVisibility::default(),
         };
         let look = |(root, path): &(&Path, &str)| {
-            let there = Folder::open(root).map_or(Looked::Nothing, |folder| folder.look(Path::new(path)));
+            let there = Folder::open(root).map_or(PathTarget::Nothing, |folder| folder.look(Path::new(path)));
             (root.to_path_buf(), PathBuf::from(path), there)
         };
         let read = Read { looked: looked.iter().map(look).collect(), ..Read::default() };

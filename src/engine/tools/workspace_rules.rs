@@ -237,7 +237,7 @@ impl ListInput {
                 path: skill.path.clone(),
                 title: skill.name.clone(),
                 about: skill.about.clone(),
-                stands: stands.clone(),
+                state: stands.clone(),
                 tokens: self.counter.count(self.encoding, &text),
                 bytes: skill.bytes(),
                 left: 0,
@@ -261,7 +261,7 @@ impl ListInput {
             path: rules_file.path.clone(),
             title: rules_file.path.clone(),
             about: if rules_file.own { "all your projects".into() } else { rules_file.folder.clone() },
-            stands: self.stands(rules_file),
+            state: self.stands(rules_file),
             tokens: rules_file
                 .found
                 .as_ref()
@@ -312,7 +312,7 @@ impl ListInput {
             title: path.clone(),
             path,
             about: String::new(),
-            stands: RuleState::Untrusted,
+            state: RuleState::Untrusted,
             tokens: 0,
             bytes: 0,
             left: 0,
@@ -329,7 +329,7 @@ impl ListInput {
 fn editable(kind: EditableKind, item: ProjectItem) -> Editable {
     let mut note = Vec::new();
     if kind == EditableKind::Rules {
-        note.extend([item.stands.short().to_owned(), item.stands.to_text()]);
+        note.extend([item.state.short().to_owned(), item.state.to_text()]);
         note.dedup();
         if !item.about.is_empty() {
             note.push(format!("for {}", item.about));
@@ -345,7 +345,7 @@ fn editable(kind: EditableKind, item: ProjectItem) -> Editable {
         EditableKind::Rules if item.left > 0 => {
             Editability::Not("The file is too large for this editor; edit it elsewhere.")
         }
-        EditableKind::Rules if item.stands == RuleState::Untrusted => {
+        EditableKind::Rules if item.state == RuleState::Untrusted => {
             Editability::Not("This folder is not trusted; /trust-folder changes that.")
         }
         EditableKind::Rules => Editability::Not("The file is outside this folder; edit it there."),
@@ -357,9 +357,10 @@ fn editable(kind: EditableKind, item: ProjectItem) -> Editable {
         id: if kind == EditableKind::Rules { item.path } else { item.title.clone() },
         title: item.title,
         note: note.join("; "),
+        source: None,
         editing,
-        goes: item.stands.is_sent() || (kind == EditableKind::Skills && item.stands == RuleState::Waits),
-        versions: if item.stands == RuleState::Untrusted { Vec::new() } else { vec![version] },
+        in_use: item.state.is_sent() || (kind == EditableKind::Skills && item.state == RuleState::Waits),
+        versions: if item.state == RuleState::Untrusted { Vec::new() } else { vec![version] },
     }
 }
 
@@ -421,7 +422,7 @@ mod tests {
                 path,
                 title,
                 about,
-                stands,
+                state: stands,
                 tokens: 1,
                 bytes: 1,
                 left,

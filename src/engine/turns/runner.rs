@@ -46,7 +46,7 @@ impl Runner {
     /// Calls a server's tool. If the result is too long, the model reads its beginning and its end, and the rest is
     /// stored.
     fn call(&self, server: &str, tool: &str, args: &str, watch: &dyn ToolObserver) -> ToolOutcome {
-        let Some(((readers, short), path)) = self.readers().zip(watch.kept_as()) else {
+        let Some(((readers, short), path)) = self.readers().zip(watch.full_result_path()) else {
             return whole(self.foreign.call(server, tool, args, self.limit, watch));
         };
         let output = self.foreign.call(server, tool, args, self.keep, watch);

@@ -194,15 +194,15 @@ impl ToolObserver for ActiveCall<'_> {
         self.one.cancelled()
     }
 
-    fn sight(&self) -> FileVisibility {
+    fn file_visibility(&self) -> FileVisibility {
         self.sight.clone()
     }
 
-    fn said(&self, text: &str) {
+    fn on_output(&self, text: &str) {
         self.one.host.on_output(text);
     }
 
-    fn kept_as(&self) -> Option<String> {
+    fn full_result_path(&self) -> Option<String> {
         Some(kept_path(&self.one.host.id()))
     }
 }

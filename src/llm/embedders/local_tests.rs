@@ -193,11 +193,15 @@ fn invalid_directories_say_why() {
     let config = std::fs::read_to_string(tiny().path().join("config.json")).unwrap();
     for (name, text, expected) in [
         ("config.json", "{", "damaged"),
-        ("config.json", "{}", "not a BERT"),
+        ("config.json", "{}", "not the configuration of a BERT model"),
         ("config.json", r#"{"model_type": "mpnet"}"#, "only bert"),
-        ("config.json", &config.replace("\"num_attention_heads\": 2", "\"num_attention_heads\": 3"), "go together"),
+        (
+            "config.json",
+            &config.replace("\"num_attention_heads\": 2", "\"num_attention_heads\": 3"),
+            "sizes that do not match",
+        ),
         ("config.json", &config.replace("\"hidden_size\": 8", "\"hidden_size\": 16"), "model.safetensors"),
-        ("tokenizer.json", "{}", "no tokenizer"),
+        ("tokenizer.json", "{}", "not a tokenizer"),
         ("model.safetensors", "", "model.safetensors"),
         ("model.safetensors", "garbage that is no header", "model.safetensors"),
         ("sentence_bert_config.json", r#"{"max_seq_length": 2}"#, "only 2 tokens"),

@@ -186,7 +186,7 @@ fn an_older_store_is_converted_in_the_background() {
     let (sender, receiver) = std::sync::mpsc::channel();
     store.start_conversion(move |sentence| sender.send(sentence).unwrap());
     let reports: Vec<String> = receiver.iter().collect();
-    assert!(reports.last().is_some_and(|line| line.contains("smaller form")), "{reports:?}");
+    assert!(reports.last().is_some_and(|line| line.contains("smaller format")), "{reports:?}");
     assert_eq!(store.unconverted_plans().unwrap().0, 0);
     assert!(std::fs::metadata(&path).unwrap().len() * 4 < before);
     check_store(&store);

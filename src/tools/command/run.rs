@@ -252,9 +252,9 @@ impl Running {
     }
 
     fn listen(mut self, (limit, keep): (usize, usize), seconds: u32, watch: &dyn ToolObserver) -> ToolOutcome {
-        let say = |text: &str| watch.said(text);
+        let say = |text: &str| watch.on_output(text);
         let (mut collected, mut pieces) = (OutputBuffer::new(limit), OutputPieces::new(&say));
-        let kept_as = watch.kept_as().filter(|_| keep > limit);
+        let kept_as = watch.full_result_path().filter(|_| keep > limit);
         let mut whole = kept_as.as_ref().map(|_| OutputBuffer::new(keep));
         let (start, mut ended, mut stop_sent) = (Instant::now(), None, None::<Instant>);
         let (mut buffer, mut open, mut exited) = (vec![0; 64 << 10], true, None::<Instant>);

@@ -5,7 +5,7 @@ use super::commands::{self, Line, RunCommand};
 use super::terminal;
 use crate::config::keys::keymap::Action;
 use crate::domain::base::failure::Failure;
-use crate::engine::api::{Door, Events};
+use crate::engine::api::{Events, RequestSender};
 use crate::tui::model::panes::Arrangements;
 use crate::tui::model::status::Severity;
 use crate::tui::model::{Display, Facts, Model};
@@ -20,7 +20,7 @@ use std::{io, thread};
 /// An engine with a bundled conversation, in a store that is deleted with it.
 pub struct TourEngine {
     /// Sends requests to it.
-    pub door: Box<dyn Door>,
+    pub sender: Box<dyn RequestSender>,
     /// Its events.
     pub events: Events,
     /// Runs commands on it.
@@ -36,7 +36,7 @@ pub type OpenTour = Box<dyn FnMut() -> Result<TourEngine, Failure>>;
 pub(crate) struct Outside {
     /// Number of the tour; events of other numbers are late ones.
     number: u64,
-    door: Box<dyn Door>,
+    sender: Box<dyn RequestSender>,
     commands: Sender<Line>,
     model: Model,
     _engine: Box<dyn Any>,
@@ -80,7 +80,7 @@ impl Workbench {
         model.size = (columns, height.saturating_sub(rows(&model, height)));
         self.outside = Some(Outside {
             number,
-            door: replace(&mut self.door, engine.door),
+            sender: replace(&mut self.sender, engine.sender),
             commands: replace(&mut self.commands, lines),
             model: replace(&mut self.model, model),
             _engine: engine.engine,
@@ -91,7 +91,7 @@ impl Workbench {
 
     fn leave_tour(&mut self) -> io::Result<()> {
         let Some(outside) = self.outside.take() else { return Ok(()) };
-        (self.door, self.commands, self.model) = (outside.door, outside.commands, outside.model);
+        (self.sender, self.commands, self.model) = (outside.sender, outside.commands, outside.model);
         self.model.now = self.now();
         self.model.size = self.screen.size();
         let key = self.model.keys.key_of(Action::Tour).unwrap_or_else(|| "/tour".to_owned());
@@ -138,7 +138,7 @@ impl Workbench {
 
     fn swap(&mut self) {
         if let Some(outside) = &mut self.outside {
-            swap(&mut self.door, &mut outside.door);
+            swap(&mut self.sender, &mut outside.sender);
             swap(&mut self.commands, &mut outside.commands);
             swap(&mut self.model, &mut outside.model);
         }

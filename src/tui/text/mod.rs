@@ -127,6 +127,23 @@ pub fn fit(raw: &str, room: usize, ellipsis: &str) -> String {
     out + tail
 }
 
+/// Sanitizes a text and cuts its beginning off, so that at most `room` columns remain.
+#[must_use]
+pub fn fit_end(raw: &str, room: usize) -> String {
+    let safe = Safe::line(raw);
+    let mut left = room;
+    let mut from = safe.as_str().len();
+    for (at, grapheme) in safe.as_str().grapheme_indices(true).rev() {
+        let wide = width(grapheme);
+        if wide > left {
+            break;
+        }
+        left -= wide;
+        from = at;
+    }
+    safe.as_str()[from..].to_owned()
+}
+
 /// A number with thousands separated: `1,204`.
 #[must_use]
 pub fn number(n: u64) -> String {
@@ -221,5 +238,14 @@ mod tests {
         assert_eq!(fit("abc", 3, "…"), "abc");
         assert_eq!(fit("abcdef", 2, "..."), "ab");
         assert_eq!(fit("a\x1b[31m", 20, "…"), "a⟨U+001B⟩[31m");
+    }
+
+    #[test]
+    fn the_end_of_a_text_is_measured_in_columns() {
+        for (room, end) in [(0, ""), (1, "c"), (2, "c"), (3, "語c"), (4, "語c"), (5, "本語c"), (9, "日本語c")] {
+            assert_eq!(fit_end("日本語c", room), end, "{room}");
+        }
+        assert_eq!([fit_end("ab👩‍👩‍👧", 2), fit_end("ab👩‍👩‍👧", 1)], ["👩‍👩‍👧", ""], "an emoji is not divided");
+        assert_eq!(fit_end("\x1b[31m", 20), "⟨U+001B⟩[31m");
     }
 }

@@ -20,6 +20,30 @@ fn ctrl_c_stops_the_turn_at_once() {
     assert!(!home.work().join("a.txt").exists());
 }
 
+/// What was typed before a question is not its answer. The line is in the terminal before the program starts to read.
+#[test]
+fn text_typed_before_a_question_does_not_answer_it() {
+    let home = Home::offline();
+    assert_eq!(home.cli(&["session", "new", "work"]).1, 0);
+    for (args, question, done) in [
+        (&["session", "delete", "work"][..], "[y/N]", "nothing was deleted"),
+        (&["trust"], "Enter y to trust", "nothing changed"),
+    ] {
+        let pty = Start::new(&home).args(args).run();
+        pty.keys("y\r");
+        pty.see(question);
+        pty.keys("n\r");
+        let ended = pty.ended();
+        assert!(ended.screen.contains(done), "{}", ended.screen);
+    }
+    for (args, question) in [(&["session", "delete", "work"][..], "[y/N]"), (&["trust"], "Enter y to trust")] {
+        let pty = Start::new(&home).args(args).run();
+        pty.see(question);
+        pty.keys("y\r");
+        assert_eq!(pty.ended().code, 0, "{args:?}");
+    }
+}
+
 #[test]
 fn typed_approval_is_accepted() {
     let home = Home::offline();

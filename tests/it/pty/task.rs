@@ -55,8 +55,8 @@ impl Task {
         Self {
             folder,
             pattern: "pub fn eighths",
-            file: "src/domain/chart.rs",
-            line: "cargo test --offline --lib domain::chart",
+            file: "src/domain/base/chart.rs",
+            line: "cargo test --offline --lib domain::base::chart",
             wrong: ("u128::from(value.min(most)) + room", "u128::from(value.min(most)) * room"),
             unwanted: ("//! Numbers as bars of character cells", "//! Numbers as bars"),
             passes: "test result: ok.",

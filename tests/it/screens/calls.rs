@@ -29,7 +29,7 @@ fn turn(n: u8) -> Atom {
 }
 
 fn place(section: Option<Section>, tokens: u32, reason: Reason) -> ItemPlace {
-    ItemPlace { goes: section.is_some(), section, at: None, tokens, form: Form::Full, reason, shared: false }
+    ItemPlace { included: section.is_some(), section, at: None, tokens, form: Form::Full, reason, shared: false }
 }
 
 fn cause(by: CauseKind, words: &str) -> Cause {
@@ -259,4 +259,34 @@ fn branch_to_compare_with_is_chosen_from_a_list() {
     stage.type_text("oth").press("enter");
     let asked = Request::Branch(BranchRequest::Compare { a: MAIN, b: third });
     assert!(stage.sent.iter().any(|(_, request)| *request == asked), "{:?}", stage.sent);
+}
+
+/// A beginning that several other branches have names none of them.
+#[test]
+fn an_ambiguous_branch_name_is_refused() {
+    let compares = |stage: &Stage| {
+        let last = stage.sent.iter().rev().find_map(|(_, request)| match request {
+            Request::Branch(BranchRequest::Compare { b, .. }) => Some(*b),
+            _ => None,
+        });
+        last.map(|branch| branch.0.as_u128())
+    };
+    for (typed, compared, words) in [
+        ("retr", None, "3 branches begin with \"retr\": retry, retry two, Retrieval."),
+        ("RETRI", Some(78), ""),
+        ("retry", Some(3), ""),
+        ("ma", Some(79), ""),
+        ("main", None, "That is the current branch"),
+        ("nobody", None, "There is no branch"),
+    ] {
+        let mut stage = fixture::opened();
+        let session = stage.model.session.as_mut().unwrap();
+        for (id, name) in [(77, "retry two"), (78, "Retrieval"), (79, "main two")] {
+            let id = BranchId(Uuid::from_u128(id));
+            session.put_branch(fixture::branch(id, name, None, Some(MAIN)));
+        }
+        stage.type_text(&format!("/compare {typed}")).press("enter");
+        assert_eq!(compares(&stage), compared, "{typed}");
+        assert!(stage.screen(120, 35).contains(words), "{typed}: {}", stage.screen(120, 35));
+    }
 }

@@ -26,8 +26,9 @@ fn thing(kind: EditableKind, id: &str, versions: Vec<Version>) -> Editable {
         id: id.into(),
         title: id.into(),
         note: "keeps the newest turns\u{202e} that fit".into(),
+        source: None,
         editing: Editability::Here,
-        goes: false,
+        in_use: false,
         versions,
     }
 }
@@ -35,17 +36,17 @@ fn thing(kind: EditableKind, id: &str, versions: Vec<Version>) -> Editable {
 fn policies_there(own: Option<(&str, bool)>) -> Vec<Editable> {
     let preset = |name: &str| Editable {
         editing: Editability::Copy,
-        goes: name == "layered" && own.is_none_or(|(_, goes)| !goes),
+        in_use: name == "layered" && own.is_none_or(|(_, goes)| !goes),
         ..thing(EditableKind::Policies, name, vec![Version { at: None, ..version("built in", PRESET, true, None) }])
     };
     let mut all: Vec<Editable> = ["adaptive", "lanes", "layered", "levels", "window"].map(preset).into();
-    if let Some((text, goes)) = own {
+    if let Some((text, in_use)) = own {
         let versions = vec![
             version("version 2", text, true, Some(1)),
             version("version 1", PRESET, false, Some(2)),
             Version { at: None, ..version("the preset layered", PRESET, false, None) },
         ];
-        all.push(Editable { goes, ..thing(EditableKind::Policies, "lean", versions) });
+        all.push(Editable { in_use, ..thing(EditableKind::Policies, "lean", versions) });
     }
     all
 }
@@ -84,7 +85,7 @@ fn every_kind_has_a_tab() {
     fill(
         &mut stage,
         EditableKind::State,
-        vec![Editable { title: "The state block of main".into(), goes: true, ..block }],
+        vec![Editable { title: "The state block of main".into(), in_use: true, ..block }],
     );
     pictures("editors_state", &mut stage);
     stage.press("tab");

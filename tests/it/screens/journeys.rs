@@ -14,7 +14,7 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::facts::Task;
 use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::mode::SearchWish;
+use pleach::domain::planning::mode::SearchChoice;
 use pleach::domain::planning::plan::{ContextPlan, Warning};
 use pleach::domain::planning::tuning::Milli;
 use pleach::engine::api::{
@@ -81,7 +81,7 @@ fn waiting_call_is_shown_and_second_enter_sends() {
     let first = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
     stage.press("enter");
     assert_eq!(asks(&stage), 2);
-    assert_eq!(ask(&stage).0.search, SearchWish::Never);
+    assert_eq!(ask(&stage).0.search, SearchChoice::Never);
     stage.event(Event::Answer { ticket: first, result: Err(Failure::user("Stopped before anything was sent.")) });
     stage.wait(400).press("enter");
     assert_eq!(asks(&stage), 2, "nothing is left to skip");
@@ -298,6 +298,12 @@ fn lane_is_set_and_shown_in_the_title() {
     assert!(stage.screen(120, 30).contains("lane login bug"));
     stage.type_text("/lane").press("enter");
     assert!(stage.screen(120, 30).contains("goes to lane login bug"));
+    let root = fixture::story()[0].head.clone();
+    let mut branch = stage.model.branch().unwrap().clone();
+    branch.overrides.lane = Some(format!("reply:{}", root.key));
+    stage.event(Event::Session(SessionEvent::Branch(Box::new(branch))));
+    let beginning: String = root.preview.chars().take(6).collect();
+    assert!(stage.screen(160, 40).contains(&format!("lane replies to \"{beginning}")), "{}", stage.screen(160, 40));
     stage.type_text("/lane root").press("enter");
     assert_eq!(stage.sent.iter().rev().find_map(|(_, r)| lane(r)).as_deref(), Some(""));
 }

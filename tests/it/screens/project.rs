@@ -5,6 +5,7 @@ use super::Stage;
 use super::fixture::{self, MAIN, NOON};
 use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
+use pleach::domain::summary::accepted::SummarySource;
 use pleach::domain::summary::draft::SummaryAuthor;
 use pleach::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use pleach::engine::api::{
@@ -40,13 +41,14 @@ const RULES: &str = "# Rules of this repository\n\n- Run `cargo test` before you
     outside tests.\n\u{1b}[31mhidden\n";
 
 fn rules() -> Vec<Editable> {
-    let thing = |path: &str, note: &str, goes: bool, editing: Editability, text: &str| Editable {
+    let thing = |path: &str, note: &str, in_use: bool, editing: Editability, text: &str| Editable {
         kind: EditableKind::Rules,
         id: path.into(),
         title: path.into(),
         note: note.into(),
+        source: None,
         editing,
-        goes,
+        in_use,
         versions: vec![now(text)],
     };
     let outside = Editability::Not("The file is outside this folder; edit it there.");
@@ -133,8 +135,9 @@ fn skill_is_attached_to_the_message() {
         id: name.into(),
         title: name.into(),
         note: note.into(),
+        source: None,
         editing: Editability::Not("Edit a skill in its file; a adds it to the message."),
-        goes: true,
+        in_use: true,
         versions: vec![now("---\nname: pdf\n---\n# Reading PDFs\n\nUse `pdftotext`.\n")],
     };
     let all = vec![
@@ -231,20 +234,21 @@ fn module_is_summarized_compared_and_summarized_again() {
         current,
         from,
     };
-    let thing = |path: &str, note: &str, goes: bool, versions: Vec<Version>| Editable {
+    let thing = |path: &str, note: &str, source: SummarySource, versions: Vec<Version>| Editable {
         kind: EditableKind::Modules,
         id: path.into(),
         title: path.into(),
         note: note.into(),
+        source: Some(source),
         editing: Editability::Here,
-        goes,
+        in_use: source == SummarySource::Extractive,
         versions,
     };
     let old = "src/engine: 60 files, 14,000 lines of rust\nThe engine.\n- core.rs: Its own thread.";
     let new =
         "src/engine: 61 files, 15,000 lines of rust\nThe engine.\n- core.rs: Its own thread.\n- modules.rs: Summaries.";
     let note = "fresh; 412 est. tokens; by pleach, from names and comments; covers 64 % of it; commit 6916441a";
-    let older = "stale; stale: 2 of 12 files changed since; 201 est. tokens; by the model m; 97 % of its names occur \
+    let older = "stale; stale: 2 of 12 files changed since; 201 est. tokens; by a model; 97 % of its names occur \
         in the files";
     fill(
         &mut stage,
@@ -253,19 +257,32 @@ fn module_is_summarized_compared_and_summarized_again() {
             thing(
                 "src/engine",
                 note,
-                true,
+                SummarySource::Extractive,
                 vec![
                     version("version 2, by pleach", new, true, Some(1)),
                     version("version 1, by pleach", old, false, None),
                 ],
             ),
-            thing("src/store", older, false, vec![version("version 1, by the model", "Keeps things.", true, None)]),
+            thing(
+                "src/store",
+                older,
+                SummarySource::Llm,
+                vec![version("version 1, by the model", "Keeps things.", true, None)],
+            ),
         ],
     );
     pictures("project_modules", &mut stage);
     stage.press("m");
     assert_eq!(*asked(&stage), make(SummaryAuthor::Extractive));
-    stage.press("u");
+    stage.press("down m");
+    let by_model = |request: &Request| {
+        let Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Make { path, by, .. }))) = request else {
+            return false;
+        };
+        path == "src/store" && *by == SummaryAuthor::Model
+    };
+    assert!(by_model(asked(&stage)), "the author of the current version, whatever its note says");
+    stage.press("up u");
     let step = |forward| {
         Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Step { path: "src/engine".into(), forward })))
     };

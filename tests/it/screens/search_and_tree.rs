@@ -51,6 +51,20 @@ fn finding() {
     super::pictures::pictures("find", &mut stage);
 }
 
+/// The line of a search or a prompt shows the end of a long text, measured in columns.
+#[test]
+fn long_lines_of_wide_characters_show_their_end() {
+    let wide = format!("start{}end", "日本語".repeat(40));
+    for keys in ["ctrl-r", "ctrl-f", "ctrl-b n"] {
+        let mut stage = fixture::opened();
+        stage.press(keys).type_text(&wide);
+        let screen = stage.screen(80, 24);
+        let line = screen.lines().find(|line| line.contains("end_"));
+        let line = line.unwrap_or_else(|| panic!("{keys} hides the end:\n{screen}"));
+        assert!(line.contains(&"日本語".repeat(7)) && !line.contains("start"), "{keys}: {line}");
+    }
+}
+
 #[test]
 fn newest_search_wins() {
     let mut stage = fixture::opened();

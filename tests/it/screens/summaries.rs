@@ -290,7 +290,7 @@ fn card(text: &str, turns: (u32, u32), state: SummaryState, depth: u32) -> Summa
     let made = summary(text, SummarySource::Extractive, vec![kept()]);
     let active = depth == 2;
     let summary = Arc::new(Summary { turns, ..made });
-    SummaryCard { summary, state, active, goes: depth == 1, depth }
+    SummaryCard { summary, state, active, included: depth == 1, depth }
 }
 
 #[test]

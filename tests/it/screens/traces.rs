@@ -124,6 +124,23 @@ fn calls_and_their_links() {
     assert!(chat.contains("resolves the"), "{chat}");
 }
 
+/// The note on a result counts the failures that the call resolved.
+#[test]
+fn resolved_failures_are_counted() {
+    for (failures, note) in [(1, "resolves the failure"), (2, "resolves 2 failures"), (3, "resolves 3 failures")] {
+        let mut stage = fixture::opened();
+        let nodes: Vec<_> = fixture::story().iter().map(|node| node.head.id).collect();
+        for (at, node) in nodes.iter().enumerate().take(failures + 1) {
+            let status = if at < failures { ToolStatus::Failed } else { ToolStatus::Ok };
+            let args = serde_json::json!({ "line": "cargo test" });
+            let call = ToolTrace { node: Some(*node), ..trace(&format!("t{at}"), "run", &args, status) };
+            stage.event(Event::Tool(ToolEvent::Trace(Box::new(call))));
+        }
+        stage.screen(120, 35);
+        assert_eq!(stage.model.tools.fixes.get(&nodes[failures]), Some(&(true, note.to_owned())));
+    }
+}
+
 #[test]
 fn filtered_and_grouped() {
     let mut stage = opened();

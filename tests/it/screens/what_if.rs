@@ -50,9 +50,9 @@ fn figures(est: u32, micro: u64, same: u32, gained: Vec<MovedItem>, lost: Vec<Mo
 }
 
 pub(super) fn found(words: &str) -> Arc<WhatIf> {
-    let way = |title: &str, arm: Overrides, result: Result<PlanFigures, String>| Alternative {
+    let way = |title: &str, overrides: Overrides, result: Result<PlanFigures, String>| Alternative {
         title: title.into(),
-        arm,
+        overrides,
         result,
     };
     let lost = |count: u32| (1..=count).map(|turn| moved(turn, words, 300 + turn)).collect::<Vec<_>>();
@@ -60,7 +60,7 @@ pub(super) fn found(words: &str) -> Arc<WhatIf> {
     Arc::new(WhatIf {
         branch: MAIN,
         present: Ok(figures(5_213, 900, 4_000, Vec::new(), Vec::new())),
-        ways: vec![
+        alternatives: vec![
             way(
                 "mode Off",
                 Overrides { mode: Some(Mode::Off), ..blank() },

@@ -18,11 +18,11 @@ use pleach::domain::planning::plan::ContextPlan;
 use pleach::domain::planning::policy::PolicySpec;
 use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{
-    Answer, CallRequest, Door, Draft, DraftKind, Event, Events, PlanRequest, Planned, Request, SessionRequest,
+    Answer, CallRequest, Draft, DraftKind, Event, Events, PlanRequest, Planned, Request, RequestSender, SessionRequest,
     SessionView, Ticket, TurnEvent, TurnRequest,
 };
 use pleach::engine::startup::setup::{ProjectSetup, Prompts, Servers, Setup};
-use pleach::engine::{Engine, EngineDoor};
+use pleach::engine::{Engine, EngineSender};
 use pleach::llm::openai::{OpenAi, Timing};
 use pleach::store::{OpenOptions, Store};
 use std::collections::{BTreeMap, VecDeque};
@@ -288,7 +288,7 @@ impl Bench {
         change(&mut setup);
         let (engine, events) = Engine::start(setup).expect("the engine starts");
         Client {
-            door: engine.door(),
+            sender: engine.sender(),
             engine: Some(engine),
             events,
             next: 0,
@@ -368,7 +368,7 @@ pub(crate) struct AnswerEnd {
 /// A client of an engine, with all events so far.
 pub(crate) struct Client {
     engine: Option<Engine>,
-    door: EngineDoor,
+    sender: EngineSender,
     events: Events,
     next: u64,
     pub(crate) seen: Vec<Event>,
@@ -380,13 +380,13 @@ impl Client {
     /// Sends a request without waiting.
     pub(crate) fn post(&mut self, request: Request) -> Ticket {
         self.next += 1;
-        self.door.send(Ticket(self.next), request);
+        self.sender.send(Ticket(self.next), request);
         Ticket(self.next)
     }
 
     /// Sends a request with a given ticket.
     pub(crate) fn send_as(&self, ticket: Ticket, request: Request) {
-        self.door.send(ticket, request);
+        self.sender.send(ticket, request);
     }
 
     /// The next event within a time limit, which is not added to `seen`.

@@ -10,7 +10,7 @@ use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::memory::MemoryKind;
 use pleach::domain::conversation::message::Role;
-use pleach::domain::planning::mode::{Mode, SearchWish};
+use pleach::domain::planning::mode::{Mode, SearchChoice};
 use pleach::engine::api::{
     Act, Answer, BranchRequest as B, CallRequest, CallSelector, Draft, DraftKind, ItemName, MemoryAct, MemoryRequest,
     MemoryScope, PlanRequest, Request, SessionRequest as S, TagAct, TaskAct,
@@ -67,7 +67,7 @@ impl Talk {
 
     fn plan(&mut self, words: &str) {
         let (branch, mut draft) = (self.branch, message(words));
-        draft.search = SearchWish::default();
+        draft.search = SearchChoice::default();
         let planned = self.client.plan(branch, &draft);
         self.record.note(&format!("plan {words:?}"), &planned);
         self.ask("wire", Request::Plan(PlanRequest::WireText { branch }));

@@ -61,7 +61,7 @@ fn inclusion_reasons() -> Vec<Reason> {
         R::ProjectRules { folder: "src/".into(), changed: false, left: 0 },
         R::OwnRules { changed: true, left: 7 },
         R::Skills { count: 2 },
-        R::Module { by: "the user".into(), stands: "fresh".into() },
+        R::Module { by: "the user".into(), staleness: "fresh".into() },
         R::ByHand,
     ]
 }
@@ -209,7 +209,7 @@ fn plan(row: Option<Row>) -> ContextPlan {
         model: "m".into(),
         encoding: Encoding::O200kBase,
         certainty: Certainty::Estimated,
-        budget: Budget::work_out(8_000, None, None, None),
+        budget: Budget::compute(8_000, None, None, None),
         est_total: 0,
         framing: 0,
         tools: 0,
@@ -253,7 +253,7 @@ fn acts(about: Atom) -> Vec<(&'static str, Operation)> {
 
 /// The later plan under other settings.
 fn settings(after: &ContextPlan) -> Vec<(&'static str, ContextPlan)> {
-    let budget = |cap| Budget::work_out(8_000, None, None, cap);
+    let budget = |cap| Budget::compute(8_000, None, None, cap);
     vec![
         ("mode", ContextPlan { mode: Mode::Heavy, ..after.clone() }),
         ("policy", ContextPlan { policy: "window".into(), ..after.clone() }),
@@ -335,7 +335,7 @@ fn causes_by_kind() {
             write_causes(&mut out, &format!("{} {tokens} {form:?}", kind.name()), before, after, atom(kind));
         }
     }
-    let module = |stands: &str| Reason::Module { by: "a".into(), stands: stands.into() };
+    let module = |staleness: &str| Reason::Module { by: "a".into(), staleness: staleness.into() };
     let shapes = inclusion_reasons().into_iter().chain([module("stale")]).map(|after| (Reason::Relevant, after));
     let own = [("stale", "fresh"), ("fresh", "stale"), ("stale", "stale"), ("stale", "older")];
     let own = own.map(|(before, after)| (module(before), module(after)));

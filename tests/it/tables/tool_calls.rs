@@ -23,7 +23,7 @@ impl ToolObserver for Watch {
         self.1
     }
 
-    fn sight(&self) -> FileVisibility {
+    fn file_visibility(&self) -> FileVisibility {
         self.0.clone()
     }
 }

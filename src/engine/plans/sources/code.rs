@@ -22,7 +22,7 @@ use crate::domain::code::settings::CodeLimits;
 use crate::domain::code::symbols::{CodeMap, CodeRef, Kind, NamedSymbol, NearSymbolReason, Touchpoint};
 use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
-use crate::domain::planning::mode::{Mode, SearchWish};
+use crate::domain::planning::mode::{Mode, SearchChoice};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
 use crate::domain::summary::module::{ModuleCard, Staleness};
@@ -86,9 +86,9 @@ pub(crate) fn add(
     let attached = attached(snapshot, asked.unwrap_or_default());
     let marked = snapshot.marks.iter().any(|mark| mark.code.is_some());
     let focus = !rules.focus.is_empty() || !attached.is_empty();
-    let looks = snapshot.search != SearchWish::Never
+    let looks = snapshot.search != SearchChoice::Never
         && limits.items > 0
-        && (snapshot.rules.mode == Mode::Heavy || focus || snapshot.search == SearchWish::Anyway);
+        && (snapshot.rules.mode == Mode::Heavy || focus || snapshot.search == SearchChoice::Anyway);
     let useful = focus || snapshot.rules.mode == Mode::Heavy || !snapshot.rules.tools.is_empty();
     let maps = limits.map > 0 && useful && book.holds_code();
     if !maps && !looks && !marked {

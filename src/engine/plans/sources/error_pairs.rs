@@ -12,7 +12,7 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::planning::input::{Block, Candidate, Offer, PlanInput};
-use crate::domain::planning::mode::SearchWish;
+use crate::domain::planning::mode::SearchChoice;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
 use crate::domain::tool::resolution::{LinkKind, failed, resolves, signature};
@@ -59,7 +59,7 @@ pub(crate) fn add(
 ) -> Result<(), Failure> {
     let tools = snapshot.open.heads.iter().any(|head| head.role == Role::Tool);
     let most = retrieval::limits(snapshot).retrieval_tokens / 2;
-    if !tools || !snapshot.rules.policy.error_pairs || most == 0 || snapshot.search == SearchWish::Never {
+    if !tools || !snapshot.rules.policy.error_pairs || most == 0 || snapshot.search == SearchChoice::Never {
         return Ok(());
     }
     let traces = builder.traces(snapshot.session, MAX_CALLS)?;

@@ -15,7 +15,7 @@ use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
 use crate::domain::conversation::memory::{Memory, MemoryKind, Scope};
 use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
-use crate::domain::planning::mode::SearchWish;
+use crate::domain::planning::mode::SearchChoice;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
@@ -138,7 +138,7 @@ impl MemoryWriter<'_> {
         let limits = found::limits(self.snapshot);
         let choices = ranked_decisions(known, free, asked);
         if limits.retrieval_tokens == 0 {
-            if self.snapshot.search == SearchWish::Auto {
+            if self.snapshot.search == SearchChoice::Auto {
                 choices.iter().take(NEAR).for_each(|choice| self.out(choice, Reason::ModeOff));
             }
             return;

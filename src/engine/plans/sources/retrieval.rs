@@ -11,7 +11,7 @@ use crate::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::planning::input::{OmittedItem, PlanInput};
-use crate::domain::planning::mode::{Mode, ModeLimits, SearchWish};
+use crate::domain::planning::mode::{Mode, ModeLimits, SearchChoice};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::engine::indexing::messages::{PathIndex, lane_number, together};
 use crate::engine::indexing::priority::Priority;
@@ -202,7 +202,7 @@ pub(crate) fn add(
     found.input.near.extend(excluded_rows(snapshot, &out));
     let closed: usize = out.iter().map(Range::len).sum();
     if closed >= path.len()
-        || (allowance == 0 && snapshot.search == SearchWish::Auto && !snapshot.rules.policy.retrieval)
+        || (allowance == 0 && snapshot.search == SearchChoice::Auto && !snapshot.rules.policy.retrieval)
     {
         return Ok(());
     }
@@ -223,7 +223,7 @@ pub(crate) fn add(
         lane: snapshot.lane_searched().map(str::to_owned),
         tokens: allowance.saturating_sub(FRAME),
         near: NEAR,
-        forced: snapshot.search == SearchWish::Anyway,
+        forced: snapshot.search == SearchChoice::Anyway,
         priority: snapshot.priority,
         count: &count,
     };
@@ -238,14 +238,14 @@ pub(crate) fn add(
 }
 
 /// Adds a row that says why nothing is searched, and a warning if a person turned the search off.
-fn not_searched(wish: SearchWish, among: usize, found: &mut BuiltInput) {
+fn not_searched(wish: SearchChoice, among: usize, found: &mut BuiltInput) {
     let input = &mut found.input;
     let because = match wish {
         _ if found.unindexed > 0 => Reason::NotSearched { because: SkipReason::Indexing },
-        SearchWish::Never => Reason::NotSearched { because: SkipReason::NotWanted },
-        SearchWish::Auto | SearchWish::Anyway => Reason::ModeOff,
+        SearchChoice::Never => Reason::NotSearched { because: SkipReason::NotWanted },
+        SearchChoice::Auto | SearchChoice::Anyway => Reason::ModeOff,
     };
-    input.warnings.extend((wish == SearchWish::Never).then_some(Warning::NotSearched));
+    input.warnings.extend((wish == SearchChoice::Never).then_some(Warning::NotSearched));
     input.basis.frozen = Fields::new("not searched").hash(input.basis.frozen).json(&because).finish();
     input.near.push(nothing(because, among));
 }
@@ -254,10 +254,10 @@ fn not_searched(wish: SearchWish, among: usize, found: &mut BuiltInput) {
 pub(crate) fn limits(snapshot: &Snapshot) -> ModeLimits {
     let rules = &snapshot.rules;
     let mode = match (snapshot.search, rules.mode) {
-        (SearchWish::Never, _) => Mode::Off,
-        (SearchWish::Anyway, Mode::Off) => Mode::Light,
-        (SearchWish::Auto, _) if !rules.policy.retrieval => Mode::Off,
-        (SearchWish::Anyway | SearchWish::Auto, mode) => mode,
+        (SearchChoice::Never, _) => Mode::Off,
+        (SearchChoice::Anyway, Mode::Off) => Mode::Light,
+        (SearchChoice::Auto, _) if !rules.policy.retrieval => Mode::Off,
+        (SearchChoice::Anyway | SearchChoice::Auto, mode) => mode,
     };
     mode.limits(rules.budget.prompt)
 }

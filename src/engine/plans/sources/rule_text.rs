@@ -7,7 +7,7 @@ use crate::domain::call::tokens::grouped;
 use crate::domain::code::workspace_rules::plain;
 use crate::engine::tools::workspace::RulesText;
 use crate::export::secrets;
-use crate::tools::folder::{Folder, Looked, Stamp};
+use crate::tools::folder::{Folder, PathTarget, Stamp};
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 const DEEPEST: usize = 4;
 
 /// Reads a rules file and the files that it includes.
-pub(crate) fn load(folder: &Folder, path: &Path, there: &Looked, most: u64) -> Result<RulesText, String> {
+pub(crate) fn load(folder: &Folder, path: &Path, there: &PathTarget, most: u64) -> Result<RulesText, String> {
     let head = folder.head(path, most)?;
     let mut work = Imports { folder, left: most.saturating_sub(head.text.len() as u64), text: RulesText::default() };
     work.text.of.push((path.to_path_buf(), there.clone()));
@@ -89,10 +89,10 @@ impl Imports<'_> {
         let there = self.folder.look(&path);
         self.text.of.push((path.clone(), there.clone()));
         match there {
-            Looked::Nothing => return Err("does not exist".into()),
-            Looked::Refused(why) => return Err(why),
-            Looked::File(Stamp { bytes, .. }) if bytes > self.left => return Err("is too large".into()),
-            Looked::File(_) => {}
+            PathTarget::Nothing => return Err("does not exist".into()),
+            PathTarget::Refused(why) => return Err(why),
+            PathTarget::File(Stamp { bytes, .. }) if bytes > self.left => return Err("is too large".into()),
+            PathTarget::File(_) => {}
         }
         let head = self.folder.head(&path, self.left)?;
         self.left = self.left.saturating_sub(head.text.len() as u64);

@@ -193,7 +193,7 @@ fn modules(
             title: format!("summary of {} ({stands})", card.path),
             path: Some(card.path.clone()),
             text,
-            reason: Reason::Module { by: card.by(), stands },
+            reason: Reason::Module { by: card.by(), staleness: stands },
             off: false,
             below,
         });

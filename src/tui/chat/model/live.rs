@@ -1,7 +1,6 @@
 //! An open turn of a branch: the sent message, the streamed text, and the tokens and cost so far.
 //! Not for: committed messages (nodes of the session's tree).
 
-use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{NodeId, RunId};
 use crate::domain::call::tokens::Certainty;
 use crate::domain::conversation::message::Role;
@@ -107,13 +106,6 @@ impl Live {
     pub fn next_second(&self, now: u64) -> u64 {
         self.began + (self.seconds(now) + 1) * 1000
     }
-}
-
-/// The failure of a branch's last turn, shown until something is sent.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failed {
-    /// The failure.
-    pub failure: Failure,
 }
 
 #[cfg(test)]

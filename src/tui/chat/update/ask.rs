@@ -6,7 +6,7 @@ use crate::config::commands::read;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
-use crate::domain::planning::mode::SearchWish;
+use crate::domain::planning::mode::SearchChoice;
 use crate::engine::api::{Answer, Draft, DraftKind, Request, TurnRequest};
 use crate::tui::chat::model::pending::{NOTIFY_AFTER_MS, TurnPending};
 use crate::tui::chat::model::slash;
@@ -54,7 +54,7 @@ fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>)
     let same = |d: &Draft| d.kind == draft.kind && d.text == draft.text;
     let waits = model.requests.pending.iter().find_map(|(ticket, pending)| match pending {
         Pending::Turn(TurnPending::Ask { branch: b, draft: d, notified, .. }) if *b == branch && same(d) => {
-            Some((*ticket, *notified && d.search != SearchWish::Never))
+            Some((*ticket, *notified && d.search != SearchChoice::Never))
         }
         _ => None,
     });
@@ -62,7 +62,7 @@ fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>)
     if may {
         model.requests.pending.remove(&ticket);
         model.status.report(WAITING, "Sending without searching older messages.", model.now);
-        ask(model, branch, Draft { search: SearchWish::Never, ..draft.clone() }, None, out);
+        ask(model, branch, Draft { search: SearchChoice::Never, ..draft.clone() }, None, out);
     }
     true
 }

@@ -4,6 +4,7 @@
 
 use super::next_request;
 use crate::domain::conversation::lane::Lane;
+use crate::domain::conversation::lane_use;
 use crate::domain::planning::draft::Planned;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::Ink;
@@ -13,25 +14,28 @@ use ratatui::layout::Rect;
 
 /// Width of the small meter.
 const METER: usize = 8;
+/// Columns of the facts from which they are written in full.
+const WIDE: usize = 60;
 
-pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let row = Rect { x: area.x + 1, width: area.width.saturating_sub(2), height: 1, ..area };
-    let right = facts(look, usize::from(row.width) * 3 / 5);
+    let right = facts(view, usize::from(row.width) * 3 / 5);
     let room = usize::from(row.width).saturating_sub(right.width() + 2);
-    paint::line(look.theme, &place(look, room), row, buf);
-    paint::right(look.theme, &right, row, buf);
+    paint::line(view.theme, &place(view, room), row, buf);
+    paint::right(view.theme, &right, row, buf);
 }
 
 /// The session's title, the branch, and its lane, task, and focus, in at most `room` columns.
-fn place(look: &ViewContext<'_>, room: usize) -> Line {
-    let glyphs = &look.theme.glyphs;
-    let Some(session) = &look.model.session else { return Line::of(Ink::Heading, "pleach") };
+fn place(view: &ViewContext<'_>, room: usize) -> Line {
+    let glyphs = &view.theme.glyphs;
+    let Some(session) = &view.model.session else { return Line::of(Ink::Heading, "pleach") };
     let mut line = Line::new();
     if let Some(branch) = session.branch() {
         line.push(Ink::Dim, &format!(" {} ", glyphs.folded));
         line.push(Ink::Heading, &text::fit(&branch.name, (room / 2).max(8), glyphs.ellipsis));
     }
-    let topic = Some(session.lane()).filter(|lane| *lane != Lane::Root).map(|lane| ("lane", lane.title()));
+    let topic = Some(session.lane()).filter(|lane| *lane != Lane::Root);
+    let topic = topic.map(|lane| ("lane", lane_use::title(&session.tree, &lane, glyphs.ellipsis)));
     let task = session.task().map(|task| ("task", task.to_owned()));
     let focus = session.branch().map(|branch| branch.overrides.focus.as_slice()).unwrap_or_default();
     let focus = focus.split_first().map(|(first, more)| match more.len() {
@@ -51,8 +55,8 @@ fn place(look: &ViewContext<'_>, room: usize) -> Line {
 }
 
 /// The facts at the right; the least important are dropped if they do not fit.
-fn facts(look: &ViewContext<'_>, room: usize) -> Line {
-    let all = all_facts(look);
+fn facts(view: &ViewContext<'_>, room: usize) -> Line {
+    let all = all_facts(view, room);
     let mut kept: Vec<bool> = vec![true; all.len()];
     let wide = |kept: &[bool]| {
         let each = all.iter().zip(kept).filter(|(_, kept)| **kept).map(|((_, line), _)| line.width() + 3);
@@ -66,19 +70,21 @@ fn facts(look: &ViewContext<'_>, room: usize) -> Line {
     let mut line = Line::new();
     for (_, fact) in all.into_iter().zip(kept).filter_map(|(fact, kept)| kept.then_some(fact)) {
         if !line.pieces.is_empty() {
-            line.push(Ink::Dim, &format!(" {} ", look.theme.glyphs.dot));
+            line.push(Ink::Dim, &format!(" {} ", view.theme.glyphs.dot));
         }
         line = line.and(fact);
     }
     line
 }
 
-/// The facts in display order, each with its importance.
-fn all_facts(look: &ViewContext<'_>) -> Vec<(u8, Line)> {
-    let model = look.model;
+/// The facts in display order, each with its importance. A demo is always mentioned.
+fn all_facts(view: &ViewContext<'_>, room: usize) -> Vec<(u8, Line)> {
+    let model = view.model;
     let mut facts = Vec::new();
     if model.facts.demo {
-        facts.push((1, Line::of(Ink::Warn, "demo, nothing is saved")));
+        let short = format!("demo {} not saved", view.theme.glyphs.dot);
+        let words = if room < WIDE { &short } else { "demo, nothing is saved" };
+        facts.push((6, Line::of(Ink::Warn, words)));
     }
     if let Some(settings) = model.session.as_ref().and_then(|session| session.settings()) {
         facts.push((2, Line::of(Ink::Text, &settings.model.name)));
@@ -89,11 +95,11 @@ fn all_facts(look: &ViewContext<'_>) -> Vec<(u8, Line)> {
     match model.plan.shown.as_ref().map(|shown| &shown.solved) {
         Some(Planned::Plan { plan, cost, .. }) => {
             if let Some(cost) = cost.as_ref().filter(|cost| cost.micro > 0) {
-                let words = text::about_money(look.theme.glyphs.about, cost.micro);
+                let words = text::about_money(view.theme.glyphs.about, cost.micro);
                 facts.push((0, Line::of(Ink::Text, &words)));
             }
             if !model.context_in_view() {
-                let glyphs = &look.theme.glyphs;
+                let glyphs = &view.theme.glyphs;
                 let used =
                     usize::try_from(u64::from(plan.est_total) * METER as u64 / u64::from(plan.budget.prompt.max(1)));
                 let used = used.unwrap_or(METER).clamp(1, METER);

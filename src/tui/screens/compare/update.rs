@@ -62,7 +62,7 @@ fn only_other(model: &Model) -> Option<BranchId> {
     })
 }
 
-/// Handles `/compare BRANCH`; the beginning of the name is enough.
+/// Handles `/compare BRANCH`; the beginning of the name is enough if only one branch has it.
 pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     if words.is_empty() {
         return selected(model, out);
@@ -70,17 +70,22 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
     let wanted = words.to_lowercase();
     let exact = session.branches.iter().find(|branch| branch.name == words);
-    let begins = || session.branches.iter().find(|branch| branch.name.to_lowercase().starts_with(&wanted));
-    match exact.or_else(begins).map(|branch| branch.id) {
-        Some(id) if id == session.current => {
-            model.status.say(Severity::Trouble, "That is the current branch; name another branch.", model.now);
-        }
-        Some(id) => open(model, id, out),
-        None => {
-            let text = format!("There is no branch {words:?} in this session.");
-            model.status.say(Severity::Trouble, text, model.now);
-        }
+    let begins = |branch: &&Branch| branch.name.to_lowercase().starts_with(&wanted);
+    let mut found: Vec<&Branch> =
+        exact.map_or_else(|| session.branches.iter().filter(begins).collect(), |branch| vec![branch]);
+    if found.len() > 1 {
+        found.retain(|branch| branch.id != session.current);
     }
+    let refusal = match found.as_slice() {
+        [only] if only.id == session.current => "That is the current branch; name another branch.".to_owned(),
+        [only] => return open(model, only.id, out),
+        [] => format!("There is no branch {words:?} in this session."),
+        several => {
+            let names: Vec<&str> = several.iter().map(|branch| branch.name.as_str()).collect();
+            format!("{} branches begin with {words:?}: {}. Type more of the name.", several.len(), names.join(", "))
+        }
+    };
+    model.status.say(Severity::Trouble, refusal, model.now);
 }
 
 pub(crate) fn open(model: &mut Model, other: BranchId, out: &mut Vec<Cmd>) {

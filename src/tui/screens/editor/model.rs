@@ -96,7 +96,7 @@ impl EditorScreen {
     pub fn fill(&mut self, items: Vec<Editable>) {
         let first = self.items.is_empty() && self.wanted.is_none();
         let selected = self.wanted.take().or_else(|| self.selected().map(|item| item.id.clone()));
-        let taken = items.iter().position(|item| first && self.kind == EditableKind::Policies && item.goes);
+        let taken = items.iter().position(|item| first && self.kind == EditableKind::Policies && item.in_use);
         let found = items.iter().position(|item| Some(&item.id) == selected.as_ref());
         self.cursor = found.or(taken).unwrap_or(self.cursor).min(items.len().saturating_sub(1));
         (self.items, self.loading) = (items, None);
@@ -194,8 +194,9 @@ mod tests {
             id: id.into(),
             title: id.into(),
             note: String::new(),
+            source: None,
             editing: Editability::Here,
-            goes: id == "b",
+            in_use: id == "b",
             versions: texts.iter().enumerate().map(version).collect(),
         }
     }

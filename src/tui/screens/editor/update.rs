@@ -5,6 +5,7 @@
 use super::model::{EditorPending, EditorScreen, PolicyTrial};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
+use crate::domain::summary::accepted::SummarySource;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::versions::{Editability, Editable, EditableKind, PolicyFault};
 use crate::engine::api::{
@@ -160,7 +161,7 @@ pub(crate) fn asks_to_discard(model: &mut Model) -> bool {
         return false;
     }
     model.layers.push(Question {
-        title: "Leave the editor?".to_owned(),
+        title: "Close the editor?".to_owned(),
         words: vec!["Your changes are not saved.".to_owned()],
         choices: vec![
             ('k', "keep editing".to_owned(), Act::Close),
@@ -270,12 +271,14 @@ pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
     send(model, Request::Tool(ToolRequest::Project(act)), Pending::Editor(EditorPending::Change), out);
 }
 
-/// Writes the selected module summary again.
+/// Writes the selected module summary again, by the author of the current version; one that a person wrote, by pleach.
 pub(crate) fn write_again(model: &mut Model, out: &mut Vec<Cmd>) {
     let screen = top(model).filter(|screen| screen.kind == EditableKind::Modules);
     let Some(item) = screen.and_then(EditorScreen::selected) else { return };
-    // By the same author as the current version.
-    let by = if item.note.contains("by the model") { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
+    let by = match item.source {
+        Some(SummarySource::Llm) => SummaryAuthor::Model,
+        Some(SummarySource::Extractive | SummarySource::User) | None => SummaryAuthor::Extractive,
+    };
     let path = item.id.clone();
     crate::tui::screens::summaries::update_modules::make(model, &path, by, out);
 }
@@ -299,7 +302,7 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let Some(screen) = top(model).filter(|screen| screen.kind == EditableKind::Policies) else { return };
     let Some(item) = screen.selected() else { return };
-    let (name, goes) = (item.id.clone(), item.goes);
+    let (name, goes) = (item.id.clone(), item.in_use);
     if goes {
         return model.status.say(Severity::Notice, format!("This branch already uses {name}."), model.now);
     }

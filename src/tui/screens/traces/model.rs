@@ -270,6 +270,7 @@ pub fn link_notes(session: &Session, conversation: &Conversation) -> HashMap<Nod
     let here = shown(session, conversation, None);
     let traces: Vec<&ToolTrace> = here.iter().map(|place| &session.traces[*place]).collect();
     let mut notes: HashMap<NodeId, (bool, String)> = HashMap::new();
+    let mut resolved: HashMap<NodeId, usize> = HashMap::new();
     let name = |trace: &ToolTrace| format!("{} {}", trace.title(), resolution::argument(&trace.args));
     for link in resolution::links(&traces, |_, _| true) {
         let (failed, fixed) = (traces[link.failed], traces[link.fixed]);
@@ -284,21 +285,17 @@ pub fn link_notes(session: &Session, conversation: &Conversation) -> HashMap<Nod
             notes.insert(node, (false, format!("{by}{since}")));
         }
         if let Some(node) = fixed.node {
-            let one = if same { "resolves the failure".to_owned() } else { format!("resolves {}", name(failed)) };
-            notes.entry(node).and_modify(|known| known.1 = count_failures(&known.1)).or_insert((true, one));
+            let count = resolved.entry(node).or_default();
+            *count += 1;
+            let note = match *count {
+                1 if same => "resolves the failure".to_owned(),
+                1 => format!("resolves {}", name(failed)),
+                more => format!("resolves {more} failures"),
+            };
+            notes.insert(node, (true, note));
         }
     }
     notes
-}
-
-/// Turns `resolves …` into `resolves 2 failures`, and increments the number of the latter.
-fn count_failures(known: &str) -> String {
-    let words: Vec<&str> = known.split(' ').collect();
-    let count = match words.as_slice() {
-        ["resolves", count, "failures"] => count.parse().unwrap_or(1_usize),
-        _ => 1,
-    };
-    format!("resolves {} failures", count + 1)
 }
 
 /// A fence of backticks longer than any run of backticks in the text.

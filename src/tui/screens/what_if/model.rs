@@ -33,7 +33,7 @@ impl WhatIfScreen {
     /// Number of lines, including the current settings.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.found.as_ref().map_or(0, |found| found.ways.len() + 1)
+        self.found.as_ref().map_or(0, |found| found.alternatives.len() + 1)
     }
 
     /// Whether nothing is planned yet.
@@ -48,14 +48,14 @@ impl WhatIfScreen {
         let found = self.found.as_ref()?;
         match at.checked_sub(1) {
             None => Some(("current", &found.present)),
-            Some(at) => found.ways.get(at).map(|way| (way.title.as_str(), &way.result)),
+            Some(at) => found.alternatives.get(at).map(|way| (way.title.as_str(), &way.result)),
         }
     }
 
     /// The settings that the selected line changes; None for the current settings.
     #[must_use]
     pub fn selected_overrides(&self) -> Option<&Overrides> {
-        Some(&self.found.as_ref()?.ways.get(self.cursor.checked_sub(1)?)?.arm)
+        Some(&self.found.as_ref()?.alternatives.get(self.cursor.checked_sub(1)?)?.overrides)
     }
 
     /// Moves the cursor by `by` lines.

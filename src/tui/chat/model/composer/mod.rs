@@ -9,7 +9,7 @@ use super::history::History;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::base::safe_text::Safe;
 use crate::domain::planning::draft::{Draft, DraftKind};
-use crate::domain::planning::mode::SearchWish;
+use crate::domain::planning::mode::SearchChoice;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Composer {
     files: Vec<Attached>,
     kind: DraftKind,
     /// Whether to search older messages for the next call.
-    pub search: SearchWish,
+    pub search: SearchChoice,
     drafts: HashMap<BranchId, Saved>,
     before_edit: Option<Box<ReplacedDraft>>,
     history: History,
@@ -58,7 +58,7 @@ impl Default for Composer {
             pastes: Vec::new(),
             files: Vec::new(),
             kind: DraftKind::Message,
-            search: SearchWish::Auto,
+            search: SearchChoice::Auto,
             drafts: HashMap::new(),
             before_edit: None,
             history: History::default(),
@@ -185,24 +185,30 @@ impl Composer {
         if self.commanding() { Draft::default() } else { self.draft() }
     }
 
-    /// Inserts a paste. A long one, or one with invisible characters, is folded into a placeholder.
+    /// Inserts a paste. A long one, one with invisible characters, or one that contains the placeholder of another paste
+    /// is folded into a placeholder.
     pub fn paste(&mut self, raw: &str) {
         let text = line_ends(raw);
         let lines = text.split('\n').count();
         let chars = text.chars().count();
         let odd = text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') || Safe::hidden(&text) > 0;
-        if !odd && chars <= FOLD_CHARS && lines <= FOLD_LINES {
+        let quotes = self.pastes.iter().any(|paste| text.contains(&paste.chip));
+        if !odd && !quotes && chars <= FOLD_CHARS && lines <= FOLD_LINES {
             self.edit().insert_str(&text);
             return;
         }
         let hidden = if odd { ", with control characters" } else { "" };
-        let mut chip = format!(
-            "[pasted {}, {chars} characters{hidden}]",
-            if lines == 1 { "1 line".into() } else { format!("{lines} lines") }
-        );
+        let count = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
+        // The no-break space distinguishes a placeholder from the same words typed by a person.
+        let sizes = format!("{count}, {chars}\u{a0}characters{hidden}");
+        let is_taken = |chip: &String| {
+            self.pastes.iter().any(|paste| paste.chip == *chip)
+                || self.area.lines().iter().any(|line| line.contains(chip))
+        };
+        let mut chip = format!("[pasted {sizes}]");
         let mut again = 2;
-        while self.pastes.iter().any(|paste| paste.chip == chip) {
-            chip = format!("[pasted {lines} lines, {chars} characters{hidden}, no. {again}]");
+        while is_taken(&chip) {
+            chip = format!("[pasted {sizes}, no. {again}]");
             again += 1;
         }
         self.edit().insert_str(&chip);
@@ -268,7 +274,7 @@ impl Composer {
         self.pastes.clear();
         self.files.clear();
         self.kind = DraftKind::Message;
-        self.search = SearchWish::Auto;
+        self.search = SearchChoice::Auto;
         self.whole = None;
         self.history.leave();
         self.keep_replaced_draft();
@@ -322,6 +328,43 @@ mod tests {
         composer.paste("\x1b[31mred");
         assert!(!composer.first_line().contains('\x1b'));
         assert!(composer.text().contains("\x1b[31mred"));
+    }
+
+    /// Only the placeholders in the composer are expanded: none in a pasted text, and no typed text that looks like one.
+    #[test]
+    fn a_paste_is_expanded_only_at_its_own_placeholder() {
+        let long = |start: &str| format!("{start}{}", "\n".repeat(FOLD_LINES));
+        let chip_of = |text: &str| {
+            let mut other = Composer::default();
+            other.paste(text);
+            other.first_line().to_owned()
+        };
+        // The first paste quotes the placeholder of the second.
+        let (chip, second) = (chip_of(&long("b")), long("b"));
+        let first = long(&format!("quoted: {chip} "));
+        let mut composer = Composer::default();
+        composer.paste(&first);
+        composer.paste(" and ");
+        composer.paste(&second);
+        assert_eq!(&*composer.text(), format!("{first} and {second}"));
+        // The same words are typed before the placeholder.
+        let typed = chip.replace('\u{a0}', " ");
+        let mut composer = Composer::default();
+        composer.paste(&second);
+        composer.move_cursor(CursorMove::Head);
+        composer.edit().insert_str(&typed);
+        assert_eq!(&*composer.text(), format!("{typed}{second}"));
+        // The placeholder itself is in the text already, or is pasted into it.
+        let mut composer = Composer::default();
+        composer.paste(&chip);
+        composer.paste(&second);
+        composer.paste("\n");
+        composer.paste(&chip);
+        composer.move_cursor(CursorMove::Top);
+        let last = chip.replace(']', ", no. 2]");
+        assert_eq!(composer.pastes().map(|(chip, _)| chip).collect::<Vec<_>>(), [last.as_str()]);
+        composer.paste(&last);
+        assert_eq!(&*composer.text(), format!("{last}{chip}{second}\n{chip}"));
     }
 
     #[test]

@@ -62,14 +62,23 @@ fn append_file(text: &mut String, file: &Attached) {
     let _ = write!(text, "\n\n{}\n{fence}{kind}\n{}{end}{fence}", attachment::heading(&file.place), file.text);
 }
 
+/// The first placeholder of a text: its position and its paste.
+fn first_paste<'a>(text: &str, pastes: &'a [Paste]) -> Option<(usize, &'a Paste)> {
+    pastes.iter().filter_map(|paste| Some((text.find(&paste.chip)?, paste))).min_by_key(|(at, _)| *at)
+}
+
 /// The lines with their pastes unfolded, followed by the attached files.
 pub(super) fn expand(lines: &[String], pastes: &[Paste], files: &[Attached]) -> String {
-    let mut text = lines.join("\n");
-    for paste in pastes {
-        if let Some(at) = text.find(&paste.chip) {
-            text.replace_range(at..at + paste.chip.len(), &paste.text);
-        }
+    let shown = lines.join("\n");
+    let mut text = String::with_capacity(shown.len());
+    let mut rest = shown.as_str();
+    // Only what is shown can contain placeholders: a pasted text is not searched for others.
+    while let Some((at, paste)) = first_paste(rest, pastes) {
+        text.push_str(&rest[..at]);
+        text.push_str(&paste.text);
+        rest = &rest[at + paste.chip.len()..];
     }
+    text.push_str(rest);
     files.iter().filter(|file| named(lines, &file.token)).for_each(|file| append_file(&mut text, file));
     text
 }

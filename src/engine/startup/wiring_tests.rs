@@ -1,0 +1,50 @@
+//! Tests of `wiring`: which profiles are ready for a call.
+
+use super::*;
+
+/// A profile is ready exactly if the provider of its calls can be made from it.
+#[test]
+fn a_profile_is_ready_if_a_call_can_be_made() {
+    let address = "http://127.0.0.1:9/v1";
+    let env = Environment::of([("KEY", "k"), ("EMPTY", ""), ("BLANK", " ")]);
+    let network = Network { env, counter: Arc::new(Tokenizers::new()) };
+    for (backend, base_url, model, needs_key, api_key_env, api_key_cmd, problem) in [
+        (Backend::Openai, address, "m", false, "", "", None),
+        (Backend::Openai, address, "", false, "", "", None),
+        (Backend::Openai, "", "m", false, "", "", Some("has no address")),
+        (Backend::Openai, "", "", false, "", "", Some("has no address")),
+        (Backend::Openai, " ", "m", false, "", "", Some("has no address")),
+        (Backend::Openai, "", "m", true, "KEY", "", Some("has no address")),
+        (Backend::Openai, address, "m", true, "KEY", "", None),
+        (Backend::Openai, address, "m", true, " KEY ", "", None),
+        (Backend::Openai, address, "m", true, "", "echo k", None),
+        (Backend::Openai, address, "m", true, "EMPTY", "echo k", None),
+        (Backend::Openai, address, "m", true, "", "", Some("has no key")),
+        (Backend::Openai, address, "m", true, "", " ", Some("has no key")),
+        (Backend::Openai, address, "m", true, "UNSET", "", Some("has no key")),
+        (Backend::Openai, address, "m", true, "EMPTY", "", Some("has no key")),
+        (Backend::Openai, address, "m", true, "BLANK", "", Some("has no key")),
+        (Backend::Openai, address, "m", false, "UNSET", "", None),
+        (Backend::Offline, "", "", true, "", "", None),
+    ] {
+        let profile = Profile {
+            name: "p".into(),
+            backend,
+            base_url: base_url.into(),
+            model: model.into(),
+            needs_key,
+            api_key_env: api_key_env.into(),
+            api_key_cmd: api_key_cmd.into(),
+            ..Profile::default()
+        };
+        let ready = network.ready(&profile);
+        match (&ready, problem) {
+            (Ok(()), None) => {}
+            (Err(failure), Some(problem)) => {
+                assert!(failure.what.contains(problem) && !failure.todo.is_empty(), "{failure} {profile:?}");
+            }
+            _ => panic!("{ready:?} instead of {problem:?}: {profile:?}"),
+        }
+        assert_eq!(ready.is_ok(), network.provider(&profile).is_ok(), "{profile:?}");
+    }
+}
