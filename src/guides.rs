@@ -3,8 +3,8 @@
 
 #[doc = include_str!("../assets/guides/commands.md")]
 pub mod commands {}
-#[doc = include_str!("../assets/guides/compaction.md")]
-pub mod compaction {}
+#[doc = include_str!("../assets/guides/summaries.md")]
+pub mod summaries {}
 #[doc = include_str!("../assets/guides/context.md")]
 pub mod context {}
 #[doc = include_str!("../assets/guides/policies.md")]

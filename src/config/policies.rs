@@ -3,6 +3,7 @@
 
 use super::error::ConfigError;
 use super::layer::Layer;
+use super::renamed;
 use crate::domain::planning::policy::PolicySpec;
 use crate::domain::planning::tuning::{Milli, TurnSelection};
 use std::collections::BTreeMap;
@@ -30,6 +31,13 @@ pub fn load(dir: &Path) -> Result<BTreeMap<String, PolicySpec>, ConfigError> {
         }
     }
     Ok(found)
+}
+
+/// Returns notes about earlier names of settings in the user's policies.
+pub(super) fn earlier_names(dir: &Path) -> Vec<String> {
+    let files = own_files(dir).unwrap_or_default();
+    let layers = files.iter().filter_map(|path| Layer::read::<PolicySpec>(path).ok().flatten());
+    layers.filter_map(|layer| renamed::policy_note(&layer.origin, &layer.table)).collect()
 }
 
 pub(super) fn own_files(dir: &Path) -> Result<Vec<std::path::PathBuf>, ConfigError> {
@@ -174,7 +182,7 @@ mod tests {
             ("levels", AutoSummaryTrigger::Levels),
         ] {
             assert_eq!(
-                found[name].compaction,
+                found[name].auto_summaries,
                 AutoSummarySettings { measure, ..AutoSummarySettings::default() },
                 "{name}"
             );
@@ -184,16 +192,18 @@ mod tests {
         let known = toml::Table::try_from(PolicySpec::default()).unwrap();
         for (file, part) in [
             ("lanes", "lanes"),
-            ("lanes", "compaction"),
+            ("lanes", "summaries"),
             ("adaptive", "relevance"),
             ("adaptive", "adaptive"),
             ("levels", "levels"),
-            ("levels", "compaction"),
-            ("layered", "compaction"),
+            ("levels", "summaries"),
+            ("layered", "summaries"),
             ("layered", "activation"),
         ] {
-            let keys = |table: &toml::Table| table[part].as_table().unwrap().keys().cloned().collect::<Vec<_>>();
-            assert_eq!(keys(&files[file]), keys(&known), "{file}.toml [{part}]");
+            let keys =
+                |table: &toml::Table, part: &str| table[part].as_table().unwrap().keys().cloned().collect::<Vec<_>>();
+            let written = if part == "summaries" { "compaction" } else { part };
+            assert_eq!(keys(&files[file], part), keys(&known, written), "{file}.toml [{part}]");
         }
     }
 

@@ -30,7 +30,7 @@ fn lanes(accept: AutoSummaryAcceptance, by: SummaryAuthor) -> PolicySpec {
         anchored: false,
         retrieval: false,
         lanes: Lanes { messages: 6, tokens: 4_000, hours: 0, keep: 2 },
-        compaction: AutoSummarySettings {
+        auto_summaries: AutoSummarySettings {
             measure: AutoSummaryTrigger::Lane,
             accept,
             by,
@@ -111,7 +111,7 @@ fn draft_is_made_sent_and_undone() {
     scripts.extend([reply(edited_text), reply("Five."), reply("Six.")]);
     let server = Server::start_posts(scripts);
     let bench = Bench::http(&server);
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Model));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Model));
     let branch = client.session();
     say(&mut client, branch, 1..=4);
     let before = client.drawn(branch, &message("and now?")).unwrap();
@@ -146,7 +146,7 @@ fn draft_is_made_sent_and_undone() {
 #[test]
 fn turns_are_summarized_once() {
     let bench = Bench::new(&model(16));
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = client.session();
     let mut from = 0;
     for n in 1..=16 {
@@ -173,7 +173,7 @@ fn turns_are_summarized_once() {
 #[test]
 fn refusal_holds_until_enough_new_turns() {
     let bench = Bench::new(&model(8));
-    let mut first = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut first = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = first.session();
     say(&mut first, branch, 1..=4);
     let (draft, _) = drafted(&mut first, 0);
@@ -183,7 +183,7 @@ fn refusal_holds_until_enough_new_turns() {
     say(&mut first, branch, 6..=6);
     assert_eq!(drafts(&first), 1, "neither while it waited nor after the refusal");
     first.stop();
-    let mut second = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut second = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     second.open();
     say(&mut second, branch, 7..=7);
     let (draft, _) = drafted(&mut second, 0);
@@ -194,7 +194,7 @@ fn refusal_holds_until_enough_new_turns() {
 #[test]
 fn undo_counts_as_refusal() {
     let bench = Bench::new(&model(8));
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Own, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Auto, SummaryAuthor::Extractive));
     let branch = client.session();
     say(&mut client, branch, 1..=3);
     let plain = |client: &mut Client| summary(&plan(client, branch)).is_none();
@@ -224,9 +224,9 @@ fn undo_counts_as_refusal() {
 #[test]
 fn no_summary_when_switched_off() {
     let bench = Bench::new(&model(12));
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = client.session();
-    let overrides = |compaction| Overrides { compaction, ..Overrides::default() };
+    let overrides = |auto_summaries| Overrides { auto_summaries, ..Overrides::default() };
     client.must(Request::Branch(BranchRequest::Override {
         branch,
         overrides: overrides(Some(AutoSummaryOverride::Off)),
@@ -242,7 +242,7 @@ fn no_summary_when_switched_off() {
 #[test]
 fn pinned_and_excluded_turns_are_skipped() {
     let bench = Bench::new(&model(8));
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = client.session();
     say(&mut client, branch, 1..=3);
     for (number, kind) in [(2, MarkKind::Sticky), (3, MarkKind::Exclude)] {
@@ -263,7 +263,7 @@ fn pinned_and_excluded_turns_are_skipped() {
 #[test]
 fn lanes_are_counted_separately() {
     let bench = Bench::new(&model(10));
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = client.session();
     let lane = |lane: &str| Overrides { lane: Some(lane.into()), ..Overrides::default() };
     say(&mut client, branch, 1..=2);
@@ -289,7 +289,7 @@ fn levels() -> PolicySpec {
             working_seconds: 1,
             ..Levels::default()
         },
-        compaction: AutoSummarySettings { measure: AutoSummaryTrigger::Levels, ..AutoSummarySettings::default() },
+        auto_summaries: AutoSummarySettings { measure: AutoSummaryTrigger::Levels, ..AutoSummarySettings::default() },
         ..PolicySpec::default()
     }
 }
@@ -330,7 +330,7 @@ fn windowed(accept: AutoSummaryAcceptance) -> PolicySpec {
         window_turns: 3,
         anchored: false,
         retrieval: false,
-        compaction: AutoSummarySettings {
+        auto_summaries: AutoSummarySettings {
             measure: AutoSummaryTrigger::Window,
             tokens: 300,
             accept,
@@ -343,7 +343,7 @@ fn windowed(accept: AutoSummaryAcceptance) -> PolicySpec {
 #[test]
 fn turns_outside_the_window_get_a_draft() {
     let bench = Bench::new(&model(12));
-    let mut client = client(&bench, &windowed(AutoSummaryAcceptance::Ask));
+    let mut client = client(&bench, &windowed(AutoSummaryAcceptance::Draft));
     let branch = client.session();
     let mut turn = 0;
     while drafts(&client) == 0 {
@@ -366,7 +366,7 @@ fn turns_outside_the_window_get_a_draft() {
 /// once.
 #[test]
 fn commands_make_due_summaries() {
-    for accept in [AutoSummaryAcceptance::Ask, AutoSummaryAcceptance::Own] {
+    for accept in [AutoSummaryAcceptance::Draft, AutoSummaryAcceptance::Auto] {
         let bench = Bench::new(&model(10));
         let spec = windowed(accept);
         let mut client = bench.start_with(|setup| {
@@ -385,11 +385,11 @@ fn commands_make_due_summaries() {
             })
             .collect();
         match accept {
-            AutoSummaryAcceptance::Ask => {
+            AutoSummaryAcceptance::Draft => {
                 assert!(notices.len() == 1 && notices[0].contains("`pleach compress --up-to "), "{notices:?}");
                 assert_eq!(drafts(&client), 0);
             }
-            AutoSummaryAcceptance::Own => {
+            AutoSummaryAcceptance::Auto => {
                 assert!(!notices.is_empty() && notices[0].contains("accepts drafts automatically"), "{notices:?}");
                 assert!(summary(&plan(&mut client, branch)).unwrap().included());
             }
@@ -405,7 +405,7 @@ fn turns_continue_while_a_draft_is_written() {
     scripts.extend((5..=6).map(|n| text(&answer(n))));
     let model = Model::new(scripts);
     let bench = Bench::new(&model);
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Model));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Model));
     let branch = client.session();
     say(&mut client, branch, 1..=4);
     while model.bodies().len() < 5 {
@@ -427,7 +427,7 @@ fn stopping_counts_as_refusal() {
     scripts.push(vec![Say::Hold]);
     let model = Model::new(scripts);
     let bench = Bench::new(&model);
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = client.session();
     say(&mut client, branch, 1..=4);
     let (waiting, _) = drafted(&mut client, 0);
@@ -453,7 +453,7 @@ fn random_decisions_keep_the_rules() {
     for seed in histories(2) {
         let mut dice = Dice::new(seed);
         let bench = Bench::new(&model(24));
-        let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+        let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
         let branch = client.session();
         let (mut from, mut decided, mut waits) = (0, 0, None::<Arc<SummaryDraft>>);
         for n in 1..=24 {
@@ -487,7 +487,7 @@ fn random_decisions_keep_the_rules() {
 #[test]
 fn ending_a_task_summarizes_the_session() {
     let bench = Bench::new(&model(6));
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = client.session();
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("ports".into()) }));
     say(&mut client, branch, 1..=2);
@@ -505,7 +505,7 @@ fn ending_a_task_summarizes_the_session() {
     act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
     client.must(Request::Branch(BranchRequest::Override {
         branch,
-        overrides: Overrides { compaction: Some(AutoSummaryOverride::Off), ..Overrides::default() },
+        overrides: Overrides { auto_summaries: Some(AutoSummaryOverride::Off), ..Overrides::default() },
     }));
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("roads".into()) }));
     say(&mut client, branch, 3..=3);

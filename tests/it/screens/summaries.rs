@@ -280,8 +280,8 @@ fn commands_have_words() {
         acts(&stage),
         [SummaryAct::Draft { kind: SummaryKind::Session, up_to: None, by: SummaryAuthor::Extractive }]
     );
-    stage.press("esc").type_text("/compaction off").press("enter");
-    let overrides = Overrides { compaction: Some(AutoSummaryOverride::Off), ..Overrides::default() };
+    stage.press("esc").type_text("/summaries off").press("enter");
+    let overrides = Overrides { auto_summaries: Some(AutoSummaryOverride::Off), ..Overrides::default() };
     let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
 }
