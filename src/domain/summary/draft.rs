@@ -207,11 +207,15 @@ pub struct SourceMessage {
 }
 
 /// The reason why a turn is not summarized.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeepReason {
-    /// The turn is pinned, leased or included once.
+    /// The turn, or a message of it, is pinned until a person unpins it.
     Pinned,
+    /// The turn, or a message of it, is leased, by a person or by the program.
+    Leased,
+    /// The turn, or a message of it, is included in the next call.
+    Included,
     /// A person excluded the turn.
     Excluded,
     /// The turn belongs to another lane.

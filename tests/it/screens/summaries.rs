@@ -116,7 +116,7 @@ fn draft(number: u64, kept: Vec<KeptSentence>) -> Arc<SummaryDraft> {
         dropped: items.into(),
         looked_for: 11,
         sources: turns.into(),
-        stays: vec![(2, KeepReason::Pinned)],
+        stays: vec![(2, KeepReason::Leased)],
         masked: 1,
         run: None,
         cause: Some("32 messages had no summary, more than 30".into()),
