@@ -207,6 +207,31 @@ mod tests {
         }
     }
 
+    /// A policy with earlier names is the same policy, also in the form of which digests are made.
+    #[test]
+    fn earlier_names_of_automatic_summaries_mean_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |text: &str| std::fs::write(dir.path().join("mine.toml"), text).unwrap();
+        for (was, now) in [("ask", "draft"), ("self", "auto")] {
+            write(&format!("[compaction]\nmeasure = \"window\"\naccept = \"{was}\"\nby = \"model\"\n"));
+            let earlier = load(dir.path()).unwrap()["mine"].clone();
+            let [note] = &earlier_names(dir.path())[..] else { panic!("no note") };
+            let words = format!("[compaction] is now [summaries], and accept = \"{was}\" is accept = \"{now}\".");
+            assert!(note.contains("mine.toml: ") && note.contains(&words), "{note}");
+            write(&format!("[summaries]\nmeasure = \"window\"\naccept = \"{now}\"\nby = \"model\"\n"));
+            assert_eq!(load(dir.path()).unwrap()["mine"], earlier);
+            assert_eq!(earlier_names(dir.path()), Vec::<String>::new());
+            let whole = serde_json::to_value(&earlier).unwrap();
+            assert_eq!((whole.get("summaries"), &whole["compaction"]["accept"]), (None, &was.into()));
+            assert_eq!(serde_json::from_value::<AutoSummarySettings>(whole["compaction"].clone()).unwrap(), earlier.auto_summaries);
+        }
+        write("[summaries]\naccept = \"ask\"\n[compaction]\n");
+        assert!(load(dir.path()).is_err(), "both names at once");
+        write("[summaries]\naccept = \"always\"\n");
+        let error = load(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("draft, auto") && !error.contains("ask") && !error.contains("self"), "{error}");
+    }
+
     #[test]
     fn invalid_numbers_have_positions() {
         let dir = tempfile::tempdir().unwrap();

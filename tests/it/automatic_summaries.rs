@@ -1,6 +1,8 @@
 //! Automatic summaries: drafted exactly when the policy says so, once for the same turns, never against a person's
 //! refusal, without delaying other work, and sent only after acceptance.
 
+mod opening;
+
 use crate::support::bench::{Bench, Client, Dice, Model, Say, histories, message, text};
 use crate::support::server::{Server, end, stream, words};
 use pleach::domain::base::ids::{BranchId, NodeId};
@@ -8,6 +10,7 @@ use pleach::domain::call::provider::ProviderErrorKind;
 use pleach::domain::call::run::RunStatus;
 use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
 use pleach::domain::planning::policy::PolicySpec;
 use pleach::domain::planning::tuning::{Lanes, Levels, TurnSelection};
@@ -481,6 +484,49 @@ fn random_decisions_keep_the_rules() {
             from = client.seen.len();
         }
     }
+}
+
+/// Starting a task ends the one before as `TaskAct::Done` does, with the same draft. Its accepted summary is a row in
+/// every mode, and naming the task includes it.
+#[test]
+fn starting_a_task_ends_the_one_before() {
+    let mut texts = Vec::new();
+    for next in [TaskAct::Done(None), TaskAct::Start("roads".into())] {
+        let bench = Bench::new(&model(6));
+        let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
+        let branch = client.session();
+        client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("ports".into()) }));
+        say(&mut client, branch, 1..=3);
+        let from = client.seen.len();
+        let started = matches!(next, TaskAct::Start(_));
+        let Answer::Done(sentence) = client.must(Request::Branch(BranchRequest::Task { branch, act: next })) else {
+            panic!("no sentence")
+        };
+        let first = if started { "Ended task ports, started task roads." } else { "Ended task ports." };
+        assert!(sentence.starts_with(first) && sentence.contains("F5 shows it"), "{sentence}");
+        let (draft, _) = drafted(&mut client, from);
+        let summed = &draft.summary;
+        assert_eq!((summed.kind, summed.turns, draft.cause.as_deref()), (SummaryKind::Session, (1, 3), Some("task ports is done")));
+        texts.push(summed.text.clone());
+        let view = client.open();
+        let tasks = &view.branches.iter().find(|one| one.id == branch).unwrap().overrides.tasks;
+        let states: Vec<(&str, bool)> = tasks.iter().map(|task| (task.name.as_str(), task.done)).collect();
+        let expected: &[(&str, bool)] = &[("ports", true), ("roads", false)];
+        assert_eq!(states, expected[..1 + usize::from(started)]);
+
+        act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
+        for mode in Mode::ALL {
+            let mut overrides = client.open().branches.iter().find(|one| one.id == branch).unwrap().overrides.clone();
+            overrides.mode = Some(mode);
+            client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
+            for asked in ["and now?", "What came of the ports?"] {
+                let plan = client.whole_plan(branch, &message(asked));
+                let row = summary(&plan).unwrap_or_else(|| panic!("no row in {mode:?}"));
+                assert_eq!((row.included(), &row.reason), (true, &Reason::Summary), "{mode:?}: {asked}");
+            }
+        }
+    }
+    assert_eq!(texts[0], texts[1]);
 }
 
 /// With automatic summaries, ending a task makes a session summary. Otherwise a notice says how to make one.

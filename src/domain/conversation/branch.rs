@@ -248,5 +248,29 @@ mod tests {
         let kind = |text: &str| Overrides { personality: Some(text.into()), ..Overrides::default() };
         assert_eq!(kind("Be kind.").act(&kind("Be brief."), "b").as_deref(), Some("set the personality of b"));
         assert_eq!(both.act(&both, "b"), None);
+        let automatic = |chosen| Overrides { auto_summaries: chosen, ..Overrides::default() };
+        for (chosen, words) in [
+            (AutoSummaryOverride::Off, "turned automatic summaries off on main"),
+            (AutoSummaryOverride::Draft, "set automatic summaries on main to wait as drafts"),
+            (AutoSummaryOverride::Auto, "set automatic summaries on main to be used at once"),
+        ] {
+            assert_eq!(none.act(&automatic(Some(chosen)), "main").as_deref(), Some(words));
+            let back = "set automatic summaries on main to follow the settings and the policy";
+            assert_eq!(automatic(Some(chosen)).act(&none, "main").as_deref(), Some(back));
+        }
+    }
+
+    /// The setting of automatic summaries is stored as before it was renamed.
+    #[test]
+    fn stored_settings_keep_their_names() {
+        for (text, chosen) in [
+            (r#"{"compaction":"off"}"#, AutoSummaryOverride::Off),
+            (r#"{"compaction":"ask"}"#, AutoSummaryOverride::Draft),
+            (r#"{"compaction":"self"}"#, AutoSummaryOverride::Auto),
+        ] {
+            let stored: Overrides = serde_json::from_str(text).unwrap();
+            assert_eq!(stored.auto_summaries, Some(chosen));
+            assert_eq!(serde_json::to_string(&stored).unwrap(), text);
+        }
     }
 }

@@ -284,6 +284,14 @@ fn commands_have_words() {
     let overrides = Overrides { auto_summaries: Some(AutoSummaryOverride::Off), ..Overrides::default() };
     let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
+    stage.type_text("/compaction self").press("enter");
+    let overrides = Overrides { auto_summaries: Some(AutoSummaryOverride::Auto), ..Overrides::default() };
+    let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
+    assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "an earlier name");
+    stage.type_text("/summaries").press("enter");
+    assert_eq!(acts(&stage).last(), Some(&SummaryAct::List), "without a value it opens the list");
+    let said = stage.model.status.shown().map(|shown| shown.text.to_string());
+    assert_eq!(said.as_deref(), Some("Automatic summaries on this branch are used at once."));
 }
 
 fn card(text: &str, turns: (u32, u32), state: SummaryState, depth: u32) -> SummaryCard {
