@@ -439,9 +439,9 @@ fn automatic_summaries_are_shown_in_words() {
     let drafts = "wait as drafts until you accept them";
     for (command, said, shown, json) in [
         (&["mode"][..], None, format!("Automatic summaries on branch main {drafts} (policy layered)."), ["policy", "settings", "draft"]),
-        (&["summaries", "off"], Some("off on branch main"), "No automatic summaries on branch main (set on the branch).".into(), ["off", "branch", "off"]),
-        (&["compaction", "self"], Some("used at once"), "Automatic summaries on branch main are used at once (set on the branch).".into(), ["auto", "branch", "auto"]),
-        (&["compaction", "ask"], Some(drafts), format!("Automatic summaries on branch main {drafts} (set on the branch)."), ["draft", "branch", "draft"]),
+        (&["summaries", "off"], Some("Turned automatic summaries off on main."), "No automatic summaries on branch main (set on the branch).".into(), ["off", "branch", "off"]),
+        (&["compaction", "self"], Some("Set automatic summaries on main to be used at once."), "Automatic summaries on branch main are used at once (set on the branch).".into(), ["auto", "branch", "auto"]),
+        (&["compaction", "ask"], Some("Set automatic summaries on main to wait as drafts."), format!("Automatic summaries on branch main {drafts} (set on the branch)."), ["draft", "branch", "draft"]),
         (&["policy", "window"], None, "No automatic summaries on branch main: policy window has no rule for them.".into(), ["draft", "branch", "off"]),
     ] {
         let answer = home.ok(command);

@@ -253,7 +253,8 @@ fn staying(draft: &SummaryDraft) -> Option<String> {
         format!("{}{more} ({name})", turns.iter().take(6).cloned().collect::<Vec<_>>().join(", "))
     });
     let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| format!("Turns {} are kept word for word.", told.join(", ")))
+    let (turns, are) = if draft.stays.len() == 1 { ("Turn", "is") } else { ("Turns", "are") };
+    (!told.is_empty()).then(|| format!("{turns} {} {are} kept word for word.", told.join(", ")))
 }
 
 /// Draws a part's heading, highlighted if it has the focus. Returns the area below.
