@@ -139,7 +139,10 @@ pub(super) fn to_import(run: &mut Run<'_, '_>, file: &Path) -> Result<File, Stop
     }
     if is_device(&about) && !opened.is_terminal() {
         let what = format!("{name} is a device, which has no end or no content.");
-        return Err(Failure::user(what).kept("Nothing was imported.").todo("Name a file, or `-` for standard input.").into());
+        return Err(Failure::user(what)
+            .kept("Nothing was imported.")
+            .todo("Name a file, or `-` for standard input.")
+            .into());
     }
     let mut notes = Vec::new();
     let found =

@@ -223,7 +223,10 @@ mod tests {
             assert_eq!(earlier_names(dir.path()), Vec::<String>::new());
             let whole = serde_json::to_value(&earlier).unwrap();
             assert_eq!((whole.get("summaries"), &whole["compaction"]["accept"]), (None, &was.into()));
-            assert_eq!(serde_json::from_value::<AutoSummarySettings>(whole["compaction"].clone()).unwrap(), earlier.auto_summaries);
+            assert_eq!(
+                serde_json::from_value::<AutoSummarySettings>(whole["compaction"].clone()).unwrap(),
+                earlier.auto_summaries
+            );
         }
         write("[summaries]\naccept = \"ask\"\n[compaction]\n");
         assert!(load(dir.path()).is_err(), "both names at once");

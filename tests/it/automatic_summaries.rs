@@ -506,7 +506,10 @@ fn starting_a_task_ends_the_one_before() {
         assert!(sentence.starts_with(first) && sentence.contains("F5 shows it"), "{sentence}");
         let (draft, _) = drafted(&mut client, from);
         let summed = &draft.summary;
-        assert_eq!((summed.kind, summed.turns, draft.cause.as_deref()), (SummaryKind::Session, (1, 3), Some("task ports is done")));
+        assert_eq!(
+            (summed.kind, summed.turns, draft.cause.as_deref()),
+            (SummaryKind::Session, (1, 3), Some("task ports is done"))
+        );
         texts.push(summed.text.clone());
         let view = client.open();
         let tasks = &view.branches.iter().find(|one| one.id == branch).unwrap().overrides.tasks;

@@ -8,8 +8,8 @@ use crate::cli::stop::Stop;
 use crate::config::commands::calls::{Compress, SummariesCommand};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::domain::summary::accepted::{Summary, SummaryKind};
 use crate::domain::conversation::branch::Branch;
+use crate::domain::summary::accepted::{Summary, SummaryKind};
 use crate::domain::summary::draft::{
     AutoSummaryAcceptance, AutoSummaryOverride, AutoSummarySettings, AutoSummaryTrigger, MissingFact, SALIENT,
     SummaryAuthor, SummaryCard, SummaryDraft,

@@ -354,17 +354,19 @@ mod tests {
     /// Stores and digests contain the first names; files contain either.
     #[test]
     fn values_are_written_under_their_first_names_and_read_under_both() {
-        for (chosen, names) in AutoSummaryOverride::ALL.into_iter().zip([["off"; 2], ["ask", "draft"], ["self", "auto"]]) {
+        for (chosen, names) in
+            AutoSummaryOverride::ALL.into_iter().zip([["off"; 2], ["ask", "draft"], ["self", "auto"]])
+        {
             assert_eq!(serde_json::to_value(chosen).unwrap(), names[0]);
             for name in names {
                 assert_eq!(serde_json::from_value::<AutoSummaryOverride>(name.into()).unwrap(), chosen);
             }
         }
-        for (accept, names) in [
-            (AutoSummaryAcceptance::Draft, ["ask", "draft"]),
-            (AutoSummaryAcceptance::Auto, ["self", "auto"]),
-        ] {
-            let written = serde_json::to_string(&AutoSummarySettings { accept, ..AutoSummarySettings::default() }).unwrap();
+        for (accept, names) in
+            [(AutoSummaryAcceptance::Draft, ["ask", "draft"]), (AutoSummaryAcceptance::Auto, ["self", "auto"])]
+        {
+            let written =
+                serde_json::to_string(&AutoSummarySettings { accept, ..AutoSummarySettings::default() }).unwrap();
             let wanted = format!(r#"{{"measure":"off","tokens":2500,"accept":"{}","by":"extractive"}}"#, names[0]);
             assert_eq!(written, wanted);
             for name in names {

@@ -128,13 +128,7 @@ impl Core {
 
     /// Returns the position on the path up to which a lane is summarized or a person rejected that, and the time of
     /// that, in the conversation's own time.
-    fn summarized_up_to(
-        &self,
-        session: &Session,
-        branch: &Branch,
-        path: &[Slot],
-        lane: &str,
-    ) -> Option<(usize, i64)> {
+    fn summarized_up_to(&self, session: &Session, branch: &Branch, path: &[Slot], lane: &str) -> Option<(usize, i64)> {
         let place = |tip: Hash| {
             let slot = session.tree.by_key(tip)?;
             let at = session.tree.depth(slot) as usize;
@@ -326,4 +320,3 @@ impl Core {
 fn rejection_key(branch: BranchId, lane: &str) -> String {
     format!("compaction.put_down.{branch}.{}", Hash::of(lane.as_bytes()).short())
 }
-
