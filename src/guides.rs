@@ -3,8 +3,6 @@
 
 #[doc = include_str!("../assets/guides/commands.md")]
 pub mod commands {}
-#[doc = include_str!("../assets/guides/compaction.md")]
-pub mod compaction {}
 #[doc = include_str!("../assets/guides/context.md")]
 pub mod context {}
 #[doc = include_str!("../assets/guides/policies.md")]
@@ -22,6 +20,8 @@ pub mod policies {
 }
 #[doc = include_str!("../assets/guides/retrieval.md")]
 pub mod retrieval {}
+#[doc = include_str!("../assets/guides/summaries.md")]
+pub mod summaries {}
 #[doc = include_str!("../assets/guides/tools.md")]
 pub mod tools {}
 #[doc = include_str!("../assets/guides/tour.md")]

@@ -6,7 +6,7 @@ use super::output::Io;
 use super::stop::Stop;
 use crate::domain::base::failure::{Failure, FailureKind};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek as _, Write as _};
+use std::io::{self, IsTerminal as _, Read, Seek as _, Write as _};
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -137,6 +137,13 @@ pub(super) fn to_import(run: &mut Run<'_, '_>, file: &Path) -> Result<File, Stop
     if about.is_file() {
         return Ok(opened);
     }
+    if is_device(&about) && !opened.is_terminal() {
+        let what = format!("{name} is a device, which has no end or no content.");
+        return Err(Failure::user(what)
+            .kept("Nothing was imported.")
+            .todo("Name a file, or `-` for standard input.")
+            .into());
+    }
     let mut notes = Vec::new();
     let found =
         spool(&mut opened, &name, run.formats.check, &run.config.paths.store, &mut |what| notes.push(what.to_owned()));
@@ -144,6 +151,18 @@ pub(super) fn to_import(run: &mut Run<'_, '_>, file: &Path) -> Result<File, Stop
         run.io.note(note);
     }
     found
+}
+
+/// Whether it is a device, such as `/dev/zero`. A pipe is none.
+#[cfg(unix)]
+fn is_device(about: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    about.file_type().is_char_device() || about.file_type().is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &std::fs::Metadata) -> bool {
+    false
 }
 
 fn spool(

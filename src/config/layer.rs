@@ -3,6 +3,7 @@
 //! Not for: the list and the order of the layers (`load`).
 
 use super::error::{ConfigError, Place, nearest};
+use super::renamed;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::path::Path;
@@ -125,7 +126,9 @@ struct Unknown {
 fn unknown(message: &str) -> Option<Unknown> {
     let field = message.strip_prefix("unknown field `");
     let (word, tail) = field.or_else(|| message.strip_prefix("unknown variant `"))?.split_once('`')?;
-    let expected = tail.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    let mut expected: Vec<String> = tail.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    let accepted = expected.clone();
+    expected.retain(|name| !renamed::is_earlier(name, &accepted));
     Some(Unknown { field: field.is_some(), word: word.to_owned(), expected })
 }
 

@@ -8,6 +8,7 @@ use super::layer::{Layer, merge};
 use super::models::ModelTable;
 use super::paths::{Paths, expand};
 use super::policies;
+use super::renamed;
 use super::settings::{AUTO, CallOverrides, EmbedderKind, Settings};
 use super::themes;
 use crate::domain::call::address;
@@ -98,6 +99,7 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
     let mut notes = Vec::new();
     let mut layers = own_layers(&paths, &mut notes)?;
     let policies = policies::load(&paths.policies_dir())?;
+    notes.extend(policies::earlier_names(&paths.policies_dir()));
     // The user's own settings must be valid without the folder's settings.
     let own = merged(&layers);
     let mut settings = checked(&own, &policies, &paths, &layers)?;
@@ -201,7 +203,8 @@ impl Config {
 fn own_layers(paths: &Paths, notes: &mut Vec<String>) -> Result<Vec<Layer>, ConfigError> {
     let mut layers = vec![Layer::parse::<Settings>("the built-in settings", super::DEFAULT)?];
     let user = paths.user_file();
-    if let Some(layer) = Layer::read::<Settings>(&user)? {
+    if let Some(mut layer) = Layer::read::<Settings>(&user)? {
+        notes.extend(renamed::update_settings(&layer.origin, &mut layer.table));
         if may_hold_secrets(&layer.table) {
             notes.extend(open_permissions(&user));
         }

@@ -1,7 +1,7 @@
 //! Tests of finding, refusing and changing settings.
 
 use super::*;
-use crate::config::settings::LayoutChoice;
+use crate::config::settings::{LayoutChoice, SummariesChoice};
 use crate::domain::planning::policy::StateBlock;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -248,6 +248,34 @@ fn saving_keeps_comments_and_mode() {
     config.save_trusted(&home.work(), false).unwrap();
     assert!(!home.load(&[]).unwrap().is_trusted(&home.work()));
     assert_eq!(std::fs::read_dir(home.config()).unwrap().count(), 1);
+}
+
+/// The earlier name of a setting is read, with a note, and does not collide with the built-in value under its new name.
+#[test]
+fn earlier_names_of_settings_work() {
+    let home = Home::new();
+    for (text, meant, note) in [
+        ("compaction = \"ask\"\n", SummariesChoice::Draft, Some("compaction is now summaries = \"draft\".")),
+        ("compaction = \"self\"\n", SummariesChoice::Auto, Some("compaction is now summaries = \"auto\".")),
+        ("compaction = \"off\"\n", SummariesChoice::Off, Some("compaction is now summaries = \"off\".")),
+        ("summaries = \"self\"\n", SummariesChoice::Auto, None),
+        ("summaries = \"draft\"\n", SummariesChoice::Draft, None),
+        ("summaries = \"policy\"\n", SummariesChoice::Policy, None),
+    ] {
+        home.user(text);
+        let config = home.load(&[]).unwrap();
+        assert_eq!(config.settings.summaries, meant, "{text}");
+        assert_eq!(SummariesChoice::from_name(meant.name()), Some(meant));
+        assert_eq!(config.notes.len(), usize::from(note.is_some()), "{text}: {:?}", config.notes);
+        assert!(note.is_none_or(|note| config.notes[0].contains(note)), "{text}: {:?}", config.notes);
+        assert!(config.origins.contains_key("summaries") && !config.origins.contains_key("compaction"), "{text}");
+    }
+    home.user("summaries = \"loud\"\n");
+    let error = home.load(&[]).unwrap_err().to_string();
+    assert!(error.contains("policy, off, draft, auto") || error.contains("auto, draft, off, policy"), "{error}");
+    assert!(!error.contains("ask") && !error.contains("self"), "{error}");
+    home.user("compacton = \"off\"\n");
+    assert!(!home.load(&[]).unwrap_err().to_string().contains("compaction"), "an earlier name is not suggested");
 }
 
 #[cfg(unix)]

@@ -16,6 +16,7 @@ pub mod paths;
 pub mod policies;
 pub mod policy_files;
 pub mod prompts;
+mod renamed;
 pub mod save;
 pub mod servers;
 pub mod settings;

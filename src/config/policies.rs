@@ -3,6 +3,7 @@
 
 use super::error::ConfigError;
 use super::layer::Layer;
+use super::renamed;
 use crate::domain::planning::policy::PolicySpec;
 use crate::domain::planning::tuning::{Milli, TurnSelection};
 use std::collections::BTreeMap;
@@ -30,6 +31,13 @@ pub fn load(dir: &Path) -> Result<BTreeMap<String, PolicySpec>, ConfigError> {
         }
     }
     Ok(found)
+}
+
+/// Returns notes about earlier names of settings in the user's policies.
+pub(super) fn earlier_names(dir: &Path) -> Vec<String> {
+    let files = own_files(dir).unwrap_or_default();
+    let layers = files.iter().filter_map(|path| Layer::read::<PolicySpec>(path).ok().flatten());
+    layers.filter_map(|layer| renamed::policy_note(&layer.origin, &layer.table)).collect()
 }
 
 pub(super) fn own_files(dir: &Path) -> Result<Vec<std::path::PathBuf>, ConfigError> {
@@ -174,7 +182,7 @@ mod tests {
             ("levels", AutoSummaryTrigger::Levels),
         ] {
             assert_eq!(
-                found[name].compaction,
+                found[name].auto_summaries,
                 AutoSummarySettings { measure, ..AutoSummarySettings::default() },
                 "{name}"
             );
@@ -184,17 +192,47 @@ mod tests {
         let known = toml::Table::try_from(PolicySpec::default()).unwrap();
         for (file, part) in [
             ("lanes", "lanes"),
-            ("lanes", "compaction"),
+            ("lanes", "summaries"),
             ("adaptive", "relevance"),
             ("adaptive", "adaptive"),
             ("levels", "levels"),
-            ("levels", "compaction"),
-            ("layered", "compaction"),
+            ("levels", "summaries"),
+            ("layered", "summaries"),
             ("layered", "activation"),
         ] {
-            let keys = |table: &toml::Table| table[part].as_table().unwrap().keys().cloned().collect::<Vec<_>>();
-            assert_eq!(keys(&files[file]), keys(&known), "{file}.toml [{part}]");
+            let keys =
+                |table: &toml::Table, part: &str| table[part].as_table().unwrap().keys().cloned().collect::<Vec<_>>();
+            let written = if part == "summaries" { "compaction" } else { part };
+            assert_eq!(keys(&files[file], part), keys(&known, written), "{file}.toml [{part}]");
         }
+    }
+
+    /// A policy with earlier names is the same policy, also in the form of which digests are made.
+    #[test]
+    fn earlier_names_of_automatic_summaries_mean_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |text: &str| std::fs::write(dir.path().join("mine.toml"), text).unwrap();
+        for (was, now) in [("ask", "draft"), ("self", "auto")] {
+            write(&format!("[compaction]\nmeasure = \"window\"\naccept = \"{was}\"\nby = \"model\"\n"));
+            let earlier = load(dir.path()).unwrap()["mine"].clone();
+            let [note] = &earlier_names(dir.path())[..] else { panic!("no note") };
+            let words = format!("[compaction] is now [summaries], and accept = \"{was}\" is accept = \"{now}\".");
+            assert!(note.contains("mine.toml: ") && note.contains(&words), "{note}");
+            write(&format!("[summaries]\nmeasure = \"window\"\naccept = \"{now}\"\nby = \"model\"\n"));
+            assert_eq!(load(dir.path()).unwrap()["mine"], earlier);
+            assert_eq!(earlier_names(dir.path()), Vec::<String>::new());
+            let whole = serde_json::to_value(&earlier).unwrap();
+            assert_eq!((whole.get("summaries"), &whole["compaction"]["accept"]), (None, &was.into()));
+            assert_eq!(
+                serde_json::from_value::<AutoSummarySettings>(whole["compaction"].clone()).unwrap(),
+                earlier.auto_summaries
+            );
+        }
+        write("[summaries]\naccept = \"ask\"\n[compaction]\n");
+        assert!(load(dir.path()).is_err(), "both names at once");
+        write("[summaries]\naccept = \"always\"\n");
+        let error = load(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("draft, auto") && !error.contains("ask") && !error.contains("self"), "{error}");
     }
 
     #[test]

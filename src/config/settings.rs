@@ -32,8 +32,9 @@ pub struct Settings {
     pub budget: u32,
     /// Whether the model writes a state block.
     pub state_block: StateBlockChoice,
-    /// Automatic summaries.
-    pub compaction: CompactionChoice,
+    /// Automatic summaries; formerly `compaction`.
+    #[serde(alias = "compaction")]
+    pub summaries: SummariesChoice,
     /// The personality of the model.
     pub personality: String,
     /// Titles of unnamed sessions.
@@ -161,27 +162,46 @@ impl LayoutChoice {
 /// Automatic summaries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum CompactionChoice {
+pub enum SummariesChoice {
     /// As the policy says.
     #[default]
     Policy,
     /// Never.
     Off,
-    /// Drafts wait for approval.
-    Ask,
-    /// Summaries are used at once.
-    #[serde(rename = "self")]
-    Own,
+    /// Drafts wait for acceptance; also written "ask".
+    #[serde(alias = "ask")]
+    Draft,
+    /// Summaries are used at once; also written "self".
+    #[serde(alias = "self")]
+    Auto,
 }
 
-impl CompactionChoice {
+impl SummariesChoice {
+    /// Returns the name in the settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.over_policy().map_or("policy", AutoSummaryOverride::name)
+    }
+
+    /// Parses a name, present or earlier.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "policy" => Some(Self::Policy),
+            "off" => Some(Self::Off),
+            "draft" | "ask" => Some(Self::Draft),
+            "auto" | "self" => Some(Self::Auto),
+            _ => None,
+        }
+    }
+
     /// Returns the choice that overrides the policy, or None if the policy decides.
     pub fn over_policy(self) -> Option<AutoSummaryOverride> {
         match self {
             Self::Policy => None,
             Self::Off => Some(AutoSummaryOverride::Off),
-            Self::Ask => Some(AutoSummaryOverride::Ask),
-            Self::Own => Some(AutoSummaryOverride::Own),
+            Self::Draft => Some(AutoSummaryOverride::Draft),
+            Self::Auto => Some(AutoSummaryOverride::Auto),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Automatic summaries: drafted exactly when the policy says so, once for the same turns, never against a person's
 //! refusal, without delaying other work, and sent only after acceptance.
 
+mod opening;
+
 use crate::support::bench::{Bench, Client, Dice, Model, Say, histories, message, text};
 use crate::support::server::{Server, end, stream, words};
 use pleach::domain::base::ids::{BranchId, NodeId};
@@ -8,6 +10,7 @@ use pleach::domain::call::provider::ProviderErrorKind;
 use pleach::domain::call::run::RunStatus;
 use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
 use pleach::domain::planning::policy::PolicySpec;
 use pleach::domain::planning::tuning::{Lanes, Levels, TurnSelection};
@@ -30,7 +33,7 @@ fn lanes(accept: AutoSummaryAcceptance, by: SummaryAuthor) -> PolicySpec {
         anchored: false,
         retrieval: false,
         lanes: Lanes { messages: 6, tokens: 4_000, hours: 0, keep: 2 },
-        compaction: AutoSummarySettings {
+        auto_summaries: AutoSummarySettings {
             measure: AutoSummaryTrigger::Lane,
             accept,
             by,
@@ -111,7 +114,7 @@ fn draft_is_made_sent_and_undone() {
     scripts.extend([reply(edited_text), reply("Five."), reply("Six.")]);
     let server = Server::start_posts(scripts);
     let bench = Bench::http(&server);
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Model));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Model));
     let branch = client.session();
     say(&mut client, branch, 1..=4);
     let before = client.drawn(branch, &message("and now?")).unwrap();
@@ -146,7 +149,7 @@ fn draft_is_made_sent_and_undone() {
 #[test]
 fn turns_are_summarized_once() {
     let bench = Bench::new(&model(16));
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = client.session();
     let mut from = 0;
     for n in 1..=16 {
@@ -173,7 +176,7 @@ fn turns_are_summarized_once() {
 #[test]
 fn refusal_holds_until_enough_new_turns() {
     let bench = Bench::new(&model(8));
-    let mut first = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut first = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = first.session();
     say(&mut first, branch, 1..=4);
     let (draft, _) = drafted(&mut first, 0);
@@ -183,7 +186,7 @@ fn refusal_holds_until_enough_new_turns() {
     say(&mut first, branch, 6..=6);
     assert_eq!(drafts(&first), 1, "neither while it waited nor after the refusal");
     first.stop();
-    let mut second = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut second = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     second.open();
     say(&mut second, branch, 7..=7);
     let (draft, _) = drafted(&mut second, 0);
@@ -194,7 +197,7 @@ fn refusal_holds_until_enough_new_turns() {
 #[test]
 fn undo_counts_as_refusal() {
     let bench = Bench::new(&model(8));
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Own, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Auto, SummaryAuthor::Extractive));
     let branch = client.session();
     say(&mut client, branch, 1..=3);
     let plain = |client: &mut Client| summary(&plan(client, branch)).is_none();
@@ -224,9 +227,9 @@ fn undo_counts_as_refusal() {
 #[test]
 fn no_summary_when_switched_off() {
     let bench = Bench::new(&model(12));
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = client.session();
-    let overrides = |compaction| Overrides { compaction, ..Overrides::default() };
+    let overrides = |auto_summaries| Overrides { auto_summaries, ..Overrides::default() };
     client.must(Request::Branch(BranchRequest::Override {
         branch,
         overrides: overrides(Some(AutoSummaryOverride::Off)),
@@ -242,7 +245,7 @@ fn no_summary_when_switched_off() {
 #[test]
 fn pinned_and_excluded_turns_are_skipped() {
     let bench = Bench::new(&model(8));
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = client.session();
     say(&mut client, branch, 1..=3);
     for (number, kind) in [(2, MarkKind::Sticky), (3, MarkKind::Exclude)] {
@@ -263,7 +266,7 @@ fn pinned_and_excluded_turns_are_skipped() {
 #[test]
 fn lanes_are_counted_separately() {
     let bench = Bench::new(&model(10));
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = client.session();
     let lane = |lane: &str| Overrides { lane: Some(lane.into()), ..Overrides::default() };
     say(&mut client, branch, 1..=2);
@@ -289,7 +292,7 @@ fn levels() -> PolicySpec {
             working_seconds: 1,
             ..Levels::default()
         },
-        compaction: AutoSummarySettings { measure: AutoSummaryTrigger::Levels, ..AutoSummarySettings::default() },
+        auto_summaries: AutoSummarySettings { measure: AutoSummaryTrigger::Levels, ..AutoSummarySettings::default() },
         ..PolicySpec::default()
     }
 }
@@ -330,7 +333,7 @@ fn windowed(accept: AutoSummaryAcceptance) -> PolicySpec {
         window_turns: 3,
         anchored: false,
         retrieval: false,
-        compaction: AutoSummarySettings {
+        auto_summaries: AutoSummarySettings {
             measure: AutoSummaryTrigger::Window,
             tokens: 300,
             accept,
@@ -343,7 +346,7 @@ fn windowed(accept: AutoSummaryAcceptance) -> PolicySpec {
 #[test]
 fn turns_outside_the_window_get_a_draft() {
     let bench = Bench::new(&model(12));
-    let mut client = client(&bench, &windowed(AutoSummaryAcceptance::Ask));
+    let mut client = client(&bench, &windowed(AutoSummaryAcceptance::Draft));
     let branch = client.session();
     let mut turn = 0;
     while drafts(&client) == 0 {
@@ -366,7 +369,7 @@ fn turns_outside_the_window_get_a_draft() {
 /// once.
 #[test]
 fn commands_make_due_summaries() {
-    for accept in [AutoSummaryAcceptance::Ask, AutoSummaryAcceptance::Own] {
+    for accept in [AutoSummaryAcceptance::Draft, AutoSummaryAcceptance::Auto] {
         let bench = Bench::new(&model(10));
         let spec = windowed(accept);
         let mut client = bench.start_with(|setup| {
@@ -385,11 +388,11 @@ fn commands_make_due_summaries() {
             })
             .collect();
         match accept {
-            AutoSummaryAcceptance::Ask => {
+            AutoSummaryAcceptance::Draft => {
                 assert!(notices.len() == 1 && notices[0].contains("`pleach compress --up-to "), "{notices:?}");
                 assert_eq!(drafts(&client), 0);
             }
-            AutoSummaryAcceptance::Own => {
+            AutoSummaryAcceptance::Auto => {
                 assert!(!notices.is_empty() && notices[0].contains("accepts drafts automatically"), "{notices:?}");
                 assert!(summary(&plan(&mut client, branch)).unwrap().included());
             }
@@ -405,7 +408,7 @@ fn turns_continue_while_a_draft_is_written() {
     scripts.extend((5..=6).map(|n| text(&answer(n))));
     let model = Model::new(scripts);
     let bench = Bench::new(&model);
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Model));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Model));
     let branch = client.session();
     say(&mut client, branch, 1..=4);
     while model.bodies().len() < 5 {
@@ -427,7 +430,7 @@ fn stopping_counts_as_refusal() {
     scripts.push(vec![Say::Hold]);
     let model = Model::new(scripts);
     let bench = Bench::new(&model);
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = client.session();
     say(&mut client, branch, 1..=4);
     let (waiting, _) = drafted(&mut client, 0);
@@ -453,7 +456,7 @@ fn random_decisions_keep_the_rules() {
     for seed in histories(2) {
         let mut dice = Dice::new(seed);
         let bench = Bench::new(&model(24));
-        let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+        let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
         let branch = client.session();
         let (mut from, mut decided, mut waits) = (0, 0, None::<Arc<SummaryDraft>>);
         for n in 1..=24 {
@@ -483,11 +486,57 @@ fn random_decisions_keep_the_rules() {
     }
 }
 
+/// Starting a task ends the one before as `TaskAct::Done` does, with the same draft. Its accepted summary is a row in
+/// every mode, and naming the task includes it.
+#[test]
+fn starting_a_task_ends_the_one_before() {
+    let mut texts = Vec::new();
+    for next in [TaskAct::Done(None), TaskAct::Start("roads".into())] {
+        let bench = Bench::new(&model(6));
+        let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
+        let branch = client.session();
+        client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("ports".into()) }));
+        say(&mut client, branch, 1..=3);
+        let from = client.seen.len();
+        let started = matches!(next, TaskAct::Start(_));
+        let Answer::Done(sentence) = client.must(Request::Branch(BranchRequest::Task { branch, act: next })) else {
+            panic!("no sentence")
+        };
+        let first = if started { "Ended task ports, started task roads." } else { "Ended task ports." };
+        assert!(sentence.starts_with(first) && sentence.contains("F5 shows it"), "{sentence}");
+        let (draft, _) = drafted(&mut client, from);
+        let summed = &draft.summary;
+        assert_eq!(
+            (summed.kind, summed.turns, draft.cause.as_deref()),
+            (SummaryKind::Session, (1, 3), Some("task ports is done"))
+        );
+        texts.push(summed.text.clone());
+        let view = client.open();
+        let tasks = &view.branches.iter().find(|one| one.id == branch).unwrap().overrides.tasks;
+        let states: Vec<(&str, bool)> = tasks.iter().map(|task| (task.name.as_str(), task.done)).collect();
+        let expected: &[(&str, bool)] = &[("ports", true), ("roads", false)];
+        assert_eq!(states, expected[..1 + usize::from(started)]);
+
+        act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
+        for mode in Mode::ALL {
+            let mut overrides = client.open().branches.iter().find(|one| one.id == branch).unwrap().overrides.clone();
+            overrides.mode = Some(mode);
+            client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
+            for asked in ["and now?", "What came of the ports?"] {
+                let plan = client.whole_plan(branch, &message(asked));
+                let row = summary(&plan).unwrap_or_else(|| panic!("no row in {mode:?}"));
+                assert_eq!((row.included(), &row.reason), (true, &Reason::Summary), "{mode:?}: {asked}");
+            }
+        }
+    }
+    assert_eq!(texts[0], texts[1]);
+}
+
 /// With automatic summaries, ending a task makes a session summary. Otherwise a notice says how to make one.
 #[test]
 fn ending_a_task_summarizes_the_session() {
     let bench = Bench::new(&model(6));
-    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Ask, SummaryAuthor::Extractive));
+    let mut client = client(&bench, &lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Extractive));
     let branch = client.session();
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("ports".into()) }));
     say(&mut client, branch, 1..=2);
@@ -505,7 +554,7 @@ fn ending_a_task_summarizes_the_session() {
     act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
     client.must(Request::Branch(BranchRequest::Override {
         branch,
-        overrides: Overrides { compaction: Some(AutoSummaryOverride::Off), ..Overrides::default() },
+        overrides: Overrides { auto_summaries: Some(AutoSummaryOverride::Off), ..Overrides::default() },
     }));
     client.must(Request::Branch(BranchRequest::Task { branch, act: TaskAct::Start("roads".into()) }));
     say(&mut client, branch, 3..=3);

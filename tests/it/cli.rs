@@ -430,6 +430,65 @@ fn branch_settings_are_shown_and_changed() {
     failed(&home.run(&["layout", "zen"]), 2, &["screen layout"]);
 }
 
+/// `summaries` without a value shows what happens to automatic summaries, and why, and lists the branch's summaries.
+#[test]
+fn automatic_summaries_are_shown_in_words() {
+    let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+    home.ok(&["ask", "one"]);
+    let lists = "No summaries on this branch; `pleach compress` drafts one.\n";
+    let drafts = "wait as drafts until you accept them";
+    for (command, said, shown, json) in [
+        (
+            &["mode"][..],
+            None,
+            format!("Automatic summaries on branch main {drafts} (policy layered)."),
+            ["policy", "settings", "draft"],
+        ),
+        (
+            &["summaries", "off"],
+            Some("Turned automatic summaries off on main."),
+            "No automatic summaries on branch main (set on the branch).".into(),
+            ["off", "branch", "off"],
+        ),
+        (
+            &["compaction", "self"],
+            Some("Set automatic summaries on main to be used at once."),
+            "Automatic summaries on branch main are used at once (set on the branch).".into(),
+            ["auto", "branch", "auto"],
+        ),
+        (
+            &["compaction", "ask"],
+            Some("Set automatic summaries on main to wait as drafts."),
+            format!("Automatic summaries on branch main {drafts} (set on the branch)."),
+            ["draft", "branch", "draft"],
+        ),
+        (
+            &["policy", "window"],
+            None,
+            "No automatic summaries on branch main: policy window has no rule for them.".into(),
+            ["draft", "branch", "off"],
+        ),
+    ] {
+        let answer = home.ok(command);
+        assert!(said.is_none_or(|said| answer.contains(said)), "{command:?}: {answer}");
+        assert_eq!(home.ok(&["summaries"]), format!("{shown}\n{lists}"), "{command:?}");
+        let value = home.json(&["summaries"]);
+        assert_eq!([str(&value, "summaries"), str(&value, "from"), str(&value, "automatic")], json, "{command:?}");
+        assert_eq!(value["list"], serde_json::json!([]));
+    }
+    home.ok(&["summaries", "policy"]);
+    assert_eq!(str(&home.json(&["compaction"]), "from"), "settings");
+    home.configure("compaction = \"self\"\n");
+    let output = home.run(&["summaries"]);
+    assert!(output.err.contains("compaction is now summaries = \"auto\"."), "{}", output.err);
+    home.ok(&["policy", "none"]);
+    assert!(
+        home.ok(&["summaries"])
+            .starts_with("Automatic summaries on branch main are used at once (set in the settings).")
+    );
+    failed(&home.run(&["summaries", "loud"]), 2, &["must be off, draft, auto, or policy"]);
+}
+
 #[test]
 fn unsendable_part_is_a_row() {
     let server = server();

@@ -65,6 +65,7 @@ const REPLACED: &[&str] = &[
     "calls that were made",
     "came to",
     "colour",
+    "compaction",
     "do not ask",
     "goes with",
     "looking at code",

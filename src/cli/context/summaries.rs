@@ -8,8 +8,12 @@ use crate::cli::stop::Stop;
 use crate::config::commands::calls::{Compress, SummariesCommand};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::branch::Branch;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
-use crate::domain::summary::draft::{MissingFact, SALIENT, SummaryAuthor, SummaryCard, SummaryDraft};
+use crate::domain::summary::draft::{
+    AutoSummaryAcceptance, AutoSummaryOverride, AutoSummarySettings, AutoSummaryTrigger, MissingFact, SALIENT,
+    SummaryAuthor, SummaryCard, SummaryDraft,
+};
 use crate::engine::api::{Answer, Request, SummaryAct};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -170,6 +174,57 @@ fn draft_shape(draft: &SummaryDraft, accepted: bool) -> Value {
     })
 }
 
+/// `summaries` without a value: whether the branch's summaries are automatic, and the list of its summaries.
+pub(crate) fn overview(run: &mut Run<'_, '_>, branch: &Branch) -> Result<(), Stop> {
+    let cards = cards(run, branch.id)?;
+    let (own, settings) = (branch.overrides.auto_summaries, &run.config.settings);
+    let name = run.config.overrides.policy.as_ref().or(branch.overrides.policy.as_ref()).unwrap_or(&settings.policy);
+    let policy = run.config.policies.get(name).map(|policy| policy.auto_summaries).unwrap_or_default();
+    let used = policy.under(own.or(settings.summaries.over_policy()));
+    if run.io.json {
+        let chosen = own.map_or(settings.summaries.name(), AutoSummaryOverride::name);
+        return run.io.value(&json!({
+            "summaries": chosen,
+            "from": if own.is_some() { "branch" } else { "settings" },
+            "branch": branch.id,
+            "policy": name,
+            "automatic": automatic(used),
+            "list": cards.iter().map(card_shape).collect::<Vec<_>>(),
+        }));
+    }
+    let from = match (own, settings.summaries.over_policy()) {
+        (Some(_), _) => "set on the branch".to_owned(),
+        (None, Some(_)) => "set in the settings".to_owned(),
+        (None, None) => format!("policy {name}"),
+    };
+    let on = &branch.name;
+    run.io.say(&match automatic(used) {
+        "off" if policy.measure == AutoSummaryTrigger::Off => {
+            format!("No automatic summaries on branch {on}: policy {name} has no rule for them.")
+        }
+        "off" => format!("No automatic summaries on branch {on} ({from})."),
+        "auto" => format!("Automatic summaries on branch {on} are used at once ({from})."),
+        _ => format!("Automatic summaries on branch {on} wait as drafts until you accept them ({from})."),
+    });
+    list(run, &cards)
+}
+
+/// What happens to automatic summaries under these settings, in one word.
+fn automatic(settings: AutoSummarySettings) -> &'static str {
+    match (settings.measure, settings.accept) {
+        (AutoSummaryTrigger::Off, _) => "off",
+        (_, AutoSummaryAcceptance::Draft) => "draft",
+        (_, AutoSummaryAcceptance::Auto) => "auto",
+    }
+}
+
+fn cards(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Vec<SummaryCard>, Stop> {
+    match run.client.call(Request::Summary { branch, act: SummaryAct::List }, &mut run.io)? {
+        Answer::Summaries(cards) => Ok(cards),
+        other => Err(unexpected(&other)),
+    }
+}
+
 /// `capsules`.
 pub(crate) fn summaries(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Result<(), Stop> {
     let branch = run.open(false)?.current;
@@ -177,10 +232,7 @@ pub(crate) fn summaries(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Re
         let kind = if *whole_session { SummaryKind::Session } else { SummaryKind::Lane };
         return run.change(Request::Summary { branch, act: SummaryAct::UndoLevel { kind } }, "Undone.");
     }
-    let cards = match run.client.call(Request::Summary { branch, act: SummaryAct::List }, &mut run.io)? {
-        Answer::Summaries(cards) => cards,
-        other => return Err(unexpected(&other)),
-    };
+    let cards = cards(run, branch)?;
     match command {
         SummariesCommand::Show { id } => show(run, &cards, id.as_deref()),
         SummariesCommand::List | SummariesCommand::Undo { .. } => list(run, &cards),

@@ -3,6 +3,7 @@
 
 use super::lanes;
 use crate::cli::Run;
+use crate::cli::context::summaries;
 use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::setting::{LaneCommand, Setting, SettingCommand};
@@ -53,10 +54,7 @@ fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {
         }
         SettingCommand::Layout { .. } => ("layout", named(&own.layout, settings.layout.name())),
         SettingCommand::Personality { .. } => ("personality", named(&own.personality, &settings.personality)),
-        SettingCommand::Compaction { .. } => {
-            let known = own.compaction.map_or_else(|| json!(settings.compaction), |own| json!(own));
-            ("compaction", (known, own.compaction.is_some()))
-        }
+        SettingCommand::Summaries { .. } => return summaries::overview(run, branch),
         SettingCommand::Lane { .. } => return lanes::show(run, &view, branch),
         SettingCommand::Focus { .. } => {
             let shown = if own.focus.is_empty() { "none".to_owned() } else { own.focus.join(" ") };

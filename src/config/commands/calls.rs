@@ -21,7 +21,7 @@ pub struct Compress {
     /// Summarize up to this turn number. The default leaves out the newest ten messages.
     #[arg(long, value_name = "TURN", value_parser = clap::value_parser!(u32).range(1..))]
     pub up_to: Option<u32>,
-    /// Summarize the whole session; in mode heavy, requests contain this summary in addition to the turns.
+    /// Summarize the turns of all lanes, as a summary of the whole session.
     #[arg(long)]
     pub whole_session: bool,
     /// Accept the draft (undoable). The turns stay in the conversation.

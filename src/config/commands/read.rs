@@ -4,7 +4,7 @@
 
 use super::args::{Args, Global};
 use super::command::Command;
-use super::table::{self, ALIASES, Alias, BARE_NAMES, Row};
+use super::table::{self, ALIASES, Alias, BARE_NAMES, Row, UNLISTED};
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::memory::MemoryKind;
 use crate::domain::planning::variant::{self, VariantError};
@@ -100,7 +100,7 @@ fn expand(words: &[OsString]) -> Vec<OsString> {
         name.all(|part| typed.next().is_some_and(|word| word == part))
     };
     let (mut before, mut rest) = (words[..command_start].to_vec(), words[command_start..].to_vec());
-    if let Some(alias) = ALIASES.iter().find(named) {
+    if let Some(alias) = ALIASES.iter().chain(UNLISTED).find(named) {
         let own: Vec<OsString> = rest.split_off(alias.name.split(' ').count());
         let means = alias.means.split(' ').map(OsString::from);
         rest = means.chain(if alias.joins { join(own) } else { own }).collect();

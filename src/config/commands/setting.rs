@@ -4,7 +4,7 @@
 
 use super::args::mode;
 use super::example;
-use crate::config::settings::CompactionChoice;
+use crate::config::settings::SummariesChoice;
 use crate::domain::code::settings;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::lane::Lane;
@@ -63,12 +63,13 @@ pub enum SettingCommand {
         /// The personality in your words.
         text: Vec<String>,
     },
-    /// Show or change automatic summaries on the branch.
-    #[command(after_help = example("compaction ask"))]
-    Compaction {
-        /// off, ask (draft and wait for you), self (use at once), or policy (as the policy says).
-        #[arg(value_name = "off|ask|self|policy", value_parser = compaction)]
-        to: Option<CompactionChoice>,
+    /// List the branch's summaries and show whether they are automatic, or change that.
+    #[command(after_help = example("summaries draft"))]
+    Summaries {
+        /// off, draft (drafts wait for you), auto (drafts are used at once), or policy (as the settings and the policy
+        /// say).
+        #[arg(value_name = "off|draft|auto|policy", value_parser = summaries)]
+        to: Option<SummariesChoice>,
     },
     /// Show or change the code focus of the branch: files, folders, and symbols.
     #[command(after_help = example("focus src/auth.rs"))]
@@ -100,14 +101,8 @@ fn tokens(text: &str) -> Result<u32, String> {
     text.replace([',', '_', '.'], "").parse().map_err(|_| "must be a number of tokens, such as 8000".into())
 }
 
-fn compaction(text: &str) -> Result<CompactionChoice, String> {
-    match text {
-        "policy" => Ok(CompactionChoice::Policy),
-        "off" => Ok(CompactionChoice::Off),
-        "ask" => Ok(CompactionChoice::Ask),
-        "self" => Ok(CompactionChoice::Own),
-        _ => Err("must be off, ask, self, or policy".into()),
-    }
+fn summaries(text: &str) -> Result<SummariesChoice, String> {
+    SummariesChoice::from_name(text).ok_or_else(|| "must be off, draft, auto, or policy".into())
 }
 
 /// A change to a branch setting.
@@ -130,7 +125,7 @@ pub enum Setting {
     /// The personality of the model.
     Personality(Option<String>),
     /// Whether summaries are automatic.
-    Compaction(CompactionChoice),
+    Summaries(SummariesChoice),
     /// The lane of the next messages; none goes on in the lane of the last message.
     Lane(Option<Lane>),
     /// The code focus: files, folders, and symbols.
@@ -160,7 +155,7 @@ impl SettingCommand {
                 Some(Setting::Layout(Some(known)))
             }
             Self::Personality { text } => words(text).as_deref().map(named).map(Setting::Personality),
-            Self::Compaction { to } => to.map(Setting::Compaction),
+            Self::Summaries { to } => to.map(Setting::Summaries),
             Self::Lane { name, command: _ } => {
                 words(name).map(|name| Setting::Lane((name != NONE).then(|| Lane::read(&name))))
             }
@@ -196,7 +191,7 @@ impl Setting {
             Self::Window(turns) => overrides.window = Some(*turns),
             Self::Layout(layout) => overrides.layout = layout.map(|layout| layout.name().to_owned()),
             Self::Personality(text) => overrides.personality.clone_from(text),
-            Self::Compaction(choice) => overrides.compaction = choice.over_policy(),
+            Self::Summaries(choice) => overrides.auto_summaries = choice.over_policy(),
             Self::Lane(lane) => overrides.lane = lane.as_ref().map(Lane::text),
             Self::Focus(names) => overrides.focus.clone_from(names),
         }
@@ -221,14 +216,14 @@ impl Setting {
             Self::Layout(None) => back("layout"),
             Self::Personality(Some(_)) => format!("Branch {branch} now has its own personality."),
             Self::Personality(None) => back("personality"),
-            Self::Compaction(CompactionChoice::Policy) => {
-                format!("Automatic summaries on branch {branch} now follow the policy.")
+            Self::Summaries(SummariesChoice::Policy) => {
+                format!("Automatic summaries on branch {branch} now follow the settings and the policy.")
             }
-            Self::Compaction(CompactionChoice::Off) => format!("Automatic summaries are now off on branch {branch}."),
-            Self::Compaction(CompactionChoice::Ask) => {
-                format!("Automatic summaries on branch {branch} now wait for your approval.")
+            Self::Summaries(SummariesChoice::Off) => format!("Automatic summaries are now off on branch {branch}."),
+            Self::Summaries(SummariesChoice::Draft) => {
+                format!("Automatic summaries on branch {branch} now wait as drafts until you accept them.")
             }
-            Self::Compaction(CompactionChoice::Own) => {
+            Self::Summaries(SummariesChoice::Auto) => {
                 format!("Automatic summaries on branch {branch} are now used at once.")
             }
             Self::Lane(Some(lane)) => format!("The next messages of branch {branch} go into lane {}.", lane.word()),

@@ -90,6 +90,14 @@ pub const ALIASES: &[Alias] = &[
     alias("exit", "quit"),
 ];
 
+/// Names that work and are not listed: those of earlier versions, and what could be meant by a listed name.
+pub const UNLISTED: &[Alias] = &[
+    alias("compaction", "summaries"),
+    alias("summaries list", "capsules list"),
+    alias("summaries show", "capsules show"),
+    alias("summaries undo", "capsules undo"),
+];
+
 /// Commands that a bare name stands for inside the program, if that name alone is not a command.
 pub const BARE_NAMES: &[(&str, &str)] = &[
     ("branch", "branch list"),

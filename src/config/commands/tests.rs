@@ -3,7 +3,7 @@
 
 use super::args::Args;
 use super::read::{Typed, parse, read, split};
-use super::table::{ALIASES, BARE_NAMES, Row, all, row_of, rows};
+use super::table::{ALIASES, BARE_NAMES, Row, UNLISTED, all, row_of, rows};
 use crate::config::keys::actions::Action;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -79,7 +79,7 @@ fn extra_and_unknown_words_are_refused_with_the_usage() {
 
 #[test]
 fn short_names_expand_to_commands() {
-    for alias in ALIASES {
+    for alias in ALIASES.iter().chain(UNLISTED) {
         let meant = row_of(alias.means).is_some() || rows().iter().any(|row| row.name.starts_with(alias.means));
         assert!(meant || Action::from_name(alias.means).is_some(), "{} leads nowhere", alias.name);
         assert!(rows().iter().all(|row| row.name != alias.name), "{} is a command of its own", alias.name);
@@ -103,6 +103,15 @@ fn short_names_expand_to_commands() {
         ("capsule src by model", "capsule src --by-model"),
         ("race mode:off tokens:400 model:m Why: how?", "race --arm mode:off --max-tokens 400 --arm model:m Why: how?"),
         ("summary show abc", "capsules show abc"),
+        ("summaries show abc", "capsules show abc"),
+        ("summaries list --json", "capsules list --json"),
+        ("summaries undo", "capsules undo"),
+        ("compaction", "summaries"),
+        ("compaction off", "summaries off"),
+        ("compaction ask", "summaries draft"),
+        ("compaction self", "summaries auto"),
+        ("summaries self", "summaries auto"),
+        ("compaction policy --json", "summaries policy --json"),
         ("state set Goal: rest", "state edit Goal: rest"),
         ("lanes", "lane list"),
         ("lanes --json", "lane list --json"),
@@ -114,6 +123,15 @@ fn short_names_expand_to_commands() {
         assert_eq!(parse_command_line(short), parse_command_line(whole), "{short}");
         assert!(parse_slash_line(whole).starts_with("Some("), "{whole}: {}", parse_slash_line(whole));
     }
+}
+
+/// A wrong value after an earlier name is refused with the usage of the present one, and the earlier name is not listed.
+#[test]
+fn earlier_names_are_not_listed() {
+    let output = parse_slash_line("compaction loud");
+    let usage = "Usage: /summaries [off|draft|auto|policy]. Example: /summaries draft";
+    assert!(output.contains("must be off, draft, auto, or policy") && output.ends_with(usage), "{output}");
+    assert!(all().iter().all(|row| UNLISTED.iter().all(|alias| row.name != alias.name)));
 }
 
 #[test]

@@ -54,9 +54,9 @@ pub struct Overrides {
     /// Model name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Whether summaries are made automatically.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub compaction: Option<AutoSummaryOverride>,
+    /// Whether summaries are made automatically; stored under its first name.
+    #[serde(default, rename = "compaction", skip_serializing_if = "Option::is_none")]
+    pub auto_summaries: Option<AutoSummaryOverride>,
     /// Personality text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<String>,
@@ -82,6 +82,9 @@ pub struct Overrides {
     pub tasks: Vec<TaskSpan>,
 }
 
+/// The name of a setting whose values are told in words.
+const SUMMARIES: &str = "automatic summaries";
+
 impl Overrides {
     /// Returns the change to `after` as an act on the branch named `branch`, such as `set the mode of main to Heavy`.
     /// `None` if nothing changed, several settings changed, or the change is not one that a person would call a
@@ -99,7 +102,7 @@ impl Overrides {
             ("window", self.window != after.window, number(after.window)),
             ("server", self.profile != after.profile, after.profile.clone()),
             ("model", self.model != after.model, after.model.clone()),
-            ("compaction", self.compaction != after.compaction, after.compaction.map(|own| own.name().into())),
+            (SUMMARIES, self.auto_summaries != after.auto_summaries, after.auto_summaries.map(|own| own.name().into())),
             // The text of a personality is too long to be named.
             ("personality", self.personality != after.personality, after.personality.as_ref().map(|_| String::new())),
             ("lane", self.lane != after.lane, after.lane.as_ref().map(lane)),
@@ -108,6 +111,12 @@ impl Overrides {
         let mut changed = settings.into_iter().filter(|(_, differs, _)| *differs);
         let ((name, _, now), None) = (changed.next()?, changed.next()) else { return None };
         Some(match now.as_deref() {
+            now if name == SUMMARIES => match now {
+                None => format!("set {SUMMARIES} on {branch} to follow the settings and the policy"),
+                Some("off") => format!("turned {SUMMARIES} off on {branch}"),
+                Some("auto") => format!("set {SUMMARIES} on {branch} to be used at once"),
+                Some(_) => format!("set {SUMMARIES} on {branch} to wait as drafts"),
+            },
             Some("") => format!("set the {name} of {branch}"),
             Some(now) => format!("set the {name} of {branch} to {now}"),
             None => format!("removed the {name} of {branch}"),
@@ -239,5 +248,29 @@ mod tests {
         let kind = |text: &str| Overrides { personality: Some(text.into()), ..Overrides::default() };
         assert_eq!(kind("Be kind.").act(&kind("Be brief."), "b").as_deref(), Some("set the personality of b"));
         assert_eq!(both.act(&both, "b"), None);
+        let automatic = |chosen| Overrides { auto_summaries: chosen, ..Overrides::default() };
+        for (chosen, words) in [
+            (AutoSummaryOverride::Off, "turned automatic summaries off on main"),
+            (AutoSummaryOverride::Draft, "set automatic summaries on main to wait as drafts"),
+            (AutoSummaryOverride::Auto, "set automatic summaries on main to be used at once"),
+        ] {
+            assert_eq!(none.act(&automatic(Some(chosen)), "main").as_deref(), Some(words));
+            let back = "set automatic summaries on main to follow the settings and the policy";
+            assert_eq!(automatic(Some(chosen)).act(&none, "main").as_deref(), Some(back));
+        }
+    }
+
+    /// The setting of automatic summaries is stored as before it was renamed.
+    #[test]
+    fn stored_settings_keep_their_names() {
+        for (text, chosen) in [
+            (r#"{"compaction":"off"}"#, AutoSummaryOverride::Off),
+            (r#"{"compaction":"ask"}"#, AutoSummaryOverride::Draft),
+            (r#"{"compaction":"self"}"#, AutoSummaryOverride::Auto),
+        ] {
+            let stored: Overrides = serde_json::from_str(text).unwrap();
+            assert_eq!(stored.auto_summaries, Some(chosen));
+            assert_eq!(serde_json::to_string(&stored).unwrap(), text);
+        }
     }
 }

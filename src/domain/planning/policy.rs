@@ -219,8 +219,10 @@ pub struct PolicySpec {
     pub adaptive: Adaptive,
     /// Numbers for `levels`.
     pub levels: Levels,
-    /// Automatic summaries.
-    pub compaction: AutoSummarySettings,
+    /// Automatic summaries (`[summaries]` in a file). They are written under their first name, because requests are
+    /// identified by a digest of their policy.
+    #[serde(rename(serialize = "compaction", deserialize = "summaries"), alias = "compaction")]
+    pub auto_summaries: AutoSummarySettings,
 }
 
 impl PolicySpec {
@@ -263,7 +265,7 @@ impl Default for PolicySpec {
             relevance: Relevance::default(),
             adaptive: Adaptive::default(),
             levels: Levels::default(),
-            compaction: AutoSummarySettings::default(),
+            auto_summaries: AutoSummarySettings::default(),
         }
     }
 }

@@ -37,19 +37,21 @@ pub enum AutoSummaryTrigger {
     Window,
 }
 
-/// What happens to an automatic summary.
+/// What happens to an automatic summary. It is written under its first names, because requests are identified by a
+/// digest of their policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AutoSummaryAcceptance {
-    /// The summary waits for a person's decision.
+    /// The summary is a draft, which waits for a person's decision.
     #[default]
-    Ask,
+    #[serde(rename(serialize = "ask"), alias = "ask")]
+    Draft,
     /// The summary is accepted at once, which can be undone, unless it is more than half as long as its sources.
-    #[serde(rename = "self")]
-    Own,
+    #[serde(rename(serialize = "self"), alias = "self")]
+    Auto,
 }
 
-/// A policy's settings of automatic summaries (`[compaction]` in its file).
+/// A policy's settings of automatic summaries (`[summaries]` in its file).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AutoSummarySettings {
@@ -63,37 +65,32 @@ pub struct AutoSummarySettings {
     pub by: SummaryAuthor,
 }
 
-/// An override of a policy's automatic summaries, by a branch or the configuration.
+/// An override of a policy's automatic summaries, by a branch or the configuration. It is stored under its first names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AutoSummaryOverride {
     /// No automatic summaries.
     Off,
-    /// Automatic summaries by the policy's measure, which wait for a person's decision.
-    Ask,
+    /// Automatic summaries by the policy's measure, as drafts, which wait for a person's decision.
+    #[serde(rename(serialize = "ask"), alias = "ask")]
+    Draft,
     /// Automatic summaries by the policy's measure, which are accepted at once.
-    #[serde(rename = "self")]
-    Own,
+    #[serde(rename(serialize = "self"), alias = "self")]
+    Auto,
 }
 
 impl AutoSummaryOverride {
     /// All values.
-    pub const ALL: [Self; 3] = [Self::Off, Self::Ask, Self::Own];
+    pub const ALL: [Self; 3] = [Self::Off, Self::Draft, Self::Auto];
 
     /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
-            Self::Ask => "ask",
-            Self::Own => "self",
+            Self::Draft => "draft",
+            Self::Auto => "auto",
         }
-    }
-
-    /// Parses a name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|chosen| chosen.name() == name)
     }
 }
 
@@ -102,7 +99,7 @@ impl Default for AutoSummarySettings {
         Self {
             measure: AutoSummaryTrigger::Off,
             tokens: 2_500,
-            accept: AutoSummaryAcceptance::Ask,
+            accept: AutoSummaryAcceptance::Draft,
             by: SummaryAuthor::default(),
         }
     }
@@ -115,8 +112,8 @@ impl AutoSummarySettings {
         match chosen {
             None => self,
             Some(AutoSummaryOverride::Off) => Self { measure: AutoSummaryTrigger::Off, ..self },
-            Some(AutoSummaryOverride::Ask) => Self { accept: AutoSummaryAcceptance::Ask, ..self },
-            Some(AutoSummaryOverride::Own) => Self { accept: AutoSummaryAcceptance::Own, ..self },
+            Some(AutoSummaryOverride::Draft) => Self { accept: AutoSummaryAcceptance::Draft, ..self },
+            Some(AutoSummaryOverride::Auto) => Self { accept: AutoSummaryAcceptance::Auto, ..self },
         }
     }
 }
@@ -210,11 +207,15 @@ pub struct SourceMessage {
 }
 
 /// The reason why a turn is not summarized.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeepReason {
-    /// The turn is pinned, leased or included once.
+    /// The turn, or a message of it, is pinned until a person unpins it.
     Pinned,
+    /// The turn, or a message of it, is leased, by a person or by the program.
+    Leased,
+    /// The turn, or a message of it, is included in the next call.
+    Included,
     /// A person excluded the turn.
     Excluded,
     /// The turn belongs to another lane.
@@ -250,7 +251,7 @@ pub struct SourceTurn {
 
 /// A summary that waits for a person's decision; at most one per branch. It is kept only in memory, because it contains
 /// text of its sources, which must disappear when a source is removed. It is lost when the program ends, and made again
-/// when due.
+/// when due, also when a session is opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SummaryDraft {
     /// The draft's number. Acts name it, so that no act applies to another draft than the one that was shown.
@@ -328,29 +329,49 @@ mod tests {
     #[test]
     fn an_override_takes_precedence_but_adds_no_measure() {
         let policy: AutoSummarySettings =
-            toml::from_str("measure = \"lane\"\naccept = \"self\"\nby = \"model\"\n").unwrap();
+            toml::from_str("measure = \"lane\"\naccept = \"auto\"\nby = \"model\"\n").unwrap();
         let whole = AutoSummarySettings {
             measure: AutoSummaryTrigger::Lane,
-            accept: AutoSummaryAcceptance::Own,
+            accept: AutoSummaryAcceptance::Auto,
             by: SummaryAuthor::Model,
             ..AutoSummarySettings::default()
         };
         assert_eq!((policy, policy.under(None)), (whole, whole));
         assert_eq!(policy.under(Some(AutoSummaryOverride::Off)).measure, AutoSummaryTrigger::Off);
         assert_eq!(
-            policy.under(Some(AutoSummaryOverride::Ask)),
-            AutoSummarySettings { accept: AutoSummaryAcceptance::Ask, ..whole }
+            policy.under(Some(AutoSummaryOverride::Draft)),
+            AutoSummarySettings { accept: AutoSummaryAcceptance::Draft, ..whole }
         );
-        let none = AutoSummarySettings::default().under(Some(AutoSummaryOverride::Own));
+        let none = AutoSummarySettings::default().under(Some(AutoSummaryOverride::Auto));
         assert_eq!(
             (none.measure, none.accept),
-            (AutoSummaryTrigger::Off, AutoSummaryAcceptance::Own),
+            (AutoSummaryTrigger::Off, AutoSummaryAcceptance::Auto),
             "a policy without a measure makes none"
         );
-        for chosen in AutoSummaryOverride::ALL {
-            assert_eq!(AutoSummaryOverride::from_name(chosen.name()), Some(chosen));
-            assert_eq!(serde_json::to_value(chosen).unwrap(), chosen.name());
-        }
         assert!(toml::from_str::<AutoSummarySettings>("accept = \"always\"").is_err());
+    }
+
+    /// Stores and digests contain the first names; files contain either.
+    #[test]
+    fn values_are_written_under_their_first_names_and_read_under_both() {
+        for (chosen, names) in
+            AutoSummaryOverride::ALL.into_iter().zip([["off"; 2], ["ask", "draft"], ["self", "auto"]])
+        {
+            assert_eq!(serde_json::to_value(chosen).unwrap(), names[0]);
+            for name in names {
+                assert_eq!(serde_json::from_value::<AutoSummaryOverride>(name.into()).unwrap(), chosen);
+            }
+        }
+        for (accept, names) in
+            [(AutoSummaryAcceptance::Draft, ["ask", "draft"]), (AutoSummaryAcceptance::Auto, ["self", "auto"])]
+        {
+            let written =
+                serde_json::to_string(&AutoSummarySettings { accept, ..AutoSummarySettings::default() }).unwrap();
+            let wanted = format!(r#"{{"measure":"off","tokens":2500,"accept":"{}","by":"extractive"}}"#, names[0]);
+            assert_eq!(written, wanted);
+            for name in names {
+                assert_eq!(serde_json::from_value::<AutoSummaryAcceptance>(name.into()).unwrap(), accept);
+            }
+        }
     }
 }

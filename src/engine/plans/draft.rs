@@ -208,6 +208,7 @@ impl Core {
         match self.plans.under_way.remove(&done.tag.id) {
             Some(PlanPurpose::Draw { ticket, generation, draft, revision }) => {
                 let newer = self.plans.newer_than(branch, generation);
+                let message = draft.kind == DraftKind::Message;
                 let result = if revision == self.plans.revision(branch) || newer {
                     self.draw(branch, generation, draft, revision, done.solution)
                 } else {
@@ -220,6 +221,9 @@ impl Core {
                     self.answer(ticket, result.map(Answer::Planned));
                 } else if let Err(failure) = result {
                     self.emit(Event::Program(ProgramEvent::Notice(failure.to_string())));
+                }
+                if message {
+                    self.check_opened(branch);
                 }
             }
             Some(PlanPurpose::Send { ticket, draft, revision, wanted }) => {

@@ -105,7 +105,7 @@ pub(crate) fn rules(
             focus: branch.overrides.focus.clone(),
             sight: crate::domain::tool::visibility::FileVisibility::default(),
         }),
-        compaction: policy.compaction.under(layers.iter().find_map(|o| o.compaction)),
+        auto_summaries: policy.auto_summaries.under(layers.iter().find_map(|o| o.auto_summaries)),
         profile,
         model,
         policy,

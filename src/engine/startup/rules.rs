@@ -32,7 +32,7 @@ pub(crate) struct Rules {
     /// How plans use the workspace's code; `None` if the folder is not trusted or code is switched off.
     pub(crate) code: Option<CodeRules>,
     /// Automatic summaries; not part of the request.
-    pub(crate) compaction: AutoSummarySettings,
+    pub(crate) auto_summaries: AutoSummarySettings,
 }
 
 impl Rules {

@@ -283,7 +283,7 @@ fn defaults(config: &Config) -> Overrides {
         policy: Some(settings.policy.clone()).filter(|policy| !policy.is_empty()),
         layout: settings.layout.named().map(|layout| layout.name().into()),
         budget: settings.cap(),
-        compaction: settings.compaction.over_policy(),
+        auto_summaries: settings.summaries.over_policy(),
         ..Overrides::default()
     }
 }

@@ -4,7 +4,7 @@
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::{Atom, Mark};
+use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::tree::{self, Slot};
 use crate::domain::summary::accepted::{Summary, SummaryKind};
@@ -82,10 +82,19 @@ pub(crate) fn stays(branch: &Branch, heads: &[&NodeHead], empty: bool) -> Option
     let on_any = |mark: &&Mark| on_turn(mark) || heads.iter().any(|head| on_node(&mark.target, head.key));
     if branch.marks.iter().any(|mark| on_turn(&mark) && mark.kind.excludes()) {
         Some(KeepReason::Excluded)
-    } else if branch.marks.iter().any(|mark| on_any(&mark) && !mark.kind.excludes()) {
-        Some(KeepReason::Pinned)
     } else {
-        empty.then_some(KeepReason::Empty)
+        let kept = branch.marks.iter().filter(on_any).filter_map(|mark| keeps(mark.kind));
+        kept.min().or(empty.then_some(KeepReason::Empty))
+    }
+}
+
+/// Returns how a mark keeps its turn as it is; the strongest reason is the least.
+fn keeps(kind: MarkKind) -> Option<KeepReason> {
+    match kind {
+        MarkKind::Sticky => Some(KeepReason::Pinned),
+        MarkKind::Leased { .. } => Some(KeepReason::Leased),
+        MarkKind::IncludeOnce | MarkKind::Ephemeral => Some(KeepReason::Included),
+        MarkKind::Exclude | MarkKind::ExcludeOnce => None,
     }
 }
 

@@ -6,6 +6,7 @@ pub(super) mod automatic;
 pub(super) mod candidates;
 pub(super) mod draft_text;
 pub(super) mod drafts;
+pub(super) mod due;
 pub(super) mod module_cards;
 pub(super) mod module_model;
 pub(super) mod modules;

@@ -33,6 +33,8 @@ pub(crate) struct Drafts {
     pub(crate) last: u64,
     /// Branches whose automatic draft is accepted as soon as their open turn ends.
     pub(crate) own: HashSet<BranchId>,
+    /// Branches that were opened or switched to, and not checked since whether a summary is due.
+    pub(crate) unchecked: HashSet<BranchId>,
     /// Cached tokens of messages, shared with the checks whether a summary is due.
     pub(crate) counts: Counts,
 }
@@ -62,10 +64,19 @@ pub(crate) struct DraftInProgress {
 /// Tokens of messages by key and encoding.
 pub(crate) type Counts = Arc<Mutex<HashMap<(Hash, Encoding), u32>>>;
 
-/// The last turn to summarize and the reason, if a summary is due.
+/// The result of a check whether a summary is due.
 pub(crate) struct DueResult {
     pub(crate) branch: BranchId,
-    pub(crate) due: Option<(u32, String)>,
+    /// Whether the branch was just opened or switched to, and no turn ended.
+    pub(crate) opened: bool,
+    pub(crate) due: Option<Due>,
+}
+
+/// A summary that is due: its first and last turn by number, and the reason.
+pub(crate) struct Due {
+    pub(crate) first: u32,
+    pub(crate) up_to: u32,
+    pub(crate) cause: String,
 }
 
 /// The result of writing a draft.

@@ -116,7 +116,7 @@ fn draft(number: u64, kept: Vec<KeptSentence>) -> Arc<SummaryDraft> {
         dropped: items.into(),
         looked_for: 11,
         sources: turns.into(),
-        stays: vec![(2, KeepReason::Pinned)],
+        stays: vec![(2, KeepReason::Leased)],
         masked: 1,
         run: None,
         cause: Some("32 messages had no summary, more than 30".into()),
@@ -280,10 +280,18 @@ fn commands_have_words() {
         acts(&stage),
         [SummaryAct::Draft { kind: SummaryKind::Session, up_to: None, by: SummaryAuthor::Extractive }]
     );
-    stage.press("esc").type_text("/compaction off").press("enter");
-    let overrides = Overrides { compaction: Some(AutoSummaryOverride::Off), ..Overrides::default() };
+    stage.press("esc").type_text("/summaries off").press("enter");
+    let overrides = Overrides { auto_summaries: Some(AutoSummaryOverride::Off), ..Overrides::default() };
     let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted));
+    stage.type_text("/compaction self").press("enter");
+    let overrides = Overrides { auto_summaries: Some(AutoSummaryOverride::Auto), ..Overrides::default() };
+    let wanted = Request::Branch(BranchRequest::Override { branch: MAIN, overrides });
+    assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "an earlier name");
+    stage.type_text("/summaries").press("enter");
+    assert_eq!(acts(&stage).last(), Some(&SummaryAct::List), "without a value it opens the list");
+    let said = stage.model.status.shown().map(|shown| shown.text.to_string());
+    assert_eq!(said.as_deref(), Some("Automatic summaries on this branch are used at once."));
 }
 
 fn card(text: &str, turns: (u32, u32), state: SummaryState, depth: u32) -> SummaryCard {

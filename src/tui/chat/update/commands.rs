@@ -23,7 +23,7 @@ use crate::domain::conversation::resolve;
 use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::planning::variant;
 use crate::domain::summary::accepted::SummaryKind;
-use crate::domain::summary::draft::SummaryAuthor;
+use crate::domain::summary::draft::{AutoSummaryOverride, SummaryAuthor};
 use crate::engine::api::{
     BranchRequest, CallRequest, Draft, DraftKind, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks,
 };
@@ -299,11 +299,21 @@ fn setting(model: &mut Model, command: &SettingCommand, out: &mut Vec<Cmd>) -> W
             let text = format!("Your next message goes to lane {}.", lane.word());
             model.status.say(Severity::Notice, text, model.now);
         }
+        SettingCommand::Summaries { .. } => {
+            let own = model.branch().and_then(|branch| branch.overrides.auto_summaries);
+            let how = match own {
+                None => "follow the settings and the policy",
+                Some(AutoSummaryOverride::Off) => "are off",
+                Some(AutoSummaryOverride::Draft) => "wait as drafts until you accept them",
+                Some(AutoSummaryOverride::Auto) => "are used at once",
+            };
+            model.status.say(Severity::Notice, format!("Automatic summaries on this branch {how}."), model.now);
+            return Way::Run(Action::Capsules);
+        }
         SettingCommand::Mode { .. }
         | SettingCommand::Profile { .. }
         | SettingCommand::Budget { .. }
-        | SettingCommand::Personality { .. }
-        | SettingCommand::Compaction { .. } => return Way::Print,
+        | SettingCommand::Personality { .. } => return Way::Print,
     }
     Way::Done
 }

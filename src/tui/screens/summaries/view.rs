@@ -234,6 +234,8 @@ pub(crate) fn writer(summary: &Summary) -> String {
 fn staying(draft: &SummaryDraft) -> Option<String> {
     let why = |why: KeepReason| match why {
         KeepReason::Pinned => "pinned",
+        KeepReason::Leased => "leased",
+        KeepReason::Included => "included once",
         KeepReason::Excluded => "left out",
         KeepReason::OtherLane => "of another lane",
         KeepReason::Empty => "empty",

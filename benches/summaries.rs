@@ -1,7 +1,7 @@
 //! What survives repeated summaries. Twenty successive summaries of a long technical conversation through the whole
 //! engine: every pinned turn and every kept sentence must be in the request verbatim; and how many of the sources'
 //! paths, commands, numbers, and names are still mentioned, compared with plain summarizing in the same space.
-//! `cargo bench --bench compaction [-- FILE.jsonl]`. The file contains one message in each line: `{"role": …,
+//! `cargo bench --bench summaries [-- FILE.jsonl]`. The file contains one message in each line: `{"role": …,
 //! "content": …}`.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
@@ -26,7 +26,7 @@ use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, PlanRequest, Req
 use std::sync::Arc;
 use support::bench::{Bench, Client, Model, message};
 
-const COMPACTIONS: usize = 20;
+const SUMMARIES: usize = 20;
 const TURNS_EACH: usize = 8;
 
 fn act(client: &mut Client, branch: BranchId, act: SummaryAct) -> Answer {
@@ -97,7 +97,7 @@ fn title(word: &str) -> String {
 /// The conversation as pairs, from a file or generated.
 fn talk() -> Vec<(String, String)> {
     let file = std::env::args().skip(1).find(|arg| std::path::Path::new(arg).extension().is_some_and(|e| e == "jsonl"));
-    let Some(file) = file else { return (0..COMPACTIONS * TURNS_EACH + 8).map(turn).collect() };
+    let Some(file) = file else { return (0..SUMMARIES * TURNS_EACH + 8).map(turn).collect() };
     let mut pairs: Vec<(String, String)> = Vec::new();
     for line in std::fs::read_to_string(file).unwrap().lines() {
         let Ok(value) = serde_json::from_str::<serde_json::Value>(line) else { continue };
@@ -183,7 +183,7 @@ fn main() {
         });
     });
     let branch = client.session();
-    let each = ((pairs.len().saturating_sub(8)) / COMPACTIONS).max(1);
+    let each = ((pairs.len().saturating_sub(8)) / SUMMARIES).max(1);
     let (mut pinned, mut kept): (Vec<(String, String)>, Vec<String>) = (Vec::new(), Vec::new());
     let (mut rows, mut lost) = (Vec::new(), 0);
     let mut done = 0;
@@ -195,7 +195,7 @@ fn main() {
             client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::TurnOf(user)], act }));
             pinned.push((asked.clone(), answered.clone()));
         }
-        if index < 8 || (index - 8) % each != each - 1 || done == COMPACTIONS {
+        if index < 8 || (index - 8) % each != each - 1 || done == SUMMARIES {
             continue;
         }
         done += 1;
@@ -232,12 +232,12 @@ fn main() {
         });
     }
     println!(
-        "{} messages, {done} compactions, {} pinned turns, {} kept sentences",
+        "{} messages, {done} summaries, {} pinned turns, {} kept sentences",
         pairs.len() * 2,
         pinned.len(),
         kept.len()
     );
-    println!("pinned or kept, and not word for word in the request after any compaction: {lost}\n");
+    println!("pinned or kept, and not word for word in the request after any summary: {lost}\n");
     print_rows(&rows);
     assert_eq!(lost, 0, "pinned turns and kept sentences stay verbatim");
 }
