@@ -156,7 +156,7 @@ impl Joiner {
     /// Adds the next piece and returns the text that is complete so far. A first half at its end waits for the next
     /// piece.
     pub fn push(&mut self, piece: &str, marked: bool) -> String {
-        if piece.is_empty() || (!marked && self.high.is_none()) {
+        if !marked && self.high.is_none() {
             return piece.to_owned();
         }
         let mut whole = String::with_capacity(piece.len() + 4);

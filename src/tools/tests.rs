@@ -230,6 +230,9 @@ fn list_respects_depth_and_limits() {
     assert_eq!(place.ok("list_dir", &json!({})), ".gitignore  11 B\na.txt  3 KB\nb/\nsrc/\n");
     let deep = place.ok("list_dir", &json!({"path": "b", "depth": 5}));
     assert_eq!(deep, "b/c/\nb/c/d.txt  5 B\n");
+    fs::create_dir(place.path("empty")).unwrap();
+    let empty = place.call("list_dir", &json!({"path": "empty"}));
+    assert!(empty.body.starts_with("[empty") && empty.full_bytes == empty.body.len() as u64);
     for n in 0..1_000 {
         place.write(&format!("many/file-with-a-long-name-{n}"), "");
     }

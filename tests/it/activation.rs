@@ -438,12 +438,12 @@ fn failing() -> Arc<Model> {
     ])
 }
 
-fn with_errors(model: &Arc<Model>, error_pairs: bool) -> (Bench, Client) {
+fn with_errors(model: &Arc<Model>, error_pairs: bool, last: &str) -> (Bench, Client) {
     let mut bench = Bench::new(model);
     bench.tools = Some(Arc::new(Reader));
     let mut client = client(&bench, PolicySpec { retrieval: true, error_pairs, ..spec() });
     let branch = client.session();
-    for words in ["Read it.", "Tea?", "Coffee?", "Water?", "Read the other one."] {
+    for words in ["Read it.", "Tea?", "Coffee?", "Water?", last] {
         client.say(branch, words);
     }
     (bench, client)
@@ -456,7 +456,7 @@ fn is_error_pair(row: &Row) -> bool {
 #[test]
 fn policy_without_error_pairs_gets_none() {
     let model = failing();
-    let (_bench, mut client) = with_errors(&model, false);
+    let (_bench, mut client) = with_errors(&model, false, "Read the other one.");
     assert_eq!(model.bodies().len(), 8);
     let last = String::from_utf8(model.bodies().pop().unwrap()).unwrap();
     assert!(last.contains("error 10:") && !last.contains("An earlier error"), "{last}");
@@ -472,12 +472,12 @@ fn policy_without_error_pairs_gets_none() {
 fn recurring_error_brings_its_resolution() {
     let model = failing();
 
-    let (bench, mut client) = with_errors(&model, true);
+    let (bench, mut client) = with_errors(&model, true, "Did mounting it under another name help? Read the other one.");
     let branch = client.open().current;
     let bodies = model.bodies();
     let last = String::from_utf8(bodies.last().unwrap().clone()).unwrap();
     assert!(last.contains("An earlier error like the last one"), "{last}");
-    assert!(last.contains("Mounting it under another name helped."), "{last}");
+    assert_eq!(last.matches("Mounting it under another name helped.").count(), 1, "{last}");
     let before = String::from_utf8(bodies[bodies.len() - 2].clone()).unwrap();
     assert!(!before.contains("An earlier error"), "no tool has failed yet");
     for run in client.runs() {
@@ -492,6 +492,9 @@ fn recurring_error_brings_its_resolution() {
     let rows: Vec<(&Reason, Option<u32>)> =
         plan.included().filter(|row| is_error_pair(row)).map(|row| (&row.reason, row.source.turn)).collect();
     assert_eq!(rows, [(&Reason::ErrorBefore, Some(1)), (&Reason::ErrorResolved, Some(1))]);
+    let pair: Vec<_> = plan.rows.iter().filter(|row| is_error_pair(row)).map(|row| row.source.message).collect();
+    let rows_of_pair = plan.rows.iter().filter(|row| row.kind == RowKind::Card && pair.contains(&row.source.message));
+    assert_eq!(rows_of_pair.count(), 2, "the search for older messages skips what is quoted");
     let first = client.open().nodes[0].id;
     client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: ItemName::TurnOf(first) }));
     let (_, written) = bench.store().plan_by_prefix(&last.plan.to_string()).unwrap().remove(0);

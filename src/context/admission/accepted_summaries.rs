@@ -252,3 +252,27 @@ fn with_quotations<'a>(best: &Admitted<'a>, limit: Option<u32>, looked_up: Allow
     let next = admit_with(input, summed, looked_up, best.most).ok()?;
     (explain::size(&next) <= limit).then_some(next)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::admission::laws_tests::{input, key};
+    use crate::domain::planning::input::CoveredTurn;
+    use crate::domain::planning::policy::{PolicySpec, Section};
+
+    /// A summary that saves nothing, and another one that was sent with the last call and is no longer accepted.
+    #[test]
+    fn only_accepted_summaries_of_the_last_call_stay() {
+        let mut input = input(&[[10; 3]; 3], PolicySpec { anchored: true, ..PolicySpec::default() }, 1_000);
+        let (by, gone, text) = (key(400, 0), key(400, 1), key(401, 0));
+        input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false }];
+        input.covered = vec![CoveredTurn { user: key(0, 0), tip: key(0, 2), by }];
+        input.blocks = vec![Block::new(Section::SessionSummary, RowKind::Summary, (text, 500), "summary", Reason::Summary)];
+        let window = Window { start: 1, shortened: 0, form: Form::Full, floor: 1, refilled: false };
+        for (sent, stays) in [(vec![], vec![]), (vec![by], vec![by]), (vec![gone], vec![]), (vec![gone, by], vec![by])] {
+            input.anchor = window::anchor(&input, window, &sent);
+            let admitted = admit(&input, AllowanceUse::Offered).ok().unwrap();
+            assert_eq!(admitted.summed.used, stays, "{sent:?}");
+        }
+    }
+}

@@ -286,7 +286,7 @@ impl Costs for CostsWithAddition<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::admission::laws_tests::input;
+    use crate::context::admission::laws_tests::{input, offered};
     use crate::domain::planning::policy::PolicySpec;
     use proptest::prelude::*;
 
@@ -310,6 +310,16 @@ mod tests {
             let largest = (0..outside).rfind(|outside| can(*outside)).filter(|_| !can(outside));
             prop_assert_eq!(admitted.last_cut_back(addition), largest);
         }
+    }
+
+    #[test]
+    fn only_the_candidates_of_a_turn_are_taken_out() {
+        let mut input = input(&[[1; 3]; 2], PolicySpec::default(), 500);
+        input.offers = vec![offered(&input, &[(Some(0), 5, 0), (None, 9, 0)], None)];
+        let admitted = admit(&input).ok().unwrap();
+        let bare = admitted.without_candidates_of(0).unwrap();
+        let left: Vec<_> = bare.offers[0].candidates.iter().map(|one| one.turn).collect();
+        assert_eq!((left, admitted.without_candidates_of(1).is_none()), (vec![None], true));
     }
 
     /// Turn 4, in windows given by start, end of the shortened turns, and form.

@@ -112,7 +112,7 @@ pub(crate) fn find(text: &str, place: SentencePlace) -> Vec<Anchor> {
             let found_text = trimmed(hit.as_str(), rule.kind);
             let span = hit.start()..hit.start() + found_text.len();
             let free = taken.iter().all(|(other, _)| span.end <= other.start || other.end <= span.start);
-            if free && found_text.len() > 1 && (rule.check)(found_text) {
+            if free && (rule.check)(found_text) {
                 taken.push((span, Anchor { kind: rule.kind, text: found_text.to_owned() }));
             }
         }

@@ -123,6 +123,16 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_id_that_is_also_an_external_id_is_ambiguous() {
+        let mut heads: Vec<NodeHead> = (1..=2).map(|n| head(n, (n > 1).then(|| n - 1), Role::User)).collect();
+        for name in [heads[1].id.to_string(), heads[1].key.to_string()] {
+            heads[0].external_id = Some(name.clone());
+            let tree = Tree::build(heads.clone());
+            assert!(message(&tree, &tree.path(1), &name).unwrap_err().what.contains("matches 2 messages"));
+        }
+    }
+
+    #[test]
     fn unknown_names_are_refused() {
         let (tree, path) = three_turns();
         let refused = |text: &str| message(&tree, &path, text).unwrap_err().what;

@@ -11,7 +11,6 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::FileDecision;
 use crate::domain::tool::mcp::{self, ConfiguredServers, Server, ServerSpec, ServerState, ServerTool};
-use crate::domain::tool::trace::RunTools;
 use crate::engine::api::{
     Answer, CallRequest, Event, PlanRequest, ProgramEvent, Request, ServerAct, Ticket, ToolEvent, ToolRequest,
     TurnRequest,
@@ -273,7 +272,7 @@ impl Core {
     }
 
     /// Returns the runner for the tools of a branch; `None` without trust or tools.
-    pub(crate) fn runner(&self, branch: BranchId) -> Option<Arc<dyn RunTools>> {
+    pub(crate) fn runner(&self, branch: BranchId) -> Option<Arc<Runner>> {
         let tools = self.setup.tools.clone().filter(|_| self.tools.trusted)?;
         let keep = tools.keeps();
         let own = self.with_code(branch, Some(tools))?;

@@ -566,15 +566,15 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_read_again_when_a_file_that_they_include_changes() {
+    fn rules_are_read_again_when_they_or_a_file_that_they_include_change() {
         let outer = tempfile::tempdir().unwrap();
-        fs::write(outer.path().join("AGENTS.md"), "Be brief.\n\n@more.md\n").unwrap();
         let project = project(outer.path(), &[]);
-        for (more, said) in [("first", "first"), ("second try", "second try"), ("", "Be brief.")] {
+        for (own, more) in [("Be brief.", "first"), ("Be brief.", "second try"), ("Be very brief.", "second try")] {
+            fs::write(outer.path().join("AGENTS.md"), format!("{own}\n\n@more.md\n")).unwrap();
             fs::write(outer.path().join("more.md"), more).unwrap();
             for _ in 0..2 {
                 let text = project.rules_files(&[], 1).list[0].found.clone().unwrap();
-                assert!(text.sent.contains(said) && !(said == "second try" && text.sent.contains("first")));
+                assert_eq!(&*text.sent, format!("{own}\n\n[more.md]\n{more}\n[end of more.md]\n"));
             }
         }
     }

@@ -5,9 +5,9 @@
 use crate::domain::tool::consent::ToolEffect;
 use crate::domain::tool::mcp::{self, OfferedTool, PREFIX, ToolServers};
 use crate::domain::tool::trace::{
-    RunTools, ShortenedResult, ToolObserver, ToolOutcome, ToolOutput, ToolSpec, ToolStatus, in_lines,
+    RunTools, ShortenedResult, ToolObserver, ToolOutcome, ToolOutput, ToolStatus, in_lines,
 };
-use crate::engine::tools::selection::{OWN, specs};
+use crate::engine::tools::selection::OWN;
 use std::sync::Arc;
 
 /// Runs the program's own tools and those of servers.
@@ -75,12 +75,9 @@ impl Runner {
     }
 }
 
-impl RunTools for Runner {
-    fn specs(&self) -> Vec<ToolSpec> {
-        specs(self.own.specs(), &self.offered, &self.off)
-    }
-
-    fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
+/// Like [`RunTools`], but without the tools that are switched off.
+impl Runner {
+    pub(crate) fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         if let Some(tool) = self.offered(name) {
             if mcp::is_off(&self.off, &tool.server, &tool.tool) {
                 return Err(Self::refused(name));
@@ -97,7 +94,7 @@ impl RunTools for Runner {
         self.own.effect(name, args)
     }
 
-    fn carry_out(
+    pub(crate) fn carry_out(
         &self,
         name: &str,
         args: &str,
@@ -111,11 +108,7 @@ impl RunTools for Runner {
         }
     }
 
-    fn run(&self, name: &str, args: &str, cancelled: &dyn Fn() -> bool) -> ToolOutput {
-        self.own.run(name, args, cancelled)
-    }
-
-    fn over(&self, name: &str, args: &str, text: &str) -> ToolOutcome {
+    pub(crate) fn over(&self, name: &str, args: &str, text: &str) -> ToolOutcome {
         if self.is_off(name) { ToolOutcome::unchanged(Self::refused(name)) } else { self.own.over(name, args, text) }
     }
 }

@@ -1,11 +1,12 @@
 //! The thread that runs the tool calls of an answer, one after the other, each only after a decision on it.
 //! Not for: the decision (`consent`), or the use of results (`effects`).
 
+use super::runner::Runner;
 use super::stream::Report;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{RunId, SessionId};
 use crate::domain::tool::consent::{Consent, ToolEffect};
-use crate::domain::tool::trace::{self, KEPT, RunTools, ToolObserver, ToolOutcome, ToolOutput, ToolStatus, kept_path};
+use crate::domain::tool::trace::{self, KEPT, ToolObserver, ToolOutcome, ToolOutput, ToolStatus, kept_path};
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::jobs::Jobs;
 use crate::store::Store;
@@ -30,7 +31,7 @@ pub(crate) struct CallDecision {
 pub(crate) struct AnswerCalls {
     pub(crate) run: RunId,
     pub(crate) calls: Vec<(usize, String, String)>,
-    pub(crate) runner: Option<Arc<dyn RunTools>>,
+    pub(crate) runner: Option<Arc<Runner>>,
     pub(crate) cancel: Arc<AtomicBool>,
     /// The model's ids of all calls of the answer.
     pub(crate) ids: Vec<String>,
@@ -95,7 +96,7 @@ pub(crate) trait CallHost: Sync {
 pub(crate) struct SingleCall<'a> {
     pub(crate) name: &'a str,
     pub(crate) args: &'a str,
-    pub(crate) runner: Option<&'a dyn RunTools>,
+    pub(crate) runner: Option<&'a Runner>,
     pub(crate) cancel: &'a AtomicBool,
     pub(crate) host: &'a dyn CallHost,
     pub(crate) sight: &'a FileVisibility,

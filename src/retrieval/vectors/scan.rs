@@ -268,5 +268,6 @@ mod tests {
         let blocks = vec![[u64::MAX; LANES]; 256];
         assert_eq!(scan(&blocks, &[7; LANES], &question, None, 1).places().len(), LANES);
         assert_eq!(sign_distances(&blocks, &question.0, &question.1), [3 * 16_384; LANES]);
+        assert_eq!(scan(&[], &[], &question, None, 1).places(), [0; 0]);
     }
 }

@@ -98,7 +98,7 @@ impl ConversionTask {
             }
             let remaining = store.convert_plans()?;
             converted = true;
-            if !reported && remaining > 0 && start.elapsed() > REPORT_AFTER {
+            if !reported && is_reported(remaining, start.elapsed()) {
                 reported = true;
                 report(format!(
                     "{remaining} stored plans of an older version are being converted to a smaller format; you can \
@@ -160,6 +160,11 @@ impl ConversionTask {
     }
 }
 
+/// Whether a conversion that has taken this long is reported.
+fn is_reported(remaining: u64, elapsed: Duration) -> bool {
+    remaining > 0 && elapsed > REPORT_AFTER
+}
+
 /// Returns the free bytes in the file, and its size in bytes.
 fn space(conn: &Connection) -> Result<(i64, i64), StoreError> {
     let number = |pragma: &str| conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
@@ -170,6 +175,13 @@ fn space(conn: &Connection) -> Result<(i64, i64), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_long_conversions_that_go_on_are_reported() {
+        let long = REPORT_AFTER + Duration::from_nanos(1);
+        let found = [(1, long), (1, REPORT_AFTER), (0, long)].map(|(remaining, elapsed)| is_reported(remaining, elapsed));
+        assert_eq!(found, [true, false, false]);
+    }
 
     #[test]
     fn free_space_is_counted_in_bytes() {

@@ -31,6 +31,7 @@ fn words_and_filters_must_all_match_newest_first() {
     assert_eq!(found(&store, "session:bees circles").len(), 1);
     assert_eq!(found(&store, "session:bees waggle").len(), 0);
     assert_eq!(found(&store, "session:nowhere waggle").len(), 0);
+    assert_eq!(found(&store, "waggle session:nowhere").len(), 0, "with a last word that is whole");
     assert_eq!(found(&store, "session:bees role:user"), ["and wasps", "how do bees dance"]);
     assert_eq!(found(&store, "before:1970-01-01"), [""; 0]);
     assert_eq!(found(&store, "after:1970 wasps").len(), 1);

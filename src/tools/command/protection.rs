@@ -21,15 +21,9 @@ pub(crate) fn describe(effects: &EffectTools, protections: Protections) -> Vec<S
     let mut sentences =
         vec![files(effects, protections), namespaces(protections), calls(effects.options.network, protections)];
     sentences.extend(["filtered environment, no secrets".into(), bounds, whole.into()]);
-    if cfg!(target_os = "linux") && rustix::process::geteuid().is_root() {
-        let own = effects.root.metadata().is_ok_and(|meta| meta.uid() == 0);
-        sentences.push(if own {
-            "privileges: none of root's; only root's own files can be written".into()
-        } else {
-            "privileges: root's, only to read and write files of other users, since the workspace belongs to \
-                another user"
-                .into()
-        });
+    if cfg!(target_os = "linux") {
+        let owner = effects.root.metadata().ok().map(|meta| meta.uid());
+        sentences.extend(privileges(rustix::process::geteuid().as_raw(), owner).map(Into::into));
     }
     if protections.namespaces == Namespaces::None {
         let hidden = credentials::copies().into_iter();
@@ -63,6 +57,18 @@ fn files(effects: &EffectTools, protections: Protections) -> String {
     }
 }
 
+/// Returns what a command may do as this user in a workspace with this owner; `None` if not more than other users.
+fn privileges(user: u32, owner: Option<u32>) -> Option<&'static str> {
+    match (user, owner) {
+        (0, Some(0)) => Some("privileges: none of root's; only root's own files can be written"),
+        (0, _) => Some(
+            "privileges: root's, only to read and write files of other users, since the workspace belongs to \
+                another user",
+        ),
+        _ => None,
+    }
+}
+
 fn namespaces(protections: Protections) -> String {
     let signals = if protections.landlock < 6 { ", and can end your processes" } else { "" };
     match protections.namespaces {
@@ -92,5 +98,17 @@ fn calls(network: bool, protections: Protections) -> String {
         (false, _) => format!("no seccomp on this system: the command can use the network{others}"),
         (true, false) => "seccomp: no network; no tracing, mounts, keys, or kernel modules".into(),
         (true, true) => "seccomp: the network is open; no tracing, mounts, keys, or kernel modules".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_privileges_depend_on_the_owner_of_the_workspace() {
+        let root = [Some(0), Some(1_000), None].map(|owner| privileges(0, owner).unwrap().contains("none of root's"));
+        assert_eq!(root, [true, false, false]);
+        assert_eq!([Some(0), Some(1_000), None].map(|owner| privileges(1_000, owner)), [None; 3]);
     }
 }

@@ -384,6 +384,9 @@ fn shown_text(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::tool::visibility::FileVisibility;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn command_lines_are_bounded_and_hold_no_nul() {
@@ -410,6 +413,37 @@ mod tests {
         assert_eq!(done.output.full_bytes, done.output.body.len() as u64);
         assert_eq!(done.output.body[first.len() + 1..], *text);
         (done.output.status, first, done.exit)
+    }
+
+    /// Holds the output open, and closes it after many polls.
+    struct OutputHolder {
+        held: Mutex<Option<io::PipeWriter>>,
+        polls: AtomicUsize,
+    }
+
+    impl ToolObserver for OutputHolder {
+        fn cancelled(&self) -> bool {
+            if self.polls.fetch_add(1, Ordering::Relaxed) == 200 {
+                *self.held.lock().unwrap() = None;
+            }
+            false
+        }
+
+        fn sight(&self) -> FileVisibility {
+            FileVisibility::default()
+        }
+    }
+
+    #[test]
+    fn output_that_an_escaped_process_holds_open_is_not_awaited() {
+        let (output, held) = io::pipe().unwrap();
+        let mut guard = std::process::Command::new("true").spawn().unwrap();
+        guard.wait().unwrap();
+        let scratch = Arc::new(Scratch::new().unwrap());
+        let watch = OutputHolder { held: Mutex::new(Some(held)), polls: AtomicUsize::new(0) };
+        let running = Running { guard, hold: None, output, report: None, _scratch: scratch };
+        running.listen((400, 0), 1_000, &watch);
+        assert!(watch.held.lock().unwrap().is_some());
     }
 
     #[test]

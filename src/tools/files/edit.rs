@@ -214,3 +214,15 @@ fn nearest(lines: &[&str], wanted: &[&str]) -> Option<(usize, bool)> {
     }
     (best.0 > 0).then_some((best.1, best.2))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_text_whose_lines_all_end_so_has_crlf() {
+        let found = ["", "a", "a\n", "a\r\n", "a\r\nb", "a\r\nb\n", "a\r"].map(all_crlf);
+        assert_eq!(found, [false, false, false, true, true, false, false]);
+        assert_eq!(to_crlf("a\nb\r\n"), "a\r\nb\r\n");
+    }
+}

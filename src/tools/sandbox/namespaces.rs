@@ -191,6 +191,8 @@ mod tests {
         let open = |error, place: &str| leaves_writable(error, Path::new(place), hidden.as_bytes());
         assert!(open(Errno::INVAL, "/") && !open(Errno::INVAL, "/mnt/x") && !open(Errno::INVAL, "/other"));
         assert!(open(Errno::PERM, "/mnt/x") && open(Errno::BUSY, "/"));
+        let text = error_text("opened", Errno::PERM);
+        assert!(text.starts_with("its namespaces could not be opened: Operation not permitted"), "{text}");
         assert!([Errno::ACCESS, Errno::NOENT, Errno::NOTDIR].iter().all(|error| !open(*error, "/")));
     }
 

@@ -94,10 +94,9 @@ fn lines<'i>(
         if is_changed(same, line_count) {
             changed.insert(piece.path.clone());
         }
-        if let Ok(same) = u32::try_from(same)
-            && same > 0
-        {
-            taken.add(&piece.path, (piece.first, piece.first.saturating_add(same - 1)));
+        if let Some(more) = same.checked_sub(1) {
+            let last = piece.first.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+            taken.add(&piece.path, (piece.first, last));
         }
     }
     Ok((taken, changed))
