@@ -50,7 +50,7 @@ pub trait Screen: Any + Debug {
 
     /// Draws the screen with its title and its line of keys, and stores the sizes by which it scrolls. Returns the
     /// nodes whose contents it needs.
-    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents;
+    fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents;
 
     /// Whether the screen covers the whole terminal.
     fn full(&self) -> bool {
@@ -59,7 +59,7 @@ pub trait Screen: Any + Debug {
 
     /// Height at the foot of the terminal if the screen is drawn there instead of the composer, with the conversation
     /// visible above; None otherwise.
-    fn foot(&self, _look: &ViewContext<'_>, _cache: &mut Cache, _area: Rect) -> Option<u16> {
+    fn foot(&self, _view: &ViewContext<'_>, _cache: &mut Cache, _area: Rect) -> Option<u16> {
         None
     }
 

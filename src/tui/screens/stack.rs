@@ -119,8 +119,8 @@ impl Stack {
     }
 
     /// Index of the topmost screen that is drawn at the foot of the terminal, with its height there.
-    pub(crate) fn foot(&self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect) -> Option<(usize, u16)> {
-        (0..self.0.len()).rev().find_map(|at| Some((at, self.0[at].foot(look, cache, area)?)))
+    pub(crate) fn foot(&self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect) -> Option<(usize, u16)> {
+        (0..self.0.len()).rev().find_map(|at| Some((at, self.0[at].foot(view, cache, area)?)))
     }
 
     /// Index of the topmost screen that covers the terminal; nothing below it is drawn.

@@ -73,7 +73,7 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
 }
 
 fn panes(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas, buf: &mut Buffer) {
-    let look = ViewContext { theme, model };
+    let view = ViewContext { theme, model };
     let panes = [
         (Focus::Branches, areas.branches),
         (Focus::Tools, areas.tools),
@@ -82,31 +82,31 @@ fn panes(model: &Model, cache: &mut Cache, theme: &Theme, areas: &layout::Areas,
         (Focus::Composer, areas.composer),
     ];
     for (pane, area) in panes {
-        look.pane(pane, area.unwrap_or_default());
+        view.pane(pane, area.unwrap_or_default());
     }
     if let Some(area) = areas.header {
-        chat::view::header::draw(&look, area, buf);
+        chat::view::header::draw(&view, area, buf);
     }
     if let Some(area) = areas.branches {
-        chat::view::branches::draw(&look, area, buf);
+        chat::view::branches::draw(&view, area, buf);
     }
     if let Some(area) = areas.tools {
-        chat::view::tools::panel(&look, area, buf);
+        chat::view::tools::panel(&view, area, buf);
     }
     if let Some(area) = areas.context {
-        chat::view::next_request::draw(&look, area, buf);
+        chat::view::next_request::draw(&view, area, buf);
     }
     if let Some(area) = areas.conversation {
-        chat::view::conversation::draw(&look, cache, area, buf);
+        chat::view::conversation::draw(&view, cache, area, buf);
     }
     if let Some(area) = areas.composer {
-        chat::view::composer::draw(&look, area, areas.notice.map_or(0, |notice| notice.height), buf);
+        chat::view::composer::draw(&view, area, areas.notice.map_or(0, |notice| notice.height), buf);
     }
     if let Some(area) = areas.notice {
-        chat::view::composer::notice(&look, area, buf);
+        chat::view::composer::notice(&view, area, buf);
     }
-    layout::rules(&look, areas, buf);
+    layout::rules(&view, areas, buf);
     if let Some(area) = areas.composer {
-        chat::view::composer::popup(&look, area, buf);
+        chat::view::composer::popup(&view, area, buf);
     }
 }

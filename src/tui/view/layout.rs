@@ -152,13 +152,13 @@ fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, boo
 }
 
 /// Draws the rules between panes and records the borders that can be dragged.
-pub(super) fn rules(look: &ViewContext<'_>, areas: &Areas, buf: &mut Buffer) {
-    let glyphs = &look.theme.glyphs;
+pub(super) fn rules(view: &ViewContext<'_>, areas: &Areas, buf: &mut Buffer) {
+    let glyphs = &view.theme.glyphs;
     if let Some(area) = areas.rule {
-        paint::line(look.theme, &Line::of(Ink::Border, &glyphs.rule.repeat(usize::from(area.width))), area, buf);
+        paint::line(view.theme, &Line::of(Ink::Border, &glyphs.rule.repeat(usize::from(area.width))), area, buf);
     }
     let put = |sign: &str, x: u16, y: u16, buf: &mut Buffer| {
-        paint::line(look.theme, &Line::of(Ink::Border, sign), Rect { x, y, width: 1, height: 1 }, buf);
+        paint::line(view.theme, &Line::of(Ink::Border, sign), Rect { x, y, width: 1, height: 1 }, buf);
     };
     for column in &areas.columns {
         column.rows().for_each(|row| put(glyphs.pipe.trim_end(), row.x, row.y, buf));
@@ -171,10 +171,10 @@ pub(super) fn rules(look: &ViewContext<'_>, areas: &Areas, buf: &mut Buffer) {
             put(glyphs.joins.1, column.x, below, buf);
         }
         let left = areas.conversation.is_some_and(|middle| column.x < middle.x);
-        look.hit(*column, Target::Border(if left { Border::Left } else { Border::Right }));
+        view.hit(*column, Target::Border(if left { Border::Left } else { Border::Right }));
     }
-    if let (true, Some(tools)) = (look.model.side_by_side() && areas.branches.or(areas.context).is_some(), areas.tools)
+    if let (true, Some(tools)) = (view.model.side_by_side() && areas.branches.or(areas.context).is_some(), areas.tools)
     {
-        look.hit(Rect { height: 1, ..tools }, Target::Border(Border::Tools));
+        view.hit(Rect { height: 1, ..tools }, Target::Border(Border::Tools));
     }
 }

@@ -19,54 +19,54 @@ pub(crate) fn rows(model: &Model) -> u16 {
     u16::try_from(1 + panel.rows.len() + ends).unwrap_or(u16::MAX)
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let focus = look.focused(Focus::Branches);
-    let list = look.panel("Branches", &Line::new(), Focus::Branches, area, buf);
-    let Some(session) = &look.model.session else { return };
+pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
+    let focus = view.focused(Focus::Branches);
+    let list = view.panel("Branches", &Line::new(), Focus::Branches, area, buf);
+    let Some(session) = &view.model.session else { return };
     if list.is_empty() {
         return;
     }
     let page = usize::from(list.height);
-    let panel = &look.model.panel;
+    let panel = &view.model.panel;
     let from = panel.cursor.saturating_sub(page.saturating_sub(1)).min(panel.len());
     let from = if focus { from } else { start_for(panel.rows.iter().position(|r| r.branch == session.current), page) };
     let from = panel.wheeled.map_or(from, |top| top.min(panel.len().saturating_sub(page)));
     for ((at, row), place) in panel.rows.iter().enumerate().skip(from).zip(list.rows()) {
-        one(look, session, row, place, buf);
-        look.row(Focus::Branches, place, at);
+        one(view, session, row, place, buf);
+        view.row(Focus::Branches, place, at);
         if focus && at == panel.cursor {
-            paint::select(look.theme, place, buf);
+            paint::select(view.theme, place, buf);
         }
     }
-    ends(look, panel, from, list, focus, buf);
+    ends(view, panel, from, list, focus, buf);
     if panel.len() <= 1 && list.height > 4 {
-        let hint = format!("{} on a message forks there.", look.key(Action::Fork));
+        let hint = format!("{} on a message forks there.", view.key(Action::Fork));
         let rows = text::markdown::TextRows::plain(&hint, usize::from(list.width), Ink::Dim);
         let place = Rect { y: list.y + 2, height: list.height - 2, ..list };
-        paint::lines(look.theme, &rows, place, buf);
+        paint::lines(view.theme, &rows, place, buf);
     }
 }
 
 /// Draws the ends of the message tree that have no branch, below the branches; Enter creates a branch there.
-fn ends(look: &ViewContext<'_>, panel: &BranchPanel, from: usize, list: Rect, focus: bool, buf: &mut Buffer) {
+fn ends(view: &ViewContext<'_>, panel: &BranchPanel, from: usize, list: Rect, focus: bool, buf: &mut Buffer) {
     let used = panel.rows.len().saturating_sub(from);
     let mut places = list.rows().skip(used);
     let shown = panel.ends.iter().enumerate().skip(from.saturating_sub(panel.rows.len()));
     for ((at, end), place) in shown.zip(&mut places) {
-        let glyphs = &look.theme.glyphs;
+        let glyphs = &view.theme.glyphs;
         let value = Line::of(Ink::Dim, &end.messages.to_string());
         let room = usize::from(list.width).saturating_sub(value.width() + 4);
         let mut label = Line::of(Ink::Border, &format!(" {} ", glyphs.dot));
         label.push(Ink::Excluded, &text::fit(&end.title, room, glyphs.ellipsis));
-        paint::pair(look.theme, &label, &value, place, buf);
-        look.row(Focus::Branches, place, panel.rows.len() + at);
+        paint::pair(view.theme, &label, &value, place, buf);
+        view.row(Focus::Branches, place, panel.rows.len() + at);
         if focus && panel.cursor == panel.rows.len() + at {
-            paint::select(look.theme, place, buf);
+            paint::select(view.theme, place, buf);
         }
     }
     let more = panel.all_ends - panel.ends.len();
     if let (Some(place), true) = (places.next(), more > 0) {
-        paint::line(look.theme, &Line::of(Ink::Dim, &format!("   {more} more branch ends")), place, buf);
+        paint::line(view.theme, &Line::of(Ink::Dim, &format!("   {more} more branch ends")), place, buf);
     }
 }
 
@@ -74,16 +74,16 @@ fn start_for(current: Option<usize>, page: usize) -> usize {
     current.map_or(0, |at| at.saturating_sub(page.saturating_sub(1)))
 }
 
-fn one(look: &ViewContext<'_>, session: &Session, row: &Row, area: Rect, buf: &mut Buffer) {
+fn one(view: &ViewContext<'_>, session: &Session, row: &Row, area: Rect, buf: &mut Buffer) {
     let Some(branch) = session.find(row.branch) else { return };
-    let glyphs = &look.theme.glyphs;
+    let glyphs = &view.theme.glyphs;
     let here = branch.id == session.current;
     let mut lead = String::new();
     for past in row.past.iter().rev().take(usize::from(area.width / 4)).rev() {
         lead.push_str(if *past { glyphs.pipe } else { "  " });
     }
     lead.push_str(if row.last { glyphs.corner } else { glyphs.tee });
-    let running = look.model.live.contains_key(&branch.id);
+    let running = view.model.live.contains_key(&branch.id);
     let sign = match (running, here) {
         (true, _) => (Ink::Accent, glyphs.running),
         (_, true) => (Ink::Good, glyphs.branch),
@@ -99,7 +99,7 @@ fn one(look: &ViewContext<'_>, session: &Session, row: &Row, area: Rect, buf: &m
     }
     let mut mark = Line::new();
     if let Some(tag) = branch.head.and_then(|id| session.tree.get(id)).and_then(|head| session.tag(head)) {
-        paint::tag(look.theme, &mut mark, tag);
+        paint::tag(view.theme, &mut mark, tag);
     }
     let used = text::width(&lead) + text::width(sign.1) + 1 + value.width() + 1;
     let ink = match (branch.archived, here) {
@@ -114,5 +114,5 @@ fn one(look: &ViewContext<'_>, session: &Session, row: &Row, area: Rect, buf: &m
         label.push(Ink::Text, " ");
         label.pieces.extend(mark.pieces);
     }
-    paint::pair(look.theme, &label, &value, area, buf);
+    paint::pair(view.theme, &label, &value, area, buf);
 }

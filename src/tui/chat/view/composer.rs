@@ -33,15 +33,15 @@ pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
 }
 
 /// Draws a rule with facts about the message, `notice` empty rows for a notice, the text, and the keys.
-pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Buffer) {
-    let focus = look.focused(Focus::Composer);
+pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Buffer) {
+    let focus = view.focused(Focus::Composer);
     let mut inside = area;
     if area.height >= 3 && area.width >= 3 {
-        let rule = look.theme.glyphs.rule.repeat(usize::from(area.width));
-        paint::line(look.theme, &Line::of(Ink::Border, &rule), area, buf);
-        paint::caption(look.theme, title(look, area), Rect { height: 1, ..area }, buf);
+        let rule = view.theme.glyphs.rule.repeat(usize::from(area.width));
+        paint::line(view.theme, &Line::of(Ink::Border, &rule), area, buf);
+        paint::caption(view.theme, title(view, area), Rect { height: 1, ..area }, buf);
         let keys = Rect { x: area.x + 1, y: area.bottom() - 1, width: area.width - 1, height: 1 };
-        paint::line(look.theme, &hints(look, usize::from(keys.width)), keys, buf);
+        paint::line(view.theme, &hints(view, usize::from(keys.width)), keys, buf);
         let height = area.height.saturating_sub(2 + notice);
         inside = Rect { x: area.x + 1, y: area.y + 1 + notice, width: area.width - 2, height };
     }
@@ -50,45 +50,45 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
     }
     let lead = if inside.width > 4 { 2 } else { 0 };
     if lead > 0 {
-        paint::line(look.theme, &Line::of(if focus { Ink::Accent } else { Ink::Dim }, ">"), inside, buf);
+        paint::line(view.theme, &Line::of(if focus { Ink::Accent } else { Ink::Dim }, ">"), inside, buf);
     }
     let room = Rect { x: inside.x + lead, width: inside.width - lead, ..inside };
-    look.model.composer.area().render(room, buf);
+    view.model.composer.area().render(room, buf);
     if !focus {
-        hide_cursor(look, room, buf);
+        hide_cursor(view, room, buf);
     }
-    if look.model.composer.is_empty() {
-        let key = look.key(Action::Leave);
+    if view.model.composer.is_empty() {
+        let key = view.key(Action::Leave);
         let words =
             if focus { " Type a message, / for commands, @ for files".to_owned() } else { format!(" {key} to type") };
         let place = Rect { x: room.x + 1, width: room.width.saturating_sub(1), ..room };
-        paint::line(look.theme, &paint::cut(look.theme, Ink::Dim, &words, usize::from(place.width)), place, buf);
+        paint::line(view.theme, &paint::cut(view.theme, Ink::Dim, &words, usize::from(place.width)), place, buf);
     }
 }
 
 /// Draws the completions of a command or a name above the composer. Called last, so that nothing is drawn over them.
-pub(crate) fn popup(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let focus = look.focused(Focus::Composer);
-    if focus && look.model.composer.listing() {
-        completions(look, area, buf);
-    } else if let Some(popup) = look.model.popup.as_ref().filter(|popup| focus && popup.seen()) {
-        names(look, popup, area, buf);
+pub(crate) fn popup(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
+    let focus = view.focused(Focus::Composer);
+    if focus && view.model.composer.listing() {
+        completions(view, area, buf);
+    } else if let Some(popup) = view.model.popup.as_ref().filter(|popup| focus && popup.seen()) {
+        names(view, popup, area, buf);
     }
 }
 
 /// Hides the text cursor while the composer does not have the focus.
-fn hide_cursor(look: &ViewContext<'_>, room: Rect, buf: &mut Buffer) {
-    let style = look.theme.style(Ink::Text).remove_modifier(ratatui::style::Modifier::REVERSED);
+fn hide_cursor(view: &ViewContext<'_>, room: Rect, buf: &mut Buffer) {
+    let style = view.theme.style(Ink::Text).remove_modifier(ratatui::style::Modifier::REVERSED);
     buf.set_style(room.intersection(buf.area), style);
 }
 
-fn title(look: &ViewContext<'_>, area: Rect) -> Line {
-    let model = look.model;
+fn title(view: &ViewContext<'_>, area: Rect) -> Line {
+    let model = view.model;
     let Some(session) = &model.session else { return Line::new() };
-    let rule = format!(" {} ", look.theme.glyphs.rule);
+    let rule = format!(" {} ", view.theme.glyphs.rule);
     let mut parts: Vec<(Ink, String)> = Vec::new();
     if model.conversation.search.is_some() {
-        parts.push((Ink::Accent, format!("search{}", super::conversation::search_count(look, true))));
+        parts.push((Ink::Accent, format!("search{}", super::conversation::search_count(view, true))));
     }
     match model.composer.kind() {
         DraftKind::Edit(node) => {
@@ -113,27 +113,27 @@ fn title(look: &ViewContext<'_>, area: Rect) -> Line {
         }
     }
     if let Some(waiting) = session.branch().map(|branch| model.queue.of(branch.id).len()).filter(|n| *n > 0) {
-        parts.push((Ink::Warn, format!("{waiting} queued, {} edits the last", look.key(Action::TakeQueued))));
+        parts.push((Ink::Warn, format!("{waiting} queued, {} edits the last", view.key(Action::TakeQueued))));
     }
-    parts.extend(files(look));
-    parts.extend(summary(look));
-    parts.extend(super::next_request::unmet(look).map(|words| (Ink::Warn, words)));
+    parts.extend(files(view));
+    parts.extend(summary(view));
+    parts.extend(super::next_request::unmet(view).map(|words| (Ink::Warn, words)));
     let mut line = Line::new();
     for (at, (ink, words)) in parts.iter().enumerate() {
         if at > 0 {
             line.push(Ink::Border, &rule);
         }
         let room = usize::from(area.width).saturating_sub(line.width() + 4);
-        line.push(*ink, &text::fit(words, room, look.theme.glyphs.ellipsis));
+        line.push(*ink, &text::fit(words, room, view.theme.glyphs.ellipsis));
     }
     line
 }
 
 /// The attached files.
-fn files(look: &ViewContext<'_>) -> Option<(Ink, String)> {
+fn files(view: &ViewContext<'_>) -> Option<(Ink, String)> {
     let bytes = |text: &std::sync::Arc<str>| text::number(u64::try_from(text.len()).unwrap_or(0));
     let files: Vec<String> =
-        look.model.composer.files().map(|(path, text)| format!("{path} {} bytes", bytes(text))).collect();
+        view.model.composer.files().map(|(path, text)| format!("{path} {} bytes", bytes(text))).collect();
     match files.as_slice() {
         [] => None,
         [one] => Some((Ink::Accent, format!("with {one}"))),
@@ -142,37 +142,37 @@ fn files(look: &ViewContext<'_>) -> Option<(Ink, String)> {
 }
 
 /// A summary that is being written, or a draft that waits.
-fn summary(look: &ViewContext<'_>) -> Option<(Ink, String)> {
-    let branch = look.model.branch()?.id;
-    let drafts = &look.model.drafts;
+fn summary(view: &ViewContext<'_>) -> Option<(Ink, String)> {
+    let branch = view.model.branch()?.id;
+    let drafts = &view.model.drafts;
     if let Some(part) = drafts.parts.values().find(|part| part.branch == branch) {
-        let how = if part.stopping { String::new() } else { format!(", {} stops", look.key(Action::Leave)) };
+        let how = if part.stopping { String::new() } else { format!(", {} stops", view.key(Action::Leave)) };
         return Some((Ink::Dim, format!("{}{how}", part.words())));
     }
     if drafts.making.contains_key(&branch) {
         return Some((Ink::Dim, "summarizing".into()));
     }
-    drafts.waiting.get(&branch).map(|_| (Ink::Accent, format!("summary drafted, {}", look.key(Action::Draft))))
+    drafts.waiting.get(&branch).map(|_| (Ink::Accent, format!("summary drafted, {}", view.key(Action::Draft))))
 }
 
 /// The actions hinted for the focused pane.
-fn hint_words(look: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
+fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     use Action as A;
-    let waits = look.model.branch().is_some_and(|branch| !look.model.queue.of(branch.id).is_empty());
-    match (look.model.focus, look.model.live_here().is_some()) {
+    let waits = view.model.branch().is_some_and(|branch| !view.model.queue.of(branch.id).is_empty());
+    match (view.model.focus, view.model.live_here().is_some()) {
         (Focus::Composer, true) if waits => {
             &[(A::Leave, "edit queued"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
         }
         (Focus::Composer, true) => {
             &[(A::Leave, "stop"), (A::CycleMode, "mode"), (A::Context, "request"), (A::Help, "help")]
         }
-        (Focus::Composer, false) if look.model.composer.listing() => {
+        (Focus::Composer, false) if view.model.composer.listing() => {
             &[(A::Send, "run"), (A::Complete, "complete"), (A::Leave, "close the list"), (A::Help, "help")]
         }
-        (Focus::Composer, false) if look.model.composer.commanding() => {
+        (Focus::Composer, false) if view.model.composer.commanding() => {
             &[(A::Send, "run"), (A::Complete, "complete"), (A::Help, "help")]
         }
-        (Focus::Composer, false) if !look.model.composer.is_empty() => &[
+        (Focus::Composer, false) if !view.model.composer.is_empty() => &[
             (A::Send, "send"),
             (A::CycleMode, "mode"),
             (A::Context, "request"),
@@ -188,7 +188,7 @@ fn hint_words(look: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
             (A::Palette, "actions"),
             (A::Help, "help"),
         ],
-        (Focus::Conversation, _) if look.model.conversation.search.is_some() => &[
+        (Focus::Conversation, _) if view.model.conversation.search.is_some() => &[
             (A::NextHit, "next match"),
             (A::PrevHit, "previous match"),
             (A::Filter, "new search"),
@@ -218,10 +218,10 @@ fn hint_words(look: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     }
 }
 
-fn hints(look: &ViewContext<'_>, width: usize) -> Line {
+fn hints(view: &ViewContext<'_>, width: usize) -> Line {
     let mut line = Line::new();
-    for (action, word) in hint_words(look) {
-        let Some(key) = hint_key(look, *action) else { continue };
+    for (action, word) in hint_words(view) {
+        let Some(key) = hint_key(view, *action) else { continue };
         let sep = if line.pieces.is_empty() { "" } else { "  " };
         if line.width() + sep.len() + text::width(&key) + word.len() + 6 > width {
             break;
@@ -234,12 +234,12 @@ fn hints(look: &ViewContext<'_>, width: usize) -> Line {
 }
 
 /// The key of an action in the focused pane, in its short form such as `^F`.
-fn hint_key(look: &ViewContext<'_>, action: Action) -> Option<String> {
+fn hint_key(view: &ViewContext<'_>, action: Action) -> Option<String> {
     if action == Action::Leave {
-        return look.model.keys.best(|b| b.run == action && b.when == When::Always).map(|b| b.on.to_string());
+        return view.model.keys.best(|b| b.run == action && b.when == When::Always).map(|b| b.on.to_string());
     }
-    let here = |place| look.model.keys.best(|b| b.run == action && b.when == place && b.on.count() == 1);
-    let key = look.model.places().into_iter().find_map(here)?.on.to_string();
+    let here = |place| view.model.keys.best(|b| b.run == action && b.when == place && b.on.count() == 1);
+    let key = view.model.places().into_iter().find_map(here)?.on.to_string();
     Some(match key.strip_prefix("Ctrl+").filter(|rest| !rest.contains(' ')) {
         Some(rest) => format!("^{}", rest.to_uppercase()),
         None => key,
@@ -247,11 +247,11 @@ fn hint_key(look: &ViewContext<'_>, action: Action) -> Option<String> {
 }
 
 /// Draws the commands that complete the line, or the usage of the one whose arguments are being typed.
-fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
-    let line = look.model.composer.first_line();
+fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
+    let line = view.model.composer.first_line();
     let mut list = slash::completions(line);
     // A refusal is shown there instead, since it contains the usage.
-    let quiet = list.is_empty() && look.model.status.shown().is_none();
+    let quiet = list.is_empty() && view.model.status.shown().is_none();
     let usage_row = if quiet { slash::hint(line) } else { None };
     list.extend(usage_row);
     let rows = u16::try_from(list.len()).unwrap_or(u16::MAX).min(8).min(below.y);
@@ -261,15 +261,15 @@ fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     let title = u16::from(usage_row.is_none() && below.y > rows);
     let area = Rect { x: below.x, y: below.y - rows - title, width: below.width, height: rows + title };
     paint::clear(area, buf);
-    let cursor = look.model.composer.choice;
+    let cursor = view.model.composer.choice;
     let from = (cursor + 1).saturating_sub(usize::from(rows));
     let shown = || list.iter().enumerate().skip(from).take(usize::from(rows));
     if title > 0 {
-        let rule = look.theme.glyphs.rule.repeat(usize::from(area.width));
-        paint::line(look.theme, &Line::of(Ink::Border, &rule), Rect { height: 1, ..area }, buf);
-        let count = format!(" Commands {} {} of {} ", look.theme.glyphs.dot, rows, list.len());
+        let rule = view.theme.glyphs.rule.repeat(usize::from(area.width));
+        paint::line(view.theme, &Line::of(Ink::Border, &rule), Rect { height: 1, ..area }, buf);
+        let count = format!(" Commands {} {} of {} ", view.theme.glyphs.dot, rows, list.len());
         paint::line(
-            look.theme,
+            view.theme,
             &Line::of(Ink::Heading, &count),
             Rect { x: area.x + 1, width: area.width - 1, ..area },
             buf,
@@ -280,15 +280,15 @@ fn completions(look: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     for ((at, row), place) in shown().zip(area.rows().skip(usize::from(title))) {
         let place = Rect { x: place.x + 1, width: place.width.saturating_sub(2), ..place };
         let name = format!("/{} ", row.name);
-        let words = text::fit(&row.words, widest.saturating_sub(text::width(&name)), look.theme.glyphs.ellipsis);
+        let words = text::fit(&row.words, widest.saturating_sub(text::width(&name)), view.theme.glyphs.ellipsis);
         let mut line = Line::of(Ink::Accent, &name).with(Ink::Text, &words);
         let pad = (widest + 2).saturating_sub(line.width()).max(2);
         let room = usize::from(place.width).saturating_sub(line.width() + pad);
         let does = if usage_row.is_some() { row.sentence.as_str() } else { row.short() };
-        line.push(Ink::Dim, &format!("{}{}", " ".repeat(pad), text::fit(does, room, look.theme.glyphs.ellipsis)));
-        paint::line(look.theme, &line, place, buf);
+        line.push(Ink::Dim, &format!("{}{}", " ".repeat(pad), text::fit(does, room, view.theme.glyphs.ellipsis)));
+        paint::line(view.theme, &line, place, buf);
         if at == cursor && usage_row.is_none() {
-            paint::select(look.theme, place, buf);
+            paint::select(view.theme, place, buf);
         }
     }
 }
@@ -299,7 +299,7 @@ fn place_of(named: &NamedSymbol) -> String {
 }
 
 /// Draws the list of names that complete a mention, above the composer.
-fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut Buffer) {
+fn names(view: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut Buffer) {
     let note = u16::from(!popup.note.is_empty());
     let rows = (u16::try_from(popup.items.len()).unwrap_or(u16::MAX).min(8) + note).min(below.y);
     if rows == 0 {
@@ -318,38 +318,38 @@ fn names(look: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
         };
         let room = usize::from(place.width).saturating_sub(text::width(own) + 4);
         let mut line = Line::of(Ink::Accent, &format!("@{}", text::fit(own, usize::from(place.width) - 1, "")));
-        line.push(Ink::Dim, &format!("  {}", text::fit(&folder, room, look.theme.glyphs.ellipsis)));
+        line.push(Ink::Dim, &format!("  {}", text::fit(&folder, room, view.theme.glyphs.ellipsis)));
         let key = if at == popup.cursor { "Tab or Enter accepts" } else { "" };
-        paint::pair(look.theme, &line, &Line::of(Ink::Dim, key), place, buf);
+        paint::pair(view.theme, &line, &Line::of(Ink::Dim, key), place, buf);
         if at == popup.cursor {
-            paint::select(look.theme, place, buf);
+            paint::select(view.theme, place, buf);
         }
     }
     if let Some(place) = places.next().filter(|_| note > 0) {
-        paint::line(look.theme, &paint::cut(look.theme, Ink::Warn, &popup.note, usize::from(place.width)), place, buf);
+        paint::line(view.theme, &paint::cut(view.theme, Ink::Warn, &popup.note, usize::from(place.width)), place, buf);
     }
 }
 
 /// Draws the current notice on as many rows as the area has; a longer one is cut at its end.
-pub(crate) fn notice(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let Some(said) = look.model.status.shown() else { return };
+pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
+    let Some(said) = view.model.status.shown() else { return };
     let (ink, sign) = match said.weight {
-        Severity::Notice => (Ink::Accent, look.theme.glyphs.dot),
+        Severity::Notice => (Ink::Accent, view.theme.glyphs.dot),
         Severity::Trouble => (Ink::Warn, "!"),
         Severity::Alarm => (Ink::Danger, "!!"),
     };
     let (words, tail) =
-        (TextRows::plain(&said.text, notice_room(look.model, area.width), ink), notice_tail(look.model));
+        (TextRows::plain(&said.text, notice_room(view.model, area.width), ink), notice_tail(view.model));
     let last = words.len().min(usize::from(area.height)).saturating_sub(1);
     for (at, row) in area.rows().take(last + 1).enumerate() {
         let mut line = Line::of(ink, &if at == 0 { format!(" {sign} ") } else { " ".repeat(text::width(sign) + 2) });
         let rest: String = words.iter().skip(at).map(Line::plain).collect::<Vec<_>>().join(" ");
         let shown = if at < last { words[at].plain() } else { rest };
-        line.push(ink, &text::fit(shown.trim_end(), notice_room(look.model, area.width), look.theme.glyphs.ellipsis));
+        line.push(ink, &text::fit(shown.trim_end(), notice_room(view.model, area.width), view.theme.glyphs.ellipsis));
         if at == last {
             line.push(Ink::Dim, &tail);
         }
-        paint::line(look.theme, &line, row, buf);
+        paint::line(view.theme, &line, row, buf);
     }
 }
 

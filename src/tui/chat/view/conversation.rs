@@ -116,9 +116,9 @@ fn expand_match(model: &mut Model, cache: &mut Cache, theme: &Theme, area: Rect)
 }
 
 /// The number of the current match, ` 3 of 12`, and how many messages are still to be read.
-pub(crate) fn search_count(look: &ViewContext<'_>, typed: bool) -> String {
-    let Some(search) = look.model.conversation.search.as_ref().filter(|_| typed) else { return String::new() };
-    let dot = look.theme.glyphs.dot;
+pub(crate) fn search_count(view: &ViewContext<'_>, typed: bool) -> String {
+    let Some(search) = view.model.conversation.search.as_ref().filter(|_| typed) else { return String::new() };
+    let dot = view.theme.glyphs.dot;
     let reading = match search.unread {
         0 => String::new(),
         left => format!(" {dot} {} to read", text::counted(left as u64, "message")),
@@ -293,29 +293,29 @@ impl Walk<'_> {
     }
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
-    let focus = look.focused(Focus::Conversation);
+pub(crate) fn draw(view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+    let focus = view.focused(Focus::Conversation);
     let inside = area;
     if inside.is_empty() {
         return;
     }
-    let Some(session) = &look.model.session else {
-        return empty::opening(look, inside, buf);
+    let Some(session) = &view.model.session else {
+        return empty::opening(view, inside, buf);
     };
-    let maker = BlockBuilder { model: look.model, session, theme: look.theme, width: text_width(inside) };
+    let maker = BlockBuilder { model: view.model, session, theme: view.theme, width: text_width(inside) };
     let count = maker.count();
     if count == 0 {
-        return empty::chat(look, session, inside, buf);
+        return empty::chat(view, session, inside, buf);
     }
     let mut walk = Walk { maker: &maker, cache, page: usize::from(inside.height) };
-    let (mut block, mut row) = walk.top(look.model.conversation.place);
+    let (mut block, mut row) = walk.top(view.model.conversation.place);
     let first = block;
     let mut y = inside.y;
     while y < inside.bottom() && block < count {
         let rows = walk.block(block);
         let from = y;
-        let search = look.model.conversation.search.as_ref();
-        let selected = focus && block == look.model.conversation.cursor && search.is_none();
+        let search = view.model.conversation.search.as_ref();
+        let selected = focus && block == view.model.conversation.cursor && search.is_none();
         let found = search.map(|search| rows.matches(search)).unwrap_or_default();
         let current = search.and_then(ConversationSearch::current).filter(|current| current.block == block);
         for (nth, line) in rows.rows(row).enumerate() {
@@ -324,28 +324,28 @@ pub(crate) fn draw(look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &
             }
             let place = Rect { x: inside.x + 1, y, width: inside.width - 1, height: 1 };
             if rows.out {
-                paint::line(look.theme, &line.clone().inked(Ink::Excluded), place, buf);
+                paint::line(view.theme, &line.clone().inked(Ink::Excluded), place, buf);
             } else {
-                paint::colored(look.theme, line, walk.cache, place, buf);
+                paint::colored(view.theme, line, walk.cache, place, buf);
             }
             if selected {
-                paint::select(look.theme, Rect { x: inside.x, y, width: inside.width, height: 1 }, buf);
+                paint::select(view.theme, Rect { x: inside.x, y, width: inside.width, height: 1 }, buf);
             }
-            mark_matches(look, &found, current.map(|current| current.nth), row + nth, place, buf);
+            mark_matches(view, &found, current.map(|current| current.nth), row + nth, place, buf);
             y += 1;
         }
-        if block < look.model.conversation.path.len() {
+        if block < view.model.conversation.path.len() {
             let height = y - from;
-            look.row(Focus::Conversation, Rect { y: from, height, ..inside }, block);
+            view.row(Focus::Conversation, Rect { y: from, height, ..inside }, block);
         }
         (block, row) = (block + 1, 0);
     }
-    thumb(look, first, block, inside, buf);
+    thumb(view, first, block, inside, buf);
 }
 
 /// Highlights the parts of matches in one row.
 fn mark_matches(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     found: &[Vec<MatchPart>],
     current: Option<usize>,
     row: usize,
@@ -357,17 +357,17 @@ fn mark_matches(
         for part in parts.iter().filter(|part| part.row == row) {
             let column = |at: usize| u16::try_from(at).unwrap_or(u16::MAX).min(place.width);
             let (from, to) = (column(part.columns.start), column(part.columns.end));
-            paint::mark(look.theme, ink, Rect { x: place.x + from, width: to - from, ..place }, buf);
+            paint::mark(view.theme, ink, Rect { x: place.x + from, width: to - from, ..place }, buf);
         }
     }
 }
 
-fn thumb(look: &ViewContext<'_>, first: usize, after: usize, area: Rect, buf: &mut Buffer) {
-    let weight = &look.model.conversation.weight;
+fn thumb(view: &ViewContext<'_>, first: usize, after: usize, area: Rect, buf: &mut Buffer) {
+    let weight = &view.model.conversation.weight;
     let upto = |at: usize| at.checked_sub(1).and_then(|at| weight.get(at.min(weight.len().saturating_sub(1)))).copied();
     let all = weight.last().copied().unwrap_or(0);
     let (from, to) = (upto(first).unwrap_or(0), upto(after).unwrap_or(all));
     if first > 0 || after < weight.len() {
-        paint::thumb(look.theme, from, all, to.saturating_sub(from).max(1), area, buf);
+        paint::thumb(view.theme, from, all, to.saturating_sub(from).max(1), area, buf);
     }
 }

@@ -11,14 +11,14 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) fn opening(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let words = if look.model.requests.pending.is_empty() { "No session is open." } else { "Opening the session" };
+pub(crate) fn opening(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
+    let words = if view.model.requests.pending.is_empty() { "No session is open." } else { "Opening the session" };
     let mut rows = TextRows::plain(words, usize::from(area.width), Ink::Dim);
-    if look.model.requests.pending.is_empty() {
-        let hint = format!("{} lists your sessions.", look.key(Action::Sessions));
+    if view.model.requests.pending.is_empty() {
+        let hint = format!("{} lists your sessions.", view.key(Action::Sessions));
         rows.extend(TextRows::plain(&hint, usize::from(area.width), Ink::Dim));
     }
-    paint::lines(look.theme, &rows, area, buf);
+    paint::lines(view.theme, &rows, area, buf);
 }
 
 /// First steps while no model is configured.
@@ -33,7 +33,7 @@ const FIRST_STEPS: [(Action, &str); 3] =
     [(Action::Tour, TOUR), (Action::Models, "choose a model"), (Action::Help, "show all keys")];
 const TOUR: &str = "take the tour: nine steps, a few minutes, offline, not saved";
 
-pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &mut Buffer) {
+pub(crate) fn chat(view: &ViewContext<'_>, session: &Session, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width.saturating_sub(4).min(84)).max(1);
     let mut rows = Vec::new();
     let mut say = |words: &str, ink: Ink| rows.extend(TextRows::plain(words, width, ink));
@@ -46,11 +46,11 @@ pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &
             say(words, Ink::Text);
         }
         say("", Ink::Text);
-        rows.extend(steps(look, &NOT_SET_UP, width));
+        rows.extend(steps(view, &NOT_SET_UP, width));
         rows.push(Line::new());
-        rows.extend(found(look, width));
+        rows.extend(found(view, width));
     } else {
-        rows.extend(steps(look, &FIRST_STEPS, width));
+        rows.extend(steps(view, &FIRST_STEPS, width));
         let words = if session.settings().is_some_and(|settings| settings.profile == "offline") {
             "Or type a message and press Enter: the built-in offline model answers."
         } else {
@@ -61,19 +61,19 @@ pub(crate) fn chat(look: &ViewContext<'_>, session: &Session, area: Rect, buf: &
             let words = "This folder is not trusted: no tools, no code. /trust-folder changes that.";
             rows.extend(TextRows::plain(words, width, Ink::Dim));
         }
-        if look.model.facts.first_start {
+        if view.model.facts.first_start {
             rows.push(Line::new());
-            rows.extend(found(look, width));
+            rows.extend(found(view, width));
         }
     }
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
     let wide = u16::try_from(width).unwrap_or(u16::MAX);
-    paint::lines(look.theme, &rows, paint::centered(area, wide, height), buf);
+    paint::lines(view.theme, &rows, paint::centered(area, wide, height), buf);
 }
 
 /// One row per step: its key and its description.
-fn steps(look: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Line> {
-    let keys: Vec<String> = all.iter().map(|(action, _)| look.key(*action)).collect();
+fn steps(view: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Line> {
+    let keys: Vec<String> = all.iter().map(|(action, _)| view.key(*action)).collect();
     let wide = keys.iter().map(|key| text::width(key)).max().unwrap_or(0);
     let one = |((_, words), key): (&(Action, &str), &String)| {
         let room = width.saturating_sub(wide + 2).max(1);
@@ -89,12 +89,12 @@ fn steps(look: &ViewContext<'_>, all: &[(Action, &str)], width: usize) -> Vec<Li
 }
 
 /// The model servers, by state: running, not running, without a key; and how to configure one.
-fn found(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
-    let findings = &look.model.engine.findings;
+fn found(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
+    let findings = &view.model.engine.findings;
     if findings.is_empty() {
         return vec![Line::of(Ink::Dim, "Looking for model servers…")];
     }
-    let glyphs = &look.theme.glyphs;
+    let glyphs = &view.theme.glyphs;
     let server = |f: &&Finding| f.subject.starts_with("profile ");
     let named = |keep: &dyn Fn(&Finding) -> bool| -> String {
         let names =
@@ -106,7 +106,7 @@ fn found(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
         let mut line =
             Line::of(Ink::Good, &format!("{} ", glyphs.ok)).with(Ink::Text, &finding.subject["profile ".len()..]);
         line.push(Ink::Dim, &format!(": {}", finding.text));
-        rows.push(paint_cut(look, &line, width));
+        rows.push(paint_cut(view, &line, width));
     }
     let silent = named(&|f| f.ok == Some(false));
     let keyless = named(&|f| f.ok.is_none());
@@ -125,11 +125,11 @@ fn found(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
     rows
 }
 
-fn paint_cut(look: &ViewContext<'_>, line: &Line, width: usize) -> Line {
+fn paint_cut(view: &ViewContext<'_>, line: &Line, width: usize) -> Line {
     let mut out = Line::new();
     for piece in &line.pieces {
         let room = width.saturating_sub(out.width());
-        out.push(piece.ink, &text::fit(&piece.text, room, look.theme.glyphs.ellipsis));
+        out.push(piece.ink, &text::fit(&piece.text, room, view.theme.glyphs.ellipsis));
     }
     out
 }

@@ -17,18 +17,18 @@ const METER: usize = 8;
 /// Columns of the facts from which they are written in full.
 const WIDE: usize = 60;
 
-pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let row = Rect { x: area.x + 1, width: area.width.saturating_sub(2), height: 1, ..area };
-    let right = facts(look, usize::from(row.width) * 3 / 5);
+    let right = facts(view, usize::from(row.width) * 3 / 5);
     let room = usize::from(row.width).saturating_sub(right.width() + 2);
-    paint::line(look.theme, &place(look, room), row, buf);
-    paint::right(look.theme, &right, row, buf);
+    paint::line(view.theme, &place(view, room), row, buf);
+    paint::right(view.theme, &right, row, buf);
 }
 
 /// The session's title, the branch, and its lane, task, and focus, in at most `room` columns.
-fn place(look: &ViewContext<'_>, room: usize) -> Line {
-    let glyphs = &look.theme.glyphs;
-    let Some(session) = &look.model.session else { return Line::of(Ink::Heading, "pleach") };
+fn place(view: &ViewContext<'_>, room: usize) -> Line {
+    let glyphs = &view.theme.glyphs;
+    let Some(session) = &view.model.session else { return Line::of(Ink::Heading, "pleach") };
     let mut line = Line::new();
     if let Some(branch) = session.branch() {
         line.push(Ink::Dim, &format!(" {} ", glyphs.folded));
@@ -55,8 +55,8 @@ fn place(look: &ViewContext<'_>, room: usize) -> Line {
 }
 
 /// The facts at the right; the least important are dropped if they do not fit.
-fn facts(look: &ViewContext<'_>, room: usize) -> Line {
-    let all = all_facts(look, room);
+fn facts(view: &ViewContext<'_>, room: usize) -> Line {
+    let all = all_facts(view, room);
     let mut kept: Vec<bool> = vec![true; all.len()];
     let wide = |kept: &[bool]| {
         let each = all.iter().zip(kept).filter(|(_, kept)| **kept).map(|((_, line), _)| line.width() + 3);
@@ -70,7 +70,7 @@ fn facts(look: &ViewContext<'_>, room: usize) -> Line {
     let mut line = Line::new();
     for (_, fact) in all.into_iter().zip(kept).filter_map(|(fact, kept)| kept.then_some(fact)) {
         if !line.pieces.is_empty() {
-            line.push(Ink::Dim, &format!(" {} ", look.theme.glyphs.dot));
+            line.push(Ink::Dim, &format!(" {} ", view.theme.glyphs.dot));
         }
         line = line.and(fact);
     }
@@ -78,11 +78,11 @@ fn facts(look: &ViewContext<'_>, room: usize) -> Line {
 }
 
 /// The facts in display order, each with its importance. A demo is always mentioned.
-fn all_facts(look: &ViewContext<'_>, room: usize) -> Vec<(u8, Line)> {
-    let model = look.model;
+fn all_facts(view: &ViewContext<'_>, room: usize) -> Vec<(u8, Line)> {
+    let model = view.model;
     let mut facts = Vec::new();
     if model.facts.demo {
-        let short = format!("demo {} not saved", look.theme.glyphs.dot);
+        let short = format!("demo {} not saved", view.theme.glyphs.dot);
         let words = if room < WIDE { &short } else { "demo, nothing is saved" };
         facts.push((6, Line::of(Ink::Warn, words)));
     }
@@ -95,11 +95,11 @@ fn all_facts(look: &ViewContext<'_>, room: usize) -> Vec<(u8, Line)> {
     match model.plan.shown.as_ref().map(|shown| &shown.solved) {
         Some(Planned::Plan { plan, cost, .. }) => {
             if let Some(cost) = cost.as_ref().filter(|cost| cost.micro > 0) {
-                let words = text::about_money(look.theme.glyphs.about, cost.micro);
+                let words = text::about_money(view.theme.glyphs.about, cost.micro);
                 facts.push((0, Line::of(Ink::Text, &words)));
             }
             if !model.context_in_view() {
-                let glyphs = &look.theme.glyphs;
+                let glyphs = &view.theme.glyphs;
                 let used =
                     usize::try_from(u64::from(plan.est_total) * METER as u64 / u64::from(plan.budget.prompt.max(1)));
                 let used = used.unwrap_or(METER).clamp(1, METER);

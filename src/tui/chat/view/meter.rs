@@ -58,12 +58,12 @@ impl Part {
     }
 
     /// The part's sign in the current glyphs: a block if colors distinguish the parts.
-    pub(crate) fn sign(self, look: &ViewContext<'_>) -> &'static str {
+    pub(crate) fn sign(self, view: &ViewContext<'_>) -> &'static str {
         let (all, ascii) = self.signs();
-        match (look.theme.glyphs.ascii, self) {
+        match (view.theme.glyphs.ascii, self) {
             (true, _) => ascii,
             (false, Self::Over | Self::Free) => all,
-            (false, _) if look.theme.has_colors() => "█",
+            (false, _) if view.theme.has_colors() => "█",
             (false, _) => all,
         }
     }
@@ -135,18 +135,18 @@ fn drawn_tokens(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
 }
 
 /// Draws the bar.
-pub(crate) fn bar(look: &ViewContext<'_>, parts: &[(Part, u32)], area: Rect, buf: &mut Buffer) {
+pub(crate) fn bar(view: &ViewContext<'_>, parts: &[(Part, u32)], area: Rect, buf: &mut Buffer) {
     let drawn = drawn_tokens(parts);
     let sizes: Vec<u64> = drawn.iter().map(|(_, tokens)| *tokens).collect();
     let mut line = Line::new();
     for ((part, _), cells) in drawn.iter().zip(shares(&sizes, usize::from(area.width))) {
-        line.push_safe(part.ink(), &part.sign(look).repeat(cells));
+        line.push_safe(part.ink(), &part.sign(view).repeat(cells));
     }
-    paint::line(look.theme, &line, area, buf);
+    paint::line(view.theme, &line, area, buf);
 }
 
 /// A line of the legend: the part's sign and name, and its tokens.
-pub(crate) fn line(look: &ViewContext<'_>, part: Part, count: usize, tokens: u32) -> (Line, Line) {
+pub(crate) fn line(view: &ViewContext<'_>, part: Part, count: usize, tokens: u32) -> (Line, Line) {
     let name = name(part);
     let label = if count > 0 { format!(" {name} {count}") } else { format!(" {name}") };
     let ink = match part {
@@ -154,7 +154,7 @@ pub(crate) fn line(look: &ViewContext<'_>, part: Part, count: usize, tokens: u32
         Part::Over => Ink::Danger,
         Part::Framing | Part::Tools | Part::Free => Ink::Dim,
     };
-    let line = Line::of(part.ink(), part.sign(look)).with(ink, &label);
+    let line = Line::of(part.ink(), part.sign(view)).with(ink, &label);
     (line, Line::of(ink, &text::short(u64::from(tokens))))
 }
 

@@ -25,25 +25,25 @@ pub(crate) fn total(plan: &ContextPlan) -> String {
 }
 
 /// Draws the plan's meter.
-pub(crate) fn meter(look: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
-    meter::bar(look, &meter::parts(plan), area, buf);
+pub(crate) fn meter(view: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
+    meter::bar(view, &meter::parts(plan), area, buf);
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let branch = look.model.branch().map(|branch| branch.id);
-    let plan = branch.and_then(|id| look.model.plan.plan(id));
+pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
+    let branch = view.model.branch().map(|branch| branch.id);
+    let plan = branch.and_then(|id| view.model.plan.plan(id));
     let size =
         plan.map_or_else(Line::new, |plan| Line::of(meter_ink(plan.est_total, plan.budget.prompt), &total(plan)));
-    let inside = look.panel("Next request", &size, Focus::Context, area, buf);
+    let inside = view.panel("Next request", &size, Focus::Context, area, buf);
     if inside.is_empty() {
         return;
     }
-    match (plan, branch.and_then(|id| look.model.plan.blocked(id))) {
-        (Some(plan), _) => rows(look, plan, inside, buf),
-        (None, Some(blocked)) => full(look, blocked, inside, buf),
+    match (plan, branch.and_then(|id| view.model.plan.blocked(id))) {
+        (Some(plan), _) => rows(view, plan, inside, buf),
+        (None, Some(blocked)) => full(view, blocked, inside, buf),
         (None, None) => {
             let words = "Shows what the next request includes and what it leaves out.";
-            paint::lines(look.theme, &TextRows::plain(words, usize::from(inside.width), Ink::Dim), inside, buf);
+            paint::lines(view.theme, &TextRows::plain(words, usize::from(inside.width), Ink::Dim), inside, buf);
         }
     }
 }
@@ -51,29 +51,29 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
 /// A row of the panel: its left and its right text.
 type Pair = (Line, Line);
 
-fn rows(look: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
+fn rows(view: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
     let percent = format!(" {}", text::percent(plan.est_total, plan.budget.prompt));
     let room = area.width.saturating_sub(u16::try_from(percent.len()).unwrap_or(0));
-    meter(look, plan, Rect { width: room, height: 1, ..area }, buf);
+    meter(view, plan, Rect { width: room, height: 1, ..area }, buf);
     let ink = meter_ink(plan.est_total, plan.budget.prompt);
-    paint::right(look.theme, &Line::of(ink, &percent), Rect { height: 1, ..area }, buf);
+    paint::right(view.theme, &Line::of(ink, &percent), Rect { height: 1, ..area }, buf);
     let area = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    let (groups, tail) = (groups(look, plan), tail(look, plan, usize::from(area.width)));
+    let (groups, tail) = (groups(view, plan), tail(view, plan, usize::from(area.width)));
     let spare = usize::from(area.height).saturating_sub(groups.len() + tail.len());
     let shown = share(&groups.iter().map(|group| group.items.len()).collect::<Vec<_>>(), spare);
     let mut all: Vec<Pair> = Vec::new();
     for (group, shown) in groups.into_iter().zip(shown) {
         let hidden = group.items.len() - shown;
         all.push(group.line);
-        all.extend(group.items.into_iter().take(shown).map(|row| item(look, row, usize::from(area.width))));
+        all.extend(group.items.into_iter().take(shown).map(|row| item(view, row, usize::from(area.width))));
         if shown > 0 && hidden > 0 {
-            let words = format!("   {}{hidden} more", look.theme.glyphs.ellipsis);
+            let words = format!("   {}{hidden} more", view.theme.glyphs.ellipsis);
             all.push((Line::of(Ink::Dim, &words), Line::new()));
         }
     }
     all.extend(tail);
     for ((label, value), place) in all.iter().zip(area.rows()) {
-        paint::pair(look.theme, label, value, place, buf);
+        paint::pair(view.theme, label, value, place, buf);
     }
 }
 
@@ -83,12 +83,12 @@ struct Group<'a> {
     items: Vec<&'a Row>,
 }
 
-fn groups<'a>(look: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
+fn groups<'a>(view: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
     let one = |(part, tokens): (Part, u32)| {
         let section = match part {
             Part::Section(section) => section,
             Part::Framing | Part::Tools | Part::Over | Part::Free => {
-                return Group { line: meter::line(look, part, 0, tokens), items: Vec::new() };
+                return Group { line: meter::line(view, part, 0, tokens), items: Vec::new() };
             }
         };
         let mut items: Vec<&Row> = plan.rows.iter().filter(|row| row.section() == Some(section)).collect();
@@ -97,7 +97,7 @@ fn groups<'a>(look: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
             items.reverse();
         }
         items.truncate(count);
-        Group { line: meter::line(look, part, count, tokens), items }
+        Group { line: meter::line(view, part, count, tokens), items }
     };
     let mut all: Vec<Group<'_>> =
         meter::parts(plan).into_iter().filter(|(part, _)| *part != Part::Free).map(one).collect();
@@ -106,7 +106,7 @@ fn groups<'a>(look: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
         let turns: u64 = out.iter().map(|row| u64::from(row.turns.max(1))).sum();
         let tokens: u64 = out.iter().map(|row| u64::from(row.tokens)).sum();
         let line = (
-            Line::of(Ink::Excluded, &format!("{} Left out {}", look.theme.glyphs.out, text::number(turns))),
+            Line::of(Ink::Excluded, &format!("{} Left out {}", view.theme.glyphs.out, text::number(turns))),
             Line::of(Ink::Excluded, &text::short(tokens)),
         );
         all.push(Group { line, items: out });
@@ -150,8 +150,8 @@ fn share(wanted: &[usize], rows: usize) -> Vec<usize> {
     }
 }
 
-fn item(look: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
-    let glyphs = &look.theme.glyphs;
+fn item(view: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
+    let glyphs = &view.theme.glyphs;
     let (ink, sign) = match row.pin {
         Some(MarkKind::Sticky) => (Ink::Pinned, glyphs.pin),
         Some(MarkKind::Leased { .. } | MarkKind::Ephemeral) => (Ink::Leased, glyphs.lease),
@@ -171,20 +171,20 @@ fn item(look: &ViewContext<'_>, row: &Row, width: usize) -> Pair {
 }
 
 /// The rows below the items: priority levels, suggested pins, the cached prefix, and warnings.
-fn tail(look: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
+fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
     let mut rows: Vec<Pair> = levels(plan);
     let suggested = plan.suggested().count();
     if suggested > 0 {
-        let key = Line::of(Ink::Dim, &look.key(Action::Context));
+        let key = Line::of(Ink::Dim, &view.key(Action::Context));
         rows.push((Line::of(Ink::Accent, &format!("Suggested pins ({suggested}):")), key));
     }
-    rows.extend(cached(look));
-    let warnings = plan.warnings.iter().map(Warning::sentence).chain(unmet(look));
+    rows.extend(cached(view));
+    let warnings = plan.warnings.iter().map(Warning::sentence).chain(unmet(view));
     for words in warnings {
         rows.extend(TextRows::plain(&words, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
     }
-    if look.focused(Focus::Context) {
-        let hint = format!("{} or Enter shows each item and why", look.key(Action::Context));
+    if view.focused(Focus::Context) {
+        let hint = format!("{} or Enter shows each item and why", view.key(Action::Context));
         rows.extend(TextRows::plain(&hint, width, Ink::Dim).into_iter().map(|line| (line, Line::new())));
     }
     rows
@@ -202,8 +202,8 @@ fn levels(plan: &ContextPlan) -> Vec<Pair> {
 }
 
 /// Marked items that are left out all the same: `1 lease left out: no room`
-pub(crate) fn unmet(look: &ViewContext<'_>) -> Option<String> {
-    let plan = look.model.plan.plan(look.model.branch()?.id)?;
+pub(crate) fn unmet(view: &ViewContext<'_>) -> Option<String> {
+    let plan = view.model.plan.plan(view.model.branch()?.id)?;
     let mut counts = [("pin", 0_u64), ("lease", 0), ("include", 0)];
     for row in plan.rows.iter().filter(|row| matches!(row.verdict, Verdict::Out { .. })) {
         match row.pin {
@@ -217,12 +217,12 @@ pub(crate) fn unmet(look: &ViewContext<'_>) -> Option<String> {
     (!words.is_empty()).then(|| format!("{} left out: over budget", words.join(", ")))
 }
 
-fn cached(look: &ViewContext<'_>) -> Option<Pair> {
-    match &look.model.plan.shown.as_ref()?.solved {
+fn cached(view: &ViewContext<'_>) -> Option<Pair> {
+    match &view.model.plan.shown.as_ref()?.solved {
         Planned::Plan { same_prefix: Some(same), plan, .. } if *same > 0 => {
             let percent = u64::from(*same) * 100 / u64::from(plan.est_total.max(1));
-            let value = format!("{} {percent} %", look.theme.glyphs.about);
-            let Some((less, cost)) = look.model.plan.lost_prefix() else {
+            let value = format!("{} {percent} %", view.theme.glyphs.about);
+            let Some((less, cost)) = view.model.plan.lost_prefix() else {
                 return Some((Line::of(Ink::Dim, "Cached prefix"), Line::of(Ink::Dim, &value)));
             };
             let before = (u64::from(*same) + u64::from(less)) * 100 / u64::from(plan.est_total.max(1));
@@ -233,16 +233,16 @@ fn cached(look: &ViewContext<'_>) -> Option<Pair> {
     }
 }
 
-fn full(look: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer) {
+fn full(view: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width);
     let percent = format!(" {} %", u64::from(blocked.needed) * 100 / u64::from(blocked.budget.prompt.max(1)));
     let room = area.width.saturating_sub(u16::try_from(percent.len()).unwrap_or(0));
     let parts = meter::over(blocked);
-    meter::bar(look, &parts, Rect { width: room, height: 1, ..area }, buf);
-    paint::right(look.theme, &Line::of(Ink::Danger, &percent), Rect { height: 1, ..area }, buf);
-    let legend: Vec<Pair> = parts.iter().map(|(part, tokens)| meter::line(look, *part, 0, *tokens)).collect();
+    meter::bar(view, &parts, Rect { width: room, height: 1, ..area }, buf);
+    paint::right(view.theme, &Line::of(Ink::Danger, &percent), Rect { height: 1, ..area }, buf);
+    let legend: Vec<Pair> = parts.iter().map(|(part, tokens)| meter::line(view, *part, 0, *tokens)).collect();
     for ((label, value), place) in legend.iter().zip(area.rows().skip(1)) {
-        paint::pair(look.theme, label, value, place, buf);
+        paint::pair(view.theme, label, value, place, buf);
     }
     let used = u16::try_from(legend.len() + 2).unwrap_or(u16::MAX).min(area.height);
     let area = Rect { y: area.y + used, height: area.height - used, ..area };
@@ -252,7 +252,7 @@ fn full(look: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer)
     for choice in &blocked.choices {
         rows.extend(TextRows::all(&format!("- {}", choice.sentence()), width, Ink::Text));
     }
-    paint::lines(look.theme, &rows, area, buf);
+    paint::lines(view.theme, &rows, area, buf);
 }
 
 #[cfg(test)]

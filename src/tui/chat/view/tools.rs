@@ -38,44 +38,44 @@ pub(crate) fn duration_or_state(model: &Model, trace: &ToolTrace) -> String {
     if waits { "needs approval".into() } else { "running".into() }
 }
 
-pub(crate) fn panel(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let focus = look.focused(Focus::Tools);
-    let inside = look.panel("Tools", &Line::new(), Focus::Tools, area, buf);
-    let traces = look.model.session.as_ref().map(|session| session.traces.as_slice()).unwrap_or_default();
+pub(crate) fn panel(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
+    let focus = view.focused(Focus::Tools);
+    let inside = view.panel("Tools", &Line::new(), Focus::Tools, area, buf);
+    let traces = view.model.session.as_ref().map(|session| session.traces.as_slice()).unwrap_or_default();
     if traces.is_empty() {
-        draw_empty(look, inside, buf);
+        draw_empty(view, inside, buf);
         return;
     }
-    list(look, traces, look.model.tools.selected, focus, inside, buf);
+    list(view, traces, view.model.tools.selected, focus, inside, buf);
 }
 
-pub(crate) fn draw_empty(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let trusted = look.model.session.as_ref().is_some_and(|session| session.workspace.1);
+pub(crate) fn draw_empty(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
+    let trusted = view.model.session.as_ref().is_some_and(|session| session.workspace.1);
     let words = if trusted {
         "No tool calls yet. The model may read files in this folder.".to_owned()
     } else {
         "No tools: this folder is not trusted. /trust-folder changes that.".to_owned()
     };
-    paint::lines(look.theme, &TextRows::plain(&words, usize::from(area.width), Ink::Dim), area, buf);
+    paint::lines(view.theme, &TextRows::plain(&words, usize::from(area.width), Ink::Dim), area, buf);
 }
 
-fn list(look: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area: Rect, buf: &mut Buffer) {
+fn list(view: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area: Rect, buf: &mut Buffer) {
     let page = usize::from(area.height);
     let from = cursor.saturating_sub(page.saturating_sub(1));
     for ((at, trace), place) in traces.iter().rev().enumerate().skip(from).zip(area.rows()) {
-        let (ink, sign) = sign(look.theme, trace.status);
+        let (ink, sign) = sign(view.theme, trace.status);
         let mut label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.title());
-        let time = duration_or_state(look.model, trace);
+        let time = duration_or_state(view.model, trace);
         let value = Line::of(Ink::Dim, &format!("{time} {:>4}", text::short(u64::from(trace.est_tokens))));
         let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
         if room >= 6 {
-            let args = text::fit(&argument(&trace.args), room, look.theme.glyphs.ellipsis);
+            let args = text::fit(&argument(&trace.args), room, view.theme.glyphs.ellipsis);
             label.push(Ink::Dim, &format!(" {args}"));
         }
-        paint::pair(look.theme, &label, &value, place, buf);
-        look.row(Focus::Tools, place, at);
+        paint::pair(view.theme, &label, &value, place, buf);
+        view.row(Focus::Tools, place, at);
         if focus && at == cursor {
-            paint::select(look.theme, place, buf);
+            paint::select(view.theme, place, buf);
         }
     }
 }

@@ -17,12 +17,12 @@ impl Screen for ApprovalScreen {
         false
     }
 
-    fn foot(&self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect) -> Option<u16> {
-        Some(view::height(look, self, cache, area))
+    fn foot(&self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect) -> Option<u16> {
+        Some(view::height(view, self, cache, area))
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        let (seen, starts) = view::draw(look, self, cache, area, buf);
+    fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        let (seen, starts) = view::draw(view, self, cache, area, buf);
         self.drawn(seen, starts);
         Vec::new()
     }

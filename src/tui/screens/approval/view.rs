@@ -21,7 +21,7 @@ const LEAST_HEIGHT: u16 = 18;
 pub(crate) type FrameRows = ((usize, usize), Vec<usize>);
 
 pub(crate) fn draw(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     ask: &ApprovalScreen,
     cache: &mut Cache,
     area: Rect,
@@ -29,34 +29,34 @@ pub(crate) fn draw(
 ) -> FrameRows {
     paint::clear(area, buf);
     let title = format!("{} needs approval", display_name(&ask.pending.tool));
-    let inside = look.frame(Line::of(Ink::Warn, &title), true, area, buf);
+    let inside = view.frame(Line::of(Ink::Warn, &title), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hints(look, ask, usize::from(area.width)), edge, buf);
+        paint::caption(view.theme, hints(view, ask, usize::from(area.width)), edge, buf);
     }
     let inside = match &ask.note {
         Some(note) => {
             let last = Rect { y: inside.bottom().saturating_sub(1), height: inside.height.min(1), ..inside };
-            let line = paint::cut(look.theme, Ink::Warn, note, usize::from(inside.width));
-            paint::line(look.theme, &line, last, buf);
+            let line = paint::cut(view.theme, Ink::Warn, note, usize::from(inside.width));
+            paint::line(view.theme, &line, last, buf);
             Rect { height: inside.height.saturating_sub(1), ..inside }
         }
         None => inside,
     };
-    let (rows, end, starts) = rows(look, ask, cache, inside.width);
-    let inside = tail(look, &rows[..end], rows.len(), ask.scroll, inside, buf);
+    let (rows, end, starts) = rows(view, ask, cache, inside.width);
+    let inside = tail(view, &rows[..end], rows.len(), ask.scroll, inside, buf);
     let page = usize::from(inside.height);
     let from = ask.scroll.min(rows.len().saturating_sub(page));
-    paint::lines(look.theme, rows.iter().skip(from), inside, buf);
+    paint::lines(view.theme, rows.iter().skip(from), inside, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
+    paint::thumb(view.theme, count(from), count(rows.len()), count(page), inside, buf);
     ((rows.len(), page), starts)
 }
 
 /// Height at the foot of the terminal: as many rows as needed, at most two thirds if they must be scrolled, all of a
 /// low terminal.
-pub(crate) fn height(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, area: Rect) -> u16 {
-    let rows = rows(look, ask, cache, layout::inside(area).width).0.len();
+pub(crate) fn height(view: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, area: Rect) -> u16 {
+    let rows = rows(view, ask, cache, layout::inside(area).width).0.len();
     // Title, keys, and a note about a key without effect.
     let wanted = u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(3);
     match area.height {
@@ -67,7 +67,7 @@ pub(crate) fn height(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut C
 }
 
 /// All rows, the number of rows after which the effect of the call is complete, and the row on which each hunk begins.
-fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u16) -> (Vec<Line>, usize, Vec<usize>) {
+fn rows(view: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u16) -> (Vec<Line>, usize, Vec<usize>) {
     let width = usize::from(wide.saturating_sub(1).max(1));
     let ((mut rows, end), mut starts) = (head(ask, width), Vec::new());
     for (at, taken) in ask.hunks.iter().enumerate() {
@@ -77,7 +77,7 @@ fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u
             rows.extend(file(change, width));
         }
         starts.push(rows.len());
-        rows.push(mark(look, ask, at, change));
+        rows.push(mark(view, ask, at, change));
         let of = CacheKey::Text(ask.key(at), true);
         let lines = cache.rows(of, wide, || hunk(change, taken.hunk, width));
         rows.extend(lines.iter().cloned());
@@ -87,7 +87,7 @@ fn rows(look: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u
 }
 
 /// Draws the last rows of the effect at the bottom until they have been scrolled to. Returns the area above them.
-fn tail(look: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside: Rect, buf: &mut Buffer) -> Rect {
+fn tail(view: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside: Rect, buf: &mut Buffer) -> Rect {
     const LAST: usize = 2;
     let height = usize::from(inside.height);
     let above = height.saturating_sub(LAST + 1);
@@ -98,13 +98,13 @@ fn tail(look: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside
     let split = inside.height - u16::try_from(LAST + 1).unwrap_or(0);
     let (room, edge) = (Rect { height: split, ..inside }, Rect { y: inside.y + split, height: 1, ..inside });
     let words = format!("{} more rows; the last rows:", text::number((below - LAST) as u64));
-    paint::line(look.theme, &Line::of(Ink::Warn, &words), edge, buf);
+    paint::line(view.theme, &Line::of(Ink::Warn, &words), edge, buf);
     let last = Rect { y: edge.y + 1, height: inside.height - split - 1, ..inside };
-    paint::lines(look.theme, rows.iter().skip(rows.len() - LAST), last, buf);
+    paint::lines(view.theme, rows.iter().skip(rows.len() - LAST), last, buf);
     room
 }
 
-fn hints(look: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
+fn hints(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     let yes = if ask.hunks.iter().any(|taken| !taken.taken) { "approve the selected changes" } else { "approve" };
     let mut words = vec![(Action::AllowTool, yes), (Action::RefuseTool, "deny")];
     if !ask.hunks.is_empty() {
@@ -112,7 +112,7 @@ fn hints(look: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     }
     words.extend([(Action::RefuseWhy, "deny with a message"), (Action::AllowAlways, "always")]);
     words.push((Action::Leave, "later"));
-    crate::tui::screens::summaries::view_accepted::hint_line(look, When::Consent, &words, width)
+    crate::tui::screens::summaries::view_accepted::hint_line(view, When::Consent, &words, width)
 }
 
 /// The rows above the hunks (for a command, all rows), and the number of rows after which the effect is complete.
@@ -206,10 +206,10 @@ fn file(change: &FileChange, width: usize) -> Vec<Line> {
     rows
 }
 
-fn mark(look: &ViewContext<'_>, ask: &ApprovalScreen, at: usize, change: &FileChange) -> Line {
+fn mark(view: &ViewContext<'_>, ask: &ApprovalScreen, at: usize, change: &FileChange) -> Line {
     let taken = ask.hunks[at];
     let hunk = &change.hunks[taken.hunk];
-    let glyphs = &look.theme.glyphs;
+    let glyphs = &view.theme.glyphs;
     let (ink, sign) = if taken.taken { (Ink::Good, glyphs.ok) } else { (Ink::Excluded, glyphs.out) };
     let here = if at == ask.cursor { glyphs.folded } else { " " };
     let words = format!("@@ -{},{} +{},{} @@", hunk.old.start + 1, hunk.old.len(), hunk.new.start + 1, hunk.new.len());

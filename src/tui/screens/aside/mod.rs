@@ -14,8 +14,8 @@ impl Screen for AsidePane {
         &[When::Trials, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.seen = view::draw(look, self, cache, area, buf);
+    fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        self.seen = view::draw(view, self, cache, area, buf);
         Vec::new()
     }
 

@@ -28,7 +28,7 @@ const MIN_WIDTH_BESIDE: u16 = 90;
 
 /// Draws the pane. Returns its number of rows and the height of its view.
 pub(crate) fn draw(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     pane: &AsidePane,
     cache: &mut Cache,
     area: Rect,
@@ -38,12 +38,12 @@ pub(crate) fn draw(
     let place = Rect { x: area.right() - width, width, ..area };
     paint::clear(place, buf);
     let title = Line::of(Ink::Heading, "Side question").with(Ink::Dim, " (not saved)");
-    let inside = look.frame(title, true, place, buf);
+    let inside = view.frame(title, true, place, buf);
     if place.height >= 2 {
         let words = [(Action::KeepAside, "keep as a branch"), (Action::Leave, "discard"), (Action::Copy, "copy")];
         let words = if pane.card.is_some() { &words[..] } else { &words[1..2] };
         let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
-        paint::caption(look.theme, view_accepted::hint_line(look, When::Trials, words, usize::from(width)), edge, buf);
+        paint::caption(view.theme, view_accepted::hint_line(view, When::Trials, words, usize::from(width)), edge, buf);
     }
     let within = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };
     let room = within.width.saturating_sub(1).max(1);
@@ -51,7 +51,7 @@ pub(crate) fn draw(
     let mut rows = vec![Line::of(Ink::You, "you")];
     rows.extend(TextRows::plain(pane.question.trim(), wide, Ink::Text));
     rows.push(Line::new());
-    rows.extend(TextRows::plain(&account(look, pane), wide, Ink::Dim));
+    rows.extend(TextRows::plain(&account(view, pane), wide, Ink::Dim));
     rows.push(Line::new());
     let over = pane.card.is_some();
     let words = if over {
@@ -60,28 +60,28 @@ pub(crate) fn draw(
         pane.text[..state::shown_while_streaming(&pane.text)].to_owned()
     };
     let of = CacheKey::Text(Hash::of(words.as_bytes()), false);
-    rows.extend(cache.rows(of, room, || TextRows::drawn(&words, wide, Ink::Text, look.markdown())).iter().cloned());
+    rows.extend(cache.rows(of, room, || TextRows::drawn(&words, wide, Ink::Text, view.markdown())).iter().cloned());
     if let Some(failure) = &pane.failure {
         rows.extend(TextRows::plain(&failure.to_string(), wide, Ink::Danger));
     }
     let height = usize::from(inside.height);
     let from = pane.scroll.min(rows.len().saturating_sub(height));
-    paint::colored_lines(look.theme, rows.iter().skip(from), cache, within, buf);
+    paint::colored_lines(view.theme, rows.iter().skip(from), cache, within, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(rows.len()), count(height), inside, buf);
+    paint::thumb(view.theme, count(from), count(rows.len()), count(height), inside, buf);
     (rows.len(), height)
 }
 
 /// Model, tokens, and cost of the call, or its progress.
-fn account(look: &ViewContext<'_>, pane: &AsidePane) -> String {
-    let dot = format!(" {} ", look.theme.glyphs.dot);
+fn account(view: &ViewContext<'_>, pane: &AsidePane) -> String {
+    let dot = format!(" {} ", view.theme.glyphs.dot);
     let cost = pane.cost.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
     match &pane.card {
         Some(card) => format!("{}{dot}{}{cost}{dot}counted", card.model, card.usage.to_text(card.est_total, &dot)),
         None if pane.run.is_none() => "Preparing the context.".to_owned(),
         None => {
             let tokens = text::number(u64::from(pane.tokens));
-            format!("{} so far{dot}{tokens} est. tokens{cost}", look.theme.glyphs.running)
+            format!("{} so far{dot}{tokens} est. tokens{cost}", view.theme.glyphs.running)
         }
     }
 }

@@ -14,8 +14,8 @@ impl Screen for Calls {
         &[When::Calls, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        view::draw(look, self, area, buf);
+    fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        view::draw(view, self, area, buf);
         Vec::new()
     }
 
@@ -43,9 +43,9 @@ impl Screen for DiffView {
         &[When::Calls, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+    fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.page = view_diff::list_rows(area);
-        view_diff::draw(look, self, area, buf);
+        view_diff::draw(view, self, area, buf);
         Vec::new()
     }
 
@@ -78,8 +78,8 @@ impl Screen for HistoryScreen {
         &[When::Calls, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.seen = view_diff::draw_history(look, self, area, buf);
+    fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        self.seen = view_diff::draw_history(view, self, area, buf);
         Vec::new()
     }
 

@@ -13,10 +13,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// Keys with their descriptions, as many as fit into `width` columns.
-pub(crate) fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
+pub(crate) fn hint_line(view: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
     let mut line = Line::new();
     for (action, word) in words {
-        let key = look.key_in(*action, When::Calls);
+        let key = view.key_in(*action, When::Calls);
         if line.width() + text::width(&key) + text::width(word) + 7 > width {
             continue;
         }
@@ -26,9 +26,9 @@ pub(crate) fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width:
     line
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) {
     paint::clear(area, buf);
-    let inside = look.frame(Line::of(Ink::Heading, "Call history"), true, area, buf);
+    let inside = view.frame(Line::of(Ink::Heading, "Call history"), true, area, buf);
     let enter = match (calls.chosen, calls.selected()) {
         (Some(chosen), Some(card)) if chosen != card.id => "compare the two",
         _ => "compare with the previous call",
@@ -39,13 +39,13 @@ pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
         words.extend(known.then_some((Action::Details, "items used")));
         words.push((Action::Leave, "close"));
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
+        paint::caption(view.theme, hint_line(view, &words, usize::from(area.width)), edge, buf);
     }
     if calls.cards.is_empty() {
         let none = "No calls in this session yet. Each call is recorded here with its plan before it is sent.";
         let words = if calls.loading { "Loading the calls." } else { none };
         let rows = TextRows::plain(words, usize::from(inside.width).max(1), Ink::Dim);
-        return paint::lines(look.theme, &rows, inside, buf);
+        return paint::lines(view.theme, &rows, inside, buf);
     }
     let below = inside.height.saturating_sub(4).min(7);
     let list = Rect { height: inside.height - below, ..inside };
@@ -54,29 +54,29 @@ pub(crate) fn draw(look: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
     let bar = u16::from(calls.cards.len() > page);
     for ((at, card), row) in calls.cards.iter().enumerate().skip(from).zip(list.rows()) {
         let row = Rect { width: row.width.saturating_sub(bar), ..row };
-        one(look, calls, card, row, buf);
-        look.item(row, at);
+        one(view, calls, card, row, buf);
+        view.item(row, at);
         if at == calls.cursor {
-            paint::select(look.theme, row, buf);
+            paint::select(view.theme, row, buf);
         }
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(calls.cards.len()), count(page), list, buf);
+    paint::thumb(view.theme, count(from), count(calls.cards.len()), count(page), list, buf);
     if let (Some(card), true) = (calls.selected(), below > 1) {
         let rule = Rect { y: list.bottom(), height: 1, ..inside };
-        let line = look.theme.glyphs.rule.repeat(usize::from(rule.width));
-        paint::line(look.theme, &Line::of(Ink::Border, &line), rule, buf);
-        if look.model.status.shown().is_some() {
+        let line = view.theme.glyphs.rule.repeat(usize::from(rule.width));
+        paint::line(view.theme, &Line::of(Ink::Border, &line), rule, buf);
+        if view.model.status.shown().is_some() {
             paint::clear(rule, buf);
-            crate::tui::chat::view::composer::notice(look, rule, buf);
+            crate::tui::chat::view::composer::notice(view, rule, buf);
         }
         let room = Rect { y: rule.y + 1, height: below - 1, ..inside };
-        paint::lines(look.theme, &detail(look, card, usize::from(room.width).max(1)), room, buf);
+        paint::lines(view.theme, &detail(view, card, usize::from(room.width).max(1)), room, buf);
     }
 }
 
-fn sign(look: &ViewContext<'_>, status: RunStatus) -> (Ink, &'static str) {
-    let glyphs = &look.theme.glyphs;
+fn sign(view: &ViewContext<'_>, status: RunStatus) -> (Ink, &'static str) {
+    let glyphs = &view.theme.glyphs;
     match status {
         RunStatus::Open => (Ink::Accent, glyphs.running),
         RunStatus::Complete => (Ink::Good, glyphs.ok),
@@ -85,32 +85,32 @@ fn sign(look: &ViewContext<'_>, status: RunStatus) -> (Ink, &'static str) {
     }
 }
 
-fn one(look: &ViewContext<'_>, calls: &Calls, card: &RunCard, area: Rect, buf: &mut Buffer) {
-    let glyphs = &look.theme.glyphs;
+fn one(view: &ViewContext<'_>, calls: &Calls, card: &RunCard, area: Rect, buf: &mut Buffer) {
+    let glyphs = &view.theme.glyphs;
     let taken = if calls.chosen == Some(card.id) { glyphs.branch } else { " " };
-    let offset = look.model.facts.offset;
+    let offset = view.model.facts.offset;
     let wide = area.width >= 70;
     let day = if wide { format!("{} ", time::date(card.at, offset)) } else { String::new() };
-    let (ink, sign) = sign(look, card.status);
+    let (ink, sign) = sign(view, card.status);
     let mut label = Line::of(Ink::Accent, &format!("{taken} ")).with(ink, &format!("{sign} "));
     label.push(Ink::Dim, &format!("{day}{} ", time::clock(card.at, offset)));
-    let name = branch(look, card);
+    let name = branch(view, card);
     label.push(Ink::Text, &format!("{} ", pad(&text::fit(&name, 14, glyphs.ellipsis), 14)));
     let tokens = prompt(card).0;
     let cost =
         card.cost_micro.filter(|_| wide).map_or_else(String::new, |micro| format!("  {:>8}", text::money(micro)));
     let value = Line::of(Ink::Text, &format!("{:>7}{cost}", text::number(tokens)));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
-    label.push(Ink::Dim, &text::fit(&asked(look, card), room, glyphs.ellipsis));
-    paint::pair(look.theme, &label, &value, area, buf);
+    label.push(Ink::Dim, &text::fit(&asked(view, card), room, glyphs.ellipsis));
+    paint::pair(view.theme, &label, &value, area, buf);
 }
 
 fn pad(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text::width(text))))
 }
 
-fn branch(look: &ViewContext<'_>, card: &RunCard) -> String {
-    let session = look.model.session.as_ref();
+fn branch(view: &ViewContext<'_>, card: &RunCard) -> String {
+    let session = view.model.session.as_ref();
     session.and_then(|session| session.find(card.branch)).map_or_else(|| "?".to_owned(), |branch| branch.name.clone())
 }
 
@@ -123,8 +123,8 @@ fn prompt(card: &RunCard) -> (u64, &'static str) {
 }
 
 /// First words of the question, with the round of tool calls if it is not the first.
-fn asked(look: &ViewContext<'_>, card: &RunCard) -> String {
-    let session = look.model.session.as_ref();
+fn asked(view: &ViewContext<'_>, card: &RunCard) -> String {
+    let session = view.model.session.as_ref();
     let head = session.zip(card.user).and_then(|(session, user)| session.tree.get(user));
     let words = head.map(|head| head.preview.clone()).unwrap_or_default();
     match card.round {
@@ -134,9 +134,9 @@ fn asked(look: &ViewContext<'_>, card: &RunCard) -> String {
     }
 }
 
-fn detail(look: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
-    let dot = format!(" {} ", look.theme.glyphs.dot);
-    let words = asked(look, card);
+fn detail(view: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
+    let dot = format!(" {} ", view.theme.glyphs.dot);
+    let words = asked(view, card);
     let mut rows: Vec<Line> = TextRows::plain(&words, room, Ink::Text).into_iter().take(2).collect();
     let mut facts = vec![card.status.name().to_owned(), format!("{} / {}", card.profile, card.model)];
     facts.push(format!("policy {}", card.policy));

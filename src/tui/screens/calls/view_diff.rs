@@ -46,50 +46,50 @@ fn split(inside: Rect) -> (Rect, Rect) {
     (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, view: &DiffView, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, screen: &DiffView, area: Rect, buf: &mut Buffer) {
     paint::clear(area, buf);
-    let title = view.diff.as_ref().map_or_else(|| "What changed".to_owned(), |diff| title(look, diff));
-    let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
-    let inside = look.frame(title, true, area, buf);
+    let title = screen.diff.as_ref().map_or_else(|| "What changed".to_owned(), |diff| title(view, diff));
+    let title = paint::cut(view.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
+    let inside = view.frame(title, true, area, buf);
     if area.height >= 2 {
         let words =
             [(Action::Open, "item history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "close")];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
+        paint::caption(view.theme, hint_line(view, &words, usize::from(area.width)), edge, buf);
     }
-    let Some(diff) = &view.diff else {
-        return paint::line(look.theme, &Line::of(Ink::Dim, "Comparing the two plans."), inside, buf);
+    let Some(diff) = &screen.diff else {
+        return paint::line(view.theme, &Line::of(Ink::Dim, "Comparing the two plans."), inside, buf);
     };
-    head(look, diff, inside, buf);
+    head(view, diff, inside, buf);
     let (list, detail) = split(inside);
-    if view.entries.is_empty() {
+    if screen.entries.is_empty() {
         let words = "Every item is included or left out as before.";
-        return paint::lines(look.theme, &TextRows::plain(words, usize::from(list.width).max(1), Ink::Text), list, buf);
+        return paint::lines(view.theme, &TextRows::plain(words, usize::from(list.width).max(1), Ink::Text), list, buf);
     }
-    entries(look, view, diff, list, buf);
-    let Some(delta) = view.selected() else { return };
-    let rows = detail_rows(look, delta, usize::from(detail.width).max(1));
-    let scroll = view.scroll.min(rows.len().saturating_sub(1));
+    entries(view, screen, diff, list, buf);
+    let Some(delta) = screen.selected() else { return };
+    let rows = detail_rows(view, delta, usize::from(detail.width).max(1));
+    let scroll = screen.scroll.min(rows.len().saturating_sub(1));
     if detail.width == inside.width && !detail.is_empty() {
-        let rule = look.theme.glyphs.rule.repeat(usize::from(detail.width));
-        paint::line(look.theme, &Line::of(Ink::Border, &rule), detail, buf);
+        let rule = view.theme.glyphs.rule.repeat(usize::from(detail.width));
+        paint::line(view.theme, &Line::of(Ink::Border, &rule), detail, buf);
         let below = Rect { y: detail.y + 1, height: detail.height - 1, ..detail };
-        paint::lines(look.theme, rows.iter().skip(scroll), below, buf);
+        paint::lines(view.theme, rows.iter().skip(scroll), below, buf);
     } else {
-        paint::left_rule(look.theme, detail, buf);
-        paint::lines(look.theme, rows.iter().skip(scroll), detail, buf);
+        paint::left_rule(view.theme, detail, buf);
+        paint::lines(view.theme, rows.iter().skip(scroll), detail, buf);
     }
 }
 
-fn title(look: &ViewContext<'_>, diff: &PlanDiff) -> String {
-    let (from, to) = (named(look, &diff.before), named(look, &diff.after));
-    format!("What changed: {from} {} {to}", look.theme.glyphs.becomes)
+fn title(view: &ViewContext<'_>, diff: &PlanDiff) -> String {
+    let (from, to) = (named(view, &diff.before), named(view, &diff.after));
+    format!("What changed: {from} {} {to}", view.theme.glyphs.becomes)
 }
 
 /// Names a call: `main 14:02`, or `the next call on main`.
-fn named(look: &ViewContext<'_>, call: &CallRef) -> String {
+fn named(view: &ViewContext<'_>, call: &CallRef) -> String {
     match call.at {
-        Some(at) => format!("{} {}", call.name, time::clock(at, look.model.facts.offset)),
+        Some(at) => format!("{} {}", call.name, time::clock(at, view.model.facts.offset)),
         None if call.run.is_none() && !call.name.is_empty() => format!("the next call on {}", call.name),
         None => format!("plan {}", call.plan.short()),
     }
@@ -100,9 +100,9 @@ fn signed(n: i64) -> String {
     format!("{sign}{}", text::number(n.unsigned_abs()))
 }
 
-fn head(look: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
-    let becomes = look.theme.glyphs.becomes;
-    let dot = format!(" {} ", look.theme.glyphs.dot);
+fn head(view: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
+    let becomes = view.theme.glyphs.becomes;
+    let dot = format!(" {} ", view.theme.glyphs.dot);
     let (old, new) = (diff.before.tokens, diff.after.tokens);
     let mut sum = Line::of(
         Ink::Heading,
@@ -117,36 +117,36 @@ fn head(look: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     let same = format!("{rows} ({} est. tokens) {verb} in both, as before", text::number(u64::from(diff.same_tokens)));
     let last = Rect { y: area.y + 2, height: 1, ..area };
     for (line, row) in [sum, Line::of(Ink::Dim, &same)].iter().zip(area.rows()) {
-        paint::line(look.theme, line, row, buf);
+        paint::line(view.theme, line, row, buf);
     }
-    if area.height > 1 && look.model.status.shown().is_some() {
+    if area.height > 1 && view.model.status.shown().is_some() {
         let row = Rect { y: area.y + 1, height: 1, ..area };
         paint::clear(row, buf);
-        crate::tui::chat::view::composer::notice(look, row, buf);
+        crate::tui::chat::view::composer::notice(view, row, buf);
     }
     if area.height > 2 {
-        paint::right(look.theme, &Line::of(Ink::Dim, "est. tokens"), Rect { width: split(area).0.width, ..last }, buf);
+        paint::right(view.theme, &Line::of(Ink::Dim, "est. tokens"), Rect { width: split(area).0.width, ..last }, buf);
     }
 }
 
-fn entries(look: &ViewContext<'_>, view: &DiffView, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
+fn entries(view: &ViewContext<'_>, screen: &DiffView, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     let page = usize::from(area.height);
-    let from = view.cursor.saturating_sub(page / 2).min(view.entries.len().saturating_sub(page));
-    for ((at, entry), row) in view.entries.iter().enumerate().skip(from).zip(area.rows()) {
+    let from = screen.cursor.saturating_sub(page / 2).min(screen.entries.len().saturating_sub(page));
+    for ((at, entry), row) in screen.entries.iter().enumerate().skip(from).zip(area.rows()) {
         match *entry {
             Entry::Kind(kind, count, tokens) => {
                 let label = Line::of(ink(kind), &format!("{} {count}", kind.title()));
-                paint::pair(look.theme, &label, &Line::of(Ink::Dim, &signed(tokens)), row, buf);
+                paint::pair(view.theme, &label, &Line::of(Ink::Dim, &signed(tokens)), row, buf);
             }
             Entry::Delta(index) => {
                 if let Some(delta) = diff.deltas.get(index) {
-                    one(look, delta, row, buf);
+                    one(view, delta, row, buf);
                 }
             }
         }
-        look.item(row, at);
-        if at == view.cursor {
-            paint::select(look.theme, row, buf);
+        view.item(row, at);
+        if at == screen.cursor {
+            paint::select(view.theme, row, buf);
         }
     }
 }
@@ -160,8 +160,8 @@ fn ink(kind: DiffKind) -> Ink {
     }
 }
 
-fn one(look: &ViewContext<'_>, delta: &ItemDiff, area: Rect, buf: &mut Buffer) {
-    let ellipsis = look.theme.glyphs.ellipsis;
+fn one(view: &ViewContext<'_>, delta: &ItemDiff, area: Rect, buf: &mut Buffer) {
+    let ellipsis = view.theme.glyphs.ellipsis;
     let label = text::fit(&delta.label(), 10, ellipsis);
     let gap = " ".repeat(10_usize.saturating_sub(text::width(&label)));
     let mut line = Line::of(Ink::Dim, &format!("  {label}{gap} "));
@@ -174,7 +174,7 @@ fn one(look: &ViewContext<'_>, delta: &ItemDiff, area: Rect, buf: &mut Buffer) {
     right.push(Ink::Text, &format!("{tokens:>8}"));
     let room = usize::from(area.width).saturating_sub(line.width() + right.width() + 1);
     line.push(Ink::Text, &text::fit(&delta.title, room, ellipsis));
-    paint::pair(look.theme, &line, &right, area, buf);
+    paint::pair(view.theme, &line, &right, area, buf);
 }
 
 fn by_ink(cause: Option<&Cause>) -> Ink {
@@ -187,14 +187,14 @@ fn by_ink(cause: Option<&Cause>) -> Ink {
 }
 
 /// The details of a difference: what changed, its causes, and the reasons before and after.
-fn detail_rows(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
+fn detail_rows(view: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Line> {
     let also: Vec<&str> = delta.kinds.iter().map(|kind| kind.title()).collect();
     let mut rows = TextRows::plain(&delta.title, room, Ink::Text);
     rows.truncate(3);
-    let words = format!("{}, {}: {}", delta.label(), also.join(" and "), delta.to_text(look.theme.glyphs.becomes));
+    let words = format!("{}, {}: {}", delta.label(), also.join(" and "), delta.to_text(view.theme.glyphs.becomes));
     rows.extend(TextRows::plain(&words, room, Ink::Dim));
     for cause in &delta.causes {
-        rows.extend(cause_rows(look, cause, room));
+        rows.extend(cause_rows(view, cause, room));
     }
     if delta.causes.is_empty() {
         rows.extend(TextRows::plain("No known action or rule caused this.", room, Ink::Dim));
@@ -208,8 +208,8 @@ fn detail_rows(look: &ViewContext<'_>, delta: &ItemDiff, room: usize) -> Vec<Lin
 }
 
 /// A cause: `by you: You pinned it. (14:02)`
-fn cause_rows(look: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
-    let at = cause.at.map_or_else(String::new, |at| format!(" ({})", time::clock(at, look.model.facts.offset)));
+fn cause_rows(view: &ViewContext<'_>, cause: &Cause, room: usize) -> Vec<Line> {
+    let at = cause.at.map_or_else(String::new, |at| format!(" ({})", time::clock(at, view.model.facts.offset)));
     TextRows::plain(&format!("by {}: {}{at}", cause.by.title(), cause.words), room, Ink::Accent)
 }
 
@@ -218,21 +218,21 @@ fn place_words(place: Option<&ItemPlace>) -> String {
 }
 
 /// How the newest calls sent an item, for the details in the request overlay.
-pub(crate) fn recent_calls(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+pub(crate) fn recent_calls(view: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for stay in history.stays.iter().rev().take(RECENT_SPANS) {
-        let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", time::clock(at, look.model.facts.offset)));
+        let at = stay.to.at.map_or_else(String::new, |at| format!("{} ", time::clock(at, view.model.facts.offset)));
         let calls = text::counted(u64::from(stay.calls), "call");
         let by = stay.causes.first().map_or_else(String::new, |cause| format!(", by {}", cause.by.title()));
         let place = stay.place.as_ref().map_or_else(|| "absent".to_owned(), ItemPlace::to_text);
-        rows.extend(TextRows::plain(&format!("{} {at}{calls}: {place}{by}", look.theme.glyphs.dot), room, Ink::Dim));
+        rows.extend(TextRows::plain(&format!("{} {at}{calls}: {place}{by}", view.theme.glyphs.dot), room, Ink::Dim));
     }
     rows
 }
 
 /// The history of an item. Returns its rows and the visible rows.
 pub(crate) fn draw_history(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     screen: &HistoryScreen,
     area: Rect,
     buf: &mut Buffer,
@@ -241,25 +241,25 @@ pub(crate) fn draw_history(
     let history = &screen.history;
     let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
     let words = format!("History of {turn}{}", history.title.lines().next().unwrap_or_default());
-    let title = paint::cut(look.theme, Ink::Heading, &words, usize::from(area.width.saturating_sub(6)));
-    let inside = look.frame(title, true, area, buf);
+    let title = paint::cut(view.theme, Ink::Heading, &words, usize::from(area.width.saturating_sub(6)));
+    let inside = view.frame(title, true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         let words = [(Action::Leave, "close")];
-        paint::caption(look.theme, hint_line(look, &words, usize::from(area.width)), edge, buf);
+        paint::caption(view.theme, hint_line(view, &words, usize::from(area.width)), edge, buf);
     }
-    let rows = history_rows(look, history, usize::from(inside.width.saturating_sub(1)).max(1));
+    let rows = history_rows(view, history, usize::from(inside.width.saturating_sub(1)).max(1));
     let page = usize::from(inside.height);
     let from = screen.scroll.min(rows.len().saturating_sub(page));
-    paint::lines(look.theme, rows.iter().skip(from), inside, buf);
+    paint::lines(view.theme, rows.iter().skip(from), inside, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(rows.len()), count(page), inside, buf);
+    paint::thumb(view.theme, count(from), count(rows.len()), count(page), inside, buf);
     (rows.len(), page)
 }
 
 /// The whole history, newest first.
-fn history_rows(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
-    let offset = look.model.facts.offset;
+fn history_rows(view: &ViewContext<'_>, history: &ItemHistory, room: usize) -> Vec<Line> {
+    let offset = view.model.facts.offset;
     let when = |at: i64| format!("{} {}", time::date(at, offset), time::clock(at, offset));
     let mut rows = Vec::new();
     if history.stays.is_empty() {
@@ -270,7 +270,7 @@ fn history_rows(look: &ViewContext<'_>, history: &ItemHistory, room: usize) -> V
         let ink = if stay.place.as_ref().is_some_and(|place| place.included) { Ink::Text } else { Ink::Excluded };
         rows.extend(TextRows::plain(&place_words(stay.place.as_ref()), room, ink));
         for cause in &stay.causes {
-            rows.extend(cause_rows(look, cause, room));
+            rows.extend(cause_rows(view, cause, room));
         }
         rows.push(Line::new());
     }

@@ -13,8 +13,8 @@ impl Screen for CompareView {
         &[When::Compare, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        view::draw(look, self, cache, area, buf);
+    fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        view::draw(view, self, cache, area, buf);
         Vec::new()
     }
 

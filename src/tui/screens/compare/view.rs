@@ -28,28 +28,28 @@ const MIN_WIDTH_BESIDE: u16 = 100;
 /// How many rows of a side are laid out after the turn under the cursor.
 const ROWS: usize = 400;
 
-pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
     paint::clear(area, buf);
-    let title = view.compared.as_ref().map_or_else(
+    let title = screen.compared.as_ref().map_or_else(
         || "Two branches".to_owned(),
         |compared| format!("{} and {}", compared.sides[0].name, compared.sides[1].name),
     );
-    let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
-    let inside = look.frame(title, true, area, buf);
-    let Some(compared) = &view.compared else {
-        return paint::line(look.theme, &Line::of(Ink::Dim, "Loading both branches."), inside, buf);
+    let title = paint::cut(view.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
+    let inside = view.frame(title, true, area, buf);
+    let Some(compared) = &screen.compared else {
+        return paint::line(view.theme, &Line::of(Ink::Dim, "Loading both branches."), inside, buf);
     };
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hints(look, view, compared, usize::from(area.width)), edge, buf);
+        paint::caption(view.theme, hints(view, screen, compared, usize::from(area.width)), edge, buf);
     }
-    for (line, row) in head(look, compared).iter().zip(inside.rows()) {
-        paint::line(look.theme, line, row, buf);
+    for (line, row) in head(view, compared).iter().zip(inside.rows()) {
+        paint::line(view.theme, line, row, buf);
     }
-    if inside.height > 1 && look.model.status.shown().is_some() {
+    if inside.height > 1 && view.model.status.shown().is_some() {
         let row = Rect { y: inside.y + 1, height: 1, ..inside };
         paint::clear(row, buf);
-        crate::tui::chat::view::composer::notice(look, row, buf);
+        crate::tui::chat::view::composer::notice(view, row, buf);
     }
     let used = inside.height.min(2);
     let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
@@ -57,18 +57,18 @@ pub(crate) fn draw(look: &ViewContext<'_>, view: &CompareView, cache: &mut Cache
         let half = body.width / 2 - 2;
         let left = Rect { width: half, ..body };
         let right = Rect { x: body.x + half + 3, width: body.width - half - 3, ..body };
-        column(look, view, compared, (0, false), cache, left, buf);
-        paint::left_rule(look.theme, right, buf);
-        column(look, view, compared, (1, false), cache, right, buf);
+        column(view, screen, compared, (0, false), cache, left, buf);
+        paint::left_rule(view.theme, right, buf);
+        column(view, screen, compared, (1, false), cache, right, buf);
     } else {
-        column(look, view, compared, (view.side, true), cache, body, buf);
+        column(view, screen, compared, (screen.side, true), cache, body, buf);
     }
 }
 
-fn hints(look: &ViewContext<'_>, view: &CompareView, compared: &Comparison, width: usize) -> Line {
-    let other = &compared.sides[1 - view.side].name;
-    let other = text::fit(other, 16, look.theme.glyphs.ellipsis);
-    let taken = view.taken[view.side].len();
+fn hints(view: &ViewContext<'_>, screen: &CompareView, compared: &Comparison, width: usize) -> Line {
+    let other = &compared.sides[1 - screen.side].name;
+    let other = text::fit(other, 16, view.theme.glyphs.ellipsis);
+    let taken = screen.taken[screen.side].len();
     let pick = if taken > 1 { format!("pick {taken} for {other}") } else { format!("pick for {other}") };
     let words = [
         (Action::NextPane, When::Panel, "other side".to_owned()),
@@ -82,7 +82,7 @@ fn hints(look: &ViewContext<'_>, view: &CompareView, compared: &Comparison, widt
     ];
     let mut line = Line::new();
     for (action, place, word) in words {
-        let key = look.key_in(action, place);
+        let key = view.key_in(action, place);
         if line.width() + text::width(&key) + text::width(&word) + 7 > width {
             continue;
         }
@@ -92,8 +92,8 @@ fn hints(look: &ViewContext<'_>, view: &CompareView, compared: &Comparison, widt
     line
 }
 
-fn head(look: &ViewContext<'_>, compared: &Comparison) -> Vec<Line> {
-    let glyphs = &look.theme.glyphs;
+fn head(view: &ViewContext<'_>, compared: &Comparison) -> Vec<Line> {
+    let glyphs = &view.theme.glyphs;
     let mut rows = Vec::new();
     rows.push(match &compared.ancestor {
         Some(at) => Line::of(Ink::Text, &format!("They diverge after turn {}: ", at.turn)).with(Ink::Dim, &at.title),
@@ -116,17 +116,17 @@ fn head(look: &ViewContext<'_>, compared: &Comparison) -> Vec<Line> {
 }
 
 fn column(
-    look: &ViewContext<'_>,
-    view: &CompareView,
+    view: &ViewContext<'_>,
+    screen: &CompareView,
     compared: &Comparison,
     (at, alone): (usize, bool),
     cache: &mut Cache,
     area: Rect,
     buf: &mut Buffer,
 ) {
-    let glyphs = &look.theme.glyphs;
+    let glyphs = &view.theme.glyphs;
     let side = &compared.sides[at];
-    let focus = view.side == at;
+    let focus = screen.side == at;
     let (ink, sign) = if focus { (Ink::Accent, glyphs.folded) } else { (Ink::Dim, " ") };
     let mut heading = Line::of(ink, &format!("{sign} {}", side.name));
     if alone {
@@ -134,33 +134,33 @@ fn column(
     }
     let room = usize::from(area.width.saturating_sub(1)).max(1);
     let mut rows = vec![heading];
-    rows.extend(TextRows::plain(&figures(look, side), room, Ink::Dim));
+    rows.extend(TextRows::plain(&figures(view, side), room, Ink::Dim));
     rows.push(Line::new());
     let above = rows.len().min(usize::from(area.height));
-    paint::lines(look.theme, &rows, area, buf);
+    paint::lines(view.theme, &rows, area, buf);
     let above = u16::try_from(above).unwrap_or(0);
     let body = Rect { y: area.y + above, height: area.height - above, ..area };
-    let (rows, first) = turns(look, view, side, at, room);
-    let scroll = view.scroll[at].min(rows.len().saturating_sub(1));
-    paint::colored_lines(look.theme, rows.iter().skip(scroll), cache, body, buf);
+    let (rows, first) = turns(view, screen, side, at, room);
+    let scroll = screen.scroll[at].min(rows.len().saturating_sub(1));
+    paint::colored_lines(view.theme, rows.iter().skip(scroll), cache, body, buf);
     if focus && scroll == 0 && first && !body.is_empty() {
-        paint::select(look.theme, Rect { height: 1, ..body }, buf);
+        paint::select(view.theme, Rect { height: 1, ..body }, buf);
     }
 }
 
 /// The turns of a side from the cursor on, and whether there are any.
-fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
+fn turns(view: &ViewContext<'_>, screen: &CompareView, side: &Side, at: usize, room: usize) -> (Vec<Line>, bool) {
     let mut rows = Vec::new();
     if side.turns.is_empty() {
         return (TextRows::plain("No turns of its own: the branch ends where the two diverge.", room, Ink::Dim), false);
     }
-    for (place, turn) in side.turns.iter().enumerate().skip(view.cursor[at]) {
-        let taken = if view.taken[at].contains(&place) { look.theme.glyphs.pin } else { " " };
+    for (place, turn) in side.turns.iter().enumerate().skip(screen.cursor[at]) {
+        let taken = if screen.taken[at].contains(&place) { view.theme.glyphs.pin } else { " " };
         let of = side.turns.len();
         let what = if turn.pin.is_some() { "pinned only here".to_owned() } else { format!("turn {}", turn.number) };
         rows.push(Line::of(Ink::Heading, &format!("{taken} {what} ({} of {of})", place + 1)));
         if let Some(pin) = &turn.pin {
-            rows.push(Line::of(Ink::Pinned, look.theme.glyphs.pin));
+            rows.push(Line::of(Ink::Pinned, view.theme.glyphs.pin));
             rows.extend(TextRows::plain(pin.trim_end(), room, Ink::Text));
         }
         for said in &turn.messages {
@@ -172,13 +172,13 @@ fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, roo
             };
             rows.push(Line::of(ink, who));
             rows.extend(if said.role == Role::Assistant {
-                TextRows::drawn(&said.text, room, Ink::Text, look.markdown())
+                TextRows::drawn(&said.text, room, Ink::Text, view.markdown())
             } else {
                 TextRows::plain(said.text.trim_end(), room, Ink::Text)
             });
         }
         rows.push(Line::new());
-        if rows.len() > ROWS + view.scroll[at] {
+        if rows.len() > ROWS + screen.scroll[at] {
             break;
         }
     }
@@ -190,12 +190,12 @@ fn turns(look: &ViewContext<'_>, view: &CompareView, side: &Side, at: usize, roo
 }
 
 /// The figures of a side: `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 · read_file 2`
-fn figures(look: &ViewContext<'_>, side: &Side) -> String {
+fn figures(view: &ViewContext<'_>, side: &Side) -> String {
     let mut words = vec![text::counted(side.count() as u64, "turn"), text::counted(u64::from(side.calls), "call")];
     words.push(format!("prompts {} tokens", text::number(side.prompt)));
     words.push(format!("answers {} tokens", text::number(side.answer)));
     words.extend(side.cost_micro.map(text::money));
     words.extend(side.models.iter().cloned());
     words.extend(side.tools.iter().map(|(name, times)| format!("{name} {times}")));
-    words.join(&format!(" {} ", look.theme.glyphs.dot))
+    words.join(&format!(" {} ", view.theme.glyphs.dot))
 }

@@ -17,12 +17,12 @@ impl Screen for ConversationSearchScreen {
         false
     }
 
-    fn foot(&self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect) -> Option<u16> {
-        Some(view::height(look, area))
+    fn foot(&self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect) -> Option<u16> {
+        Some(view::height(view, area))
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        view::draw(look, self, area, buf);
+    fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        view::draw(view, self, area, buf);
         Vec::new()
     }
 

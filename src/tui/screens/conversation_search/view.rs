@@ -11,33 +11,33 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// Height of the search line: that of the composer, which it replaces.
-pub(crate) fn height(look: &ViewContext<'_>, area: Rect) -> u16 {
-    layout::composer_height(look.model, area)
+pub(crate) fn height(view: &ViewContext<'_>, area: Rect) -> u16 {
+    layout::composer_height(view.model, area)
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, screen: &ConversationSearchScreen, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, screen: &ConversationSearchScreen, area: Rect, buf: &mut Buffer) {
     paint::clear(area, buf);
     let mut rows = area.rows();
     if area.height >= 3 {
         let Some(edge) = rows.next() else { return };
-        let rule = look.theme.glyphs.rule.repeat(usize::from(area.width));
-        paint::line(look.theme, &Line::of(Ink::Border, &rule), edge, buf);
+        let rule = view.theme.glyphs.rule.repeat(usize::from(area.width));
+        paint::line(view.theme, &Line::of(Ink::Border, &rule), edge, buf);
         let title = Line::of(Ink::Heading, "Search this conversation")
-            .with(Ink::Dim, &search_count(look, !screen.text.is_empty()));
-        paint::caption(look.theme, title, edge, buf);
+            .with(Ink::Dim, &search_count(view, !screen.text.is_empty()));
+        paint::caption(view.theme, title, edge, buf);
     }
     let Some(place) = rows.next() else { return };
-    paint::line(look.theme, &typed(screen, usize::from(place.width)), place, buf);
+    paint::line(view.theme, &typed(screen, usize::from(place.width)), place, buf);
     if let Some(place) = rows.next_back() {
         let mut line = Line::of(Ink::Text, " ");
         let keys =
             [(Action::Open, "keep"), (Action::Up, "previous"), (Action::Down, "next"), (Action::Leave, "cancel")];
         for (at, (action, word)) in keys.into_iter().enumerate() {
-            let key = if action == Action::Leave { look.key(action) } else { look.key_in(action, When::Picker) };
+            let key = if action == Action::Leave { view.key(action) } else { view.key_in(action, When::Picker) };
             line.push(Ink::Accent, &format!("{}{key}", if at == 0 { "" } else { "  " }));
             line.push(Ink::Dim, &format!(" {word}"));
         }
-        paint::line(look.theme, &line, place, buf);
+        paint::line(view.theme, &line, place, buf);
     }
 }
 

@@ -14,8 +14,8 @@ impl Screen for EditorScreen {
         &[When::Workshop, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.seen = view::draw(look, self, area, buf);
+    fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        self.seen = view::draw(view, self, area, buf);
         Vec::new()
     }
 

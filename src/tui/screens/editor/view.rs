@@ -31,33 +31,33 @@ const AROUND: usize = 3;
 const COMPARED: usize = 2_000;
 
 /// Draws the editor. Returns the number of rows of the text and the height of its view.
-pub(crate) fn draw(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+pub(crate) fn draw(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::clear(area, buf);
-    let inside = look.frame(Line::of(Ink::Heading, "Editors"), true, area, buf);
-    keys(look, screen, area, buf);
+    let inside = view.frame(Line::of(Ink::Heading, "Editors"), true, area, buf);
+    keys(view, screen, area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
-    tabs(look, screen, Rect { height: room.height.min(1), ..room }, buf);
+    tabs(view, screen, Rect { height: room.height.min(1), ..room }, buf);
     let body = Rect { y: room.y + 1, height: room.height.saturating_sub(1), ..room };
     if body.is_empty() {
         return (0, 0);
     }
     if screen.items.is_empty() {
-        let words = if screen.loading.is_some() { "Loading.".to_owned() } else { none(look, screen.kind) };
+        let words = if screen.loading.is_some() { "Loading.".to_owned() } else { none(view, screen.kind) };
         let mut rows = TextRows::plain(&words, usize::from(body.width).max(1), Ink::Dim);
-        rows.extend(said(look));
-        paint::lines(look.theme, &rows, body, buf);
+        rows.extend(said(view));
+        paint::lines(view.theme, &rows, body, buf);
         return (0, 0);
     }
     let (list, detail) = split(screen, body);
-    items(look, screen, list, buf);
+    items(view, screen, list, buf);
     if detail.width < body.width {
-        paint::left_rule(look.theme, detail, buf);
-        item(look, screen, detail, buf)
+        paint::left_rule(view.theme, detail, buf);
+        item(view, screen, detail, buf)
     } else {
-        let rule = look.theme.glyphs.rule.repeat(usize::from(detail.width));
-        paint::line(look.theme, &Line::of(Ink::Border, &rule), detail, buf);
+        let rule = view.theme.glyphs.rule.repeat(usize::from(detail.width));
+        paint::line(view.theme, &Line::of(Ink::Border, &rule), detail, buf);
         let below = Rect { y: detail.y + 1, height: detail.height.saturating_sub(1), ..detail };
-        item(look, screen, below, buf)
+        item(view, screen, below, buf)
     }
 }
 
@@ -71,7 +71,7 @@ fn split(screen: &EditorScreen, body: Rect) -> (Rect, Rect) {
     (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
 }
 
-fn keys(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) {
+fn keys(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) {
     if area.height < 2 {
         return;
     }
@@ -96,25 +96,25 @@ fn keys(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
     let versioned =
         [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "switch view")];
     words.extend(versioned.into_iter().filter(|_| !plain));
-    let stops = screen.kind == EditableKind::Modules && summing(look).is_some_and(|part| !part.stopping);
+    let stops = screen.kind == EditableKind::Modules && summing(view).is_some_and(|part| !part.stopping);
     words.extend([(Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "close" })]);
     if policies {
         words.push((Action::CopyPolicy, "copy"));
     }
     let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-    let line = hint_line(look, &words, usize::from(area.width));
-    paint::caption(look.theme, line, edge, buf);
+    let line = hint_line(view, &words, usize::from(area.width));
+    paint::caption(view.theme, line, edge, buf);
 }
 
 /// The line of keys; some of them are in the key table's section of all panels.
-fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
+fn hint_line(view: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
     let own = |action: &Action| {
-        look.model.keys.bindings().iter().any(|binding| binding.run == *action && binding.when == When::Workshop)
+        view.model.keys.bindings().iter().any(|binding| binding.run == *action && binding.when == When::Workshop)
     };
     let (mine, rest): (Vec<_>, Vec<_>) = words.iter().copied().partition(|(action, _)| own(action));
-    let mut line = view_accepted::hint_line(look, When::Workshop, &mine, width.saturating_sub(16));
+    let mut line = view_accepted::hint_line(view, When::Workshop, &mine, width.saturating_sub(16));
     let left = width.saturating_sub(line.width());
-    let more = view_accepted::hint_line(look, When::Panel, &rest, left);
+    let more = view_accepted::hint_line(view, When::Panel, &rest, left);
     if !more.pieces.is_empty() && !line.pieces.is_empty() {
         line.push(Ink::Dim, "  ");
     }
@@ -122,14 +122,14 @@ fn hint_line(look: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> 
     line
 }
 
-fn tabs(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) {
+fn tabs(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) {
     let mut line = Line::new();
     let all = EditableKind::ALL.iter().map(|kind| kind.title().len() + 3).sum::<usize>();
     let here = EditableKind::ALL.iter().position(|kind| *kind == screen.kind).unwrap_or(0);
     // If the tabs do not fit, those before the open one scroll out of view.
     let from = if all > usize::from(area.width) { here.saturating_sub(1) } else { 0 };
     if from > 0 {
-        line.push(Ink::Dim, look.theme.glyphs.ellipsis);
+        line.push(Ink::Dim, view.theme.glyphs.ellipsis);
     }
     for kind in EditableKind::ALL.into_iter().skip(from) {
         if kind == screen.kind {
@@ -138,14 +138,14 @@ fn tabs(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
             line.push(Ink::Dim, &format!(" {}  ", kind.title()));
         }
     }
-    paint::line(look.theme, &line, area, buf);
+    paint::line(view.theme, &line, area, buf);
 }
 
-fn none(look: &ViewContext<'_>, kind: EditableKind) -> String {
+fn none(view: &ViewContext<'_>, kind: EditableKind) -> String {
     match kind {
         EditableKind::State => "The model's state block, with its versions, appears here.".to_owned(),
         EditableKind::Summaries => {
-            let key = look.key(Action::Draft);
+            let key = view.key(Action::Draft);
             format!(
                 "No summaries are in use on this branch. {key} drafts one; once you accept it, it appears \
                 here."
@@ -170,11 +170,11 @@ fn none(look: &ViewContext<'_>, kind: EditableKind) -> String {
     }
 }
 
-fn items(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) {
+fn items(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) {
     let page = usize::from(area.height);
     let from = screen.cursor.saturating_sub(page / 2).min(screen.items.len().saturating_sub(page));
     for ((at, item), row) in screen.items.iter().enumerate().skip(from).zip(area.rows()) {
-        let glyphs = &look.theme.glyphs;
+        let glyphs = &view.theme.glyphs;
         let (sign, ink) = if item.in_use { (glyphs.branch, Ink::Text) } else { (glyphs.other, Ink::Dim) };
         let note = match (item.kind, item.editing) {
             (EditableKind::Policies, Editability::Copy) => "built in".to_owned(),
@@ -188,17 +188,17 @@ fn items(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Bu
         };
         let room = usize::from(row.width).saturating_sub(text::width(&note) + 4);
         let label = Line::of(ink, &format!("{sign} ")).with(ink, &text::fit(&item.title, room, glyphs.ellipsis));
-        paint::pair(look.theme, &label, &Line::of(Ink::Dim, &format!("{note} ")), row, buf);
-        look.item(row, at);
+        paint::pair(view.theme, &label, &Line::of(Ink::Dim, &format!("{note} ")), row, buf);
+        view.item(row, at);
         if at == screen.cursor {
-            paint::select(look.theme, row, buf);
+            paint::select(view.theme, row, buf);
         }
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(screen.items.len()), count(page), area, buf);
+    paint::thumb(view.theme, count(from), count(screen.items.len()), count(page), area, buf);
 }
 
-fn item(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+fn item(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     let Some(item) = screen.selected() else { return (0, 0) };
     let width = usize::from(area.width).max(1);
     let mut head: Vec<Line> = Vec::new();
@@ -209,40 +209,40 @@ fn item(look: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
     }
     if area.height >= 8 {
         // The row stays empty when there is no notice, so that the text does not move.
-        head.push(said(look).unwrap_or_default());
+        head.push(said(view).unwrap_or_default());
     } else {
-        head.extend(said(look));
+        head.extend(said(view));
     }
     let most = if area.height >= 8 { 2 } else { 1 };
-    head.extend(TextRows::plain(&versions(look, screen, item), width, Ink::Dim).into_iter().take(most));
-    let mut below = trial(look, screen, item, width);
+    head.extend(TextRows::plain(&versions(view, screen, item), width, Ink::Dim).into_iter().take(most));
+    let mut below = trial(view, screen, item, width);
     below.truncate(usize::from(area.height) / 3);
-    paint::lines(look.theme, &head, area, buf);
+    paint::lines(view.theme, &head, area, buf);
     let used = u16::try_from(head.len()).unwrap_or(area.height).min(area.height);
     let foot = u16::try_from(below.len()).unwrap_or(0);
     let room = Rect { y: area.y + used, height: area.height.saturating_sub(used + foot), ..area };
     let rows = body(screen, item, width.saturating_sub(1).max(1));
     let page = usize::from(room.height);
     let scroll = screen.scroll.min(rows.len().saturating_sub(page));
-    paint::lines(look.theme, rows.iter().skip(scroll), room, buf);
+    paint::lines(view.theme, rows.iter().skip(scroll), room, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(scroll), count(rows.len()), count(page), room, buf);
-    paint::lines(look.theme, &below, Rect { y: room.bottom(), height: foot, ..area }, buf);
+    paint::thumb(view.theme, count(scroll), count(rows.len()), count(page), room, buf);
+    paint::lines(view.theme, &below, Rect { y: room.bottom(), height: foot, ..area }, buf);
     (rows.len(), page)
 }
 
 /// The module summary that is being written on this branch.
-fn summing<'a>(look: &ViewContext<'a>) -> Option<&'a PendingModuleSummary> {
-    let branch = look.model.branch()?.id;
-    look.model.drafts.parts.values().find(|part| part.branch == branch)
+fn summing<'a>(view: &ViewContext<'a>) -> Option<&'a PendingModuleSummary> {
+    let branch = view.model.branch()?.id;
+    view.model.drafts.parts.values().find(|part| part.branch == branch)
 }
 
 /// The current notice, which the full screen would otherwise hide.
-fn said(look: &ViewContext<'_>) -> Option<Line> {
-    if let Some(part) = summing(look) {
+fn said(view: &ViewContext<'_>) -> Option<Line> {
+    if let Some(part) = summing(view) {
         return Some(Line::of(Ink::Accent, &part.words()));
     }
-    let said = look.model.status.shown()?;
+    let said = view.model.status.shown()?;
     let ink = match said.weight {
         crate::tui::model::status::Severity::Notice => Ink::Accent,
         crate::tui::model::status::Severity::Trouble => Ink::Warn,
@@ -263,8 +263,8 @@ fn heading(item: &Editable) -> String {
 }
 
 /// Describes the shown version: `version 3 of 4, now · 12:03 · beside version 2: 2 lines gone, 3 new`
-fn versions(look: &ViewContext<'_>, screen: &EditorScreen, item: &Editable) -> String {
-    let dot = format!(" {} ", look.theme.glyphs.dot);
+fn versions(view: &ViewContext<'_>, screen: &EditorScreen, item: &Editable) -> String {
+    let dot = format!(" {} ", view.theme.glyphs.dot);
     let Some(shown) = screen.shown() else {
         let words = match item.editing {
             Editability::Not(why) => why,
@@ -276,7 +276,7 @@ fn versions(look: &ViewContext<'_>, screen: &EditorScreen, item: &Editable) -> S
     if shown.current && item.versions.len() > 1 {
         parts.push("now".to_owned());
     }
-    let offset = look.model.facts.offset;
+    let offset = view.model.facts.offset;
     parts.extend(shown.at.map(|at| format!("{} {}", time::date(at, offset), time::clock(at, offset))));
     parts.push(match screen.other() {
         Some(other) => {
@@ -357,16 +357,16 @@ fn push_unchanged(rows: &mut Vec<Line>, skipped: &mut usize, width: usize) {
 }
 
 /// The preview of the next request under the policy.
-fn trial(look: &ViewContext<'_>, screen: &EditorScreen, item: &Editable, width: usize) -> Vec<Line> {
+fn trial(view: &ViewContext<'_>, screen: &EditorScreen, item: &Editable, width: usize) -> Vec<Line> {
     let Some(PolicyTrial { result, .. }) = screen.trial.as_ref().filter(|trial| trial.policy == item.id) else {
         return Vec::new();
     };
-    let mut rows = vec![Line::of(Ink::Border, &look.theme.glyphs.rule.repeat(width))];
+    let mut rows = vec![Line::of(Ink::Border, &view.theme.glyphs.rule.repeat(width))];
     let words = match result {
         None => "Previewing the next request under this policy".to_owned(),
         Some(Err(why)) => why.clone(),
         Some(Ok(found)) => match (found.alternatives.first().map(|way| &way.result), &found.present) {
-            (Some(Ok(made)), Ok(now)) => describe_preview(look, made, now),
+            (Some(Ok(made)), Ok(now)) => describe_preview(view, made, now),
             (Some(Err(why)), _) | (_, Err(why)) => why.clone(),
             (None, Ok(_)) => "The next request stays the same.".to_owned(),
         },
@@ -377,12 +377,12 @@ fn trial(look: &ViewContext<'_>, screen: &EditorScreen, item: &Editable, width: 
 
 /// `The next request with this policy: 4,980 of 8,000 tokens (est) instead of 5,213, cached 80 %, $0.0009; adds 2
 /// items, removes 4.`
-fn describe_preview(look: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String {
+fn describe_preview(view: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigures) -> String {
     let number = |n: u32| text::number(u64::from(n));
     let (est, room, label) = (number(made.est), number(made.room), made.certainty.label());
     let same = made.plan == now.plan;
     let before = if same { String::new() } else { format!(" instead of {}", number(now.est)) };
-    let about = look.theme.glyphs.about;
+    let about = view.theme.glyphs.about;
     let cost = made.cost.map_or_else(String::new, |cost| format!(", {about} {}", text::money(cost.micro)));
     let [(gained, more), (lost, less)] = made.sums;
     let side = |count: u32, tokens: u32| match count {

@@ -13,8 +13,8 @@ impl Screen for HelpScreen {
         PANEL
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        let last = view::draw(look, self.scroll, area, buf);
+    fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        let last = view::draw(view, self.scroll, area, buf);
         self.scroll = self.scroll.min(last);
         Vec::new()
     }

@@ -45,8 +45,8 @@ const TASKS: &[(&str, &[Action])] = &[
     ("Find any other action by its name.", &[Action::Palette]),
 ];
 
-fn rows(look: &ViewContext<'_>, width: usize) -> Vec<Line> {
-    let keys = &look.model.keys;
+fn rows(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
+    let keys = &view.model.keys;
     let mut rows = Vec::new();
     let put = |rows: &mut Vec<Line>, keys: &str, does: &str| rows.extend(one(keys, does, width));
     rows.push(Line::of(Ink::Heading, "Common tasks"));
@@ -122,19 +122,19 @@ fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
 }
 
 /// Draws the list. Returns the largest scroll position.
-pub(crate) fn draw(look: &ViewContext<'_>, scroll: usize, area: Rect, buf: &mut Buffer) -> usize {
+pub(crate) fn draw(view: &ViewContext<'_>, scroll: usize, area: Rect, buf: &mut Buffer) -> usize {
     paint::clear(area, buf);
-    let inside = look.frame(Line::of(Ink::Heading, "Keys"), true, area, buf);
+    let inside = view.frame(Line::of(Ink::Heading, "Keys"), true, area, buf);
     if area.height >= 2 {
         let words = [(Action::Down, "down"), (Action::ScrollDown, "next page"), (Action::Leave, "close")];
-        let line = view_accepted::hint_line(look, When::Panel, &words, usize::from(area.width));
-        paint::caption(look.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+        let line = view_accepted::hint_line(view, When::Panel, &words, usize::from(area.width));
+        paint::caption(view.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
-    let rows = rows(look, usize::from(inside.width));
+    let rows = rows(view, usize::from(inside.width));
     let last = rows.len().saturating_sub(usize::from(inside.height));
     let from = scroll.min(last);
-    paint::lines(look.theme, rows.iter().skip(from), inside, buf);
+    paint::lines(view.theme, rows.iter().skip(from), inside, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(rows.len()), u64::from(inside.height), inside, buf);
+    paint::thumb(view.theme, count(from), count(rows.len()), u64::from(inside.height), inside, buf);
     last
 }

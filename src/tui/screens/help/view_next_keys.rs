@@ -10,12 +10,12 @@ use ratatui::layout::Rect;
 /// From this width on, the hint has three columns.
 const WIDE: u16 = 100;
 
-pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let model = look.model;
+pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
+    let model = view.model;
     if !model.shows_key_hints() || area.width < 12 || area.height < 5 {
         return;
     }
-    let cells = cells(look);
+    let cells = cells(view);
     let room = usize::from(area.width - 4);
     let widest = cells.iter().map(Cell::width).max().unwrap_or(0) + 3;
     let columns = if area.width >= WIDE { 3 } else { 2 };
@@ -28,11 +28,11 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     paint::clear(place, buf);
     let pressed: Vec<String> = model.input.sequence.iter().map(ToString::to_string).collect();
     let title = Line::of(Ink::Heading, &pressed.join(" ")).with(Ink::Dim, " then one of these");
-    let inside = look.frame(title, true, place, buf);
+    let inside = view.frame(title, true, place, buf);
     let hidden = cells.iter().skip(rows * across).filter(|cell| matches!(cell, Cell::Key { .. })).count();
     let more = if hidden > 0 { format!("{hidden} more in the help  ") } else { String::new() };
     let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
-    paint::caption(look.theme, Line::of(Ink::Dim, &format!("{more}Esc closes")), edge, buf);
+    paint::caption(view.theme, Line::of(Ink::Dim, &format!("{more}Esc closes")), edge, buf);
     for (at, what) in cells.iter().take(rows * across).enumerate() {
         let (column, row) = (at / rows, at % rows);
         let shift = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
@@ -47,11 +47,11 @@ pub(crate) fn draw(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
             Cell::Heading(title) => Line::of(Ink::Heading, title),
             Cell::Key { key, does } => {
                 let key = format!("{key:>3}  ");
-                let does = text::fit(does, left.saturating_sub(text::width(&key)), look.theme.glyphs.ellipsis);
+                let does = text::fit(does, left.saturating_sub(text::width(&key)), view.theme.glyphs.ellipsis);
                 Line::of(Ink::Accent, &key).with(Ink::Text, &does)
             }
         };
-        paint::line(look.theme, &line, spot.intersection(inside), buf);
+        paint::line(view.theme, &line, spot.intersection(inside), buf);
     }
 }
 
@@ -80,8 +80,8 @@ impl Cell {
 /// From this number of keys on, they are grouped under headings.
 const MANY: usize = 9;
 
-fn cells(look: &ViewContext<'_>) -> Vec<Cell> {
-    let model = look.model;
+fn cells(view: &ViewContext<'_>) -> Vec<Cell> {
+    let model = view.model;
     let typed = &model.input.sequence;
     let mut keys: Vec<_> = model.keys.continuations(typed, &model.places()).into_iter().collect();
     let grouped = keys.len() >= MANY;
@@ -96,7 +96,7 @@ fn cells(look: &ViewContext<'_>) -> Vec<Cell> {
             cells.push(Cell::Heading(group.title()));
             last = Some(group);
         }
-        let more = if binding.on.count() > typed.len() + 1 { look.theme.glyphs.ellipsis } else { "" };
+        let more = if binding.on.count() > typed.len() + 1 { view.theme.glyphs.ellipsis } else { "" };
         cells.push(Cell::Key { key: format!("{next}{more}"), does: binding.run.short() });
     }
     cells

@@ -9,22 +9,22 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) fn draw(look: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
     let place = place(picker.kind, area);
     paint::clear(place, buf);
-    let (title, hint) = heading(look, picker.kind);
+    let (title, hint) = heading(view, picker.kind);
     let mut title = Line::of(Ink::Heading, title);
     if !picker.entries.is_empty() {
         let (shown, all) = (picker.shown.len() as u64, picker.entries.len() as u64);
         let count = if shown < all { format!("{shown} of {all}") } else { text::number(all) };
-        title.push(Ink::Dim, &format!(" {} {count}", look.theme.glyphs.dot));
+        title.push(Ink::Dim, &format!(" {} {count}", view.theme.glyphs.dot));
     }
-    let inside = look.frame(title, true, place, buf);
+    let inside = view.frame(title, true, place, buf);
     if place.height >= 2 {
         let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
         paint::caption(
-            look.theme,
-            paint::cut(look.theme, Ink::Dim, &hint, usize::from(place.width.saturating_sub(6))),
+            view.theme,
+            paint::cut(view.theme, Ink::Dim, &hint, usize::from(place.width.saturating_sub(6))),
             edge,
             buf,
         );
@@ -34,50 +34,50 @@ pub(crate) fn draw(look: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     }
     let mut line = Line::of(Ink::Accent, "/ ").with(Ink::Text, &picker.filter).with(Ink::Accent, "_");
     if picker.loading {
-        line.push(Ink::Dim, &format!("  {} searching", look.theme.glyphs.running));
+        line.push(Ink::Dim, &format!("  {} searching", view.theme.glyphs.running));
     }
-    paint::line(look.theme, &line, inside, buf);
+    paint::line(view.theme, &line, inside, buf);
     let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
     if picker.shown.is_empty() && !picker.loading {
-        paint::line(look.theme, &Line::of(Ink::Dim, "  no matches"), list, buf);
+        paint::line(view.theme, &Line::of(Ink::Dim, "  no matches"), list, buf);
     }
-    entries(look, picker, list, buf);
+    entries(view, picker, list, buf);
 }
 
 /// Draws the headings and entries that fit.
-fn entries(look: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer) {
+fn entries(view: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer) {
     let rows = picker.rows();
     let selected = rows.iter().position(|row| *row == PickerRow::Entry(picker.cursor)).unwrap_or(0);
     let from = (selected + 1).saturating_sub(usize::from(list.height));
     for (what, row) in rows.iter().skip(from).zip(list.rows()) {
         let at = match what {
             PickerRow::Heading(title) => {
-                paint::line(look.theme, &Line::of(Ink::Heading, title), row, buf);
+                paint::line(view.theme, &Line::of(Ink::Heading, title), row, buf);
                 continue;
             }
             PickerRow::Entry(at) => *at,
         };
         let Some(entry) = picker.shown.get(at).and_then(|entry| picker.entries.get(*entry)) else { continue };
         let ink = if matches!(entry.choice, Choice::Explain(_)) { Ink::Dim } else { Ink::Text };
-        let value = paint::cut(look.theme, Ink::Dim, &entry.detail, usize::from(row.width) / 2);
+        let value = paint::cut(view.theme, Ink::Dim, &entry.detail, usize::from(row.width) / 2);
         // One column of padding on the right.
         let padded = Rect { width: row.width.saturating_sub(1), ..row };
         let room = usize::from(padded.width).saturating_sub(value.width() + 3);
-        let label = text::fit(&entry.label.replace('●', look.theme.glyphs.branch), room, look.theme.glyphs.ellipsis);
+        let label = text::fit(&entry.label.replace('●', view.theme.glyphs.branch), room, view.theme.glyphs.ellipsis);
         let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();
-        paint::pair(look.theme, &highlighted(ink, &label, marks), &value, padded, buf);
-        look.item(row, at);
+        paint::pair(view.theme, &highlighted(ink, &label, marks), &value, padded, buf);
+        view.item(row, at);
         if at == picker.cursor {
-            paint::select(look.theme, row, buf);
+            paint::select(view.theme, row, buf);
         }
     }
 }
 
 /// Title and keys of a list.
-fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
+fn heading(view: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
     match kind {
         Kind::Sessions => {
-            let key = |action| look.key_in(action, When::Picker);
+            let key = |action| view.key_in(action, When::Picker);
             let (new, rename, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
             ("Sessions", format!("type to search  Enter opens  {new} new  {rename} rename  {delete} delete"))
         }
@@ -85,7 +85,7 @@ fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
         Kind::ReplayModels(_) => ("Replay the call with", "type to filter  Enter sends it".to_owned()),
         Kind::ReplayItems => ("Replay the call without", "type to filter  Enter sends it".to_owned()),
         Kind::Memories => {
-            let key = |action| look.key_in(action, When::Picker);
+            let key = |action| view.key_in(action, When::Picker);
             let (new, edit, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
             let dismiss = key(Action::Dismiss);
             ("Memories", format!("Enter confirms  {edit} edit  {dismiss} dismiss  {delete} delete  {new} new"))
@@ -93,7 +93,7 @@ fn heading(look: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
         Kind::Labels => ("Named and starred messages", "type to filter  Enter goes to it".to_owned()),
         Kind::Themes => ("Theme", "previewed as you move  Enter keeps it  Esc restores the previous theme".to_owned()),
         Kind::Copies => ("Copy", "type to filter  Enter copies it".to_owned()),
-        Kind::Rules => ("Tool rules", format!("{} removes a rule", look.key_in(Action::Delete, When::Picker))),
+        Kind::Rules => ("Tool rules", format!("{} removes a rule", view.key_in(Action::Delete, When::Picker))),
         Kind::Palette => ("All actions", "type to filter  Enter runs it".to_owned()),
     }
 }

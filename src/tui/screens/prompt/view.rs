@@ -8,12 +8,12 @@ use crate::tui::view::{ViewContext, paint};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(crate) fn draw(look: &ViewContext<'_>, prompt: &Prompt, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, prompt: &Prompt, area: Rect, buf: &mut Buffer) {
     let place = paint::centered(area, 70, 3);
     paint::clear(place, buf);
-    let title = paint::cut(look.theme, Ink::Heading, &prompt.title, usize::from(place.width.saturating_sub(6)));
-    let inside = look.frame(title, true, place, buf);
+    let title = paint::cut(view.theme, Ink::Heading, &prompt.title, usize::from(place.width.saturating_sub(6)));
+    let inside = view.frame(title, true, place, buf);
     let shown = text::fit_end(&prompt.text, usize::from(inside.width).saturating_sub(1));
     let line = Line::of(Ink::Text, &shown).with(Ink::Accent, "_");
-    paint::line(look.theme, &line, inside, buf);
+    paint::line(view.theme, &line, inside, buf);
 }

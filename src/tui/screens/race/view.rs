@@ -23,22 +23,22 @@ const MIN_ANSWER_WIDTH: u16 = 36;
 /// Draws the answers. Returns the nodes whose contents are missing, the rows of the longest answer, and the height of
 /// the view.
 pub(crate) fn draw(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     screen: &RaceScreen,
     cache: &mut Cache,
     area: Rect,
     buf: &mut Buffer,
 ) -> (Vec<NodeId>, (usize, usize)) {
     paint::clear(area, buf);
-    let inside = look.frame(title(screen), true, area, buf);
+    let inside = view.frame(title(screen), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        let line = view_accepted::hint_line(look, When::Trials, &hints(screen), usize::from(area.width));
-        paint::caption(look.theme, line, edge, buf);
+        let line = view_accepted::hint_line(view, When::Trials, &hints(screen), usize::from(area.width));
+        paint::caption(view.theme, line, edge, buf);
     }
     let mut caution = TextRows::plain(CAUTION, usize::from(inside.width).max(1), Ink::Dim);
     caution.truncate(if inside.height >= 10 && caution.len() <= 2 { 2 } else { 0 });
-    paint::lines(look.theme, &caution, inside, buf);
+    paint::lines(view.theme, &caution, inside, buf);
     let used = u16::try_from(caution.len()).unwrap_or(0);
     let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
     let count = u16::try_from(screen.columns.len()).unwrap_or(u16::MAX).max(1);
@@ -50,15 +50,15 @@ pub(crate) fn draw(
         let place = u16::try_from(at - first).unwrap_or(0);
         let room = Rect { x: body.x + place * (each + 3), width: each, ..body };
         if place > 0 {
-            paint::left_rule(look.theme, room, buf);
+            paint::left_rule(view.theme, room, buf);
         }
         let more = (screen.columns.len() > usize::from(fit)).then(|| format!(" {}/{}", at + 1, screen.columns.len()));
-        let below = head(look, column, (at == screen.cursor, &more.unwrap_or_default()), room, buf);
-        let rows = rows(look, column, cache, below.width, &mut wanted);
+        let below = head(view, column, (at == screen.cursor, &more.unwrap_or_default()), room, buf);
+        let rows = rows(view, column, cache, below.width, &mut wanted);
         longest = longest.max(rows.len());
         let page = usize::from(below.height);
         let from = screen.scroll.min(rows.len().saturating_sub(page));
-        paint::colored_lines(look.theme, rows.iter().skip(from), cache, below, buf);
+        paint::colored_lines(view.theme, rows.iter().skip(from), cache, below, buf);
     }
     (wanted, (longest, usize::from(body.height.saturating_sub(2)).max(1)))
 }
@@ -85,26 +85,26 @@ fn hints(screen: &RaceScreen) -> Vec<(Action, &'static str)> {
 }
 
 /// Draws an answer's title, figures, and limits. Returns the area below.
-fn head(look: &ViewContext<'_>, column: &Column, (selected, more): (bool, &str), area: Rect, buf: &mut Buffer) -> Rect {
-    let (ink, sign) = if selected { (Ink::Accent, look.theme.glyphs.folded) } else { (Ink::Heading, " ") };
+fn head(view: &ViewContext<'_>, column: &Column, (selected, more): (bool, &str), area: Rect, buf: &mut Buffer) -> Rect {
+    let (ink, sign) = if selected { (Ink::Accent, view.theme.glyphs.folded) } else { (Ink::Heading, " ") };
     let room = usize::from(area.width).saturating_sub(more.len() + 2);
     let mut line = Line::of(ink, &format!("{sign} "));
-    line.pieces.extend(paint::cut(look.theme, ink, &column.title, room).pieces);
+    line.pieces.extend(paint::cut(view.theme, ink, &column.title, room).pieces);
     line.push(Ink::Dim, more);
-    paint::line(look.theme, &line, area, buf);
+    paint::line(view.theme, &line, area, buf);
     let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    paint::line(look.theme, &Line::of(Ink::Dim, &account(look, column)), below, buf);
+    paint::line(view.theme, &Line::of(Ink::Dim, &account(view, column)), below, buf);
     let mut rest = Rect { y: below.y + 1, height: below.height.saturating_sub(1), ..below };
-    if let Some((ink, words)) = limits(look, column) {
-        paint::line(look.theme, &Line::of(ink, &format!("  {words}")), rest, buf);
+    if let Some((ink, words)) = limits(view, column) {
+        paint::line(view.theme, &Line::of(ink, &format!("  {words}")), rest, buf);
         rest = Rect { y: rest.y + 1, height: rest.height.saturating_sub(1), ..rest };
     }
     rest
 }
 
 /// The limits of a race's branch, or which of them ended it.
-fn limits(look: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
-    let record = look.model.session.as_ref()?.races.get(&column.branch?)?;
+fn limits(view: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
+    let record = view.model.session.as_ref()?.races.get(&column.branch?)?;
     match record.stopped {
         Some(limit) => Some((Ink::Warn, limit.sentence(record.limits))),
         None => {
@@ -114,21 +114,21 @@ fn limits(look: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
 }
 
 /// The figures of an answer, `gpt-4.1-mini · 1,204 in / 310 out · $0.0011`, or its progress.
-fn account(look: &ViewContext<'_>, column: &Column) -> String {
-    let dot = format!(" {} ", look.theme.glyphs.dot);
+fn account(view: &ViewContext<'_>, column: &Column) -> String {
+    let dot = format!(" {} ", view.theme.glyphs.dot);
     let run = column
-        .answer(look.model.session.as_ref(), &look.model.live)
-        .and_then(|node| look.model.session.as_ref()?.run_of_answer(node));
+        .answer(view.model.session.as_ref(), &view.model.live)
+        .and_then(|node| view.model.session.as_ref()?.run_of_answer(node));
     if let Some(card) = run {
         let cost = card.cost_micro.map_or_else(String::new, |micro| format!("{dot}{}", text::money(micro)));
         return format!("  {}{dot}{}{cost}", card.model, card.usage.to_text(card.est_total, &dot));
     }
-    let live = column.branch.and_then(|branch| look.model.live.get(&branch));
+    let live = column.branch.and_then(|branch| view.model.live.get(&branch));
     live.map_or_else(String::new, |live| {
-        let seconds = live.seconds(look.model.now);
+        let seconds = live.seconds(view.model.now);
         format!(
             "  {} so far{dot}{} est. tokens{dot}{seconds} s",
-            look.theme.glyphs.running,
+            view.theme.glyphs.running,
             text::number(live.tokens.into())
         )
     })
@@ -136,7 +136,7 @@ fn account(look: &ViewContext<'_>, column: &Column) -> String {
 
 /// The text of an answer.
 fn rows(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     column: &Column,
     cache: &mut Cache,
     width: u16,
@@ -146,20 +146,20 @@ fn rows(
     let plain = |words: &str, ink: Ink| Rc::new(TextRows::plain(words, usize::from(room), ink));
     let mut shown = |words: &str| {
         let of = Rows::Text(Hash::of(words.as_bytes()), false);
-        cache.rows(of, room, || TextRows::drawn(words, usize::from(room), Ink::Text, look.markdown()))
+        cache.rows(of, room, || TextRows::drawn(words, usize::from(room), Ink::Text, view.markdown()))
     };
-    if let Some(node) = column.answer(look.model.session.as_ref(), &look.model.live) {
+    if let Some(node) = column.answer(view.model.session.as_ref(), &view.model.live) {
         wanted.push(node);
-        return match look.model.bodies.get(node) {
+        return match view.model.bodies.get(node) {
             Some(body) => shown(&state::strip(&body.content.plain_text(), true)),
-            None => plain(look.theme.glyphs.ellipsis, Ink::Dim),
+            None => plain(view.theme.glyphs.ellipsis, Ink::Dim),
         };
     }
     let Some(branch) = column.branch else { return plain("No answer was kept.", Ink::Dim) };
-    if let Some(live) = look.model.live.get(&branch).filter(|live| !live.text.is_empty()) {
+    if let Some(live) = view.model.live.get(&branch).filter(|live| !live.text.is_empty()) {
         return shown(&live.text[..state::shown_while_streaming(&live.text)]);
     }
-    match look.model.conversation.failed.get(&branch) {
+    match view.model.conversation.failed.get(&branch) {
         Some(failure) => plain(&failure.to_string(), Ink::Danger),
         None => plain("Nothing has arrived yet.", Ink::Dim),
     }

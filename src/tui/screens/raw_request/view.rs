@@ -144,20 +144,20 @@ pub(crate) fn settle(raw: &mut RawRequestScreen, area: Rect) {
     raw.settle();
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, buf: &mut Buffer) {
     paint::clear(area, buf);
-    let inside = look.frame(title(raw), true, area, buf);
+    let inside = view.frame(title(raw), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hints(look, raw, usize::from(area.width)), edge, buf);
+        paint::caption(view.theme, hints(view, raw, usize::from(area.width)), edge, buf);
     }
     if inside.is_empty() {
         return;
     }
     let top = Rect { height: 1, ..inside };
     match &raw.edit {
-        Some(hand) => paint::line(look.theme, &edited(look, raw, hand, usize::from(top.width)), top, buf),
-        None => paint::line(look.theme, &facts(look, raw, usize::from(top.width)), top, buf),
+        Some(hand) => paint::line(view.theme, &edited(view, raw, hand, usize::from(top.width)), top, buf),
+        None => paint::line(view.theme, &facts(view, raw, usize::from(top.width)), top, buf),
     }
     let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
     let page = usize::from(list.height);
@@ -165,23 +165,23 @@ pub(crate) fn draw(look: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
     for ((at, row), place) in raw.rows.iter().enumerate().skip(from).zip(list.rows()) {
         let place = Rect { width: place.width.saturating_sub(1), ..place };
         match row {
-            Row::Head(fold) => head(look, raw, *fold, place, buf),
+            Row::Head(fold) => head(view, raw, *fold, place, buf),
             Row::Bytes(_, range, quoted) => {
                 let within = Rect { x: place.x + INDENT, width: place.width.saturating_sub(INDENT), ..place };
-                paint::line(look.theme, &bytes(raw, range.clone(), *quoted), within, buf);
+                paint::line(view.theme, &bytes(raw, range.clone(), *quoted), within, buf);
             }
         }
-        look.item(place, at);
+        view.item(place, at);
         if at == raw.cursor {
-            paint::select(look.theme, place, buf);
+            paint::select(view.theme, place, buf);
         }
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(raw.rows.len()), count(page), list, buf);
-    if look.model.status.shown().is_some() && inside.height > 3 {
+    paint::thumb(view.theme, count(from), count(raw.rows.len()), count(page), list, buf);
+    if view.model.status.shown().is_some() && inside.height > 3 {
         let foot = Rect { y: inside.bottom() - 1, height: 1, ..inside };
         paint::clear(foot, buf);
-        composer::notice(look, foot, buf);
+        composer::notice(view, foot, buf);
     }
 }
 
@@ -200,7 +200,7 @@ fn title(raw: &RawRequestScreen) -> Line {
     line
 }
 
-fn hints(look: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
+fn hints(view: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
     let hand = raw.edit.is_some();
     let words = [
         (hand, Action::SendEdited, "send exactly these bytes"),
@@ -216,7 +216,7 @@ fn hints(look: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
     ];
     let mut line = Line::new();
     for (_, action, word) in words.into_iter().filter(|(on, ..)| *on) {
-        let key = look.key_in(action, When::Request);
+        let key = view.key_in(action, When::Request);
         if line.width() + text::width(&key) + text::width(word) + 7 > width {
             continue;
         }
@@ -227,20 +227,20 @@ fn hints(look: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
 }
 
 /// Figures of the planned request: `5,213 / 8,000 est · 21,004 bytes · request 0be9c598`
-fn facts(look: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line {
+fn facts(view: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line {
     let (tokens, of) = (text::number(raw.tokens.0.into()), text::number(raw.tokens.1.into()));
     let bytes = text::number(raw.body.len() as u64);
     let words =
         [format!("{tokens} of {of} est. tokens"), format!("{bytes} bytes"), format!("request {}", raw.digest.short())];
-    paint::cut(look.theme, Ink::Dim, &words.join(&format!(" {} ", look.theme.glyphs.dot)), room)
+    paint::cut(view.theme, Ink::Dim, &words.join(&format!(" {} ", view.theme.glyphs.dot)), room)
 }
 
 /// Figures of an edited request, and whether it fits the budget.
-fn edited(look: &ViewContext<'_>, raw: &RawRequestScreen, hand: &EditedRequest, room: usize) -> Line {
-    let dot = format!(" {} ", look.theme.glyphs.dot);
+fn edited(view: &ViewContext<'_>, raw: &RawRequestScreen, hand: &EditedRequest, room: usize) -> Line {
+    let dot = format!(" {} ", view.theme.glyphs.dot);
     let tail = format!("{dot}{} bytes{dot}request {}", text::number(raw.body.len() as u64), raw.digest.short());
     let Some((tokens, of, changed)) = hand.counted else {
-        return paint::cut(look.theme, Ink::Dim, &format!("counting its tokens{tail}"), room);
+        return paint::cut(view.theme, Ink::Dim, &format!("counting its tokens{tail}"), room);
     };
     let figures = format!("{} of {} est. tokens", text::number(tokens.into()), text::number(of.into()));
     if tokens > of {
@@ -248,18 +248,18 @@ fn edited(look: &ViewContext<'_>, raw: &RawRequestScreen, hand: &EditedRequest, 
             "{figures}: {} over the limit, the server would reject it{tail}",
             text::number((tokens - of).into())
         );
-        return paint::cut(look.theme, Ink::Danger, &words, room);
+        return paint::cut(view.theme, Ink::Danger, &words, room);
     }
     let changed = match changed {
         0 => "every message is as planned".to_owned(),
         n => format!("{} not as planned", text::counted(n.into(), "message")),
     };
     let words = if hand.sending { "sending".to_owned() } else { format!("{figures}{dot}{changed}{tail}") };
-    paint::cut(look.theme, Ink::Text, &words, room)
+    paint::cut(view.theme, Ink::Text, &words, room)
 }
 
-fn head(look: &ViewContext<'_>, raw: &RawRequestScreen, fold: usize, area: Rect, buf: &mut Buffer) {
-    let glyphs = &look.theme.glyphs;
+fn head(view: &ViewContext<'_>, raw: &RawRequestScreen, fold: usize, area: Rect, buf: &mut Buffer) {
+    let glyphs = &view.theme.glyphs;
     let Some(of) = raw.folds.get(fold) else { return };
     let sign = if raw.closed.contains(&fold) { glyphs.folded } else { glyphs.opened };
     let mut value =
@@ -269,7 +269,7 @@ fn head(look: &ViewContext<'_>, raw: &RawRequestScreen, fold: usize, area: Rect,
     let room = usize::from(area.width).saturating_sub(text::width(&value) + 4);
     let label = Line::of(Ink::Dim, &format!("{sign} "));
     let label = label.with(Ink::Heading, &text::fit(&of.title, room, glyphs.ellipsis));
-    paint::pair(look.theme, &label, &Line::of(Ink::Dim, &value), area, buf);
+    paint::pair(view.theme, &label, &Line::of(Ink::Dim, &value), area, buf);
 }
 
 /// A row of bytes. Matches are highlighted, as are marks and spaces at the end of a line or a string.

@@ -12,19 +12,19 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 pub(crate) fn draw(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     reader: &Reader,
     cache: &mut Cache,
     area: Rect,
     buf: &mut Buffer,
 ) -> (usize, usize) {
     paint::clear(area, buf);
-    let title = paint::cut(look.theme, Ink::Heading, &reader.title, usize::from(area.width.saturating_sub(6)));
-    let inside = look.frame(title, true, area, buf);
+    let title = paint::cut(view.theme, Ink::Heading, &reader.title, usize::from(area.width.saturating_sub(6)));
+    let inside = view.frame(title, true, area, buf);
     if area.height >= 2 {
         let words = [(Action::ScrollDown, "on"), (Action::Copy, "copy"), (Action::Leave, "close")];
-        let line = view_accepted::hint_line(look, When::Panel, &words, usize::from(area.width));
-        paint::caption(look.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+        let line = view_accepted::hint_line(view, When::Panel, &words, usize::from(area.width));
+        paint::caption(view.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
     let width = inside.width.saturating_sub(1).max(1);
     let rows = cache.rows(CacheKey::Text(reader.key, reader.exact), width, || {
@@ -35,9 +35,9 @@ pub(crate) fn draw(
             TextRows::all(&reader.text, room, Ink::Text)
         }
     });
-    paint::lines(look.theme, rows.iter().skip(reader.scroll), inside, buf);
+    paint::lines(view.theme, rows.iter().skip(reader.scroll), inside, buf);
     let page = usize::from(inside.height);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(reader.scroll), count(rows.len()), count(page), inside, buf);
+    paint::thumb(view.theme, count(reader.scroll), count(rows.len()), count(page), inside, buf);
     (rows.len(), page)
 }

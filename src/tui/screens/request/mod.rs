@@ -20,9 +20,9 @@ impl Screen for RequestScreen {
         if self.filtering { TYPING } else { &[When::Overlay, When::Panel, When::Always] }
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+    fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.page = view::list_rows(area);
-        view::draw(look, self, cache, area, buf);
+        view::draw(view, self, cache, area, buf);
         Vec::new()
     }
 

@@ -48,41 +48,41 @@ fn split(inside: Rect) -> (Rect, Rect) {
     }
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
     paint::clear(area, buf);
     let inside = inside(area);
     if inside.is_empty() {
         return;
     }
-    head(look, overlay, inside, buf);
+    head(view, overlay, inside, buf);
     let (list, pane) = split(inside);
-    entries(look, overlay, list, buf);
-    let rows = view_detail::rows(look, overlay, cache, pane.width);
+    entries(view, overlay, list, buf);
+    let rows = view_detail::rows(view, overlay, cache, pane.width);
     if pane.width == inside.width && !pane.is_empty() {
-        rule(look, pane, buf);
+        rule(view, pane, buf);
         let below = Rect { y: pane.y + 1, height: pane.height - 1, ..pane };
-        paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), below, buf);
+        paint::lines(view.theme, rows.iter().skip(overlay.detail_scroll), below, buf);
     } else {
-        paint::left_rule(look.theme, pane, buf);
-        paint::lines(look.theme, rows.iter().skip(overlay.detail_scroll), pane, buf);
+        paint::left_rule(view.theme, pane, buf);
+        paint::lines(view.theme, rows.iter().skip(overlay.detail_scroll), pane, buf);
     }
     let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
-    if look.model.status.shown().is_some() {
-        composer::notice(look, foot, buf);
+    if view.model.status.shown().is_some() {
+        composer::notice(view, foot, buf);
     } else {
-        paint::line(look.theme, &hints(look, overlay, usize::from(foot.width)), foot, buf);
+        paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
     }
 }
 
-fn rule(look: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let line = look.theme.glyphs.rule.repeat(usize::from(area.width));
-    paint::line(look.theme, &Line::of(Ink::Border, &line), area, buf);
+fn rule(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
+    let line = view.theme.glyphs.rule.repeat(usize::from(area.width));
+    paint::line(view.theme, &Line::of(Ink::Border, &line), area, buf);
 }
 
 /// `Next request · 11 in, 9 left out · 1.1k of 1.3k · ≈ $0.0003`
-fn title(look: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
+fn title(view: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
     let mut line = Line::of(Ink::Heading, "Next request");
-    let dot = format!(" {} ", look.theme.glyphs.dot);
+    let dot = format!(" {} ", view.theme.glyphs.dot);
     if let Some(content) = &overlay.content {
         let (included, out) = counts(content.rows());
         line.push(Ink::Text, &format!("{dot}{included} in, {out} left out"));
@@ -91,8 +91,8 @@ fn title(look: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
         line.push(Ink::Text, &dot);
         line.push(next_request::meter_ink(plan.est_total, plan.budget.prompt), &next_request::total(plan));
     }
-    if let Some(Planned::Plan { cost: Some(cost), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) {
-        line.push(Ink::Text, &format!("{dot}{}", text::about_money(look.theme.glyphs.about, cost.micro)));
+    if let Some(Planned::Plan { cost: Some(cost), .. }) = view.model.plan.shown.as_ref().map(|shown| &shown.solved) {
+        line.push(Ink::Text, &format!("{dot}{}", text::about_money(view.theme.glyphs.about, cost.micro)));
     }
     if overlay.filtering || !overlay.filter.is_empty() {
         line.push(Ink::Accent, &format!("  / {}", overlay.filter));
@@ -124,7 +124,7 @@ fn cards_of(rows: &[Row], row: &Row) -> usize {
     row.source.turn.map_or(0, |_| rows.iter().filter(card).count())
 }
 
-fn hints(look: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line {
+fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line {
     let suggests = overlay.entries.iter().any(|entry| matches!(entry, Entry::Suggested(_)));
     let words = [
         (Action::Pin, "pin"),
@@ -139,7 +139,7 @@ fn hints(look: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
     ];
     let mut line = Line::new();
     for (action, word) in words.into_iter().filter(|(action, _)| suggests || *action != Action::Dismiss) {
-        let key = look.key_in(action, When::Overlay);
+        let key = view.key_in(action, When::Overlay);
         if line.width() + key.len() + word.len() + 9 > width {
             break;
         }
@@ -149,17 +149,17 @@ fn hints(look: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
     line
 }
 
-fn head(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut Buffer) {
+fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut Buffer) {
     let mut rows = area.rows().take(usize::from(HEAD));
     let Some(top) = rows.next() else { return };
-    paint::line(look.theme, &title(look, overlay), top, buf);
+    paint::line(view.theme, &title(view, overlay), top, buf);
     let mut below = None;
     match &overlay.content {
         None => below = Some(Line::of(Ink::Dim, "Planning the request")),
         Some(Content::Blocked(blocked)) => {
             let lines = TextRows::plain(&blocked.sentence(), usize::from(area.width), Ink::Danger);
             for (line, row) in lines.iter().zip(rows.by_ref().take(2)) {
-                paint::line(look.theme, line, row, buf);
+                paint::line(view.theme, line, row, buf);
             }
         }
         Some(Content::Plan(plan)) => {
@@ -167,24 +167,24 @@ fn head(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
             let sum = Line::of(ink, &text::percent(plan.est_total, plan.budget.prompt));
             if let Some(row) = rows.next() {
                 let wide = u16::try_from(sum.width() + 1).unwrap_or(u16::MAX).min(row.width);
-                next_request::meter(look, plan, Rect { width: row.width - wide, ..row }, buf);
-                paint::right(look.theme, &sum, row, buf);
+                next_request::meter(view, plan, Rect { width: row.width - wide, ..row }, buf);
+                paint::right(view.theme, &sum, row, buf);
             }
-            below = Some(remark(look, plan, usize::from(area.width)));
+            below = Some(remark(view, plan, usize::from(area.width)));
         }
     }
     if let (Some(line), Some(row)) = (below, rows.next()) {
-        paint::line(look.theme, &line, row, buf);
+        paint::line(view.theme, &line, row, buf);
     }
     if area.height >= HEAD {
         let last = Rect { y: area.y + HEAD - 1, height: 1, ..area };
-        rule(look, last, buf);
-        let broken = overlay.content.as_ref().is_some_and(|it| it.rows().iter().any(|row| breaks_at(look, row)));
+        rule(view, last, buf);
+        let broken = overlay.content.as_ref().is_some_and(|it| it.rows().iter().any(|row| breaks_at(view, row)));
         if broken {
             let beside = Rect { width: split(area).0.width, ..last };
             paint::right(
-                look.theme,
-                &Line::of(Ink::Warn, &format!(" {} cache breaks here ", look.theme.glyphs.differs)),
+                view.theme,
+                &Line::of(Ink::Warn, &format!(" {} cache breaks here ", view.theme.glyphs.differs)),
                 beside,
                 buf,
             );
@@ -193,22 +193,22 @@ fn head(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
 }
 
 /// The plan's warnings; without any, the budget beside the model's context.
-fn remark(look: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
+fn remark(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
     let warnings: Vec<String> = plan.warnings.iter().map(crate::domain::planning::plan::Warning::sentence).collect();
     if !warnings.is_empty() {
-        return paint::cut(look.theme, Ink::Warn, &warnings.join(" "), room);
+        return paint::cut(view.theme, Ink::Warn, &warnings.join(" "), room);
     }
     let size = |n: u32| text::short(u64::from(n));
     let budget = &plan.budget;
     let mut words = format!("budget {} of this model's {} context", size(budget.prompt), size(budget.context_window));
     if budget.cap.is_some() {
-        let key = |action| look.key_in(action, When::Overlay);
+        let key = |action| view.key_in(action, When::Overlay);
         let _ = write!(words, "; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp));
     }
-    paint::cut(look.theme, Ink::Dim, &words, room)
+    paint::cut(view.theme, Ink::Dim, &words, room)
 }
 
-fn entries(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut Buffer) {
+fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut Buffer) {
     let Some(content) = &overlay.content else { return };
     let rows = content.rows();
     let page = usize::from(area.height);
@@ -219,73 +219,73 @@ fn entries(look: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
             Entry::Section(section, tokens) => {
                 let value = Line::of(Ink::Heading, &text::short(u64::from(tokens)));
                 paint::pair(
-                    look.theme,
+                    view.theme,
                     &Line::of(Ink::Heading, meter::name(Part::Section(section))),
                     &value,
                     place,
                     buf,
                 );
             }
-            Entry::Tools(tokens) => tools(look, overlay, tokens, place, buf),
+            Entry::Tools(tokens) => tools(view, overlay, tokens, place, buf),
             Entry::Tool(tool) => {
                 if let Some(tool) = plan_of(content).and_then(|plan| plan.tool_costs.get(tool)) {
-                    one_tool(look, tool, place, buf);
+                    one_tool(view, tool, place, buf);
                 }
             }
             Entry::Framing(tokens) => {
                 let label = Line::of(Ink::Heading, meter::name(Part::Framing));
                 let value = Line::of(Ink::Heading, &text::short(u64::from(tokens)));
-                paint::pair(look.theme, &label, &value, place, buf);
+                paint::pair(view.theme, &label, &value, place, buf);
             }
-            Entry::Suggested(count) => border(look, &format!("Suggested pins {count}"), place, buf),
-            Entry::Unused(count, tokens) => sum(look, ("Never used", " a call"), (count, tokens), place, buf),
-            Entry::Excluded(count, tokens) => sum(look, ("Left out", ""), (count, tokens), place, buf),
+            Entry::Suggested(count) => border(view, &format!("Suggested pins {count}"), place, buf),
+            Entry::Unused(count, tokens) => sum(view, ("Never used", " a call"), (count, tokens), place, buf),
+            Entry::Excluded(count, tokens) => sum(view, ("Left out", ""), (count, tokens), place, buf),
             Entry::Group(heading, count, tokens) => {
                 let label = Line::of(Ink::Heading, &heading.title()).with(Ink::Dim, &format!(" {count}"));
-                paint::pair(look.theme, &label, &Line::of(Ink::Heading, &text::short(tokens)), place, buf);
+                paint::pair(view.theme, &label, &Line::of(Ink::Heading, &text::short(tokens)), place, buf);
             }
             Entry::Row(row) => {
                 if let Some(row) = rows.get(row) {
-                    one(look, overlay, (rows, row), wide, place, buf);
+                    one(view, overlay, (rows, row), wide, place, buf);
                 }
             }
             Entry::Item(row, item) => {
                 if let Some(item) = rows.get(row).and_then(|row| row.items.get(item)) {
-                    message(look, item, place, buf);
+                    message(view, item, place, buf);
                 }
             }
             Entry::RangeTurn(row, turn) => {
                 if let Some(turn) = rows.get(row).and_then(|row| overlay.turns_in_range(row).get(turn)) {
-                    range_turn(look, turn, place, buf);
+                    range_turn(view, turn, place, buf);
                 }
             }
         }
-        look.item(place, at);
+        view.item(place, at);
         if overlay.is_selected(*entry) {
-            paint::line(look.theme, &Line::of(Ink::Pinned, look.theme.glyphs.ok), place, buf);
+            paint::line(view.theme, &Line::of(Ink::Pinned, view.theme.glyphs.ok), place, buf);
         }
         if at == overlay.cursor {
-            paint::select(look.theme, place, buf);
+            paint::select(view.theme, place, buf);
         }
     }
 }
 
-fn border(look: &ViewContext<'_>, words: &str, area: Rect, buf: &mut Buffer) {
-    let rule = look.theme.glyphs.rule;
+fn border(view: &ViewContext<'_>, words: &str, area: Rect, buf: &mut Buffer) {
+    let rule = view.theme.glyphs.rule;
     let left = usize::from(area.width).saturating_sub(text::width(words) + 2);
     let line = format!("{} {words} {}", rule.repeat(left / 2), rule.repeat(left - left / 2));
-    paint::line(look.theme, &Line::of(Ink::Excluded, &line), area, buf);
+    paint::line(view.theme, &Line::of(Ink::Excluded, &line), area, buf);
 }
 
 /// A separator with the number of rows below it and their tokens.
-fn sum(look: &ViewContext<'_>, words: (&str, &str), rows: (usize, u64), area: Rect, buf: &mut Buffer) {
-    border(look, &format!("{} {}, {} tokens{}", words.0, rows.0, text::short(rows.1), words.1), area, buf);
+fn sum(view: &ViewContext<'_>, words: (&str, &str), rows: (usize, u64), area: Rect, buf: &mut Buffer) {
+    border(view, &format!("{} {}, {} tokens{}", words.0, rows.0, text::short(rows.1), words.1), area, buf);
 }
 
 /// The sign before a row and its ink: a mark's glyph, `!` for what a limit forced out, a dot, dash, or check for the
 /// rest.
-fn state_sign(look: &ViewContext<'_>, row: &Row) -> (Ink, String) {
-    let glyphs = &look.theme.glyphs;
+fn state_sign(view: &ViewContext<'_>, row: &Row) -> (Ink, String) {
+    let glyphs = &view.theme.glyphs;
     match row.pin {
         Some(MarkKind::Sticky) => return (Ink::Pinned, format!("{} ", glyphs.pin)),
         Some(MarkKind::Leased { turns }) => return (Ink::Leased, format!("{}{turns} ", glyphs.lease)),
@@ -304,22 +304,22 @@ fn state_sign(look: &ViewContext<'_>, row: &Row) -> (Ink, String) {
 }
 
 /// Whether the next request first differs at this row from the last call of the branch, which ends the cached prefix.
-pub(crate) fn breaks_at(look: &ViewContext<'_>, row: &Row) -> bool {
-    let Some(Planned::Plan { breaks: Some(at), .. }) = look.model.plan.shown.as_ref().map(|shown| &shown.solved) else {
+pub(crate) fn breaks_at(view: &ViewContext<'_>, row: &Row) -> bool {
+    let Some(Planned::Plan { breaks: Some(at), .. }) = view.model.plan.shown.as_ref().map(|shown| &shown.solved) else {
         return false;
     };
     row.included() && (row.text == Some(*at) || row.items.iter().any(|item| item.key == *at))
 }
 
 fn one(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     overlay: &RequestScreen,
     (rows, row): (&[Row], &Row),
     wide: usize,
     area: Rect,
     buf: &mut Buffer,
 ) {
-    let glyphs = &look.theme.glyphs;
+    let glyphs = &view.theme.glyphs;
     let ink = match row.verdict {
         Verdict::In { .. } => Ink::Text,
         Verdict::Out { .. } => Ink::Excluded,
@@ -331,20 +331,20 @@ fn one(
         (true, true) => glyphs.opened,
     };
     let out = !row.included() && overlay.arrangement.group != Group::Section;
-    let (pin_ink, pin) = state_sign(look, row);
+    let (pin_ink, pin) = state_sign(view, row);
     let mut label = Line::of(Ink::Dim, &format!(" {fold} ")).with(pin_ink, &pin);
     if let Some(turn) = row.source.turn {
         label.push(Ink::Dim, &format!("{turn:>3} "));
     }
     let mut value = Line::new();
-    if breaks_at(look, row) {
+    if breaks_at(view, row) {
         value.push(Ink::Warn, &format!("{} ", glyphs.differs));
     }
     let sign = value.width();
     let tokens = text::short(u64::from(row.tokens));
     value.push(ink, &tokens);
-    let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
-    if mark.and_then(|mark| mark.origin.as_ref()).is_some_and(|origin| look.stale(origin)) {
+    let mark = view.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
+    if mark.and_then(|mark| mark.origin.as_ref()).is_some_and(|origin| view.stale(origin)) {
         label.push(Ink::Warn, "stale ");
     }
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
@@ -372,7 +372,7 @@ fn one(
         right.push(ink, &format!("{why}  {}", " ".repeat(blank)));
     }
     right.pieces.extend(value.pieces);
-    paint::pair(look.theme, &label, &right, area, buf);
+    paint::pair(view.theme, &label, &right, area, buf);
 }
 
 fn plan_of(content: &Content) -> Option<&ContextPlan> {
@@ -382,22 +382,22 @@ fn plan_of(content: &Content) -> Option<&ContextPlan> {
     }
 }
 
-fn tools(look: &ViewContext<'_>, overlay: &RequestScreen, tokens: u32, area: Rect, buf: &mut Buffer) {
+fn tools(view: &ViewContext<'_>, overlay: &RequestScreen, tokens: u32, area: Rect, buf: &mut Buffer) {
     let costs = overlay.content.as_ref().and_then(plan_of).map(|plan| plan.tool_costs.as_slice()).unwrap_or_default();
     let off = costs.iter().filter(|tool| !tool.on).count();
     let off_words = if off > 0 { format!(", {} switched off", text::number(off as u64)) } else { String::new() };
     let words = format!("  {}{off_words}", text::number((costs.len() - off) as u64));
-    let fold = if overlay.tools_opened { look.theme.glyphs.opened } else { look.theme.glyphs.folded };
+    let fold = if overlay.tools_opened { view.theme.glyphs.opened } else { view.theme.glyphs.folded };
     let mut label = Line::of(Ink::Heading, meter::name(Part::Tools));
     if !costs.is_empty() {
         label.push(Ink::Dim, &format!(" {fold}{words}"));
     }
     let value = Line::of(Ink::Heading, &text::short(u64::from(tokens)));
-    paint::pair(look.theme, &label, &value, area, buf);
+    paint::pair(view.theme, &label, &value, area, buf);
 }
 
-fn one_tool(look: &ViewContext<'_>, tool: &ToolCost, area: Rect, buf: &mut Buffer) {
-    let (ink, sign) = if tool.on { (Ink::Text, " ") } else { (Ink::Excluded, look.theme.glyphs.out) };
+fn one_tool(view: &ViewContext<'_>, tool: &ToolCost, area: Rect, buf: &mut Buffer) {
+    let (ink, sign) = if tool.on { (Ink::Text, " ") } else { (Ink::Excluded, view.theme.glyphs.out) };
     let value = Line::of(ink, &text::short(u64::from(tool.tokens)));
     let mut right = Line::new();
     if !tool.on {
@@ -406,27 +406,27 @@ fn one_tool(look: &ViewContext<'_>, tool: &ToolCost, area: Rect, buf: &mut Buffe
     right.pieces.extend(value.pieces);
     let mut label = Line::of(Ink::Excluded, &format!("   {sign} "));
     let room = usize::from(area.width).saturating_sub(label.width() + right.width() + 2);
-    label.push(ink, &text::fit(&tool.name, room, look.theme.glyphs.ellipsis));
-    paint::pair(look.theme, &label, &right, area, buf);
+    label.push(ink, &text::fit(&tool.name, room, view.theme.glyphs.ellipsis));
+    paint::pair(view.theme, &label, &right, area, buf);
 }
 
-fn message(look: &ViewContext<'_>, item: &Item, area: Rect, buf: &mut Buffer) {
+fn message(view: &ViewContext<'_>, item: &Item, area: Rect, buf: &mut Buffer) {
     let ink = if matches!(item.form, Form::Out | Form::Gone | Form::Placeholder) { Ink::Excluded } else { Ink::Dim };
     let mut label = Line::of(ink, &format!("        {} ", item.role.name()));
     let value = Line::of(ink, &text::short(u64::from(item.tokens)));
     let form = form_words(item.form);
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + form.len() + 3);
-    label.push(ink, &text::fit(&item.title, room, look.theme.glyphs.ellipsis));
+    label.push(ink, &text::fit(&item.title, room, view.theme.glyphs.ellipsis));
     label.push(Ink::Warn, &format!(" {form}"));
-    paint::pair(look.theme, &label, &value, area, buf);
+    paint::pair(view.theme, &label, &value, area, buf);
 }
 
-fn range_turn(look: &ViewContext<'_>, turn: &RangeTurn, area: Rect, buf: &mut Buffer) {
+fn range_turn(view: &ViewContext<'_>, turn: &RangeTurn, area: Rect, buf: &mut Buffer) {
     let value = Line::of(Ink::Excluded, &format!("~{}", text::short(turn.tokens)));
     let mut label = Line::of(Ink::Dim, &format!("     {:>3} ", turn.number));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
-    label.push(Ink::Excluded, &text::fit(&turn.title, room, look.theme.glyphs.ellipsis));
-    paint::pair(look.theme, &label, &value, area, buf);
+    label.push(Ink::Excluded, &text::fit(&turn.title, room, view.theme.glyphs.ellipsis));
+    paint::pair(view.theme, &label, &value, area, buf);
 }
 
 fn form_words(form: Form) -> &'static str {

@@ -26,38 +26,38 @@ const STEPS: usize = 4;
 /// How many added and how many removed items are named.
 const NAMED: usize = 5;
 
-pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, width: u16) -> Vec<Line> {
+pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, width: u16) -> Vec<Line> {
     let room = usize::from(width).max(1);
     if let Some(tool) = overlay.selected_tool() {
-        return one_tool(look, tool, room);
+        return one_tool(view, tool, room);
     }
     if overlay.on_tools() {
         let words = "Tool definitions are sent with every request. Enter lists the tools with their tokens.";
         return TextRows::plain(words, room, Ink::Accent);
     }
     let Some((row, item)) = overlay.selected() else { return Vec::new() };
-    let mut rows = selection(look, overlay, room);
+    let mut rows = selection(view, overlay, room);
     rows.extend(TextRows::plain(&row.reason.sentence(), room, Ink::Accent));
-    rows.extend(remedy(look, overlay, row, room));
-    rows.extend(unused(look, overlay, row, room));
+    rows.extend(remedy(view, overlay, row, room));
+    rows.extend(unused(view, overlay, row, room));
     if overlay.selection.is_empty() {
-        rows.extend(preview_of_action(look, overlay, room));
+        rows.extend(preview_of_action(view, overlay, room));
     }
-    if breaks_at(look, row) {
+    if breaks_at(view, row) {
         let words = "The cache breaks here: everything above is the same as in the last request on this branch.";
         rows.extend(TextRows::plain(words, room, Ink::Text));
     }
-    rows.extend(TextRows::plain(&source(look, row, overlay.details), room, Ink::Dim));
-    rows.extend(origin(look, row, room));
+    rows.extend(TextRows::plain(&source(view, row, overlay.details), room, Ink::Dim));
+    rows.extend(origin(view, row, room));
     if overlay.details {
         rows.extend(score(row).iter().flat_map(|words| TextRows::plain(words, room, Ink::Dim)));
         let steps = overlay.selected_atom().and_then(|atom| overlay.steps.get(&atom.key()));
         for step in steps.into_iter().flatten().rev().take(STEPS) {
-            rows.extend(TextRows::plain(&format!("{} {step}", look.theme.glyphs.dot), room, Ink::Dim));
+            rows.extend(TextRows::plain(&format!("{} {step}", view.theme.glyphs.dot), room, Ink::Dim));
         }
         let recent_history = overlay.selected_atom().and_then(|atom| overlay.recent_history.get(&atom.key()));
-        rows.extend(recent_history.map(|history| view_diff::recent_calls(look, history, room)).unwrap_or_default());
-        rows.extend(view_figures::rows(look, overlay, room));
+        rows.extend(recent_history.map(|history| view_diff::recent_calls(view, history, room)).unwrap_or_default());
+        rows.extend(view_figures::rows(view, overlay, room));
     }
     rows.push(Line::new());
     if let Some(item) = item.and_then(|at| row.items.get(at)) {
@@ -78,8 +78,8 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     rows
 }
 
-fn one_tool(look: &ViewContext<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
-    let (key, tokens) = (look.key_in(Action::Exclude, When::Overlay), text::number(u64::from(tool.tokens)));
+fn one_tool(view: &ViewContext<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
+    let (key, tokens) = (view.key_in(Action::Exclude, When::Overlay), text::number(u64::from(tool.tokens)));
     let words = if tool.on {
         format!("Every request contains this tool's name, description, and arguments: {tokens} tokens.")
     } else {
@@ -93,12 +93,12 @@ fn one_tool(look: &ViewContext<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
 }
 
 /// The selection, and the preview of including it.
-fn selection(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
+fn selection(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     if overlay.selection.is_empty() {
         return Vec::new();
     }
     let count = text::counted(overlay.selection.len() as u64, "item");
-    let key = |action| look.key_in(action, When::Overlay);
+    let key = |action| view.key_in(action, When::Overlay);
     let words = format!(
         "{count} selected: {} {} {} {} {} apply to all of them; Esc clears the selection.",
         key(Action::Pin),
@@ -108,20 +108,20 @@ fn selection(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Ve
         key(Action::IncludeOnce)
     );
     let mut rows = TextRows::plain(&words, room, Ink::Pinned);
-    rows.extend(preview_of_action(look, overlay, room));
+    rows.extend(preview_of_action(view, overlay, room));
     rows.push(Line::new());
     rows
 }
 
 /// The action that includes a row that is left out. Its price is the plan's estimate until the preview has the exact
 /// one.
-fn remedy(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
+fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Verdict::Out { needed, remedy } = &row.verdict else { return Vec::new() };
     let mut rows = Vec::new();
     let known = overlay.selection.is_empty() && matches!(overlay.preview.outcome, Some(Ok(_)));
     match remedy {
         Some(remedy) => {
-            let key = look.model.keys.key_named(&remedy.action);
+            let key = view.model.keys.key_named(&remedy.action);
             let words = if known { format!("{key} {}.", remedy.does) } else { remedy.sentence(&key) };
             rows.extend(TextRows::plain(&words, room, Ink::Text));
         }
@@ -135,18 +135,18 @@ fn remedy(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
 }
 
 /// A note that no answer used a row, and the key that excludes it.
-fn unused(look: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
+fn unused(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Some(item) = overlay.unused_row(row) else { return Vec::new() };
     let (action, does) = if item.pinned { (Action::Pin, "unpins it") } else { (Action::Exclude, "leaves it out") };
-    let words = format!("Item {}. {} {does}.", item.to_text(), look.key_in(action, When::Overlay));
+    let words = format!("Item {}. {} {does}.", item.to_text(), view.key_in(action, When::Overlay));
     TextRows::plain(&words, room, Ink::Text)
 }
 
 /// The preview of the action on the selected items.
-fn preview_of_action(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
+fn preview_of_action(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     let preview = &overlay.preview;
     let Some(previewed) = &preview.action else { return Vec::new() };
-    let key = look.key_in(previewed.action, When::Overlay);
+    let key = view.key_in(previewed.action, When::Overlay);
     match &preview.outcome {
         None => TextRows::plain(&format!("Previewing {key}"), room, Ink::Dim),
         Some(Err(why)) => TextRows::plain(&format!("No preview of {key}: {why}"), room, Ink::Warn),
@@ -158,13 +158,13 @@ fn preview_of_action(look: &ViewContext<'_>, overlay: &RequestScreen, room: usiz
                     _ => None,
                 });
                 let same = overlay.selection.is_empty() && named.as_deref() == Some(previewed.action.name());
-                outcome(look, if same { "" } else { &key }, found, figures, room)
+                outcome(view, if same { "" } else { &key }, found, figures, room)
             }
         },
     }
 }
 
-fn outcome(look: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &PlanFigures, room: usize) -> Vec<Line> {
+fn outcome(view: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &PlanFigures, room: usize) -> Vec<Line> {
     let number = |n: u32| text::short(u64::from(n));
     let start = if key.is_empty() { String::new() } else { format!("{key}: ") };
     let [(more, more_tokens), (less, less_tokens)] = figures.sums;
@@ -177,29 +177,29 @@ fn outcome(look: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
     };
     let pushes = if less == 0 { ", removes nothing".to_owned() } else { format!(", removes {}:", number(less_tokens)) };
     let mut rows = TextRows::plain(&format!("{brings}{pushes}"), room, if less == 0 { Ink::Good } else { Ink::Warn });
-    let becomes = look.theme.glyphs.becomes;
+    let becomes = view.theme.glyphs.becomes;
     let whole = format!("{} {becomes} {} of {}", number(found.est), number(figures.est), number(figures.room));
     let changed = match figures.changed {
         0 => String::new(),
         n => format!("; {} moved or shortened", text::counted(u64::from(n), "item")),
     };
     rows.extend(TextRows::plain(&format!("{whole}{changed}"), room, Ink::Dim));
-    rows.extend(named(look, look.theme.glyphs.out, &figures.lost, less, room));
+    rows.extend(named(view, view.theme.glyphs.out, &figures.lost, less, room));
     if more > 1 {
         rows.push(Line::of(Ink::Dim, "Adds:"));
-        rows.extend(named(look, "+", &figures.gained, more, room));
+        rows.extend(named(view, "+", &figures.gained, more, room));
     }
     rows
 }
 
 /// Names the first of some items, one per line.
-fn named(look: &ViewContext<'_>, sign: &str, items: &[MovedItem], count: u32, room: usize) -> Vec<Line> {
+fn named(view: &ViewContext<'_>, sign: &str, items: &[MovedItem], count: u32, room: usize) -> Vec<Line> {
     let one = |item: &MovedItem| {
         let tokens = text::short(u64::from(item.tokens));
         let turn = item.turn.map_or_else(String::new, |turn| format!("{turn:>3} "));
         let left = room.saturating_sub(text::width(&tokens) + turn.len() + text::width(sign) + 5);
         let title = if item.title.is_empty() { item.kind.name() } else { item.title.as_str() };
-        let title = text::fit(title, left, look.theme.glyphs.ellipsis);
+        let title = text::fit(title, left, view.theme.glyphs.ellipsis);
         let gap = " ".repeat(left.saturating_sub(text::width(&title)) + 1);
         Line::of(Ink::Excluded, &format!("  {sign} {turn}"))
             .with(Ink::Text, &title)
@@ -214,13 +214,13 @@ fn named(look: &ViewContext<'_>, sign: &str, items: &[MovedItem], count: u32, ro
 }
 
 /// Where a text picked or merged from another branch came from, and whether that branch has new messages since.
-fn origin(look: &ViewContext<'_>, row: &Row, room: usize) -> Vec<Line> {
-    let mark = look.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
+fn origin(view: &ViewContext<'_>, row: &Row, room: usize) -> Vec<Line> {
+    let mark = view.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
     let Some(origin) = mark.and_then(|mark| mark.origin.as_ref()) else { return Vec::new() };
     let messages = text::counted(origin.sources.len() as u64, "message");
     let mut rows = TextRows::plain(&format!("{}, {messages}.", origin.to_text()), room, Ink::Text);
-    if look.stale(origin) {
-        let key = look.key_in(Action::Compare, When::Branches);
+    if view.stale(origin) {
+        let key = view.key_in(Action::Compare, When::Branches);
         let words = format!(
             "Stale: the other branch has new messages. {key} in Branches compares them; pick the result again."
         );
@@ -237,8 +237,8 @@ fn score(row: &Row) -> Option<String> {
     Some(format!("score {} = {}", text::thousandths(whole), parts.join(" + ")))
 }
 
-fn source(look: &ViewContext<'_>, row: &Row, details: bool) -> String {
-    let dot = format!(" {} ", look.theme.glyphs.dot);
+fn source(view: &ViewContext<'_>, row: &Row, details: bool) -> String {
+    let dot = format!(" {} ", view.theme.glyphs.dot);
     let mut words = vec![format!("{}, {} tokens", row.kind.name(), text::short(u64::from(row.tokens)))];
     if row.turns > 1 {
         words.push(text::counted(u64::from(row.turns), "turn"));
@@ -247,7 +247,7 @@ fn source(look: &ViewContext<'_>, row: &Row, details: bool) -> String {
         words.push(format!("turn {turn}"));
     }
     if let Some(at) = row.source.at {
-        let offset = look.model.facts.offset;
+        let offset = view.model.facts.offset;
         words.push(format!("{} {}", time::date(at, offset), time::clock(at, offset)));
     }
     if let Some(id) = &row.source.external_id {
@@ -256,9 +256,9 @@ fn source(look: &ViewContext<'_>, row: &Row, details: bool) -> String {
     if let Some(pin) = row.pin {
         words.push(pin.name().to_owned());
     }
-    let here = look.model.branch();
+    let here = view.model.branch();
     let branch = row.source.branch.filter(|id| here.is_some_and(|here| here.id != *id));
-    let named = branch.and_then(|id| look.model.session.as_ref()?.find(id)).map(|branch| branch.name.clone());
+    let named = branch.and_then(|id| view.model.session.as_ref()?.find(id)).map(|branch| branch.name.clone());
     words.extend(named.map(|name| format!("branch {name}")));
     words.extend(row.source.span.filter(|_| details).map(|(from, to)| format!("bytes {from} to {to}")));
     words.extend(row.source.code.as_ref().map(|code| {

@@ -11,15 +11,15 @@ use crate::tui::view::ViewContext;
 use std::fmt::Write as _;
 
 /// The figures of the plan as sentences, wrapped to `room` columns.
-pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
+pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
     let Some(Content::Plan(plan)) = &overlay.content else { return Vec::new() };
     let number = |n: u32| text::number(u64::from(n));
     let budget = &plan.budget;
     let mut words =
         vec![format!("Estimated: {} tokens, counted with {}.", number(plan.est_total), plan.encoding.title())];
-    if let Some(known) = look.model.plan.calibration() {
+    if let Some(known) = view.model.plan.calibration() {
         let within =
-            known.error_pct.map_or_else(String::new, |error| format!(", {} {error:.0} %", look.theme.glyphs.within));
+            known.error_pct.map_or_else(String::new, |error| format!(", {} {error:.0} %", view.theme.glyphs.within));
         let calls = text::counted(u64::from(known.samples), "call");
         words.push(format!("Calibrated: {} tokens{within}, from {calls}.", number(known.apply(plan.est_total))));
     }
@@ -44,7 +44,7 @@ pub(crate) fn rows(look: &ViewContext<'_>, overlay: &RequestScreen, room: usize)
     ));
     let mut ids = format!("plan {}", plan.id.short());
     if let Some(Planned::Plan { request_digest: digest, bytes, cost, .. }) =
-        look.model.plan.shown.as_ref().map(|shown| &shown.solved)
+        view.model.plan.shown.as_ref().map(|shown| &shown.solved)
     {
         let _ = write!(ids, ", request {}, {} bytes", digest.short(), text::number(*bytes));
         if let Some(cost) = cost.filter(|cost| cost.cached > 0) {

@@ -27,42 +27,42 @@ const ROWS: u16 = 2;
 const LEAD: usize = 3;
 
 /// Draws the search. Returns how many messages fit.
-pub(crate) fn draw(look: &ViewContext<'_>, screen: &SearchScreen, area: Rect, buf: &mut Buffer) -> usize {
+pub(crate) fn draw(view: &ViewContext<'_>, screen: &SearchScreen, area: Rect, buf: &mut Buffer) -> usize {
     paint::clear(area, buf);
-    let inside = look.frame(Line::of(Ink::Heading, "Search all messages"), true, area, buf);
+    let inside = view.frame(Line::of(Ink::Heading, "Search all messages"), true, area, buf);
     if area.height >= 2 {
-        let back = look.key(Action::Back);
+        let back = view.key(Action::Back);
         let hint = format!("Enter go to   {back} go back   up/down select   Esc close");
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
         let room = usize::from(area.width.saturating_sub(6));
-        paint::caption(look.theme, paint::cut(look.theme, Ink::Dim, &hint, room), edge, buf);
+        paint::caption(view.theme, paint::cut(view.theme, Ink::Dim, &hint, room), edge, buf);
     }
     if inside.height < 4 {
         return 1;
     }
     let row = |y: u16| Rect { y: inside.y + y, height: 1, ..inside };
-    paint::pair(look.theme, &typed(screen, usize::from(inside.width)), &count(look, screen), row(0), buf);
-    paint::line(look.theme, &below(look, screen, usize::from(inside.width)), row(1), buf);
+    paint::pair(view.theme, &typed(screen, usize::from(inside.width)), &count(view, screen), row(0), buf);
+    paint::line(view.theme, &below(view, screen, usize::from(inside.width)), row(1), buf);
     let list = Rect { y: inside.y + 3, height: inside.height - 3, ..inside };
     let page = usize::from(list.height / ROWS).max(1);
     if screen.found.messages.is_empty() {
         let within = Rect { x: list.x + 3, width: list.width.saturating_sub(4), ..list };
         let rows = nothing(screen, usize::from(within.width));
-        paint::lines(look.theme, &rows, within, buf);
+        paint::lines(view.theme, &rows, within, buf);
         return page;
     }
     let from = screen.cursor / page * page;
     for (nth, message) in screen.found.messages.iter().enumerate().skip(from).take(page) {
         let y = list.y + u16::try_from(nth - from).unwrap_or(0) * ROWS;
         let place = Rect { y, height: ROWS.min(list.bottom().saturating_sub(y)), ..list };
-        one(look, message, place, buf);
-        look.item(place, nth);
+        one(view, message, place, buf);
+        view.item(place, nth);
         if nth == screen.cursor {
-            paint::select(look.theme, place, buf);
+            paint::select(view.theme, place, buf);
         }
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(screen.found.messages.len()), count(page), list, buf);
+    paint::thumb(view.theme, count(from), count(screen.found.messages.len()), count(page), list, buf);
     page
 }
 
@@ -71,10 +71,10 @@ fn typed(screen: &SearchScreen, width: usize) -> Line {
     Line::of(Ink::Accent, " / ").with(Ink::Text, &text::fit_end(&screen.line, room)).with(Ink::Accent, "_")
 }
 
-fn count(look: &ViewContext<'_>, screen: &SearchScreen) -> Line {
+fn count(view: &ViewContext<'_>, screen: &SearchScreen) -> Line {
     let found = screen.found.messages.len();
     if screen.loading {
-        return Line::of(Ink::Dim, &format!("{} looking ", look.theme.glyphs.running));
+        return Line::of(Ink::Dim, &format!("{} looking ", view.theme.glyphs.running));
     }
     if screen.line.trim().is_empty() {
         return Line::new();
@@ -84,13 +84,13 @@ fn count(look: &ViewContext<'_>, screen: &SearchScreen) -> Line {
 }
 
 /// The first problem with the query, or else the names of the filters.
-fn below(look: &ViewContext<'_>, screen: &SearchScreen, width: usize) -> Line {
+fn below(view: &ViewContext<'_>, screen: &SearchScreen, width: usize) -> Line {
     let room = width.saturating_sub(4);
     if let Some(problem) = screen.found.problems.first() {
-        return paint::cut(look.theme, Ink::Warn, &format!("   {problem}"), room);
+        return paint::cut(view.theme, Ink::Warn, &format!("   {problem}"), room);
     }
     let names: Vec<String> = FILTERS.iter().map(|(name, _)| format!("{name}:")).collect();
-    paint::cut(look.theme, Ink::Dim, &format!("   filters: {}", names.join(" ")), room)
+    paint::cut(view.theme, Ink::Dim, &format!("   filters: {}", names.join(" ")), room)
 }
 
 fn nothing(screen: &SearchScreen, width: usize) -> Vec<Line> {
@@ -115,8 +115,8 @@ fn nothing(screen: &SearchScreen, width: usize) -> Vec<Line> {
     rows
 }
 
-fn one(look: &ViewContext<'_>, message: &FoundMessage, place: Rect, buf: &mut Buffer) {
-    let offset = look.model.facts.offset;
+fn one(view: &ViewContext<'_>, message: &FoundMessage, place: Rect, buf: &mut Buffer) {
+    let offset = view.model.facts.offset;
     let (ink, who) = match message.role {
         Role::User => (Ink::You, "You"),
         Role::Assistant => (Ink::Model, message.model.as_deref().unwrap_or("Model")),
@@ -125,22 +125,22 @@ fn one(look: &ViewContext<'_>, message: &FoundMessage, place: Rect, buf: &mut Bu
     };
     let when = format!("{} {} ", time::date(message.at, offset), time::clock(message.at, offset));
     let room = usize::from(place.width).saturating_sub(when.len() + 2);
-    let who = text::fit(who, room / 2, look.theme.glyphs.ellipsis);
+    let who = text::fit(who, room / 2, view.theme.glyphs.ellipsis);
     let title = format!(
         "  {}",
-        text::fit(&message.title, room.saturating_sub(text::width(&who) + 3), look.theme.glyphs.ellipsis)
+        text::fit(&message.title, room.saturating_sub(text::width(&who) + 3), view.theme.glyphs.ellipsis)
     );
     let label = Line::of(ink, &format!(" {who}")).with(Ink::Dim, &title);
-    paint::pair(look.theme, &label, &Line::of(Ink::Dim, &when), Rect { height: 1, ..place }, buf);
+    paint::pair(view.theme, &label, &Line::of(Ink::Dim, &when), Rect { height: 1, ..place }, buf);
     if place.height > 1 {
-        let words = snippet(look, message, usize::from(place.width).saturating_sub(LEAD + 2));
+        let words = snippet(view, message, usize::from(place.width).saturating_sub(LEAD + 2));
         let within = Rect { x: place.x + 3, y: place.y + 1, width: place.width.saturating_sub(5), height: 1 };
-        paint::line(look.theme, &words, within, buf);
+        paint::line(view.theme, &words, within, buf);
     }
 }
 
 /// The text around the match, cut so that the match is visible.
-fn snippet(look: &ViewContext<'_>, message: &FoundMessage, room: usize) -> Line {
+fn snippet(view: &ViewContext<'_>, message: &FoundMessage, room: usize) -> Line {
     let mut line = Line::new();
     let mut lead = String::new();
     for (hit, words) in &message.pieces {
@@ -152,7 +152,7 @@ fn snippet(look: &ViewContext<'_>, message: &FoundMessage, room: usize) -> Line 
             flat.push(' ');
         }
         if line.pieces.is_empty() && !hit && lead.is_empty() && message.pieces.len() > 1 {
-            lead = tail(&flat, room / 3, look.theme.glyphs.ellipsis);
+            lead = tail(&flat, room / 3, view.theme.glyphs.ellipsis);
             line.push(Ink::Text, &lead);
         } else {
             line.push(if *hit { Ink::Accent } else { Ink::Text }, &flat);

@@ -15,8 +15,8 @@ impl Screen for DraftScreen {
         &[When::Drafts, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        let measured = view::draw(look, self, cache, area, buf);
+    fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        let measured = view::draw(view, self, cache, area, buf);
         (self.seen, self.source_scroll) = (measured.seen, measured.source_scroll);
         Vec::new()
     }
@@ -57,8 +57,8 @@ impl Screen for SummaryList {
         &[When::Drafts, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        view_accepted::draw(look, self, area, buf);
+    fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        view_accepted::draw(view, self, area, buf);
         Vec::new()
     }
 

@@ -47,39 +47,39 @@ struct Areas {
 }
 
 pub(crate) fn draw(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     screen: &DraftScreen,
     cache: &mut Cache,
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
     paint::clear(area, buf);
-    let inside = look.frame(title(screen), true, area, buf);
+    let inside = view.frame(title(screen), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hints(look, screen, usize::from(area.width)), edge, buf);
+        paint::caption(view.theme, hints(view, screen, usize::from(area.width)), edge, buf);
     }
     let mut measured = FrameRows { seen: screen.seen, source_scroll: screen.source_scroll };
     let Some(draft) = &screen.draft else {
-        paint::lines(look.theme, &progress(look, screen, usize::from(inside.width)), inside, buf);
+        paint::lines(view.theme, &progress(view, screen, usize::from(inside.width)), inside, buf);
         return measured;
     };
-    let facts = facts(look, screen, draft, usize::from(inside.width));
+    let facts = facts(view, screen, draft, usize::from(inside.width));
     let areas = areas(screen, inside, u16::try_from(facts.len()).unwrap_or(u16::MAX));
-    paint::lines(look.theme, &facts, areas.head, buf);
+    paint::lines(view.theme, &facts, areas.head, buf);
     let alone = areas.draft.is_empty() || areas.sources.is_empty();
     let other = |name: &'static str| if alone { name } else { "" };
     if !areas.draft.is_empty() {
-        measured.seen.0 = text_of(look, screen, draft, cache, (areas.draft, other("   Sources")), buf);
+        measured.seen.0 = text_of(view, screen, draft, cache, (areas.draft, other("   Sources")), buf);
     }
     if !areas.sources.is_empty() {
         let room = (areas.sources, other("   Draft"));
-        (measured.seen.1, measured.source_scroll) = sources(look, screen, draft, cache, room, buf);
+        (measured.seen.1, measured.source_scroll) = sources(view, screen, draft, cache, room, buf);
         if areas.sources.x > inside.x {
-            paint::left_rule(look.theme, areas.sources, buf);
+            paint::left_rule(view.theme, areas.sources, buf);
         }
     }
-    items(look, screen, draft, areas.items, buf);
+    items(view, screen, draft, areas.items, buf);
     let page = match screen.part {
         Part::Draft => areas.draft,
         Part::Sources => areas.sources,
@@ -124,8 +124,8 @@ fn title(screen: &DraftScreen) -> Line {
     Line::of(Ink::Heading, &format!("Summary of turns {from}–{to}: a draft"))
 }
 
-fn hints(look: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
-    let making = look.model.drafts.making.contains_key(&screen.branch);
+fn hints(view: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
+    let making = view.model.drafts.making.contains_key(&screen.branch);
     let keep = if matches!(screen.selected(), Some(Item::Kept(_))) { "stop keeping it" } else { "keep it" };
     let other = match screen.draft.as_ref().map(|draft| draft.summary.source) {
         Some(SummarySource::Llm) => "extract sentences",
@@ -147,14 +147,14 @@ fn hints(look: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
             (Action::Leave, if making { "stop" } else { "later" }),
         ]
     };
-    super::view_accepted::hint_line(look, When::Drafts, words, width)
+    super::view_accepted::hint_line(view, When::Drafts, words, width)
 }
 
 /// What is shown while there is no draft yet.
-fn progress(look: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Vec<Line> {
+fn progress(view: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Vec<Line> {
     let mut rows = vec![Line::new()];
-    let making = look.model.drafts.making.get(&screen.branch);
-    let words = making.map_or_else(|| "Reading the turns.".to_owned(), |making| making_words(look, making));
+    let making = view.model.drafts.making.get(&screen.branch);
+    let words = making.map_or_else(|| "Reading the turns.".to_owned(), |making| making_words(view, making));
     rows.extend(TextRows::plain(&words, width.max(1), Ink::Text));
     rows.push(Line::new());
     let calm = "You can keep writing in the meantime. A summary is used only after you accept it.";
@@ -163,9 +163,9 @@ fn progress(look: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Vec<L
 }
 
 /// Describes the progress: `Summarizing turns 1–7: gpt-4.1-mini: part 2 of 3, 120 est. tokens so far.`
-fn making_words(look: &ViewContext<'_>, making: &super::model::PendingSummary) -> String {
+fn making_words(view: &ViewContext<'_>, making: &super::model::PendingSummary) -> String {
     let (from, to) = making.turns;
-    let by = match (making.by, look.model.session.as_ref().and_then(|session| session.settings())) {
+    let by = match (making.by, view.model.session.as_ref().and_then(|session| session.settings())) {
         (SummaryAuthor::Model, Some(settings)) => settings.model.name.clone(),
         (SummaryAuthor::Model, None) => "the model".to_owned(),
         (SummaryAuthor::Extractive, _) => "extracted from the turns".to_owned(),
@@ -180,11 +180,11 @@ fn making_words(look: &ViewContext<'_>, making: &super::model::PendingSummary) -
 }
 
 /// The figures of the draft, its author and cause, and its warnings.
-fn facts(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, width: usize) -> Vec<Line> {
-    let dot = format!(" {} ", look.theme.glyphs.dot);
+fn facts(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, width: usize) -> Vec<Line> {
+    let dot = format!(" {} ", view.theme.glyphs.dot);
     let summary = &draft.summary;
     let said = u64::from(draft.looked_for).saturating_sub(draft.dropped.len() as u64);
-    let mut sum = Line::of(Ink::Heading, &tokens_words(look, summary, width >= usize::from(MIN_WIDTH_BESIDE)));
+    let mut sum = Line::of(Ink::Heading, &tokens_words(view, summary, width >= usize::from(MIN_WIDTH_BESIDE)));
     sum.push(Ink::Text, &format!("{dot}covers {said} of {} checked facts", text::number(u64::from(draft.looked_for))));
     let mut by = format!("by {}", writer(summary));
     if let Some(cause) = &draft.cause {
@@ -198,8 +198,8 @@ fn facts(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, wid
     rows.extend(two(&by, Ink::Text));
     let mut notes = draft.warnings.clone();
     notes.extend(staying(draft));
-    if let Some(making) = look.model.drafts.making.get(&screen.branch) {
-        notes.insert(0, making_words(look, making));
+    if let Some(making) = view.model.drafts.making.get(&screen.branch) {
+        notes.insert(0, making_words(view, making));
     }
     if !notes.is_empty() {
         rows.extend(two(&notes.join(" "), Ink::Warn));
@@ -208,13 +208,13 @@ fn facts(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, wid
 }
 
 /// Compares the tokens: `4,310 → 512 est. tokens, 8.4 times shorter`
-pub(crate) fn tokens_words(look: &ViewContext<'_>, summary: &Summary, wide: bool) -> String {
+pub(crate) fn tokens_words(view: &ViewContext<'_>, summary: &Summary, wide: bool) -> String {
     let number = |n: u32| text::number(u64::from(n));
-    let becomes = look.theme.glyphs.becomes;
+    let becomes = view.theme.glyphs.becomes;
     let ratio = summary.ratio_milli();
     let mut words = format!("{} {becomes} {} est. tokens", number(summary.original_tokens), number(summary.tokens));
-    if let Some(known) = look.model.plan.calibration().filter(|_| wide) {
-        let after = known.to_text(summary.tokens).replace('±', look.theme.glyphs.within);
+    if let Some(known) = view.model.plan.calibration().filter(|_| wide) {
+        let after = known.to_text(summary.tokens).replace('±', view.theme.glyphs.within);
         words = format!("{words} ({} {becomes} {after})", number(known.apply(summary.original_tokens)));
     }
     format!("{words}, {}.{} times shorter", ratio / 1_000, ratio % 1_000 / 100)
@@ -255,16 +255,16 @@ fn staying(draft: &SummaryDraft) -> Option<String> {
 }
 
 /// Draws a part's heading, highlighted if it has the focus. Returns the area below.
-fn heading(look: &ViewContext<'_>, words: &str, other: &str, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
-    let (ink, sign) = if focus { (Ink::Accent, look.theme.glyphs.folded) } else { (Ink::Dim, " ") };
+fn heading(view: &ViewContext<'_>, words: &str, other: &str, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
+    let (ink, sign) = if focus { (Ink::Accent, view.theme.glyphs.folded) } else { (Ink::Dim, " ") };
     let line = Line::of(ink, &format!("{sign} {words}")).with(Ink::Dim, other);
-    paint::line(look.theme, &line, area, buf);
+    paint::line(view.theme, &line, area, buf);
     Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area }
 }
 
 /// Draws the draft's text. Returns its number of rows.
 fn text_of(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     screen: &DraftScreen,
     draft: &SummaryDraft,
     cache: &mut Cache,
@@ -273,7 +273,7 @@ fn text_of(
 ) -> usize {
     let summary = &draft.summary;
     let words = format!("Draft, {} est. tokens", text::number(u64::from(summary.tokens)));
-    let room = heading(look, &words, other, screen.part == Part::Draft, area, buf);
+    let room = heading(view, &words, other, screen.part == Part::Draft, area, buf);
     let body = summary.text.as_deref().unwrap_or_default();
     let width = room.width.saturating_sub(1).max(1);
     let rows = cache.rows(CacheKey::Text(Hash::of(body.as_bytes()), false), width, || {
@@ -281,20 +281,20 @@ fn text_of(
     });
     let page = usize::from(room.height);
     let from = screen.draft_scroll.min(rows.len().saturating_sub(page));
-    paint::lines(look.theme, rows.iter().skip(from), room, buf);
-    thumb(look, from, rows.len(), room, buf);
+    paint::lines(view.theme, rows.iter().skip(from), room, buf);
+    thumb(view, from, rows.len(), room, buf);
     rows.len()
 }
 
-fn thumb(look: &ViewContext<'_>, from: usize, rows: usize, area: Rect, buf: &mut Buffer) {
+fn thumb(view: &ViewContext<'_>, from: usize, rows: usize, area: Rect, buf: &mut Buffer) {
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(rows), u64::from(area.height), area, buf);
+    paint::thumb(view.theme, count(from), count(rows), u64::from(area.height), area, buf);
 }
 
 /// Draws the sources, scrolled to the fact under the cursor if they follow it. Returns the number of rows and the
 /// scroll position.
 fn sources(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     screen: &DraftScreen,
     draft: &SummaryDraft,
     cache: &mut Cache,
@@ -303,7 +303,7 @@ fn sources(
 ) -> (usize, usize) {
     let turns = text::counted(draft.sources.len() as u64, "turn");
     let words = format!("Sources: {turns}, {} est. tokens", text::number(u64::from(draft.summary.original_tokens)));
-    let room = heading(look, &words, other, screen.part == Part::Sources, area, buf);
+    let room = heading(view, &words, other, screen.part == Part::Sources, area, buf);
     let width = room.width.saturating_sub(1).max(1);
     let of = CacheKey::Text(draft.summary.source_hash, true);
     let rows = cache.rows(of, width, || source_rows(&draft.sources, usize::from(width)));
@@ -311,12 +311,12 @@ fn sources(
     let marked = screen.dropped().and_then(|item| place(&draft.sources, &rows, item.node, &item.text));
     let followed = marked.filter(|_| screen.follow).map(|at| at.saturating_sub(page / 3));
     let from = followed.unwrap_or(screen.source_scroll).min(rows.len().saturating_sub(page));
-    paint::lines(look.theme, rows.iter().skip(from), room, buf);
+    paint::lines(view.theme, rows.iter().skip(from), room, buf);
     if let Some(at) = marked.filter(|at| (from..from + page).contains(at)) {
         let y = room.y + u16::try_from(at - from).unwrap_or(0);
-        paint::select(look.theme, Rect { y, height: 1, ..room }, buf);
+        paint::select(view.theme, Rect { y, height: 1, ..room }, buf);
     }
-    thumb(look, from, rows.len(), room, buf);
+    thumb(view, from, rows.len(), room, buf);
     (rows.len(), from)
 }
 
@@ -364,7 +364,7 @@ fn place(turns: &[SourceTurn], rows: &[Line], node: Hash, item: &str) -> Option<
 }
 
 /// Draws the kept sentences, then the missing facts, most important first.
-fn items(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, area: Rect, buf: &mut Buffer) {
+fn items(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
@@ -374,10 +374,10 @@ fn items(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, are
         (all, 0) => format!("{all} facts missing, none important"),
         (all, some) => format!("{all} facts missing, {some} important"),
     };
-    let key = look.key_in(Action::KeepItem, When::Drafts);
-    let words = if kept > 0 { format!("kept {kept} {} {dropped}", look.theme.glyphs.dot) } else { dropped };
+    let key = view.key_in(Action::KeepItem, When::Drafts);
+    let words = if kept > 0 { format!("kept {kept} {} {dropped}", view.theme.glyphs.dot) } else { dropped };
     let more = if screen.items() > 0 { format!("  {key} keeps an item word for word") } else { String::new() };
-    let room = heading(look, &words, &more, screen.part == Part::Items, area, buf);
+    let room = heading(view, &words, &more, screen.part == Part::Items, area, buf);
     let page = usize::from(room.height);
     let from = screen.cursor.saturating_sub(page / 2).min(screen.items().saturating_sub(page));
     let beside = Rect { width: room.width.saturating_sub(u16::from(screen.items() > page)), ..room };
@@ -387,25 +387,25 @@ fn items(look: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, are
                 let kept = &draft.summary.kept[place];
                 let value = format!(" turn {} {}", kept.turn, kept.who);
                 let left = usize::from(row.width).saturating_sub(text::width(&value) + 3);
-                let words = text::fit(&kept.text, left, look.theme.glyphs.ellipsis);
-                let label = Line::of(Ink::Pinned, &format!("{} ", look.theme.glyphs.pin)).with(Ink::Text, &words);
-                paint::pair(look.theme, &label, &Line::of(Ink::Dim, &value), row, buf);
+                let words = text::fit(&kept.text, left, view.theme.glyphs.ellipsis);
+                let label = Line::of(Ink::Pinned, &format!("{} ", view.theme.glyphs.pin)).with(Ink::Text, &words);
+                paint::pair(view.theme, &label, &Line::of(Ink::Dim, &value), row, buf);
             }
-            Some(Item::Dropped(place)) => dropped_row(look, draft, place, place < salient, row, buf),
+            Some(Item::Dropped(place)) => dropped_row(view, draft, place, place < salient, row, buf),
             None => {}
         }
-        look.item(row, at);
+        view.item(row, at);
         if at == screen.cursor && screen.part == Part::Items {
-            paint::select(look.theme, row, buf);
+            paint::select(view.theme, row, buf);
         }
     }
-    thumb(look, from, screen.items(), room, buf);
+    thumb(view, from, screen.items(), room, buf);
 }
 
-fn dropped_row(look: &ViewContext<'_>, draft: &SummaryDraft, at: usize, matters: bool, area: Rect, buf: &mut Buffer) {
+fn dropped_row(view: &ViewContext<'_>, draft: &SummaryDraft, at: usize, matters: bool, area: Rect, buf: &mut Buffer) {
     let item = &draft.dropped[at];
     let (ink, sign) = if matters { (Ink::Text, "! ") } else { (Ink::Dim, "  ") };
-    let ellipsis = look.theme.glyphs.ellipsis;
+    let ellipsis = view.theme.glyphs.ellipsis;
     let value = format!(" turn {} {}", item.turn, item.role.name());
     let width = usize::from(area.width).saturating_sub(text::width(&value) + 15);
     let mut label = Line::of(Ink::Warn, sign).with(Ink::Dim, &format!("{:<11} ", item.kind.name().replace('_', " ")));
@@ -416,5 +416,5 @@ fn dropped_row(look: &ViewContext<'_>, draft: &SummaryDraft, at: usize, matters:
     if !alone && left > 12 {
         label.push(Ink::Dim, &format!("  {}", text::fit(&item.sentence, left, ellipsis)));
     }
-    paint::pair(look.theme, &label, &Line::of(Ink::Dim, &value), area, buf);
+    paint::pair(view.theme, &label, &Line::of(Ink::Dim, &value), area, buf);
 }

@@ -17,10 +17,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// Keys with their descriptions, as many as fit into `width` columns.
-pub(crate) fn hint_line(look: &ViewContext<'_>, when: When, words: &[(Action, &str)], width: usize) -> Line {
+pub(crate) fn hint_line(view: &ViewContext<'_>, when: When, words: &[(Action, &str)], width: usize) -> Line {
     let mut line = Line::new();
     for (action, word) in words {
-        let key = look.key_in(*action, when);
+        let key = view.key_in(*action, when);
         if line.width() + text::width(&key) + word.len() + 7 > width {
             continue;
         }
@@ -30,9 +30,9 @@ pub(crate) fn hint_line(look: &ViewContext<'_>, when: When, words: &[(Action, &s
     line
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, accepted: &SummaryList, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, accepted: &SummaryList, area: Rect, buf: &mut Buffer) {
     paint::clear(area, buf);
-    let inside = look.frame(Line::of(Ink::Heading, "Summaries of this branch"), true, area, buf);
+    let inside = view.frame(Line::of(Ink::Heading, "Summaries of this branch"), true, area, buf);
     if area.height >= 2 {
         let words = [
             (Action::Open, "read"),
@@ -43,40 +43,40 @@ pub(crate) fn draw(look: &ViewContext<'_>, accepted: &SummaryList, area: Rect, b
             (Action::Leave, "close"),
         ];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hint_line(look, When::Drafts, &words, usize::from(area.width)), edge, buf);
+        paint::caption(view.theme, hint_line(view, When::Drafts, &words, usize::from(area.width)), edge, buf);
     }
     if accepted.cards.is_empty() {
-        let key = look.key(Action::Draft);
+        let key = view.key(Action::Draft);
         let none = format!("No summaries are in use here. {key} drafts one; it is used only after you accept it.");
         let words = if accepted.loading { "Loading the summaries.".to_owned() } else { none };
         let rows = TextRows::plain(&words, usize::from(inside.width).max(1), Ink::Dim);
-        return paint::lines(look.theme, &rows, inside, buf);
+        return paint::lines(view.theme, &rows, inside, buf);
     }
     let wanted = u16::try_from(accepted.cards.len()).unwrap_or(u16::MAX);
     let list = Rect { height: wanted.min(inside.height.div_ceil(2)), ..inside };
     let page = usize::from(list.height);
     let from = accepted.cursor.saturating_sub(page / 2).min(accepted.cards.len().saturating_sub(page));
     for ((at, card), row) in accepted.cards.iter().enumerate().skip(from).zip(list.rows()) {
-        one(look, card, row, buf);
-        look.item(row, at);
+        one(view, card, row, buf);
+        view.item(row, at);
         if at == accepted.cursor {
-            paint::select(look.theme, row, buf);
+            paint::select(view.theme, row, buf);
         }
     }
     let below = Rect { y: list.bottom(), height: inside.height - list.height, ..inside };
     if let (Some(card), false) = (accepted.selected(), below.is_empty()) {
-        let rule = look.theme.glyphs.rule.repeat(usize::from(below.width));
-        paint::line(look.theme, &Line::of(Ink::Border, &rule), below, buf);
+        let rule = view.theme.glyphs.rule.repeat(usize::from(below.width));
+        paint::line(view.theme, &Line::of(Ink::Border, &rule), below, buf);
         let room = Rect { y: below.y + 1, height: below.height - 1, ..below };
-        let rows = detail(look, card, usize::from(room.width).max(1));
-        paint::lines(look.theme, rows.iter().skip(accepted.scroll.min(rows.len().saturating_sub(1))), room, buf);
+        let rows = detail(view, card, usize::from(room.width).max(1));
+        paint::lines(view.theme, rows.iter().skip(accepted.scroll.min(rows.len().saturating_sub(1))), room, buf);
     }
 }
 
-fn one(look: &ViewContext<'_>, card: &SummaryCard, area: Rect, buf: &mut Buffer) {
+fn one(view: &ViewContext<'_>, card: &SummaryCard, area: Rect, buf: &mut Buffer) {
     let (from, to) = card.summary.turns;
-    let sign = if card.included { look.theme.glyphs.branch } else { look.theme.glyphs.other };
-    let depth = if card.active { "" } else { look.theme.glyphs.corner };
+    let sign = if card.included { view.theme.glyphs.branch } else { view.theme.glyphs.other };
+    let depth = if card.active { "" } else { view.theme.glyphs.corner };
     let ink = if card.included { Ink::Text } else { Ink::Dim };
     let mut label = Line::of(ink, &format!("{depth}{sign} turns {from}–{to}"));
     label.push(Ink::Dim, &format!("  level {}", card.depth + 1));
@@ -92,21 +92,21 @@ fn one(look: &ViewContext<'_>, card: &SummaryCard, area: Rect, buf: &mut Buffer)
         ratio % 1_000 / 100,
         card.summary.confidence / 10
     );
-    paint::pair(look.theme, &label, &Line::of(ink, &value), area, buf);
+    paint::pair(view.theme, &label, &Line::of(ink, &value), area, buf);
 }
 
-fn lane_title(look: &ViewContext<'_>, lane: &Lane) -> String {
-    let tree = look.model.session.as_ref().map(|session| &session.tree);
-    tree.map_or_else(|| lane.title(), |tree| lane_use::title(tree, lane, look.theme.glyphs.ellipsis))
+fn lane_title(view: &ViewContext<'_>, lane: &Lane) -> String {
+    let tree = view.model.session.as_ref().map(|session| &session.tree);
+    tree.map_or_else(|| lane.title(), |tree| lane_use::title(tree, lane, view.theme.glyphs.ellipsis))
 }
 
-fn detail(look: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> {
+fn detail(view: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> {
     let summary = &card.summary;
-    let dot = format!(" {} ", look.theme.glyphs.dot);
+    let dot = format!(" {} ", view.theme.glyphs.dot);
     let mut facts = vec![
-        screens::summaries::view::tokens_words(look, summary, room >= 100),
+        screens::summaries::view::tokens_words(view, summary, room >= 100),
         format!("by {}", screens::summaries::view::writer(summary)),
-        format!("lane {}", lane_title(look, &Lane::read(&summary.lane))),
+        format!("lane {}", lane_title(view, &Lane::read(&summary.lane))),
         format!("made from {}", text::counted(summary.covers.len() as u64, "turn")),
         format!("covers {} % of the checked facts", summary.confidence / 10),
     ];

@@ -12,31 +12,31 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-pub(crate) fn draw(look: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
     paint::clear(area, buf);
-    let inside = look.frame(Line::of(Ink::Heading, &editor.title), true, area, buf);
+    let inside = view.frame(Line::of(Ink::Heading, &editor.title), true, area, buf);
     if area.height >= 2 {
-        let (save, own) = (look.key(Action::Save), look.key_in(Action::Compose, When::Editor));
+        let (save, own) = (view.key(Action::Save), view.key_in(Action::Compose, When::Editor));
         let saves = match editor.what {
             Edited::Request { .. } => "previews it",
             _ => "saves",
         };
         let hint = format!("{save} {saves}  {own} your editor  Esc closes");
-        paint::caption(look.theme, Line::of(Ink::Dim, &hint), Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+        paint::caption(view.theme, Line::of(Ink::Dim, &hint), Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
     }
     let fault =
         editor.fault.as_ref().map(|words| TextRows::plain(words, usize::from(inside.width).max(1), Ink::Danger));
     let rows = fault.unwrap_or_default();
     let foot = u16::try_from(rows.len()).unwrap_or(0).min(inside.height / 2);
     let below = Rect { y: inside.bottom() - foot, height: foot, ..inside };
-    paint::lines(look.theme, &rows, below, buf);
+    paint::lines(view.theme, &rows, below, buf);
     let inside = Rect { height: inside.height - foot, ..inside };
     if !inside.is_empty() {
-        let said = look.model.status.shown().is_some() && inside.height > 3;
+        let said = view.model.status.shown().is_some() && inside.height > 3;
         let room = Rect { height: inside.height - u16::from(said), ..inside };
         editor.area.render(room, buf);
         if said {
-            composer::notice(look, Rect { y: room.bottom(), height: 1, ..inside }, buf);
+            composer::notice(view, Rect { y: room.bottom(), height: 1, ..inside }, buf);
         }
     }
 }

@@ -27,24 +27,24 @@ use ratatui::layout::Rect;
 const OPENAI_TOOL_LIMIT: usize = 128;
 
 /// Draws the screen. Returns the number of rows of the details and the height of their view.
-pub(crate) fn draw(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+pub(crate) fn draw(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     paint::clear(area, buf);
-    let inside = look.frame(Line::of(Ink::Heading, "Tools and servers"), true, area, buf);
-    keys(look, screen, area, buf);
+    let inside = view.frame(Line::of(Ink::Heading, "Tools and servers"), true, area, buf);
+    keys(view, screen, area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     let width = usize::from(room.width).max(1);
     let Some(all) = &screen.toolbox else {
-        paint::lines(look.theme, &TextRows::plain("Loading.", width, Ink::Dim), room, buf);
+        paint::lines(view.theme, &TextRows::plain("Loading.", width, Ink::Dim), room, buf);
         return (0, 0);
     };
-    if let Some(said) = said(look, width) {
+    if let Some(said) = said(view, width) {
         let top = Rect { y: room.y + 1, height: 1, ..room };
-        paint::line(look.theme, &said, top.intersection(room), buf);
+        paint::line(view.theme, &said, top.intersection(room), buf);
     }
     let (words, ink) = head(all);
     paint::line(
-        look.theme,
-        &paint::cut(look.theme, ink, &words, width),
+        view.theme,
+        &paint::cut(view.theme, ink, &words, width),
         Rect { height: room.height.min(1), ..room },
         buf,
     );
@@ -53,14 +53,14 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf
         return (0, 0);
     }
     let (left, right) = split(screen, body);
-    list(look, screen, left, buf);
+    list(view, screen, left, buf);
     if right.width < body.width {
-        paint::left_rule(look.theme, right, buf);
-        details(look, screen, right, buf)
+        paint::left_rule(view.theme, right, buf);
+        details(view, screen, right, buf)
     } else {
-        let rule = look.theme.glyphs.rule.repeat(usize::from(right.width));
-        paint::line(look.theme, &Line::of(Ink::Border, &rule), right, buf);
-        details(look, screen, Rect { y: right.y + 1, height: right.height.saturating_sub(1), ..right }, buf)
+        let rule = view.theme.glyphs.rule.repeat(usize::from(right.width));
+        paint::line(view.theme, &Line::of(Ink::Border, &rule), right, buf);
+        details(view, screen, Rect { y: right.y + 1, height: right.height.saturating_sub(1), ..right }, buf)
     }
 }
 
@@ -74,7 +74,7 @@ fn split(screen: &ToolsScreen, body: Rect) -> (Rect, Rect) {
     (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
 }
 
-fn keys(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) {
+fn keys(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) {
     if area.height < 2 {
         return;
     }
@@ -88,14 +88,14 @@ fn keys(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buff
     }
     words.push((Action::RestartServer, "restart"));
     let width = usize::from(area.width);
-    let mut line = view_accepted::hint_line(look, When::Toolbox, &words, width);
+    let mut line = view_accepted::hint_line(view, When::Toolbox, &words, width);
     let more = [(Action::Open, "open"), (Action::Undo, "undo"), (Action::Leave, "close")];
-    let more = view_accepted::hint_line(look, When::Panel, &more, width.saturating_sub(line.width() + 2));
+    let more = view_accepted::hint_line(view, When::Panel, &more, width.saturating_sub(line.width() + 2));
     if !more.pieces.is_empty() {
         line.push(Ink::Dim, "  ");
         line.pieces.extend(more.pieces);
     }
-    paint::caption(look.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+    paint::caption(view.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
 }
 
 fn any_waits(server: Option<&ServerCard>) -> bool {
@@ -103,14 +103,14 @@ fn any_waits(server: Option<&ServerCard>) -> bool {
 }
 
 /// The current notice, which the full screen would otherwise hide.
-fn said(look: &ViewContext<'_>, width: usize) -> Option<Line> {
-    let said = look.model.status.shown()?;
+fn said(view: &ViewContext<'_>, width: usize) -> Option<Line> {
+    let said = view.model.status.shown()?;
     let ink = match said.weight {
         Severity::Notice => Ink::Accent,
         Severity::Trouble => Ink::Warn,
         Severity::Alarm => Ink::Danger,
     };
-    Some(paint::cut(look.theme, ink, &said.text, width))
+    Some(paint::cut(view.theme, ink, &said.text, width))
 }
 
 /// How many tools every request contains, or why none.
@@ -143,34 +143,34 @@ fn head(all: &Toolbox) -> (String, Ink) {
     (format!("{} in every request: {tokens} est. tokens{more}", text::counted(goes as u64, "tool")), Ink::Text)
 }
 
-fn list(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) {
+fn list(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) {
     let entries = screen.entries();
     let page = usize::from(area.height);
     let from = screen.cursor.saturating_sub(page / 2).min(entries.len().saturating_sub(page));
     for ((at, entry), row) in entries.iter().enumerate().skip(from).zip(area.rows()) {
         let (label, value) = match (*entry, screen.server(*entry), screen.tool(*entry)) {
-            (ListEntry::File, ..) => file_line(look, screen),
-            (_, Some(server), Some(tool)) => tool_line(look, server, tool),
-            (_, Some(server), None) => server_line(look, screen, server),
+            (ListEntry::File, ..) => file_line(view, screen),
+            (_, Some(server), Some(tool)) => tool_line(view, server, tool),
+            (_, Some(server), None) => server_line(view, screen, server),
             _ => continue,
         };
-        paint::pair(look.theme, &label, &value.with(Ink::Dim, " "), row, buf);
-        look.item(row, at);
+        paint::pair(view.theme, &label, &value.with(Ink::Dim, " "), row, buf);
+        view.item(row, at);
         if at == screen.cursor {
-            paint::select(look.theme, row, buf);
+            paint::select(view.theme, row, buf);
         }
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(entries.len()), count(page), area, buf);
+    paint::thumb(view.theme, count(from), count(entries.len()), count(page), area, buf);
 }
 
-fn file_line(look: &ViewContext<'_>, screen: &ToolsScreen) -> (Line, Line) {
+fn file_line(view: &ViewContext<'_>, screen: &ToolsScreen) -> (Line, Line) {
     let Some(file) = screen.toolbox.as_ref().and_then(|all| all.file.as_ref()) else { return Default::default() };
     let (sign, ink, words) = match (&file.fault, file.word) {
-        (Some(_), _) => (look.theme.glyphs.fail, Ink::Danger, "cannot be read"),
-        (None, FileDecision::Waits) => (look.theme.glyphs.running, Ink::Warn, "needs approval"),
-        (None, FileDecision::Yes) => (look.theme.glyphs.ok, Ink::Good, "used"),
-        (None, FileDecision::No) => (look.theme.glyphs.out, Ink::Excluded, "not used"),
+        (Some(_), _) => (view.theme.glyphs.fail, Ink::Danger, "cannot be read"),
+        (None, FileDecision::Waits) => (view.theme.glyphs.running, Ink::Warn, "needs approval"),
+        (None, FileDecision::Yes) => (view.theme.glyphs.ok, Ink::Good, "used"),
+        (None, FileDecision::No) => (view.theme.glyphs.out, Ink::Excluded, "not used"),
     };
     let mut value = Line::new();
     let over = file.servers.iter().filter(|server| server.taken).count();
@@ -180,8 +180,8 @@ fn file_line(look: &ViewContext<'_>, screen: &ToolsScreen) -> (Line, Line) {
     (Line::of(ink, &format!("{sign} ")).with(Ink::Text, &file.path), value.with(ink, words))
 }
 
-fn server_line(look: &ViewContext<'_>, screen: &ToolsScreen, server: &ServerCard) -> (Line, Line) {
-    let glyphs = &look.theme.glyphs;
+fn server_line(view: &ViewContext<'_>, screen: &ToolsScreen, server: &ServerCard) -> (Line, Line) {
+    let glyphs = &view.theme.glyphs;
     let fold = match (server.tools.is_empty(), screen.folded.contains(&server.key)) {
         (true, _) => glyphs.dot,
         (false, true) => glyphs.folded,
@@ -213,8 +213,8 @@ fn server_line(look: &ViewContext<'_>, screen: &ToolsScreen, server: &ServerCard
     (label, value)
 }
 
-fn tool_line(look: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard) -> (Line, Line) {
-    let glyphs = &look.theme.glyphs;
+fn tool_line(view: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard) -> (Line, Line) {
+    let glyphs = &view.theme.glyphs;
     let goes = server.on && tool.is_sent();
     let (sign, ink) = match goes {
         true => (glyphs.ok, Ink::Good),
@@ -232,15 +232,15 @@ fn tool_line(look: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard) -> (L
     (label, value)
 }
 
-fn details(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+fn details(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
     let width = usize::from(area.width).saturating_sub(1).max(1);
     let rows = match screen.entry() {
         Some(ListEntry::File) => {
             screen.toolbox.as_ref().and_then(|all| all.file.as_ref()).map(|file| file_rows(file, width))
         }
         Some(entry) => match (screen.server(entry), screen.tool(entry)) {
-            (Some(server), Some(tool)) => Some(tool_rows(look, server, tool, width)),
-            (Some(server), None) => Some(server_rows(look, server, width)),
+            (Some(server), Some(tool)) => Some(tool_rows(view, server, tool, width)),
+            (Some(server), None) => Some(server_rows(view, server, width)),
             _ => None,
         },
         None => None,
@@ -248,9 +248,9 @@ fn details(look: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut B
     let rows = rows.unwrap_or_default();
     let page = usize::from(area.height);
     let scroll = screen.scroll.min(rows.len().saturating_sub(page));
-    paint::lines(look.theme, rows.iter().skip(scroll), area, buf);
+    paint::lines(view.theme, rows.iter().skip(scroll), area, buf);
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(scroll), count(rows.len()), count(page), area, buf);
+    paint::thumb(view.theme, count(scroll), count(rows.len()), count(page), area, buf);
     (rows.len(), page)
 }
 
@@ -290,12 +290,12 @@ fn file_rows(file: &FileCard, width: usize) -> Vec<Line> {
     rows
 }
 
-fn server_rows(look: &ViewContext<'_>, server: &ServerCard, width: usize) -> Vec<Line> {
+fn server_rows(view: &ViewContext<'_>, server: &ServerCard, width: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     match &server.state {
         ServerState::Failed { why, todo } => {
             rows.extend(TextRows::plain(&format!("Failed: {why}."), width, Ink::Danger));
-            let again = format!("{} starts it again.", look.key_in(Action::RestartServer, When::Toolbox));
+            let again = format!("{} starts it again.", view.key_in(Action::RestartServer, When::Toolbox));
             rows.extend(TextRows::plain(if todo.starts_with("/mcp") { &again } else { todo }, width, Ink::Text));
         }
         ServerState::Off { why } => rows.extend(TextRows::plain(&format!("Off: {why}."), width, Ink::Warn)),
@@ -331,8 +331,8 @@ fn server_rows(look: &ViewContext<'_>, server: &ServerCard, width: usize) -> Vec
     rows
 }
 
-fn tool_rows(look: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard, width: usize) -> Vec<Line> {
-    let dot = format!(" {} ", look.theme.glyphs.dot);
+fn tool_rows(view: &ViewContext<'_>, server: &ServerCard, tool: &ToolCard, width: usize) -> Vec<Line> {
+    let dot = format!(" {} ", view.theme.glyphs.dot);
     let mut rows = TextRows::plain(&tool.name, width, Ink::Heading);
     let mut facts = vec![format!("{} est. tokens in every request", text::number(u64::from(tool.tokens)))];
     let hints = tool.hints.to_text();

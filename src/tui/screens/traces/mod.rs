@@ -16,8 +16,8 @@ impl Screen for Traces {
         if self.filtering { TYPING } else { &[When::Tools, When::Panel, When::Always] }
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        view::draw(look, self, cache, area, buf).put(self)
+    fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        view::draw(view, self, cache, area, buf).put(self)
     }
 
     fn page(&self) -> Option<usize> {

@@ -54,7 +54,7 @@ impl FrameRows {
 }
 
 pub(crate) fn draw(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     screen: &Traces,
     cache: &mut Cache,
     area: Rect,
@@ -62,45 +62,45 @@ pub(crate) fn draw(
 ) -> FrameRows {
     paint::clear(area, buf);
     let mut measured = FrameRows { wanted: Vec::new(), seen: (0, 0), page: 0 };
-    let inside = look.frame(title(look, screen), true, area, buf);
+    let inside = view.frame(title(view, screen), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hints(look, screen, usize::from(area.width)), edge, buf);
+        paint::caption(view.theme, hints(view, screen, usize::from(area.width)), edge, buf);
     }
-    let Some(session) = look.model.session.as_ref().filter(|_| !inside.is_empty()) else { return measured };
-    let said = look.model.status.shown().is_some() && inside.height > 4;
+    let Some(session) = view.model.session.as_ref().filter(|_| !inside.is_empty()) else { return measured };
+    let said = view.model.status.shown().is_some() && inside.height > 4;
     let inside = Rect { height: inside.height - u16::from(said), ..inside };
     if said {
-        composer::notice(look, Rect { y: inside.bottom(), height: 1, ..inside }, buf);
+        composer::notice(view, Rect { y: inside.bottom(), height: 1, ..inside }, buf);
     }
     if session.traces.is_empty() {
-        tools::draw_empty(look, inside, buf);
+        tools::draw_empty(view, inside, buf);
         return measured;
     }
     let (list, detail) = places(screen, inside);
     if let Some(list) = list {
-        measured.page = rows(look, screen, session, list, buf);
+        measured.page = rows(view, screen, session, list, buf);
     }
     let trace = screen.selected(session).zip(screen.place());
     if let (Some(detail), Some((trace, place))) = (detail, trace) {
         match list {
-            Some(list) if list.y == detail.y => paint::left_rule(look.theme, detail, buf),
+            Some(list) if list.y == detail.y => paint::left_rule(view.theme, detail, buf),
             Some(list) => {
-                let rule = look.theme.glyphs.rule.repeat(usize::from(list.width));
+                let rule = view.theme.glyphs.rule.repeat(usize::from(list.width));
                 let place = Rect { y: list.bottom(), height: 1, ..list };
-                paint::line(look.theme, &Line::of(Ink::Border, &rule), place, buf);
+                paint::line(view.theme, &Line::of(Ink::Border, &rule), place, buf);
             }
             None => {}
         }
         measured.wanted = trace.node.into_iter().collect();
         let parts =
-            CallDetail { look, screen, session, trace, place }.rows(detail.width.saturating_sub(1).max(1), cache);
+            CallDetail { view, screen, session, trace, place }.rows(detail.width.saturating_sub(1).max(1), cache);
         let count: usize = parts.iter().map(|part| part.len()).sum();
         let page = usize::from(detail.height);
         let from = screen.scroll.min(count.saturating_sub(page));
-        paint::lines(look.theme, parts.iter().flat_map(|part| part.iter()).skip(from), detail, buf);
+        paint::lines(view.theme, parts.iter().flat_map(|part| part.iter()).skip(from), detail, buf);
         let number = |n: usize| u64::try_from(n).unwrap_or(0);
-        paint::thumb(look.theme, number(from), number(count), number(page), detail, buf);
+        paint::thumb(view.theme, number(from), number(count), number(page), detail, buf);
         measured.seen = (count, page);
     }
     measured
@@ -124,17 +124,17 @@ fn places(screen: &Traces, inside: Rect) -> (Option<Rect>, Option<Rect>) {
     (Some(Rect { height: top, ..inside }), Some(below))
 }
 
-fn title(look: &ViewContext<'_>, screen: &Traces) -> Line {
-    let branch = look.model.branch().map_or_else(String::new, |branch| format!(" of {}", branch.name));
+fn title(view: &ViewContext<'_>, screen: &Traces) -> Line {
+    let branch = view.model.branch().map_or_else(String::new, |branch| format!(" of {}", branch.name));
     let of = if screen.whole { " of the whole session".to_owned() } else { branch };
     let mut line = Line::of(Ink::Heading, &format!("Tool calls{of}"));
     let (all, failed) = screen.counts;
     let fixed = screen.links.len();
-    let dot = look.theme.glyphs.dot;
+    let dot = view.theme.glyphs.dot;
     if all > 0 {
         line.push(Ink::Dim, &format!(" {all}"));
     }
-    if screen.whole && look.model.session.as_ref().is_some_and(|session| session.traces.len() >= MAX_CALLS) {
+    if screen.whole && view.model.session.as_ref().is_some_and(|session| session.traces.len() >= MAX_CALLS) {
         line.push(Ink::Dim, " (the newest; pleach traces lists all)");
     }
     if failed > 0 {
@@ -150,15 +150,15 @@ fn title(look: &ViewContext<'_>, screen: &Traces) -> Line {
     line.with(Ink::Dim, &format!(" {dot} est. tokens"))
 }
 
-fn hints(look: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
+fn hints(view: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     if screen.filtering {
         let words = "words, tool:run, state:failed, state:unfixed, file:src; Enter applies it, Esc removes it";
-        return Line::of(Ink::Dim, &text::fit(words, width.saturating_sub(4), look.theme.glyphs.ellipsis));
+        return Line::of(Ink::Dim, &text::fit(words, width.saturating_sub(4), view.theme.glyphs.ellipsis));
     }
     let whole = if screen.whole { "this branch" } else { "whole session" };
     let group = if screen.grouped { "all calls" } else { "failures" };
     let enter = if screen.opened { "the list" } else { "whole" };
-    let runs = look.model.tools.rerun.as_ref().is_some_and(|again| again.state != RerunState::Ended);
+    let runs = view.model.tools.rerun.as_ref().is_some_and(|again| again.state != RerunState::Ended);
     let mut words = vec![(Action::Open, enter), (Action::Filter, "filter"), (Action::GroupFailures, group)];
     words.push(if runs { (Action::StopAgain, "stop") } else { (Action::RunAgain, "run again") });
     words.extend([
@@ -170,11 +170,11 @@ fn hints(look: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
         (Action::Copy, "copy"),
         (Action::ToMessage, "go to message"),
     ]);
-    view_accepted::hint_line(look, When::Tools, &words, width)
+    view_accepted::hint_line(view, When::Tools, &words, width)
 }
 
 /// Draws the list. Returns its height.
-fn rows(look: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, buf: &mut Buffer) -> usize {
+fn rows(view: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, buf: &mut Buffer) -> usize {
     let page = usize::from(area.height);
     if screen.rows.is_empty() {
         let words = match (screen.counts, screen.grouped, screen.filter.is_empty()) {
@@ -182,7 +182,7 @@ fn rows(look: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, 
             (_, true, true) => "No failed calls; t lists all calls.",
             _ => "No call matches the filter; Esc removes it.",
         };
-        paint::lines(look.theme, &TextRows::plain(words, usize::from(area.width).max(1), Ink::Dim), area, buf);
+        paint::lines(view.theme, &TextRows::plain(words, usize::from(area.width).max(1), Ink::Dim), area, buf);
         return page;
     }
     let from = screen.cursor.saturating_sub(page / 2).min(screen.rows.len().saturating_sub(page));
@@ -195,31 +195,31 @@ fn rows(look: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, 
                 let fixed = if *fixed > 0 { format!(", {fixed} fixed") } else { String::new() };
                 let value = Line::of(Ink::Dim, &format!("{}{fixed}", text::counted(*count as u64, "time")));
                 let room = usize::from(place.width).saturating_sub(text::width(&tool) + value.width() + 3);
-                let kind = text::fit(kind, room, look.theme.glyphs.ellipsis);
+                let kind = text::fit(kind, room, view.theme.glyphs.ellipsis);
                 let label = Line::of(Ink::Tool, &tool).with(Ink::Heading, &format!(" {kind}"));
-                paint::pair(look.theme, &label, &value, place, buf);
+                paint::pair(view.theme, &label, &value, place, buf);
             }
             Row::Call(number) => {
                 if let Some(trace) = session.traces.get(*number) {
-                    one(look, screen, trace, *number, place, buf);
+                    one(view, screen, trace, *number, place, buf);
                 }
             }
         }
-        look.item(place, at);
+        view.item(place, at);
         if at == screen.cursor {
-            paint::select(look.theme, place, buf);
+            paint::select(view.theme, place, buf);
         }
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(screen.rows.len()), count(page), area, buf);
+    paint::thumb(view.theme, count(from), count(screen.rows.len()), count(page), area, buf);
     page
 }
 
-fn one(look: &ViewContext<'_>, screen: &Traces, trace: &ToolTrace, number: usize, area: Rect, buf: &mut Buffer) {
-    let glyphs = &look.theme.glyphs;
-    let (ink, sign) = tools::sign(look.theme, trace.status);
+fn one(view: &ViewContext<'_>, screen: &Traces, trace: &ToolTrace, number: usize, area: Rect, buf: &mut Buffer) {
+    let glyphs = &view.theme.glyphs;
+    let (ink, sign) = tools::sign(view.theme, trace.status);
     let mut label = Line::of(ink, &format!("{}{sign} ", if screen.grouped { "  " } else { "" }));
-    match marked(look, trace) {
+    match marked(view, trace) {
         Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => label.push(Ink::Excluded, &format!("{} ", glyphs.out)),
         Some(MarkKind::Sticky | MarkKind::Leased { .. } | MarkKind::Ephemeral) => {
             label.push(Ink::Pinned, &format!("{} ", glyphs.pin));
@@ -246,23 +246,23 @@ fn one(look: &ViewContext<'_>, screen: &Traces, trace: &ToolTrace, number: usize
         let by = trace.word.as_deref().map_or("", |word| word.split(' ').next().unwrap_or_default());
         value.push(Ink::Dim, &format!("{by:>4} "));
     }
-    let time = tools::duration_or_state(look.model, trace);
+    let time = tools::duration_or_state(view.model, trace);
     value.push(Ink::Dim, &format!("{time:>7} {:>6}", text::number(u64::from(trace.est_tokens))));
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
     label.push(Ink::Dim, &format!(" {}", text::fit(&resolution::argument(&trace.args), room, glyphs.ellipsis)));
-    paint::pair(look.theme, &label, &value, area, buf);
+    paint::pair(view.theme, &label, &value, area, buf);
 }
 
 /// The mark on a call's result.
-fn marked(look: &ViewContext<'_>, trace: &ToolTrace) -> Option<MarkKind> {
-    let key = look.model.session.as_ref()?.tree.get(trace.node?)?.key;
-    let marks = &look.model.branch()?.marks;
+fn marked(view: &ViewContext<'_>, trace: &ToolTrace) -> Option<MarkKind> {
+    let key = view.model.session.as_ref()?.tree.get(trace.node?)?.key;
+    let marks = &view.model.branch()?.marks;
     marks.iter().find(|mark| mark.target == Atom::Message { node: key }).map(|mark| mark.kind)
 }
 
 /// A call whose details are drawn.
 struct CallDetail<'a> {
-    look: &'a ViewContext<'a>,
+    view: &'a ViewContext<'a>,
     screen: &'a Traces,
     session: &'a Session,
     trace: &'a ToolTrace,
@@ -276,7 +276,7 @@ impl CallDetail<'_> {
         let room = usize::from(width);
         let texts = self.screen.texts.get(&self.trace.id());
         let mut parts = vec![Rc::new(self.head(room))];
-        if let Some(again) = self.look.model.tools.rerun.as_ref().filter(|again| again.of == self.trace.id()) {
+        if let Some(again) = self.view.model.tools.rerun.as_ref().filter(|again| again.of == self.trace.id()) {
             parts.push(Rc::new(self.rerun(again, room)));
         }
         parts.push(self.text("arguments", &pretty(&self.trace.args), width, cache));
@@ -289,7 +289,7 @@ impl CallDetail<'_> {
             }));
         }
         let body =
-            self.trace.node.and_then(|node| self.look.model.bodies.get(node)).map(|node| node.content.plain_text());
+            self.trace.node.and_then(|node| self.view.model.bodies.get(node)).map(|node| node.content.plain_text());
         let kept = texts.and_then(|texts| texts.result.as_ref());
         parts.push(match (&body, kept) {
             (Some(body), _) => self.text("result, as sent to the model", body, width, cache),
@@ -310,19 +310,19 @@ impl CallDetail<'_> {
     /// The head of the details: the call, its outcome, who allowed it, and its links.
     fn head(&self, room: usize) -> Vec<Line> {
         let trace = self.trace;
-        let dot = format!(" {} ", self.look.theme.glyphs.dot);
-        let (ink, sign) = tools::sign(self.look.theme, trace.status);
+        let dot = format!(" {} ", self.view.theme.glyphs.dot);
+        let (ink, sign) = tools::sign(self.view.theme, trace.status);
         let first = format!("{} {}", trace.title(), resolution::argument(&trace.args));
         let mut rows = vec![
             Line::of(ink, &format!("{sign} "))
-                .with(Ink::Tool, &text::fit(&first, room - 2.min(room), self.look.theme.glyphs.ellipsis)),
+                .with(Ink::Tool, &text::fit(&first, room - 2.min(room), self.view.theme.glyphs.ellipsis)),
         ];
         let mut facts = vec![resolution::state(trace).to_owned()];
         facts.extend(trace.exit.map(|exit| format!("exit {exit}")));
         facts.extend(trace.status.map(|_| text::duration(trace.duration_ms)));
         facts.push(format!("{} bytes", text::number(trace.bytes)));
         facts.push(format!("{} est. tokens", text::number(u64::from(trace.est_tokens))));
-        facts.push(time::clock(trace.at, self.look.model.facts.offset));
+        facts.push(time::clock(trace.at, self.view.model.facts.offset));
         facts.push(trace.id());
         rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));
         let allowed = match trace.word.as_deref() {
@@ -334,7 +334,7 @@ impl CallDetail<'_> {
             Some(word) => Some(format!("Decided by a rule: {}.", word.strip_prefix("rule ").unwrap_or(word))),
         };
         rows.extend(allowed.iter().flat_map(|words| TextRows::plain(words, room, Ink::Dim)));
-        if let Some(kind) = marked(self.look, trace) {
+        if let Some(kind) = marked(self.view, trace) {
             rows.extend(TextRows::plain(&format!("Mark on this branch: {}.", describe_mark(kind)), room, Ink::Accent));
         }
         if let Some(full) = trace.truncated_from {
@@ -353,11 +353,11 @@ impl CallDetail<'_> {
     fn linked(&self, room: usize) -> Vec<Line> {
         let name = |place: usize| {
             self.session.traces.get(place).map_or_else(String::new, |trace| {
-                let clock = time::clock(trace.at, self.look.model.facts.offset);
+                let clock = time::clock(trace.at, self.view.model.facts.offset);
                 format!("{} {} ({clock})", trace.title(), resolution::argument(&trace.args))
             })
         };
-        let key = self.look.key_in(Action::FollowLink, When::Tools);
+        let key = self.view.key_in(Action::FollowLink, When::Tools);
         let mut rows = Vec::new();
         if let Some(link) = self.screen.fix(self.place) {
             let since = match link.between.as_slice() {
@@ -381,10 +381,10 @@ impl CallDetail<'_> {
     fn rerun(&self, again: &Rerun, room: usize) -> Vec<Line> {
         let mut rows = heading("run again");
         let words = match (&again.state, &again.change) {
-            (RerunState::Asks(_), _) => format!("It needs approval: {}.", self.look.key(Action::AnswerTool)),
+            (RerunState::Asks(_), _) => format!("It needs approval: {}.", self.view.key(Action::AnswerTool)),
             (RerunState::Runs, _) => "Running.".to_owned(),
             (RerunState::Ended, change) => {
-                let key = self.look.key_in(Action::AddResult, When::Tools);
+                let key = self.view.key_in(Action::AddResult, When::Tools);
                 let same = change.as_ref().is_some_and(|change| change.hunks.is_empty());
                 let differs = if same { "Same result as before." } else { "Before (-) and now (+):" };
                 let time = text::duration(again.trace.duration_ms);
@@ -409,7 +409,7 @@ impl CallDetail<'_> {
             let end = (0..=text.len().min(MAX_SHOWN_BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             rows.extend(TextRows::plain(text[..end].trim_end(), usize::from(width), Ink::Code));
             if end < text.len() {
-                let key = self.look.key(Action::Copy);
+                let key = self.view.key(Action::Copy);
                 let words = format!(
                     "The first {} of {} bytes; {key} copies all of it.",
                     text::number(end as u64),

@@ -17,8 +17,8 @@ impl Screen for TreeScreen {
         if self.filtering { TYPING } else { &[When::Tree, When::Panel, When::Always] }
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.page = view::draw(look, self, area, buf);
+    fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        self.page = view::draw(view, self, area, buf);
         Vec::new()
     }
 

@@ -27,20 +27,20 @@ use ratatui::layout::Rect;
 const DATED: u16 = 100;
 
 /// Draws the tree. Returns how many rows fit.
-pub(crate) fn draw(look: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf: &mut Buffer) -> usize {
+pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf: &mut Buffer) -> usize {
     paint::clear(area, buf);
-    let Some(session) = &look.model.session else { return 1 };
+    let Some(session) = &view.model.session else { return 1 };
     let room = usize::from(area.width.saturating_sub(6));
     let heading = format!("Tree of {}", session.card.title);
-    let inside = look.frame(paint::cut(look.theme, Ink::Heading, &heading, room), true, area, buf);
+    let inside = view.frame(paint::cut(view.theme, Ink::Heading, &heading, room), true, area, buf);
     if area.height >= 2 {
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(look.theme, hints(look, screen, usize::from(area.width)), edge, buf);
+        paint::caption(view.theme, hints(view, screen, usize::from(area.width)), edge, buf);
     }
     if inside.height < 3 {
         return 1;
     }
-    paint::pair(look.theme, &filter(session, screen), &facts(session, screen), Rect { height: 1, ..inside }, buf);
+    paint::pair(view.theme, &filter(session, screen), &facts(session, screen), Rect { height: 1, ..inside }, buf);
     let list = Rect { y: inside.y + 2, height: inside.height - 2, ..inside };
     let page = usize::from(list.height).max(1);
     if screen.shown.is_empty() {
@@ -49,30 +49,30 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf:
             (false, true) => " Looking.",
             (false, false) => " Nothing matches. Filter with words, label:NAME, fav.",
         };
-        paint::line(look.theme, &Line::of(Ink::Dim, words), list, buf);
+        paint::line(view.theme, &Line::of(Ink::Dim, words), list, buf);
     }
     let most = screen.shown.len().saturating_sub(page);
     let from = screen.cursor.saturating_sub(page / 2).min(most);
     let pinned = session.forest.pinned(session);
     for ((nth, line), place) in screen.shown.iter().enumerate().skip(from).zip(list.rows()) {
         let Some(row) = session.forest.rows.get(line.row) else { continue };
-        one(look, session, screen, (row, line.hit, pinned.contains(&line.row)), place, buf);
-        look.item(place, nth);
+        one(view, session, screen, (row, line.hit, pinned.contains(&line.row)), place, buf);
+        view.item(place, nth);
         if nth == screen.cursor {
-            paint::select(look.theme, place, buf);
+            paint::select(view.theme, place, buf);
         }
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(screen.shown.len()), count(page), list, buf);
+    paint::thumb(view.theme, count(from), count(screen.shown.len()), count(page), list, buf);
     page
 }
 
-fn hints(look: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
+fn hints(view: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
     if screen.filtering {
         let words = "words, label:NAME, fav   Enter keeps the filter   Esc removes it";
-        return paint::cut(look.theme, Ink::Dim, words, width.saturating_sub(4));
+        return paint::cut(view.theme, Ink::Dim, words, width.saturating_sub(4));
     }
-    let key = |action, when| look.key_in(action, when);
+    let key = |action, when| view.key_in(action, when);
     let fold = format!("{} {}", key(Action::Fold, When::Tree), key(Action::Unfold, When::Tree));
     let words = [
         ("Enter".to_owned(), "go to"),
@@ -120,16 +120,16 @@ fn facts(session: &Session, screen: &TreeScreen) -> Line {
 }
 
 fn one(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     session: &Session,
     screen: &TreeScreen,
     (row, hit, pinned): (&Row, Option<Slot>, bool),
     area: Rect,
     buf: &mut Buffer,
 ) {
-    let glyphs = &look.theme.glyphs;
+    let glyphs = &view.theme.glyphs;
     let folded = screen.is_folded(&session.tree, row);
-    let sign = if session.forest.branches(row).iter().any(|id| look.model.live.contains_key(id)) {
+    let sign = if session.forest.branches(row).iter().any(|id| view.model.live.contains_key(id)) {
         (Ink::Accent, glyphs.running)
     } else if folded {
         (Ink::Accent, glyphs.folded)
@@ -139,17 +139,17 @@ fn one(
         (Ink::Dim, glyphs.other)
     };
     let ink = if row.on_path { Ink::Text } else { Ink::Dim };
-    let value = value(look, session, row, folded, area.width);
-    let lead = guides(look, row, usize::from(area.width) / 3);
+    let value = value(view, session, row, folded, area.width);
+    let lead = guides(view, row, usize::from(area.width) / 3);
     let mut label = Line::of(Ink::Border, &lead).with(sign.0, sign.1).with(Ink::Text, " ");
     if pinned {
         label.push(Ink::Pinned, &format!("{} ", glyphs.pin));
     }
     let tags = tags(session, row, hit);
     let star = Tag { favourite: tags.iter().any(|tag| tag.favourite), ..Tag::new(Hash::default()) };
-    paint::tag(look.theme, &mut label, &star);
+    paint::tag(view.theme, &mut label, &star);
     for tag in tags {
-        paint::tag(look.theme, &mut label, &Tag { favourite: false, ..tag.clone() });
+        paint::tag(view.theme, &mut label, &Tag { favourite: false, ..tag.clone() });
     }
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2).max(4);
     let shown = hit.map_or_else(|| title(&session.tree, row), |slot| plain_text::beginning(session.tree.head(slot)));
@@ -157,7 +157,7 @@ fn one(
         hit.map_or_else(|| is_title_complete(&session.tree, row), |slot| session.tree.head(slot).preview_is_whole());
     let shown = if whole { shown } else { format!("{shown}{}", glyphs.ellipsis).into() };
     let words = text::fit(&shown, room, glyphs.ellipsis);
-    paint::pair(look.theme, &label.with(ink, &words), &value, area, buf);
+    paint::pair(view.theme, &label.with(ink, &words), &value, area, buf);
 }
 
 /// The tags of a line: of the message that matches the filter, or else the first three of the segment.
@@ -176,8 +176,8 @@ fn tags<'a>(session: &'a Session, row: &Row, hit: Option<Slot>) -> Vec<&'a Tag> 
 }
 
 /// The guide lines before a row; if there are too many, only the last ones.
-fn guides(look: &ViewContext<'_>, row: &Row, room: usize) -> String {
-    let glyphs = &look.theme.glyphs;
+fn guides(view: &ViewContext<'_>, row: &Row, room: usize) -> String {
+    let glyphs = &view.theme.glyphs;
     let depth = usize::try_from(row.depth).unwrap_or(usize::MAX);
     let past = depth - usize::from(row.side && depth > 0);
     let most = (room / 2).max(1);
@@ -193,8 +193,8 @@ fn guides(look: &ViewContext<'_>, row: &Row, room: usize) -> String {
 }
 
 /// The right side of a row: branches, unread answers, number of messages, and date.
-fn value(look: &ViewContext<'_>, session: &Session, row: &Row, folded: bool, width: u16) -> Line {
-    let glyphs = &look.theme.glyphs;
+fn value(view: &ViewContext<'_>, session: &Session, row: &Row, folded: bool, width: u16) -> Line {
+    let glyphs = &view.theme.glyphs;
     let mut line = Line::new();
     let branches = session.forest.branches(row);
     for branch in branches.iter().take(3).filter_map(|id| session.find(*id)) {
@@ -216,7 +216,7 @@ fn value(look: &ViewContext<'_>, session: &Session, row: &Row, folded: bool, wid
     line.push(Ink::Accent, &below);
     line.push(Ink::Dim, &format!("{:>5} ", text::number(u64::from(row.messages))));
     if width >= DATED {
-        let (at, offset) = (session.tree.head(row.last).at, look.model.facts.offset);
+        let (at, offset) = (session.tree.head(row.last).at, view.model.facts.offset);
         line.push(Ink::Dim, &format!("  {} {} ", time::date(at, offset), time::clock(at, offset)));
     }
     line

@@ -13,9 +13,9 @@ impl Screen for UsageScreen {
         &[When::Stats, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+    fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.fit_columns(view::page(self, area));
-        view::draw(look, self, area, buf);
+        view::draw(view, self, area, buf);
         Vec::new()
     }
 

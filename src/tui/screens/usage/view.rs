@@ -152,14 +152,14 @@ pub(crate) fn page(screen: &UsageScreen, area: Rect) -> usize {
     columns(screen.calls().len(), crate::tui::view::layout::inside(area).width.saturating_sub(2)).2
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf: &mut Buffer) {
     paint::clear(area, buf);
-    let session = look.model.session.as_ref();
+    let session = view.model.session.as_ref();
     let name = session.and_then(|session| session.find(screen.branch)).map_or("?", |branch| &branch.name);
     let of = if screen.whole { "the whole session".to_owned() } else { format!("branch {name}") };
     let title = format!("Usage: {of}");
-    let title = paint::cut(look.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
-    let inside = look.frame(title, true, area, buf);
+    let title = paint::cut(view.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
+    let inside = view.frame(title, true, area, buf);
     if area.height >= 2 {
         let other = if screen.whole { "this branch only" } else { "whole session" };
         let known = screen.ledger.as_ref().is_some_and(|ledger| ledger.uses.calls > 0);
@@ -168,27 +168,27 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf
         words.extend(known.then_some((Action::Details, "items used")));
         words.extend([(Action::WholeSession, other), (Action::Leave, "close")]);
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        let line = view_accepted::hint_line(look, When::Stats, &words, usize::from(area.width));
-        paint::caption(look.theme, line, edge, buf);
+        let line = view_accepted::hint_line(view, When::Stats, &words, usize::from(area.width));
+        paint::caption(view.theme, line, edge, buf);
     }
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     match &screen.ledger {
-        None => paint::line(look.theme, &Line::of(Ink::Dim, "Loading the calls."), room, buf),
-        Some(ledger) if ledger.calls.is_empty() => nothing(look, screen.whole, room, buf),
-        Some(ledger) => charts(look, screen, ledger, room, buf),
+        None => paint::line(view.theme, &Line::of(Ink::Dim, "Loading the calls."), room, buf),
+        Some(ledger) if ledger.calls.is_empty() => nothing(view, screen.whole, room, buf),
+        Some(ledger) => charts(view, screen, ledger, room, buf),
     }
 }
 
-fn nothing(look: &ViewContext<'_>, whole: bool, room: Rect, buf: &mut Buffer) {
+fn nothing(view: &ViewContext<'_>, whole: bool, room: Rect, buf: &mut Buffer) {
     let place = if whole { "in this session" } else { "on this branch" };
     let words = format!(
         "No calls {place} yet. Each call becomes a column: tokens in and out, cost, cached share, and the estimate \
             error. Values that a server does not report are shown as unknown."
     );
-    paint::lines(look.theme, &TextRows::plain(&words, usize::from(room.width).max(1), Ink::Dim), room, buf);
+    paint::lines(view.theme, &TextRows::plain(&words, usize::from(room.width).max(1), Ink::Dim), room, buf);
 }
 
-fn charts(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, room: Rect, buf: &mut Buffer) {
+fn charts(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, room: Rect, buf: &mut Buffer) {
     let detail = if room.height >= ROWS.0 + DETAIL { DETAIL } else { 0 };
     let above = room.height - detail;
     let fit = usize::from(above / ROWS.0).clamp(1, ALL.len());
@@ -199,16 +199,16 @@ fn charts(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, room: R
     for of in ALL.into_iter().skip(first).take(fit) {
         let height = rows + u16::from(rest > 0);
         rest = rest.saturating_sub(1);
-        chart(look, screen, ledger, of, Rect { y, height, ..room }, buf);
+        chart(view, screen, ledger, of, Rect { y, height, ..room }, buf);
         y += height;
     }
     if detail > 0 {
         let below = Rect { y, height: room.bottom() - y, ..room };
-        selected(look, screen, ledger, below, buf);
+        selected(view, screen, ledger, below, buf);
     }
 }
 
-fn chart(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, of: ChartKind, area: Rect, buf: &mut Buffer) {
+fn chart(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, of: ChartKind, area: Rect, buf: &mut Buffer) {
     let now = screen.selected().map(|call| of.words(call)).unwrap_or_default();
     let mut title = Line::of(Ink::Heading, &format!("{:<13}", of.title()));
     for part in of.sums(&ledger.totals) {
@@ -216,7 +216,7 @@ fn chart(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, of: Char
             title.push(Ink::Dim, &format!("{part}  "));
         }
     }
-    paint::pair(look.theme, &title, &Line::of(Ink::Accent, &now), Rect { height: 1, ..area }, buf);
+    paint::pair(view.theme, &title, &Line::of(Ink::Accent, &now), Rect { height: 1, ..area }, buf);
     let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     // The sign of an error is shown below its column.
     let signs = u16::from(of == ChartKind::Error && body.height >= 2);
@@ -227,8 +227,8 @@ fn chart(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, of: Char
     for (level, row) in (0..bars.height).rev().zip(bars.rows()) {
         let mut line = Line::new();
         for call in &shown {
-            let (ink, glyph) = piece(look, of, call, most, (bars.height, level));
-            let full = if glyph == "?" || glyph == look.theme.glyphs.running {
+            let (ink, glyph) = piece(view, of, call, most, (bars.height, level));
+            let full = if glyph == "?" || glyph == view.theme.glyphs.running {
                 format!("{glyph:<0$}", usize::from(wide))
             } else {
                 glyph.repeat(usize::from(wide))
@@ -236,7 +236,7 @@ fn chart(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, of: Char
             line.push_safe(ink, &full);
             line.push_safe(Ink::Text, &" ".repeat(usize::from(gap)));
         }
-        paint::line(look.theme, &line, row, buf);
+        paint::line(view.theme, &line, row, buf);
     }
     if signs > 0 {
         let row = Rect { y: body.bottom() - 1, height: 1, ..body };
@@ -248,27 +248,27 @@ fn chart(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, of: Char
         };
         let one = |call: &&CallCost| format!("{:<1$}", sign(call), usize::from(wide)) + &" ".repeat(usize::from(gap));
         let line: String = shown.iter().map(one).collect();
-        paint::line(look.theme, &Line::of(Ink::Dim, &line), row, buf);
+        paint::line(view.theme, &Line::of(Ink::Dim, &line), row, buf);
     }
     for at in 0..shown.len() {
         let x = body.x + u16::try_from(at).unwrap_or(0) * (wide + gap);
-        look.item(Rect { x, width: wide + gap, ..body }.intersection(area), screen.from + at);
+        view.item(Rect { x, width: wide + gap, ..body }.intersection(area), screen.from + at);
     }
     if let Some(at) = screen.cursor.checked_sub(screen.from).filter(|at| *at < shown.len()) {
         let x = body.x + u16::try_from(at).unwrap_or(0) * (wide + gap);
-        paint::select(look.theme, Rect { x, width: wide, ..body }.intersection(area), buf);
+        paint::select(view.theme, Rect { x, width: wide, ..body }.intersection(area), buf);
     }
 }
 
 /// One cell of a column; `level` counts from the bottom.
 fn piece(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     of: ChartKind,
     call: &CallCost,
     most: u64,
     (rows, level): (u16, u16),
 ) -> (Ink, String) {
-    let glyphs = &look.theme.glyphs;
+    let glyphs = &view.theme.glyphs;
     let part = |value: u64| eighths(value, most, rows).saturating_sub(u32::from(level) * 8);
     match of.value(call) {
         Some(0) if level == 0 => (Ink::Dim, ZERO.to_string()),
@@ -282,17 +282,17 @@ fn piece(
     }
 }
 
-fn selected(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area: Rect, buf: &mut Buffer) {
-    let glyphs = &look.theme.glyphs;
+fn selected(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area: Rect, buf: &mut Buffer) {
+    let glyphs = &view.theme.glyphs;
     let (wide, gap, _) = columns(ledger.calls.len(), area.width);
     let at = u16::try_from(screen.cursor.saturating_sub(screen.from)).unwrap_or(0).saturating_mul(wide + gap);
-    paint::line(look.theme, &Line::of(Ink::Border, &glyphs.rule.repeat(usize::from(area.width))), area, buf);
+    paint::line(view.theme, &Line::of(Ink::Border, &glyphs.rule.repeat(usize::from(area.width))), area, buf);
     let mark = Rect { x: area.x.saturating_add(at + wide / 2), width: 1, height: 1, ..area }.intersection(area);
-    paint::line(look.theme, &Line::of(Ink::Accent, "^"), mark, buf);
+    paint::line(view.theme, &Line::of(Ink::Accent, "^"), mark, buf);
     let room = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    if look.model.status.shown().is_some() {
+    if view.model.status.shown().is_some() {
         paint::clear(Rect { height: 1, ..area }, buf);
-        crate::tui::chat::view::composer::notice(look, Rect { height: 1, ..area }, buf);
+        crate::tui::chat::view::composer::notice(view, Rect { height: 1, ..area }, buf);
     }
     let Some(call) = screen.selected() else { return };
     let dot = format!(" {} ", glyphs.dot);
@@ -301,9 +301,9 @@ fn selected(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area:
         vec![format!("call {} of {}", text::number(at_in_all(screen, ledger)), number(ledger.totals.calls))];
     let round = if call.round > 1 { format!(", round {}", call.round) } else { String::new() };
     place.extend(call.turn.map(|turn| format!("turn {}{round}", number(turn))));
-    let offset = look.model.facts.offset;
+    let offset = view.model.facts.offset;
     place.push(format!("{} {}", time::date(call.at, offset), time::clock(call.at, offset)));
-    let session = look.model.session.as_ref().filter(|_| screen.whole);
+    let session = view.model.session.as_ref().filter(|_| screen.whole);
     place.extend(session.and_then(|session| session.find(call.branch)).map(|branch| branch.name.clone()));
     place.extend([call.model.clone(), call.status.name().to_owned()]);
     let width = usize::from(room.width).max(1);
@@ -338,7 +338,7 @@ fn selected(look: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area:
         );
         rows.extend(TextRows::plain(&words, width, Ink::Dim));
     }
-    paint::lines(look.theme, &rows, room, buf);
+    paint::lines(view.theme, &rows, room, buf);
 }
 
 /// Number of the selected call among all calls, from 1.

@@ -13,8 +13,8 @@ impl Screen for WhatIfScreen {
         &[When::Trials, When::Panel, When::Always]
     }
 
-    fn view(&mut self, look: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        view::draw(look, self, area, buf);
+    fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
+        view::draw(view, self, area, buf);
         Vec::new()
     }
 

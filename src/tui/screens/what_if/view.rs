@@ -41,27 +41,27 @@ impl Columns {
     }
 }
 
-pub(crate) fn draw(look: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, buf: &mut Buffer) {
+pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, buf: &mut Buffer) {
     paint::clear(area, buf);
-    let inside = look.frame(Line::of(Ink::Heading, "What if: the next request under other settings"), true, area, buf);
+    let inside = view.frame(Line::of(Ink::Heading, "What if: the next request under other settings"), true, area, buf);
     let inside = Rect { width: inside.width.min(WIDTH), ..inside };
     if area.height >= 2 {
         let words = [(Action::Open, "apply to this branch"), (Action::DetailDown, "more"), (Action::Leave, "close")];
         let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        let line = view_accepted::hint_line(look, When::Trials, &words, usize::from(area.width));
-        paint::caption(look.theme, line, edge, buf);
+        let line = view_accepted::hint_line(view, When::Trials, &words, usize::from(area.width));
+        paint::caption(view.theme, line, edge, buf);
     }
     let Some(present) = screen.line(0).map(|(_, result)| result) else {
         let words = "Planning the request under other modes, policies, models and budgets. Nothing changes until you \
                 apply one.";
         let rows = TextRows::plain(words, usize::from(inside.width).max(1), Ink::Dim);
-        return paint::lines(look.theme, &rows, inside, buf);
+        return paint::lines(view.theme, &rows, inside, buf);
     };
     let costs = |at| matches!(screen.line(at), Some((_, Ok(PlanFigures { cost: Some(cost), .. }))) if cost.micro > 0);
     let priced = (0..screen.len()).any(costs);
     let columns = Columns::of(inside.width, priced);
     let est = present.as_ref().ok().map(|known| known.est);
-    paint::right(look.theme, &header(columns), inside, buf);
+    paint::right(view.theme, &header(columns), inside, buf);
     let most = (inside.height.saturating_sub(1) * 3 / 5).max(3);
     let wanted = u16::try_from(screen.len()).unwrap_or(u16::MAX);
     let height = wanted.min(most).min(inside.height.saturating_sub(1));
@@ -70,17 +70,17 @@ pub(crate) fn draw(look: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
     let from = screen.cursor.saturating_sub(page / 2).min(screen.len().saturating_sub(page));
     for (at, row) in (from..screen.len()).zip(list.rows()) {
         let Some((title, result)) = screen.line(at) else { continue };
-        one(look, columns, (title, result, est.filter(|_| at > 0)), row, buf);
-        look.item(row, at);
+        one(view, columns, (title, result, est.filter(|_| at > 0)), row, buf);
+        view.item(row, at);
         if at == screen.cursor {
-            paint::select(look.theme, row, buf);
+            paint::select(view.theme, row, buf);
         }
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(screen.len()), count(page), list, buf);
+    paint::thumb(view.theme, count(from), count(screen.len()), count(page), list, buf);
     let below = Rect { y: list.bottom(), height: inside.bottom() - list.bottom(), ..inside };
     if let (Some((title, result)), false) = (screen.line(screen.cursor), below.is_empty()) {
-        detail(look, screen, (title, result), below, buf);
+        detail(view, screen, (title, result), below, buf);
     }
 }
 
@@ -101,7 +101,7 @@ fn header(columns: Columns) -> Line {
 }
 
 fn one(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     columns: Columns,
     (title, result, present): (&str, &Result<PlanFigures, String>, Option<u32>),
     row: Rect,
@@ -112,8 +112,8 @@ fn one(
         Ok(known) => known,
         Err(why) => {
             let room = usize::from(row.width).saturating_sub(label.width() + 3);
-            let value = paint::cut(look.theme, Ink::Warn, why, room).with(Ink::Text, " ");
-            return paint::pair(look.theme, &label, &value, row, buf);
+            let value = paint::cut(view.theme, Ink::Warn, why, room).with(Ink::Text, " ");
+            return paint::pair(view.theme, &label, &value, row, buf);
         }
     };
     let mut value = Line::of(Ink::Text, &format!("{:>9}", text::number(u64::from(known.est))));
@@ -138,7 +138,7 @@ fn one(
     value.push(ink(gained, Ink::Good), &format!("{more:>5}"));
     value.push(ink(lost, Ink::Excluded), &format!("{less:>5}"));
     value.push(Ink::Text, " ");
-    paint::pair(look.theme, &label, &value, row, buf);
+    paint::pair(view.theme, &label, &value, row, buf);
 }
 
 /// The signed difference: `+1,204`, `-88`, `0`
@@ -152,24 +152,24 @@ fn signed(before: u32, now: u32) -> String {
 }
 
 fn detail(
-    look: &ViewContext<'_>,
+    view: &ViewContext<'_>,
     screen: &WhatIfScreen,
     (title, result): (&str, &Result<PlanFigures, String>),
     area: Rect,
     buf: &mut Buffer,
 ) {
-    let rule = look.theme.glyphs.rule.repeat(usize::from(area.width));
-    paint::line(look.theme, &Line::of(Ink::Border, &rule), area, buf);
+    let rule = view.theme.glyphs.rule.repeat(usize::from(area.width));
+    paint::line(view.theme, &Line::of(Ink::Border, &rule), area, buf);
     let room = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     let width = usize::from(room.width).max(1);
     let known = match result {
         Ok(known) => known,
-        Err(why) => return paint::lines(look.theme, &TextRows::plain(why, width, Ink::Warn), room, buf),
+        Err(why) => return paint::lines(view.theme, &TextRows::plain(why, width, Ink::Warn), room, buf),
     };
     let words = if screen.cursor == 0 { describe_current(known) } else { describe_variant(title, known) };
     let mut head = TextRows::plain(&words, width, Ink::Heading);
     head.truncate(usize::from(room.height));
-    paint::lines(look.theme, &head, room, buf);
+    paint::lines(view.theme, &head, room, buf);
     let used = u16::try_from(head.len()).unwrap_or(room.height);
     let rest = Rect { y: room.y + used, height: room.height - used, ..room };
     let gained = known.gained.iter().map(|item| (item, "+", Ink::Good));
@@ -178,10 +178,10 @@ fn detail(
     let page = usize::from(rest.height);
     let from = screen.scroll.min(items.len().saturating_sub(page));
     for ((item, sign, ink), row) in items.iter().skip(from).zip(rest.rows()) {
-        paint::pair(look.theme, &named(item, sign, *ink), &tokens(item), row, buf);
+        paint::pair(view.theme, &named(item, sign, *ink), &tokens(item), row, buf);
     }
     let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(look.theme, count(from), count(items.len()), count(page), rest, buf);
+    paint::thumb(view.theme, count(from), count(items.len()), count(page), rest, buf);
 }
 
 fn tokens(item: &MovedItem) -> Line {
