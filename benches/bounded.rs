@@ -59,7 +59,7 @@ fn main() {
 }
 
 fn all(most: usize) {
-    println!("key to plan at the engine's door, ms (p50 / p95): `plan` looks nothing up (Off), `light` does");
+    println!("key to plan at the engine's interface, ms (p50 / p95): `plan` looks nothing up (Off), `light` does");
     println!(
         "retrieve: ms of the look alone, queries of rare and common words; + stops: with as many stop words among them\n"
     );

@@ -122,7 +122,7 @@ const LOWER_FOLDERS: &[(&str, &[&str])] = &[
     ("engine/turns/state.rs", &["engine/core.rs"]),
 ];
 
-/// Modules that may re-export items of another room: the engine's door, for types of its requests and events that are
+/// Modules that may re-export items of another room: the engine's interface, for types of its requests and events that are
 /// nouns of every room, and the names of keys and actions, which screens use without knowing the configuration.
 const REEXPORTS: &[(&[&str], &str)] = &[(&["engine", "api"], "domain"), (&["tui", "model", "keys"], "config")];
 
@@ -149,12 +149,12 @@ fn may_know(from: &[String], to: &[String]) -> bool {
     if !ALL_ROOMS.contains(&wanted.as_str()) || wanted == "domain" {
         return true;
     }
-    let door = wanted == "engine" && part == "api";
+    let interface = wanted == "engine" && part == "api";
     match room.as_str() {
         "domain" => false,
         "" => true,
         "engine" => !matches!(wanted.as_str(), "cli" | "tui"),
-        "cli" => wanted == "cli" || wanted == "config" || door,
+        "cli" => wanted == "cli" || wanted == "config" || interface,
         "tui" => {
             // `crate::tui::screens` alone leads to a path that is checked where it is written.
             let way = matches!(to, [_, part] | [_, part, _] if part == "screens")
@@ -169,9 +169,9 @@ fn may_know(from: &[String], to: &[String]) -> bool {
                 Some("model") => own(&["model"]) || wanted == "config",
                 Some("view") => own(&["view", "model", "theme", "text"]),
                 Some("update") => {
-                    own(&["update", "model", "msg"]) || door || (wanted == "config" && part == "commands")
+                    own(&["update", "model", "msg"]) || interface || (wanted == "config" && part == "commands")
                 }
-                _ => wanted == "tui" || wanted == "config" || door,
+                _ => wanted == "tui" || wanted == "config" || interface,
             }
         }
         talent if SECOND_FLOOR.contains(&talent) => wanted == talent,
@@ -265,7 +265,7 @@ impl Inspector<'_> {
                 if !may_know(&self.module, &to) {
                     self.report(written, format!("{from} may not know {name}"));
                 }
-                let allowed = REEXPORTS.iter().any(|(door, room)| self.module == *door && to[0] == *room);
+                let allowed = REEXPORTS.iter().any(|(interface, room)| self.module == *interface && to[0] == *room);
                 if exported && !allowed && !self.module.is_empty() && to.first() != self.module.first() {
                     self.report(written, format!("pub use across rooms: {name}"));
                 }
@@ -594,11 +594,16 @@ fn import_cycles_are_caught() {
         ("use super::B;", "use super::super::store::a::A;"),
         ("impl From<super::b::B> for A { }", "mod inner { use super::super::a::A; }"),
     ] {
-        let door = "mod a;\nmod b;\npub use b::B;";
-        let found = plant(&[("store/a.rs", a), ("store/b.rs", b), ("store/mod.rs", door)]);
+        let interface = "mod a;\nmod b;\npub use b::B;";
+        let found = plant(&[("store/a.rs", a), ("store/b.rs", b), ("store/mod.rs", interface)]);
         assert_eq!(found, ["store/a.rs store/b.rs"], "{a} {b}");
         assert_eq!(
-            plant(&[("store/a.rs", a), ("store/b.rs", "use super::c::C;"), ("store/c.rs", ""), ("store/mod.rs", door)]),
+            plant(&[
+                ("store/a.rs", a),
+                ("store/b.rs", "use super::c::C;"),
+                ("store/c.rs", ""),
+                ("store/mod.rs", interface)
+            ]),
             none
         );
     }
