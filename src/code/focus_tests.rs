@@ -10,6 +10,7 @@ use super::index::records::Index;
 use super::parse::walk::{Bounds, holds_code};
 use super::parse::words::Analyzer;
 use super::tuning::Tuning;
+use crate::domain::base::cases::cases;
 use crate::domain::call::retrieval_set::SkipReason;
 use proptest::prelude::*;
 use std::path::Path;
@@ -217,7 +218,7 @@ fn glance_sees_first_file_of_a_folder() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn lines_in_the_request_are_not_repeated(

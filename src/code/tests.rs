@@ -13,6 +13,7 @@ use super::parse::walk::Bounds;
 use super::parse::words::Analyzer;
 use super::symbol::Symbol;
 use super::tuning::Tuning;
+use crate::domain::base::cases::cases;
 use crate::domain::code::symbols::{Kind, LANGUAGES, Language, ParseOutcome};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -286,7 +287,7 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn any_bytes_parse_and_round_trip(text in hostile()) {

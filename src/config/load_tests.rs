@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::settings::{LayoutChoice, SummariesChoice};
+use crate::domain::base::cases::cases;
 use crate::domain::planning::policy::StateBlock;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -310,7 +311,7 @@ fn printed_settings_load_again_and_hide_headers() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn no_text_makes_parsing_panic(text in "([a-z\\[\\]\"=\\.#\n é{}0-9]|mode|profiles|openai|screen){0,40}", cut in 0_usize..9_000) {

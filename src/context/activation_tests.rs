@@ -1,6 +1,7 @@
 //! Tests of the automatic leases and suggestions: arithmetic, caps, refusals, and that `off` creates none.
 
 use super::*;
+use crate::domain::base::cases::cases;
 use crate::domain::base::hash::Hash;
 use proptest::prelude::*;
 
@@ -140,7 +141,7 @@ fn any_item() -> impl Strategy<Value = Item> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(cases(200))]
     #[test]
     fn laws_of_the_decision(
         items in proptest::collection::vec(any_item(), 0..24),

@@ -1,6 +1,7 @@
 //! Exports of Telegram Desktop: single chats, chats of an account, lanes of topics and replies, and malformed input.
 
 use super::*;
+use crate::domain::base::cases::cases;
 use crate::domain::conversation::message::{Part, Role};
 use crate::domain::conversation::record::{PORTION_RECORDS, Piece, PieceReader as _, Record, Transcript};
 use proptest::prelude::*;
@@ -304,7 +305,7 @@ fn a_chat_of_any_size_is_read_in_portions() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(96))]
 
     /// A reply is in the lane of the message that it replies to, or starts a lane; a reply to a topic is in the topic.
     #[test]

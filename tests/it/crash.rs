@@ -7,7 +7,6 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 const WORKERS: u64 = 4;
-const KILLS: u64 = 15;
 /// Text printed this long before a kill is certainly stored.
 const FLUSH: Duration = Duration::from_millis(250);
 const WORDS: usize = 400;
@@ -84,7 +83,8 @@ fn kill_often(worker: u64) {
     let mut chance = Chance(worker + 1);
     let mut before: Vec<Value> = Vec::new();
     let mut with_words = 0;
-    for kill in 0..KILLS {
+    let kills = kills(5);
+    for kill in 0..kills {
         let question = format!("question {kill} of {worker}");
         let (certainly, sent, server) = kill_once(&home, &mut chance, &question);
         let (list, report) = start_again(&home, &server);
@@ -116,11 +116,11 @@ fn kill_often(worker: u64) {
         assert_eq!(server.requests().len(), 1, "nothing is sent again");
         before = list;
     }
-    assert!(with_words >= KILLS / 2, "most kills happened between words: {with_words}");
+    assert!(with_words >= kills / 2, "most kills happened between words: {with_words}");
     home.assert_sound();
     let plans = home.json(&["plans", "list"]);
     let plans = plans.as_array().unwrap();
-    assert_eq!(plans.len(), usize::try_from(KILLS).unwrap());
+    assert_eq!(plans.len(), usize::try_from(kills).unwrap());
     assert!(plans.iter().all(|plan| plan["status"] == "interrupted"));
 }
 
@@ -232,9 +232,9 @@ fn full_disk_during_an_answer() {
     }
 }
 
-/// How often each kind of write is killed. `PLEACH_KILLS` increases it.
-fn kills_of_each() -> u64 {
-    std::env::var("PLEACH_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(3)
+/// How often something is killed: `usual` times, or as often as `PLEACH_KILLS` says.
+fn kills(usual: u64) -> u64 {
+    std::env::var("PLEACH_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
 }
 
 /// Starts a command and kills it at a random moment of its usual duration.
@@ -315,7 +315,7 @@ fn kills_during_writes_lose_nothing() {
     home.ok(&["ask", "the second question"]);
     let length = begun.elapsed();
     let (mut chance, mut converted) = (Chance(7), None);
-    for round in 0..kills_of_each() {
+    for round in 0..kills(3) {
         // A question: the acknowledged text is the beginning of the stored text.
         let before = texts(&home);
         run_and_kill(&home, &["ask", &format!("question {round}")], &mut chance, length);

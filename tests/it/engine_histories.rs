@@ -238,7 +238,7 @@ fn sent_history(seed: u64) {
 
 /// A quarter of the histories, so that the quarters run at the same time.
 fn sent_histories(quarter: u64) {
-    histories(20).for_each(|seed| sent_history(4 * seed + quarter));
+    histories(6).for_each(|seed| sent_history(4 * seed + quarter));
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn bench(dice: &mut Dice) -> Bench {
 
 #[test]
 fn branches_are_isolated() {
-    for seed in histories(10) {
+    for seed in histories(4) {
         let mut dice = Dice::new(seed + 1_000);
         let bench = bench(&mut dice);
         let (mut client, one) = grown(&bench, &mut dice);
@@ -332,7 +332,7 @@ fn undoable_state(client: &mut Client, branch: BranchId) -> (Option<(Hash, Hash)
 
 #[test]
 fn undo_and_redo_restore_exactly() {
-    for seed in histories(10) {
+    for seed in histories(4) {
         let mut dice = Dice::new(seed + 2_000);
         let bench = bench(&mut dice);
         let (mut client, branch) = grown(&bench, &mut dice);

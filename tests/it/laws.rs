@@ -895,16 +895,18 @@ fn assert_laws(talk: &Talk) {
     }
 }
 
-/// At least 400 cases from one fixed seed, so that runs are repeatable. `PROPTEST_RNG_SEED` sets another seed, and
-/// `PROPTEST_CASES` raises the number of cases.
-fn config() -> ProptestConfig {
+/// So many cases, or as many times more as `PROPTEST_CASES` is of proptest's usual 256, from one fixed seed, so that
+/// runs are repeatable. `PROPTEST_RNG_SEED` sets another seed.
+fn cases(usual: u32) -> ProptestConfig {
     let own = ProptestConfig::default();
     let rng_seed = if own.rng_seed == RngSeed::Random { RngSeed::Fixed(2) } else { own.rng_seed };
-    ProptestConfig { cases: own.cases.max(400), failure_persistence: None, rng_seed, ..own }
+    let cases = (u64::from(usual) * u64::from(own.cases) / 256).clamp(1, u32::MAX.into());
+    let cases = u32::try_from(cases).unwrap();
+    ProptestConfig { cases, failure_persistence: None, rng_seed, ..own }
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(160))]
 
     #[test]
     fn plans_keep_the_laws(talk in talk()) {
@@ -918,7 +920,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn meter_is_exact_with_a_real_vocabulary(talk in talk()) {
@@ -932,7 +934,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(160))]
 
     /// Every built-in policy in every mode.
     #[test]

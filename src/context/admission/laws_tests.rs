@@ -4,6 +4,7 @@
 use super::admit::{self, Admitted, Leases, RowPosition};
 use super::forms::{cost_of, turn_cost};
 use super::window::{self, CLOSED_RESULT, Costs, Window};
+use crate::domain::base::cases::cases;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::model::Dialect;
 use crate::domain::call::tokens::{Certainty, Encoding};
@@ -135,7 +136,7 @@ fn costs() -> impl Strategy<Value = Table> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(500))]
 
     #[test]
     fn the_window_is_the_best_that_fits(
@@ -347,7 +348,7 @@ pub(in crate::context) fn offered(input: &PlanInput, found: &[Found], most: Opti
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(500))]
 
     /// Retrieved candidates spend no more than the allowance, never block a call, repeat no turn, and leave the rest to
     /// the window: as long as the next older turn fits, it is sent.
@@ -403,7 +404,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(24))]
 
     /// A turn sent as a card is not quoted as well, and leases may use the tokens of the quotation.
     #[test]

@@ -1,6 +1,8 @@
 //! Basics of the domain: ids, hashes, failures, sanitized text, times, bar charts, reports of the doctor.
 //! Not for: anything about conversations or calls.
 
+#[cfg(test)]
+pub(crate) mod cases;
 pub mod chart;
 pub mod damage;
 pub mod failure;

@@ -320,6 +320,7 @@ fn tool_done(turn: &mut TurnState, index: usize, output: ToolOutput) -> Vec<Effe
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::base::cases::cases;
     use crate::domain::call::provider::ProviderError;
     use crate::domain::call::usage::Usage;
     use crate::domain::tool::trace::ToolStatus;
@@ -427,7 +428,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #![proptest_config(cases(400))]
         #[test]
         fn any_order_of_events_keeps_atoms_whole(
             events in proptest::collection::vec(events(), 0..60), rounds in 1_u32..4, has_user: bool

@@ -1,6 +1,7 @@
 //! Tests of `memory`: a search finds what exhaustive comparison finds, after any additions and removals.
 
 use super::*;
+use crate::domain::base::cases::cases;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -150,7 +151,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases(48))]
     #[test]
     fn history_does_not_affect_results(acts in acts(), dims in 1_usize..140) {
         let mut grown = VectorIndex::new();

@@ -172,6 +172,7 @@ fn rewrite_group(conn: &Connection, group: i64, change: &mut Change<'_>) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::base::cases::cases;
     use crate::store::schema::STEPS;
     use proptest::prelude::*;
 
@@ -189,7 +190,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(cases(24))]
 
         /// Whatever is stored, on any number of branches, and however often some of it is changed, each plan reads back
         /// unchanged.

@@ -1,6 +1,7 @@
 //! Every write reads back unchanged.
 
 use super::{TempStore, branch, card, node, number, scene};
+use crate::domain::base::cases::cases;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::call::run::{RunCard, RunStatus};
@@ -37,7 +38,7 @@ fn parts() -> impl Strategy<Value = Part> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases(24))]
     #[test]
     fn contents_read_back_unchanged(all in proptest::collection::vec(parts(), 0..6), null in any::<bool>()) {
         let place = TempStore::new();
