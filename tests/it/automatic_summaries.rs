@@ -515,7 +515,7 @@ fn starting_a_task_ends_the_one_before() {
         let tasks = &view.branches.iter().find(|one| one.id == branch).unwrap().overrides.tasks;
         let states: Vec<(&str, bool)> = tasks.iter().map(|task| (task.name.as_str(), task.done)).collect();
         let expected: &[(&str, bool)] = &[("ports", true), ("roads", false)];
-        assert_eq!(states, expected[..1 + usize::from(started)]);
+        assert_eq!(states, expected[..=usize::from(started)]);
 
         act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
         for mode in Mode::ALL {

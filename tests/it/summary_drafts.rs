@@ -97,6 +97,21 @@ fn mark(client: &mut Client, branch: BranchId, number: usize, kind: MarkKind) {
     }));
 }
 
+/// A turn that is kept as it is has its own reason: a lease is not called a pin.
+#[test]
+fn kept_turns_have_their_own_reasons() {
+    let (_bench, mut client, branch) = bench(12);
+    for (number, kind) in
+        [(2, MarkKind::Sticky), (3, MarkKind::leased(5)), (4, MarkKind::IncludeOnce), (5, MarkKind::ExcludeOnce)]
+    {
+        mark(&mut client, branch, number, kind);
+    }
+    let made = draft(&mut client, branch, None);
+    let expected =
+        [(2, KeepReason::Pinned), (3, KeepReason::Leased), (4, KeepReason::Included), (5, KeepReason::Excluded)];
+    assert_eq!((made.summary.turns, made.stays.as_slice()), ((1, 7), expected.as_slice()));
+}
+
 #[test]
 fn summary_replaces_its_turns_and_undo_restores_every_byte() {
     let (bench, mut client, branch) = bench(12);

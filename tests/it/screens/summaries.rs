@@ -290,7 +290,7 @@ fn commands_have_words() {
     assert!(stage.sent.iter().any(|(_, request)| *request == wanted), "an earlier name");
     stage.type_text("/summaries").press("enter");
     assert_eq!(acts(&stage).last(), Some(&SummaryAct::List), "without a value it opens the list");
-    let said = stage.model.status.shown().map(|shown| shown.text.to_string());
+    let said = stage.model.status.shown().map(|shown| shown.text.clone());
     assert_eq!(said.as_deref(), Some("Automatic summaries on this branch are used at once."));
 }
 
