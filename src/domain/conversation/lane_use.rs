@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_lane_of_replies_is_named_by_its_root_message() {
         let previews =
-            ["", "Where do we keep the old invoices?", "Short", &"x".repeat(30), "日本語 in twenty-four chars"];
+            ["", "Where do we keep the old invoices?", "Short", &"x".repeat(30), "日本語 in twenty-five chars!"];
         let heads: Vec<NodeHead> = previews
             .iter()
             .zip(1..)
@@ -137,7 +137,7 @@ mod tests {
             (1, "replies to \"Where do we keep the…\"".to_owned()),
             (2, "replies to \"Short\"".to_owned()),
             (3, format!("replies to \"{}…\"", "x".repeat(24))),
-            (4, "replies to \"日本語 in twenty-four…\"".to_owned()),
+            (4, "replies to \"日本語 in twenty-five…\"".to_owned()),
             (0, format!("replies to {}", heads[0].key.short())),
         ] {
             let of = |root: String| title(&tree, &Lane::Reply(root), "…");

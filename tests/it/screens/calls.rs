@@ -272,9 +272,10 @@ fn an_ambiguous_branch_name_is_refused() {
         last.map(|branch| branch.0.as_u128())
     };
     for (typed, compared, words) in [
-        ("retr", None, "3 branches begin with \"retr\": retry, retry two, Retrieval."),
+        ("retr", None, "3 branches begin with \"retr\": retry-with-trace, retry two, Retrieval."),
         ("RETRI", Some(78), ""),
-        ("retry", Some(3), ""),
+        ("retry", None, "2 branches begin with \"retry\""),
+        ("retry-with-trace", Some(3), ""),
         ("ma", Some(79), ""),
         ("main", None, "That is the current branch"),
         ("nobody", None, "There is no branch"),

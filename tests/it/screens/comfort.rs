@@ -84,6 +84,23 @@ fn selected_theme_is_previewed() {
     assert_eq!((stage.model.shown_theme(), stage.kept.len()), ("dark", 0), "the demo writes nothing");
 }
 
+/// The header of a demo says at every size that nothing is saved.
+#[test]
+fn the_header_of_a_demo_says_that_nothing_is_saved() {
+    for (width, height, words) in [
+        (60, 16, "demo · not saved"),
+        (80, 24, "demo · not saved"),
+        (120, 35, "demo, nothing is saved"),
+        (200, 50, "demo, nothing is saved"),
+    ] {
+        let mut stage = opened();
+        assert!(!stage.screen(width, height).contains("saved"));
+        stage.model.facts.demo = true;
+        let screen = stage.screen(width, height);
+        assert!(screen.lines().next().is_some_and(|header| header.contains(words)), "{screen}");
+    }
+}
+
 #[test]
 fn theme_picker_snapshots() {
     let mut stage = opened();

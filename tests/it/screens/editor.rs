@@ -36,7 +36,7 @@ fn thing(kind: EditableKind, id: &str, versions: Vec<Version>) -> Editable {
 fn policies_there(own: Option<(&str, bool)>) -> Vec<Editable> {
     let preset = |name: &str| Editable {
         editing: Editability::Copy,
-        in_use: name == "layered" && own.is_none_or(|(_, goes)| !goes),
+        in_use: name == "layered" && own.is_none_or(|(_, in_use)| !in_use),
         ..thing(EditableKind::Policies, name, vec![Version { at: None, ..version("built in", PRESET, true, None) }])
     };
     let mut all: Vec<Editable> = ["adaptive", "lanes", "layered", "levels", "window"].map(preset).into();

@@ -55,7 +55,7 @@ fn finding() {
 #[test]
 fn long_lines_of_wide_characters_show_their_end() {
     let wide = format!("start{}end", "日本語".repeat(40));
-    for keys in ["ctrl-r", "ctrl-f", "ctrl-b n"] {
+    for keys in ["ctrl-r", "tab /", "ctrl-b n"] {
         let mut stage = fixture::opened();
         stage.press(keys).type_text(&wide);
         let screen = stage.screen(80, 24);

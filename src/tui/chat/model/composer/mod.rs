@@ -361,6 +361,7 @@ mod tests {
         composer.paste("\n");
         composer.paste(&chip);
         composer.move_cursor(CursorMove::Top);
+        composer.move_cursor(CursorMove::Head);
         let last = chip.replace(']', ", no. 2]");
         assert_eq!(composer.pastes().map(|(chip, _)| chip).collect::<Vec<_>>(), [last.as_str()]);
         composer.paste(&last);
