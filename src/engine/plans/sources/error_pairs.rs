@@ -17,10 +17,10 @@ use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
 use crate::domain::tool::resolution::{LinkKind, failed, resolves, signature};
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::indexing::messages::searchable;
+use crate::engine::indexing::messages::{searchable, together};
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 /// The number of earlier tool calls that are checked.
@@ -79,7 +79,8 @@ pub(crate) fn add(
     put(builder, snapshot, found, [(failed, turns[0]), (answer_at, turns[1])], most)
 }
 
-/// Adds the positions of quoted pairs to `out`, the positions that retrieval skips.
+/// Adds the positions of quoted pairs to `out`, the positions that retrieval skips, with those of the messages that a
+/// card would bring along.
 pub(crate) fn add_quoted_positions(snapshot: &Snapshot, input: &PlanInput, out: &mut Vec<Range<usize>>) {
     let blocks = input.offers.iter().flat_map(|offer| &offer.candidates).map(|one| &one.block);
     let pairs = blocks.filter(|block| matches!(block.reason, Reason::ErrorBefore | Reason::ErrorResolved));
@@ -88,7 +89,8 @@ pub(crate) fn add_quoted_positions(snapshot: &Snapshot, input: &PlanInput, out: 
         return;
     }
     let places = snapshot.path.nodes.iter().enumerate().filter(|(_, node)| ids.contains(&node.id)).map(|(at, _)| at);
-    hold(out, places);
+    let all: BTreeSet<usize> = places.flat_map(|at| together(&snapshot.path.nodes, at)).collect();
+    hold(out, all.into_iter());
 }
 
 fn hold(out: &mut Vec<Range<usize>>, places: impl Iterator<Item = usize>) {
