@@ -267,9 +267,11 @@ mod tests {
         let (by, gone, text) = (key(400, 0), key(400, 1), key(401, 0));
         input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false }];
         input.covered = vec![CoveredTurn { user: key(0, 0), tip: key(0, 2), by }];
-        input.blocks = vec![Block::new(Section::SessionSummary, RowKind::Summary, (text, 500), "summary", Reason::Summary)];
+        input.blocks =
+            vec![Block::new(Section::SessionSummary, RowKind::Summary, (text, 500), "summary", Reason::Summary)];
         let window = Window { start: 1, shortened: 0, form: Form::Full, floor: 1, refilled: false };
-        for (sent, stays) in [(vec![], vec![]), (vec![by], vec![by]), (vec![gone], vec![]), (vec![gone, by], vec![by])] {
+        for (sent, stays) in [(vec![], vec![]), (vec![by], vec![by]), (vec![gone], vec![]), (vec![gone, by], vec![by])]
+        {
             input.anchor = window::anchor(&input, window, &sent);
             let admitted = admit(&input, AllowanceUse::Offered).ok().unwrap();
             assert_eq!(admitted.summed.used, stays, "{sent:?}");

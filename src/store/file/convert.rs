@@ -179,7 +179,8 @@ mod tests {
     #[test]
     fn only_long_conversions_that_go_on_are_reported() {
         let long = REPORT_AFTER + Duration::from_nanos(1);
-        let found = [(1, long), (1, REPORT_AFTER), (0, long)].map(|(remaining, elapsed)| is_reported(remaining, elapsed));
+        let found =
+            [(1, long), (1, REPORT_AFTER), (0, long)].map(|(remaining, elapsed)| is_reported(remaining, elapsed));
         assert_eq!(found, [true, false, false]);
     }
 

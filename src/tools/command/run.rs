@@ -429,7 +429,7 @@ mod tests {
             false
         }
 
-        fn sight(&self) -> FileVisibility {
+        fn file_visibility(&self) -> FileVisibility {
             FileVisibility::default()
         }
     }
