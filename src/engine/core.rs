@@ -118,9 +118,9 @@ impl Core {
         }
         self.end_all_turns(inbox);
         self.check_uses();
-        if let Some(folder) = &self.setup.temporary {
+        if let Some(folder) = self.setup.temporary.take() {
             self.store.close();
-            let _ = std::fs::remove_dir_all(folder);
+            drop(folder);
         } else {
             let _ = self.store.backup(self.setup.backups);
             self.store.close();

@@ -3,8 +3,8 @@
 
 mod jsonl;
 mod markdown;
-pub mod secrets;
 
+use crate::domain::base::secrets;
 use crate::domain::conversation::message::{Content, Part};
 use crate::domain::conversation::record::{Record, Transcript};
 use serde_json::Value;

@@ -5,7 +5,8 @@
 use super::fault::Fault;
 use super::surrogates::{Joiner, Parsed, lossy};
 use crate::domain::base::ids::RunId;
-use crate::domain::call::provider::Delta;
+use crate::domain::call::provider::{Delta, Diagnostic};
+use crate::domain::call::tokens::grouped;
 use crate::domain::call::usage::Usage;
 use serde::Deserialize;
 use serde_json::Value;
@@ -240,6 +241,7 @@ impl Chunks {
         };
         if merged != self.usage {
             self.usage = merged;
+            out.extend(uncountable(value).map(|told| ChunkItem::Delta(Delta::Diagnostic(told))));
             out.push(ChunkItem::Delta(Delta::Usage(merged)));
         }
     }
@@ -310,8 +312,8 @@ fn read_reasoning(value: &Value) -> Option<ChunkItem> {
 #[must_use]
 pub fn read_usage(value: &Value) -> Usage {
     let number = |paths: &[&str]| paths.iter().find_map(|path| value.pointer(path).and_then(count));
-    // Impossibly large numbers are limited by the prompt and reported later, so they must not be lost here.
-    let most = |value: &Value| value.as_u64().filter(|whole| *whole > u64::from(u32::MAX)).map(|_| u32::MAX);
+    // Impossibly large numbers are limited by the prompt later, so they must not be lost here.
+    let most = |value: &Value| too_large(value).map(|_| u32::MAX);
     let share = |paths: &[&str]| paths.iter().find_map(|path| value.pointer(path).and_then(|n| count(n).or(most(n))));
     // Only this format counts cached tokens in addition to the prompt rather than as part of it.
     let cached_extra = if value.get("prompt_tokens").is_none() {
@@ -328,18 +330,35 @@ pub fn read_usage(value: &Value) -> Usage {
             "/output_tokens_details/reasoning_tokens",
             "/reasoning_tokens",
         ]),
-        cached_read: share(&[
-            "/prompt_tokens_details/cached_tokens",
-            "/input_tokens_details/cached_tokens",
-            "/prompt_cache_hit_tokens",
-            "/cache_read_input_tokens",
-        ]),
-        cache_write: share(&[
-            "/prompt_tokens_details/cache_write_tokens",
-            "/prompt_tokens_details/cache_creation_tokens",
-            "/cache_creation_input_tokens",
-        ]),
+        cached_read: share(CACHED_READ),
+        cache_write: share(CACHE_WRITE),
     }
+}
+
+const CACHED_READ: &[&str] = &[
+    "/prompt_tokens_details/cached_tokens",
+    "/input_tokens_details/cached_tokens",
+    "/prompt_cache_hit_tokens",
+    "/cache_read_input_tokens",
+];
+const CACHE_WRITE: &[&str] = &[
+    "/prompt_tokens_details/cache_write_tokens",
+    "/prompt_tokens_details/cache_creation_tokens",
+    "/cache_creation_input_tokens",
+];
+
+fn too_large(value: &Value) -> Option<u64> {
+    value.as_u64().filter(|whole| *whole > u64::from(u32::MAX))
+}
+
+/// Reports numbers of cached tokens that are too large to be kept, as the server wrote them.
+fn uncountable(value: &Value) -> Option<Diagnostic> {
+    let first = |paths: &[&str]| paths.iter().find_map(|path| value.pointer(path).and_then(too_large)).map(grouped);
+    let read = first(CACHED_READ).map(|n| format!("{n} cached tokens"));
+    let written = first(CACHE_WRITE).map(|n| format!("{n} tokens written to the cache"));
+    let told: Vec<String> = read.into_iter().chain(written).collect();
+    let what = format!("The server reported {}; at most the prompt is counted.", told.join(" and "));
+    (!told.is_empty()).then_some(Diagnostic { what, raw: String::new() })
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
@@ -467,6 +486,27 @@ mod tests {
         );
         let both = json!({"prompt_tokens": 8, "cache_read_input_tokens": 4});
         assert_eq!(read_usage(&both).prompt, Some(8), "cached within");
+        let absurd =
+            json!({"usage": {"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 999_999_999_999_u64}}});
+        let told = "The server reported 999,999,999,999 cached tokens; at most the prompt is counted.";
+        let all = read_all(&[absurd.clone(), absurd]);
+        let diagnostics: Vec<_> = all
+            .iter()
+            .filter_map(|item| match item {
+                ChunkItem::Delta(Delta::Diagnostic(told)) => Some(told.what.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(diagnostics, [told], "said once");
+        let both = json!({"cache_read_input_tokens": u64::MAX, "cache_creation_input_tokens": 1_u64 << 32});
+        assert_eq!(
+            uncountable(&both).map(|told| told.what).as_deref(),
+            Some(
+                "The server reported 18,446,744,073,709,551,615 cached tokens and 4,294,967,296 tokens written to the \
+                 cache; at most the prompt is counted."
+            )
+        );
+        assert_eq!(uncountable(&json!({"cache_read_input_tokens": u32::MAX})), None, "reported beside the prompt");
         assert_eq!(read_usage(&json!({"prompt_tokens": -5, "completion_tokens": "7"})), Usage::default());
     }
 

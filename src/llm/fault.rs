@@ -242,7 +242,7 @@ pub fn hint(kind: &Kind) -> &'static str {
         Kind::Quota => "The account has no credit left: add credit, or choose another profile.",
         Kind::TooLong => "Lower the budget, leave something out, or choose a model with a larger window.",
         Kind::Body(_) => "pleach can send it again in the format that the server accepts.",
-        Kind::Refused => "Read the server's message; the overlay shows the exact request.",
+        Kind::Refused => "Read the server's message; `pleach plan --request MESSAGE` prints the exact request.",
         Kind::Server => "The fault is on the server's side: try again, or choose another profile.",
         Kind::Protocol => "Is base_url the address of an OpenAI-compatible server? It usually ends in /v1.",
         Kind::Idle => "Try again; idle_timeout in the profile sets how long to wait.",

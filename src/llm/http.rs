@@ -39,6 +39,9 @@ pub(super) fn problem(kind: Kind, what: impl Into<String>) -> ProviderError {
     ProviderError { hint: fault::hint(&kind).to_owned(), what: what.into(), kind, status: None }
 }
 
+/// The length in bytes from which a value is removed from texts.
+const SHORTEST_SECRET: usize = 8;
+
 /// A server's URL and headers, and the secrets that must never be shown.
 pub(super) struct Endpoint {
     pub(super) client: Client,
@@ -52,11 +55,13 @@ impl Endpoint {
         init();
         let base = address(profile)?;
         let headers = headers(profile, key)?;
-        let mut secrets: Vec<String> = profile.headers.values().filter(|value| value.len() >= 8).cloned().collect();
-        secrets.extend(key.map(|key| key.expose_secret().to_owned()).filter(|key| !key.is_empty()));
+        let mut secrets: Vec<String> = profile.headers.values().cloned().collect();
+        secrets.extend(key.map(|key| key.expose_secret().trim().to_owned()));
         secrets.extend(base.password().map(str::to_owned));
-        // The query may contain a key, too. A short value is not a key, and removing it would damage other text.
-        secrets.extend(base.query_pairs().map(|(_, value)| value.into_owned()).filter(|value| value.len() >= 8));
+        // The query may contain a key, too.
+        secrets.extend(base.query_pairs().map(|(_, value)| value.into_owned()));
+        // A short value is not a key, and removing it would damage other text.
+        secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
         let local = base.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
         let client = Client::builder()
             .connect_timeout(Duration::from_secs(u64::from(profile.connect_timeout.max(1))))
@@ -235,12 +240,14 @@ mod tests {
         assert_eq!(endpoint.host_and_port(), "h:81");
         assert_eq!(
             endpoint.without_secrets("12345678 1234567 eight--- seven-- k"),
-            "[redacted] 1234567 [redacted] seven-- [redacted]"
+            "[redacted] 1234567 [redacted] seven-- k"
         );
+        let longer = Endpoint::new(&profile, Some(&SecretString::from("12345-78 "))).unwrap();
+        assert_eq!(longer.without_secrets("blocked 12345-78 12345-7"), "blocked [redacted] 12345-7");
         let none = Endpoint::new(&profile, Some(&SecretString::from(" "))).unwrap();
         assert!(none.headers.get(AUTHORIZATION).is_none() && endpoint.headers.get(AUTHORIZATION).is_some());
         assert!(endpoint.headers.values().all(HeaderValue::is_sensitive));
-        let diagnostic = Diagnostic { what: "eight---".into(), raw: format!("k{}", "y".repeat(3_000)) };
+        let diagnostic = Diagnostic { what: "eight---".into(), raw: format!("eight---{}", "y".repeat(3_000)) };
         let diagnostic = endpoint.clean_diagnostic(diagnostic);
         assert_eq!((diagnostic.what.as_str(), diagnostic.raw.chars().count()), ("eight---", MAX_RAW));
         assert!(diagnostic.raw.starts_with("[redacted]y"));

@@ -11,6 +11,7 @@
 mod args;
 mod effects;
 pub mod folder;
+pub mod locked_folder;
 mod specs;
 mod workspace;
 

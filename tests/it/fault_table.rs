@@ -268,7 +268,7 @@ const STORE: &[Row] = &[
 const TOOLS: &[Row] = &[
     (
         "28 secrets",
-        "src/export/secrets.rs",
+        "src/domain/base/secrets.rs",
         &["every_rule_has_a_sample_and_masks_it", "harmless_text_is_unchanged", "masking_a_megabyte_is_fast"],
     ),
     ("29 foreign text is data", "tests/it/project.rs", &["imitated_delimiters_stay_inside"]),

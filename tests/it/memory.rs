@@ -4,6 +4,7 @@
 use crate::support::bench::{Bench, Model, message, text};
 use crate::support::binary::Home;
 use crate::support::server::{Server, end, stream, words};
+use pleach::domain::base::secrets;
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
 use pleach::domain::conversation::transition::{ItemState, Subject};
@@ -12,7 +13,6 @@ use pleach::domain::planning::policy::Section;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, ItemName, MemoryAct, MemoryRequest, MemoryScope, PlanRequest, Request, SessionRequest,
 };
-use pleach::export::secrets;
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -309,8 +309,13 @@ fn files(place: &Place, home: &Path, mounts: bool) {
         }
         assert!(!mounts || file_state(path) == before, "{name}");
     }
-    // Set-user-ID files cannot be created in the workspace either.
-    let made = "cp /bin/true own; chmod 4755 own; echo $?; [ ! -u own ] && echo plain";
+    // Set-user-ID and set-group-ID files cannot be created in the workspace either.
+    for mode in ["4755", "2755", "g+s"] {
+        let made = format!("cp /bin/true own; chmod {mode} own; echo $?; [ ! -u own ] && [ ! -g own ] && echo plain");
+        assert_eq!(place.line(&made).output.body.lines().last(), Some("plain"), "{mode}");
+    }
+    let made = "/usr/bin/python3 -c 'import os; os.open(\"new\", os.O_CREAT | os.O_WRONLY, 0o2755)'; [ ! -g new ] && \
+                echo plain";
     assert_eq!(place.line(made).output.body.lines().last(), Some("plain"));
 }
 

@@ -283,7 +283,8 @@ fn unreachable_server_is_named_and_nothing_stored() {
 
 #[test]
 fn absurd_cached_tokens_are_bounded_and_reported() {
-    for (cached, warning) in [("4000000", "4,000,000 cached tokens"), ("999999999999", "cached tokens")] {
+    for (cached, warning) in [("4000000", "4,000,000 cached tokens"), ("999999999999", "999,999,999,999 cached tokens")]
+    {
         let usage = format!(
             "data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":50,\"completion_tokens\":3,\
              \"prompt_tokens_details\":{{\"cached_tokens\":{cached}}}}}}}\n\n"
@@ -292,6 +293,7 @@ fn absurd_cached_tokens_are_bounded_and_reported() {
         let home = Home::asking(&server.base_url());
         let output = home.run(&["ask", "hi"]);
         assert!(output.code == 0 && output.err.contains(warning), "{cached}: {}", output.err);
+        assert_eq!(output.err.matches("cached tokens").count(), 1, "{}", output.err);
         let usage = home.json(&["plans", "list"])[0]["usage"].clone();
         assert_eq!((&usage["prompt"], &usage["cached_read"]), (&Value::from(50), &Value::from(50)), "{cached}");
     }

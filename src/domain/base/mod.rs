@@ -1,4 +1,4 @@
-//! Basics of the domain: ids, hashes, failures, sanitized text, times, bar charts, reports of the doctor.
+//! Basics of the domain: ids, hashes, failures, sanitized text, secrets in text, times, bar charts, reports of the doctor.
 //! Not for: anything about conversations or calls.
 
 #[cfg(test)]
@@ -11,4 +11,5 @@ pub mod hash;
 pub mod ids;
 pub mod plain_text;
 pub mod safe_text;
+pub mod secrets;
 pub mod time;

@@ -1,12 +1,15 @@
 //! Words of a command line that make a program run another one, or read settings that do. A pattern with a star that
 //! names only the program does not allow them.
-//! Not for: lines of several commands (`crate::domain::tool::consent::chains`), or whether a command is allowed
-//! (`crate::domain::tool::consent::decide`).
+//! Not for: lines of several commands (`crate::domain::tool::consent::chains`), whether a command is allowed
+//! (`crate::domain::tool::consent::decide`), or the commands of a script of sed (`sed_scripts`).
+
+use super::sed_scripts;
+use std::collections::BTreeSet;
 
 /// A program, with the words that make it run something else.
 struct Program {
     names: &'static [&'static str],
-    /// Options that count before the first plain word.
+    /// Options with a value that count before the first plain word.
     before: &'static [&'static str],
     /// Options that count anywhere. A single letter is also found among other letters behind one dash.
     options: &'static [&'static str],
@@ -65,13 +68,20 @@ const RUNNERS: &[&str] = &[
     ".",
 ];
 
-/// Maximum number of letters behind one dash that are read as options.
-const MAX_LETTERS: usize = 6;
-
 const PROGRAMS: &[Program] = &[
     program(
         &["git"],
-        &["-c", "-C", "--exec-path", "--config-env", "--git-dir", "--work-tree"],
+        &[
+            "-c",
+            "-C",
+            "--exec-path",
+            "--config-env",
+            "--git-dir",
+            "--work-tree",
+            "--namespace",
+            "--attr-source",
+            "--super-prefix",
+        ],
         &[
             "--upload-pack",
             "--receive-pack",
@@ -85,9 +95,22 @@ const PROGRAMS: &[Program] = &[
             "--smtp-server",
             "--separate-git-dir",
         ],
-        &["config", "filter-branch", "difftool", "mergetool", "bisect", "hook", "daemon", "remote-ext"],
+        &[
+            "config",
+            "filter-branch",
+            "difftool",
+            "mergetool",
+            "merge-index",
+            "bisect",
+            "hook",
+            "daemon",
+            "remote-ext",
+            "instaweb",
+            "send-email",
+            "for-each-repo",
+        ],
     ),
-    program(&["hg"], &[], &["--config", "--ssh", "--remotecmd"], &[]),
+    program(&["hg"], &[], &["--config", "-e", "--ssh", "--remotecmd", "-R", "--repository", "--cwd"], &["bisect"]),
     program(&["svn"], &[], &["--config-option", "--config-dir", "--editor-cmd", "--diff-cmd", "--diff3-cmd"], &[]),
     program(
         &["find"],
@@ -98,11 +121,21 @@ const PROGRAMS: &[Program] = &[
     program(&["fd", "fdfind"], &[], &["-x", "-X", "--exec", "--exec-batch"], &[]),
     program(&["rg"], &[], &["--pre", "--hostname-bin"], &[]),
     program(&["ack", "ag"], &[], &["--pager"], &[]),
-    program(&["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"], &[], &["-c", "-s", "--rcfile", "--init-file"], &[]),
+    program(
+        &["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"],
+        &[],
+        &["-c", "-C", "-s", "--rcfile", "--init-file", "--command", "--init-command"],
+        &[],
+    ),
     program(&["python"], &[], &["-c"], &[]),
-    program(&["perl"], &[], &["-e", "-E", "-M"], &[]),
+    program(&["perl"], &[], &["-e", "-E", "-M", "-m"], &[]),
     program(&["ruby"], &[], &["-e", "-r"], &[]),
-    program(&["php"], &[], &["-r", "-d"], &[]),
+    program(
+        &["php"],
+        &[],
+        &["-r", "-d", "-B", "-R", "-E", "--run", "--process-code", "--process-begin", "--process-end", "--define"],
+        &[],
+    ),
     program(&["lua", "osascript"], &[], &["-e"], &[]),
     program(
         &["node", "bun", "deno"],
@@ -118,8 +151,8 @@ const PROGRAMS: &[Program] = &[
     ),
     program(&["cargo", "rustup"], &[], &["--config"], &[]),
     program(&["go"], &[], &["-exec", "-toolexec", "-overlay", "-vettool"], &["generate"]),
-    program(&["gcc", "g++", "cc", "clang"], &[], &["-wrapper", "-B"], &[]),
-    program(&["make", "gmake"], &[], &["-f", "-C", "-I", "--file", "--makefile", "--directory", "--eval"], &[]),
+    program(&["gcc", "g++", "cc", "clang"], &[], &["-wrapper", "-B", "-fplugin", "-specs"], &[]),
+    program(&["make", "gmake"], &[], &["-f", "-C", "-E", "-I", "--file", "--makefile", "--directory", "--eval"], &[]),
     program(&["ninja", "just", "task"], &[], &["-f", "-C", "--justfile", "--taskfile", "--shell"], &[]),
     program(&["cmake"], &[], &["-P", "-E"], &[]),
     program(
@@ -138,7 +171,7 @@ const PROGRAMS: &[Program] = &[
         ],
         &[],
     ),
-    program(&["zip"], &[], &["-TT", "--unzip-command"], &[]),
+    program(&["zip"], &[], &["--unzip-command"], &[]),
     program(&["rsync"], &[], &["-e", "--rsh", "--rsync-path"], &[]),
     program(&["ssh", "scp", "sftp"], &[], &["-o", "-F", "-S", "-D"], &[]),
     program(&["sort"], &[], &["--compress-program"], &[]),
@@ -215,69 +248,72 @@ fn args_that_run(name: &str, args: &[String]) -> Vec<String> {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let known = |program: &&Program| program.names.iter().any(|known| *known == name || *known == bare);
     let Some(program) = PROGRAMS.iter().find(known) else { return Vec::new() };
-    let valued = |at: usize| at > 0 && program.before.contains(&args[at - 1].as_str());
+    // Where the options with a value are not known, a word behind any option can be its value.
+    let takes_value = |word: &str| match program.before {
+        [] => word.starts_with('-') && !word.contains('='),
+        before => before.contains(&word),
+    };
+    let valued = |at: usize| at > 0 && takes_value(&args[at - 1]);
     let plain = |(at, word): (usize, &String)| !word.starts_with('-') && !valued(at);
     let first = args.iter().enumerate().position(plain).unwrap_or(args.len());
+    let sed = if matches!(name, "sed" | "gsed") { sed_scripts::words_that_run(args) } else { BTreeSet::new() };
     let runs = |at: usize, word: &String| {
-        let is = |option: &&&str| names(option, word);
+        let is = |option: &&&str| {
+            // Compilers do not combine letters.
+            if matches!(bare, "gcc" | "g++" | "cc" | "clang" | "cmake") && option.len() == 2 {
+                word.starts_with(**option)
+            } else {
+                names(option, word)
+            }
+        };
         (at <= first && program.before.iter().any(|option| is(&option)))
             || program.options.iter().any(|option| is(&option))
-            || (at == first && program.words.contains(&word.as_str()))
+            || (at <= first && program.words.contains(&word.as_str()))
             || match name {
                 // Also letters without a dash, and variables such as SHELL=.
                 "tar" | "gtar" | "bsdtar" => at == 0 && !word.starts_with('-') && word.contains(['I', 'F']),
                 "make" | "gmake" => is_assignment(word),
                 "git" => match args.get(first).map_or("", String::as_str) {
-                    "clone" => matches!(word.as_str(), "-c" | "-u"),
-                    "rebase" => word == "-x",
+                    "clone" => names("-c", word) || names("-u", word),
+                    "rebase" => names("-x", word),
                     "submodule" => word == "foreach",
                     _ => false,
                 },
-                "sed" | "gsed" => script(args, at, first).is_some_and(sed_runs),
-                _ if name.ends_with("awk") => word.contains("system") || word.contains('@') || word.contains("getline"),
+                "sed" | "gsed" => sed.contains(&at),
+                "zip" => letters(word).is_some_and(|letters| letters.contains("TT")),
+                "vim" | "vi" | "nvim" | "view" | "ex" => word.starts_with('+'),
+                _ if name.ends_with("awk") => awk_runs(word),
                 _ => false,
             }
     };
     args.iter().enumerate().filter(|(at, word)| runs(*at, word)).map(|(_, word)| word.clone()).collect()
 }
 
-/// Returns whether a word gives an option: exactly, with a value, abbreviated, or as a letter among others.
-fn names(option: &str, word: &str) -> bool {
+/// Returns whether a word gives an option: exactly, with a value, abbreviated, or as a letter among others. Two dashes
+/// before a long option count as one.
+pub(super) fn names(option: &str, word: &str) -> bool {
     let own = word.split('=').next().unwrap_or_default();
     if let Some(long) = option.strip_prefix("--") {
         return own.strip_prefix("--").is_some_and(|own| !own.is_empty() && long.starts_with(own));
     }
-    let letter = option.strip_prefix('-').filter(|letter| letter.chars().count() == 1);
-    own == option || letter.is_some_and(|letter| letters(word).is_some_and(|word| word.contains(letter)))
+    if let Some(letter) = option.strip_prefix('-').filter(|letter| letter.chars().count() == 1) {
+        return letters(word).is_some_and(|word| word.contains(letter));
+    }
+    own == option || own.strip_prefix('-') == Some(option)
 }
 
-/// Returns the letters of a word that combines short options; `None` for other words.
-fn letters(word: &str) -> Option<&str> {
-    let rest = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
-    let end = rest.char_indices().nth(MAX_LETTERS).map_or(rest.len(), |(end, _)| end);
-    Some(&rest[..end])
+/// Returns the letters of a word that combines short options, with any value behind them; `None` for other words.
+pub(super) fn letters(word: &str) -> Option<&str> {
+    word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))
 }
 
-/// Returns the sed script in the word at `at`; `None` if it is no script. A script is the first plain word (at
-/// `first`), or the value of `-e`.
-fn script(args: &[String], at: usize, first: usize) -> Option<&str> {
-    let word = args[at].as_str();
-    let flag = |word: &String| word == "--expression" || (letters(word).is_some_and(|word| word.ends_with('e')));
-    let named = word.strip_prefix("--expression=").or_else(|| word.strip_prefix("-e"));
-    named.or_else(|| (at == first || (at > 0 && flag(&args[at - 1]))).then_some(word))
-}
-
-/// Returns whether a sed script has a command, or a flag of `s`, that runs a program or writes a file.
-fn sed_runs(script: &str) -> bool {
-    script.split([';', '\n', '{', '}']).any(|part| {
-        let mut part =
-            part.trim_start_matches(|c: char| c.is_ascii_digit() || c.is_whitespace() || "$,!~+".contains(c));
-        if let Some((_, rest)) = part.strip_prefix('/').and_then(|rest| rest.split_once('/')) {
-            part = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '!' || c == 'I');
-        }
-        let flags = part.strip_prefix('s').and_then(|rest| rest.rsplit(rest.chars().next()?).next());
-        part.starts_with(['e', 'w', 'W']) || flags.is_some_and(|flags| flags.contains(['e', 'w']))
-    })
+/// Returns whether a script of awk contains a word or sign with which it runs a program.
+fn awk_runs(script: &str) -> bool {
+    let piped = || {
+        let printed = script.find("print").map(|at| script[at..].replace("||", ""));
+        printed.is_some_and(|printed| printed.contains('|'))
+    };
+    script.contains("system") || script.contains('@') || script.contains("getline") || piped()
 }
 
 /// Returns whether a word assigns a variable.
@@ -383,6 +419,47 @@ mod tests {
             "node -e x",
             "sort --compress-program=x a",
             "rg --pre x y",
+            "git rebase -x'touch PWNED' HEAD~1",
+            "git rebase -qx 'touch PWNED' HEAD~1",
+            "git clone -cprotocol.ext.allow=always 'ext::touch PWNED' x",
+            "git clone -qc protocol.ext.allow=always 'ext::touch PWNED' x",
+            "git clone -nqc protocol.ext.allow=always 'ext::touch PWNED' x",
+            "git clone -u'touch PWNED' . x",
+            "git clone -qu 'touch PWNED' . x",
+            "git --namespace x config core.pager y",
+            "git --attr-source x clone -qu y . z",
+            "git merge-index 'touch PWNED' -a",
+            "git instaweb --httpd=x",
+            "git send-email x",
+            "git for-each-repo --config=x y",
+            "git grep -iiiiiii'Otouch PWNED' x",
+            "sh -eeeeeeec 'touch PWNED'",
+            "tar -cvvvvvvI ./e -f a.tar x",
+            "python3 -IIIIIIIc 'touch'",
+            "rsync -vvvvvvve x a b",
+            "fd -HHHHHHHx x",
+            "sed '/o/,/o/e cmd' a",
+            "sed --expr='1e cmd' a",
+            "sed --expr '1e cmd' a",
+            "sed -ne'1e cmd' a",
+            "sed -l 5 '1e cmd' a",
+            "sed 's,a;b,c,e' a",
+            "sed --fi=x a",
+            "awk '{ print | \"sh\" }' a",
+            "awk --fi x a",
+            "go test --exec=x ./...",
+            "go test --toolexec x ./...",
+            "go -C d generate",
+            "npm --loglevel silent exec x",
+            "npm -s exec x",
+            "perl '-mstrict;system(1)' x",
+            "php -B 'x' a",
+            "fish --comm x",
+            "make -E x",
+            "zip -qTT x a b",
+            "gcc -B./x a.c",
+            "cmake -P a.cmake",
+            "vim -es '+!touch x'",
         ] {
             assert!(indirect(line).is_none_or(|found| !found.is_empty()), "{line}");
         }
@@ -413,6 +490,15 @@ mod tests {
             "tar xzf a.tgz",
             "sed -n 1,5p a",
             "sed 's/one/two/g' a",
+            "sed -e 's/one/two/' error.txt",
+            "sed -i 's/[^/]*$//' a",
+            "sed --expression='s/one/two/' words",
+            "awk '/a|b/ { print }' a",
+            "npm run exec",
+            "gcc -DB -Wall -Ilib/Base a.c",
+            "cmake -DCMAKE_BUILD_TYPE=Release .",
+            "npm -s run build",
+            "git --no-pager log",
             "rsync -av a b",
             "python3 a.py",
             "sh a.sh",
@@ -466,30 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_variables_and_options_are_read() {
-        for (script, runs) in [
-            ("p", false),
-            ("e", true),
-            ("1,$!w x", true),
-            ("/a/e", true),
-            ("/a/!e", true),
-            ("/a/I e", true),
-            ("/a/Ip", false),
-            ("/a/p", false),
-            ("/a/d;w x", true),
-            ("s/e/w/", false),
-            ("s/a/b/e", true),
-            ("s/a/b/gw x", true),
-            ("s|a|b|w x", true),
-            ("s", false),
-            ("p\nW x", true),
-            ("{e", true),
-            ("0~4e", true),
-            ("+e", true),
-            ("y/e/w/", false),
-        ] {
-            assert_eq!(sed_runs(script), runs, "{script:?}");
-        }
+    fn variables_and_options_are_read() {
         for (word, value) in [
             ("A=1", true),
             ("a_b2=", true),
@@ -513,6 +576,9 @@ mod tests {
             ("-c", "--c", false),
             ("-exec", "-exec", true),
             ("-exec", "-e", false),
+            ("-exec", "--exec=x", true),
+            ("-exec", "--exe", false),
+            ("-c", "-aaaaaaaaac", true),
         ] {
             assert_eq!(names(option, word), is, "{option} {word}");
         }

@@ -10,6 +10,7 @@ pub mod mcp;
 pub mod rerun;
 pub mod resolution;
 pub mod schema;
+mod sed_scripts;
 pub mod shell;
 pub mod trace;
 pub mod visibility;

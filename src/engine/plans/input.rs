@@ -11,6 +11,7 @@ use crate::context::summary::survive;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::safe_text::Safe;
+use crate::domain::base::secrets;
 use crate::domain::call::tokens::{Certainty, Encoding};
 use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{Content, NodeHead, Part, Role};
@@ -21,7 +22,6 @@ use crate::domain::planning::plan::{Basis, Form, Reason, RowKind, Scores, Source
 use crate::domain::planning::policy::{Section, StateBlock};
 use crate::domain::planning::tuning::TurnSelection;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
-use crate::export::secrets;
 use std::sync::Arc;
 
 /// A plan's input under construction.

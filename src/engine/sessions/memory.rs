@@ -4,6 +4,7 @@
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, MemoryId, SessionId};
+use crate::domain::base::secrets;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::memory::{self, Memory, MemoryKind, MemoryStatus, Origin, Scope};
@@ -15,7 +16,6 @@ use crate::engine::plans::sources::memory::ranked;
 use crate::engine::plans::sources::memory_terms::known;
 use crate::engine::plans::sources::suggested_pins::first;
 use crate::engine::turns::state_suggestions::{first_transition, state_of_status};
-use crate::export::secrets;
 use crate::store::types::Write;
 use uuid::Uuid;
 

@@ -15,6 +15,7 @@ use crate::domain::tool::folder_settings::FolderSettings;
 use crate::domain::tool::mcp::{ConfiguredServers, ToolServers};
 use crate::domain::tool::trace::RunTools;
 use crate::store::Store;
+use crate::tools::locked_folder::LockedFolder;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -198,8 +199,8 @@ pub struct Setup {
     pub code: Option<std::path::PathBuf>,
     /// A conversation to import at the start (the demo).
     pub reading: Option<crate::domain::conversation::record::ImportedFile>,
-    /// A folder to delete at the end (the demo's store).
-    pub temporary: Option<std::path::PathBuf>,
+    /// A folder that is removed at the end (the demo's store).
+    pub temporary: Option<LockedFolder>,
     /// Reads the configuration again; `None` if there is none to read.
     pub read_again: Option<ReadAgain>,
     /// Returns the present time in milliseconds since 1970.

@@ -21,6 +21,7 @@ use crate::llm::counting::tokens::Tokenizers;
 use crate::store::file::damage;
 use crate::store::types::StoreError;
 use crate::store::{OpenOptions, Store};
+use crate::tools::locked_folder::{self, LockedFolder};
 use crate::tools::{EffectOptions, Workspace};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -252,9 +253,13 @@ fn beside(store: &Path) -> PathBuf {
 
 /// Creates the setup of the offline tour: a bundled conversation in a store that is deleted at the end.
 fn tour(config: &Config) -> Result<Setup, Failure> {
-    let folder = std::env::temp_dir().join(format!("pleach-demo-{}", uuid::Uuid::now_v7()));
+    locked_folder::clear(DEMO_PREFIX);
+    let folder = LockedFolder::new(DEMO_PREFIX).map_err(|error| {
+        let failure = Failure::new(FailureKind::Store, format!("The demo's store cannot be created: {error}."));
+        failure.todo("Is TMPDIR a folder that you can write?")
+    })?;
     let mut config = config.clone();
-    config.paths.store = folder.join("demo.db");
+    config.paths.store = folder.path().join("demo.db");
     config.overrides.profile = Some("offline".into());
     config.overrides.model = None;
     let reading = crate::import::read(DEMO, "demo.jsonl")?;
@@ -274,6 +279,7 @@ fn tour(config: &Config) -> Result<Setup, Failure> {
     })
 }
 
+const DEMO_PREFIX: &str = "pleach-demo-";
 const DEMO: &[u8] = include_bytes!("../../../assets/demo/session.jsonl");
 
 fn defaults(config: &Config) -> Overrides {

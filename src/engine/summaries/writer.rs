@@ -11,6 +11,7 @@ use crate::context::summary::{Size, extract, keep, parts};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
+use crate::domain::base::secrets;
 use crate::domain::call::provider::CallEnd;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::message::{Content, Node, NodeHead, Role};
@@ -23,7 +24,6 @@ use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::inbox::{Inbox, SummaryReport};
 use crate::engine::jobs::Jobs;
 use crate::engine::plans::input_builder::send_barrier;
-use crate::export::secrets;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 

@@ -5,11 +5,11 @@
 use super::skills::PREFIX;
 use super::state::MOST;
 use crate::domain::base::failure::Failure;
+use crate::domain::base::secrets;
 use crate::domain::call::tokens::grouped;
 use crate::domain::tool::trace::RunTools;
 use crate::engine::api::{Answer, CodeAct, FileList, Ticket};
 use crate::engine::core::Core;
-use crate::export::secrets;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -4,11 +4,11 @@
 
 use super::added::LookupTools;
 use super::workspace::{Project, short};
+use crate::domain::base::secrets;
 use crate::domain::code::workspace_rules::{self, ProjectKind, frontmatter, plain};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::tool::folder_settings::SKILLS;
 use crate::domain::tool::trace::{ToolOutput, ToolSpec, ToolStatus};
-use crate::export::secrets;
 use crate::tools::folder::{Folder, PathTarget};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -148,7 +148,7 @@ impl Core {
             let words = step.why.to_text();
             if step.to == ItemChange::Suggest {
                 asks.push(suggestion_transition(&input, turn, words));
-                done.notices.push(format!("Suggested pin: turn {}; the overlay shows it.", input.number(turn)));
+                done.notices.push(format!("Suggested pin: turn {}; `pleach plan` shows it.", input.number(turn)));
                 continue;
             }
             let stood = input.branch.marks.iter().find(|mark| mark.target == target).cloned();

@@ -158,9 +158,11 @@ const CREATE_WITH_FLAGS: &[(i64, u8, u8)] = &[
 ];
 /// `O_CREAT`, and the bit of `O_TMPFILE` besides `O_DIRECTORY`.
 const CREATE_FLAGS: [u64; 2] = [0o100, 0o20_000_000];
-/// Mode bits: set-user-ID, and set-group-ID or world-writable. The latter two are refused without read-only mounts.
-const SET_USER: u64 = 0o4000;
-const SET_GROUP_OR_WORLD_WRITABLE: u64 = 0o6002;
+/// Mode bits that are refused, because a program with them acts for its owner or group: set-user-ID and set-group-ID.
+/// On a folder, set-group-ID only hands its group on, but the arguments of a call do not tell a folder from a file.
+const SET_ID: u64 = 0o6000;
+/// The mode bit that is also refused without read-only mounts.
+const WORLD_WRITABLE: u64 = 0o0002;
 /// `ioctl` requests that change file flags through a descriptor that need not be writable: `FS_IOC_SETFLAGS`,
 /// `FS_IOC_FSSETXATTR`, `FS_IOC_SETVERSION`, their 32-bit variants, and `FAT_IOCTL_SET_ATTRIBUTES`.
 const FLAG_REQUESTS: [u64; 6] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4008_7602, 0x4004_7602, 0x4004_7211];
@@ -218,17 +220,17 @@ fn refused(network: bool, namespaces: Namespaces) -> Result<Rules, seccompiler::
     // Refuse to inject terminal input or to change file flags, through any descriptor.
     let steering = TERMINAL_INPUT.into_iter().chain(FLAG_REQUESTS).map(|request| (1, Len::Dword, Op::Eq, request));
     rules.insert(libc::SYS_ioctl, each(steering)?);
-    let modes = if namespaces == Namespaces::None { SET_GROUP_OR_WORLD_WRITABLE } else { SET_USER };
-    let bits: Vec<u64> = (0..12).map(|bit| 1 << bit).filter(|bit| modes & bit != 0).collect();
+    let changed = if namespaces == Namespaces::None { SET_ID | WORLD_WRITABLE } else { SET_ID };
     for (call, argument) in CHANGE_MODE {
-        rules.insert(*call, each(bits.iter().map(|bit| masked(*argument, *bit)))?);
+        rules.insert(*call, each(bits(changed).map(|bit| masked(*argument, bit)))?);
     }
     for (call, argument) in CREATE_WITH_MODE {
-        rules.insert(*call, each([masked(*argument, SET_USER)])?);
+        rules.insert(*call, each(bits(SET_ID).map(|bit| masked(*argument, bit)))?);
     }
     for (call, flags, mode) in CREATE_WITH_FLAGS {
-        let made = CREATE_FLAGS.map(|flag| all([masked(*flags, flag), masked(*mode, SET_USER)]));
-        rules.insert(*call, made.into_iter().collect::<Result<_, _>>()?);
+        let made =
+            bits(SET_ID).flat_map(|bit| CREATE_FLAGS.map(|flag| all([masked(*flags, flag), masked(*mode, bit)])));
+        rules.insert(*call, made.collect::<Result<_, _>>()?);
     }
     if namespaces == Namespaces::None {
         rules.extend(SHARED_MEMORY.iter().map(|call| (*call, Vec::new())));
@@ -262,6 +264,11 @@ fn without_processes() -> Result<Rules, seccompiler::BackendError> {
 
 type Condition = (u8, Len, Op, u64);
 
+/// Returns the single bits of a number.
+fn bits(all: u64) -> impl Iterator<Item = u64> {
+    (0..u64::BITS).map(|bit| 1 << bit).filter(move |bit| all & bit != 0)
+}
+
 /// Makes a condition: all of these bits are set.
 fn masked(argument: u8, bits: u64) -> Condition {
     (argument, Len::Dword, Op::MaskedEq(bits), bits)
@@ -288,4 +295,31 @@ fn with_x32(rules: Rules) -> Rules {
 #[cfg(not(target_arch = "x86_64"))]
 fn with_x32(rules: Rules) -> Rules {
     rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn set_user_id_and_set_group_id_are_refused_everywhere() {
+        for namespaces in [Namespaces::None, Namespaces::Mounts, Namespaces::Full] {
+            let rules = refused(false, namespaces).unwrap();
+            let has = |call: i64, conditions: Vec<Condition>| {
+                rules.get(&call).is_some_and(|rules| rules.contains(&all(conditions).unwrap()))
+            };
+            for bit in [0o4000, 0o2000] {
+                for (call, mode) in CHANGE_MODE.iter().chain(CREATE_WITH_MODE) {
+                    assert!(has(*call, vec![masked(*mode, bit)]), "{call} {bit:o}");
+                }
+                for (call, flags, mode) in CREATE_WITH_FLAGS {
+                    for flag in CREATE_FLAGS {
+                        assert!(has(*call, vec![masked(*flags, flag), masked(*mode, bit)]), "{call} {bit:o}");
+                    }
+                }
+            }
+            let world = has(libc::SYS_fchmod, vec![masked(1, 0o0002)]);
+            assert_eq!(world, namespaces == Namespaces::None);
+        }
+    }
 }

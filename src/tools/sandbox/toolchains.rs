@@ -32,13 +32,24 @@ const fn but(toolchain: Toolchain, but: &'static [&'static str]) -> Toolchain {
 
 /// Settings of pip and conda in a Python folder.
 const OF_PYTHON: &[&str] = &["pip.conf", ".condarc", "condarc", "envs/*/pip.conf", "envs/*/.condarc", "envs/*/condarc"];
+/// Settings of npm, pip and conda beneath `installs`.
+const OF_INSTALLS: &[&str] = &[
+    "installs/node/*/etc",
+    "installs/nodejs/*/etc",
+    "installs/python/*/pip.conf",
+    "installs/python/*/.condarc",
+    "installs/python/*/condarc",
+    "installs/python/*/envs/*/pip.conf",
+    "installs/python/*/envs/*/.condarc",
+    "installs/python/*/envs/*/condarc",
+];
 const TOOLCHAINS: &[Toolchain] = &[
     named("CARGO_HOME", of(&[".cargo"], &["bin", "registry", "git", "env", "config.toml", "config"])),
     named("RUSTUP_HOME", of(&[".rustup"], &["toolchains", "settings.toml", "update-hashes"])),
     of(&[".local/bin", ".local/lib", ".bun/bin", ".deno/bin", ".nix-profile"], &[""]),
     of(&[".local/share/uv"], &["python", "tools"]),
     of(&[".local/share/pnpm"], &["bin", "global", "nodejs", "store", "pnpm", "pnpx"]),
-    of(&[".local/share/mise"], &["installs", "shims", "plugins"]),
+    but(of(&[".local/share/mise"], &["installs", "shims", "plugins"]), OF_INSTALLS),
     but(
         named("NVM_DIR", of(&[".nvm"], &["versions", "alias", "nvm.sh", "nvm-exec", "bash_completion"])),
         &["versions/node/*/etc"],
@@ -50,10 +61,17 @@ const TOOLCHAINS: &[Toolchain] = &[
             "PYENV_ROOT",
             of(&[".pyenv"], &["bin", "completions", "libexec", "plugins", "pyenv.d", "shims", "version", "versions"]),
         ),
-        &["versions/*/pip.conf", "versions/*/.condarc", "versions/*/condarc", "versions/*/envs/*/pip.conf"],
+        &[
+            "versions/*/pip.conf",
+            "versions/*/.condarc",
+            "versions/*/condarc",
+            "versions/*/envs/*/pip.conf",
+            "versions/*/envs/*/.condarc",
+            "versions/*/envs/*/condarc",
+        ],
     ),
     named("RBENV_ROOT", of(&[".rbenv"], &["bin", "libexec", "plugins", "rbenv.d", "shims", "version", "versions"])),
-    of(&[".asdf"], &["asdf.sh", "bin", "completions", "installs", "lib", "plugins", "shims"]),
+    but(of(&[".asdf"], &["asdf.sh", "bin", "completions", "installs", "lib", "plugins", "shims"]), OF_INSTALLS),
     of(&[".sdkman"], &["bin", "candidates", "src"]),
     of(&[".jenv"], &["bin", "libexec", "plugins", "shims", "version", "versions"]),
     of(&[".juliaup"], &["bin"]),
@@ -249,6 +267,31 @@ mod tests {
         assert_eq!(found("a/y/*"), ["a/y/etc", "a/y/lib"]);
         assert_eq!(found("b/*"), [""; 0]);
         assert_eq!(found("b/c"), ["b/c"]);
+    }
+
+    #[test]
+    fn settings_of_version_managers_are_hidden() {
+        let home = tempfile::tempdir().unwrap();
+        for file in [
+            ".asdf/installs/nodejs/1/etc/npmrc",
+            ".asdf/installs/python/3/pip.conf",
+            ".local/share/mise/installs/node/1/etc/npmrc",
+            ".local/share/mise/installs/python/3/pip.conf",
+            ".local/share/mise/installs/python/conda-1/envs/one/.condarc",
+            ".nvm/versions/node/v1/etc/npmrc",
+            ".fnm/node-versions/v1/installation/etc/npmrc",
+            ".volta/tools/image/node/1/etc/npmrc",
+            ".pyenv/versions/3/pip.conf",
+            ".pyenv/versions/conda-1/envs/one/pip.conf",
+            ".pyenv/versions/conda-1/envs/one/.condarc",
+            ".pyenv/versions/conda-1/envs/one/condarc",
+        ] {
+            let path = home.path().canonicalize().unwrap().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "").unwrap();
+            assert!(readable(Some(home.path())).iter().any(|open| home.path().join(file).starts_with(open)), "{file}");
+            assert!(secrets(Some(home.path())).iter().any(|hidden| path.starts_with(hidden)), "{file}");
+        }
     }
 
     #[test]

@@ -159,6 +159,10 @@ fn demo_saves_nothing() {
     let home = Home::offline();
     // A folder's settings are read, and decisions about them are looked up. Neither may create a folder.
     std::fs::write(home.path("work").join(".pleach.toml"), "mode = \"heavy\"\n").unwrap();
+    // The next demo removes what a demo that was killed left behind.
+    let left = home.path("tmp").join(format!("pleach-demo-{}", uuid::Uuid::now_v7().simple()));
+    std::fs::create_dir(&left).unwrap();
+    std::fs::write(left.join("lock"), "").unwrap();
     let pty = Start::new(&home).args(&["--demo"]).size(200, 40).run();
     pty.see("demo, nothing is saved");
     pty.until("a conversation", |screen| screen.contains("you ·") || screen.contains("offline ·"));

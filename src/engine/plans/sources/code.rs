@@ -16,6 +16,7 @@ use crate::context::AlreadyIn;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::secrets;
 use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::settings::CodeLimits;
@@ -33,7 +34,6 @@ use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::startup::rules::CodeRules;
 use crate::engine::summaries::module_cards;
-use crate::export::secrets;
 use crate::retrieval::gate;
 use std::collections::HashSet;
 

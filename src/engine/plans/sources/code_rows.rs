@@ -3,12 +3,12 @@
 
 use crate::context::render::render_forms;
 use crate::domain::base::hash::Hash;
+use crate::domain::base::secrets;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::symbols::{CodeMap, CodeRef};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::OmittedItem;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
-use crate::export::secrets;
 use std::fmt::Write as _;
 
 /// The maximum number of module summaries and central symbols in the map.

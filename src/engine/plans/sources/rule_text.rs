@@ -3,10 +3,10 @@
 //! Not for: which rules files apply (`tools::workspace`).
 
 use crate::domain::base::safe_text::Safe;
+use crate::domain::base::secrets;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::workspace_rules::plain;
 use crate::engine::tools::workspace::RulesText;
-use crate::export::secrets;
 use crate::tools::folder::{Folder, PathTarget, Stamp};
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};

@@ -4,13 +4,13 @@
 use crate::code::find::cards::{SentLines, Sources};
 use crate::context::{self, AlreadyIn};
 use crate::domain::base::failure::Failure;
+use crate::domain::base::secrets;
 use crate::domain::conversation::attachment;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, Part, Role};
 use crate::domain::planning::plan::{Form, Item, Reason, Row, RowKind, Warning};
 use crate::engine::indexing::code_workspace::CodeWorkspace;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
-use crate::export::secrets;
 use serde::Deserialize;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Component, Path};
