@@ -283,7 +283,8 @@ pub struct Decision {
     pub turns: Vec<Result<Form, EvictionReason>>,
     /// Tokens used in levels 1 to 4.
     pub used: [u32; 4],
-    /// Budgets of levels 1 to 4; the fourth is what the others leave of the total.
+    /// Budgets of levels 1 to 4: the third includes what the first two leave, and the fourth is what the others leave of
+    /// the total.
     pub budgets: [u32; 4],
     /// Tokens that should have left but are too young.
     pub cannot: Option<u32>,
@@ -346,7 +347,8 @@ fn working_budget(fixed: FixedTokens, total: u32, spec: &Levels) -> u32 {
 }
 
 /// Returns the tokens above which the levels are emptied.
-fn trigger_tokens(total: u32, spec: &Levels) -> u32 {
+#[must_use]
+pub fn trigger_tokens(total: u32, spec: &Levels) -> u32 {
     let trigger_tokens = u64::from(total) * u64::from(spec.trigger_percent) / 100;
     u32::try_from(trigger_tokens).unwrap_or(u32::MAX)
 }
@@ -386,8 +388,8 @@ impl<'a> State<'a> {
         let levels = [fixed.permanent, fixed.session, self.working(fixed)];
         let rest = total.saturating_sub(levels.iter().fold(0_u32, |sum, used| sum.saturating_add(*used)));
         let used = [levels[0], levels[1], levels[2], self.volatile(fixed)];
-        let own = budgets(total, spec);
-        Decision { used, budgets: [own[0], own[1], own[2], rest], cannot, turns: self.forms }
+        let [permanent, session, _] = budgets(total, spec);
+        Decision { used, budgets: [permanent, session, working, rest], cannot, turns: self.forms }
     }
 
     /// Returns the tokens of the working level.
@@ -636,7 +638,7 @@ mod tests {
     fn the_volatile_level_gets_what_the_others_leave() {
         let fixed = FixedTokens { permanent: 1_850, session: 3_200, working: 500, volatile: 0 };
         let decision = decide(&[turn(6_000, 4_000, 1, 0)], fixed, 16_000, &spec());
-        assert_eq!(decision.budgets, [2_000, 4_000, 8_000, 4_450]);
+        assert_eq!(decision.budgets, [2_000, 4_000, 8_950, 4_450], "the third gets what the first two leave, too");
         let fits = decide(&[turn(6_000, 700, 1, 0)], fixed, 16_000, &spec());
         assert_eq!(fits.used, [1_850, 3_200, 6_500, 700]);
         assert_eq!((fits.turns[0], fits.cannot), (Ok(Form::Full), None));
