@@ -57,8 +57,9 @@
 //!    [`Offer`](domain::planning::input::Offer)s: candidates with their tokens in every form. A source does not know
 //!    how many tokens are free. A source that must not repeat other content (errors, code, older messages) receives the
 //!    turns that are sent in any case ([`context::already_in`]). Only `context::admission` admits items, in this order:
-//!    required items, rules and the map of the code, retrieved items within the mode's allowance, the window of turns
-//!    with all that is left, leases, and retrieved items that still fit. An accepted summary is sent in every mode if
+//!    required items, a person's leases, the newest turn in its shortest form, rules and the map of the code, retrieved
+//!    items within the mode's allowance, the window of turns with all that is left, the program's leases, and retrieved
+//!    items that still fit. An accepted summary is sent in every mode if
 //!    the request is no larger with it than without it (`context::admission::accepted_summaries`). Only the newest
 //!    draft of a branch is planned. When an embedder is configured, a separate thread (`engine::indexing::vectors`)
 //!    computes vectors of passages, and a plan uses the vectors that exist. Code works the same way: a thread

@@ -160,7 +160,7 @@ impl Run<'_, '_> {
             Some(Command::State(command)) => sessions::state(self, command),
             Some(Command::Branch(command)) => sessions::branch(self, command),
             Some(Command::Session(command)) => sessions::session(self, command),
-            Some(Command::Import { file }) => files::import(self, file),
+            Some(Command::Import { file, keep_instructions }) => files::import(self, file, *keep_instructions),
             Some(Command::Export { format, all, mask, output }) => {
                 files::export(self, *format, *all, *mask, output.as_deref())
             }

@@ -3,6 +3,7 @@
 
 #![allow(clippy::similar_names, reason = "a plan's own words are alike")]
 use crate::support::talk::{self, FixedResults, MarkTarget, OwnText, Quarter, SearchResults, Talk, TalkMessage};
+use pleach::context::policy::levels;
 use pleach::context::render::checks;
 use pleach::context::{plan, render};
 use pleach::domain::base::hash::Hash;
@@ -16,7 +17,7 @@ use pleach::domain::planning::input::{
 };
 use pleach::domain::planning::level_use::level_uses;
 use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{Anchor, ContextPlan, Form, Reason, Row, RowKind, Verdict};
+use pleach::domain::planning::plan::{Anchor, ContextPlan, Form, Reason, Row, RowKind, Verdict, Warning};
 use pleach::domain::planning::policy::{Layout, PolicySpec, Section};
 use pleach::domain::planning::tuning::{Adaptive, Lanes, Levels, Relevance, TurnSelection};
 use pleach::llm::counting::tokens::Tokenizers;
@@ -669,10 +670,11 @@ fn assert_chosen_room(talk: &Talk, solved: &Solved, used: u32) {
         let many = policy.choose == TurnSelection::Relevance
             && messages + turn.messages.len() > policy.adaptive.messages as usize;
         // Texts must fit into the first three levels too.
-        let full = plan.level_budgets.is_some_and(|budgets| {
+        let full = plan.level_budgets.is_some() && {
             let words: u32 = level_uses(plan)[..3].iter().map(|level| level.used).sum();
-            words + used - plan.est_total + cost > budgets[..3].iter().sum()
-        });
+            let total = policy.levels.total.min(input.budget.prompt);
+            words + used - plan.est_total + cost > levels::budgets(total, &policy.levels).iter().sum()
+        };
         assert!(
             many || full || used + cost > size_limit,
             "{used} + {cost} of {size_limit}: {row:#?}
@@ -865,6 +867,40 @@ fn assert_marks_kept(talk: &Talk, solved: &Solved) {
     }
 }
 
+/// Returns whether the row is something that no person asked for: the map of the code or a retrieved item.
+fn is_automatic(row: &Row) -> bool {
+    row.pin.is_none() && matches!(row.section(), Some(Section::Retrieved))
+}
+
+/// What goes by itself leaves first: a person's lease within the cap, and after it the newest turn, are left out only if
+/// there is no room for them in place of everything retrieved. A person's lease that is left out has a warning.
+fn assert_automatic_items_leave_first(talk: &Talk, solved: &Solved) {
+    let Solved { input, plan, .. } = solved;
+    let automatic: u32 = plan.included().filter(|row| is_automatic(row)).map(|row| row.tokens).sum();
+    let slack = 3 * MESSAGE_FRAMING + input.labelled;
+    let window: u32 = history(plan);
+    for row in plan.excluded().filter(|row| row.pin.is_some_and(MarkKind::includes) && row.reason != Reason::OffPath) {
+        if let Reason::Budget { .. } = row.reason {
+            let card = input.turns.iter().find(|turn| turn.atom == row.atom).and_then(|turn| turn.card);
+            let needs = card.map_or(row.tokens, |(_, tokens)| tokens + MESSAGE_FRAMING);
+            let required = plan.est_total - automatic - window;
+            assert!(required + needs + slack > input.budget.prompt, "it would fit: {row:#?}\n{}", brief(plan));
+        }
+        let told = plan.warnings.iter().any(|warning| {
+            matches!(warning, Warning::DecisionLeftOut { title, tokens, .. } if (title, *tokens) == (&row.title, row.tokens))
+        });
+        assert!(told || matches!(row.reason, Reason::Duplicate), "left out in silence: {row:#?}");
+    }
+    let newest = input.turns.last().filter(|_| automatic > 0 && window == 0);
+    let Some(newest) = newest.filter(|_| unmarked(talk, talk.turns.len()).contains(&(talk.turns.len() - 1))) else { return };
+    let Some(row) = plan.excluded().find(|row| row.atom == newest.atom) else { return };
+    if matches!(row.reason, Reason::Budget { .. } | Reason::OutsideWindow) {
+        let (_, shortest) = turn_costs(&input.policy, newest);
+        let others = plan.est_total - automatic;
+        assert!(others + shortest + slack > input.budget.prompt, "the newest turn would fit: {}", brief(plan));
+    }
+}
+
 fn assert_laws(talk: &Talk) {
     let (input, _) = talk::build_input(talk, Encoding::Approximate, &Quarter);
     match plan(&input) {
@@ -880,6 +916,7 @@ fn assert_laws(talk: &Talk) {
             assert_state_requested(talk, &solved);
             assert_nothing_sent_twice(&solved);
             assert_no_room_is_true(&solved);
+            assert_automatic_items_leave_first(talk, &solved);
             if !talk.dialect.strict_alternation {
                 assert_no_idle_room(talk, &solved);
             }
@@ -956,6 +993,7 @@ proptest! {
         if let Some(solved) = solve(&talk) {
             assert_no_idle_room(&talk, &solved);
             assert_no_room_is_true(&solved);
+            assert_automatic_items_leave_first(&talk, &solved);
             assert_summaries(&talk, &solved);
         }
     }

@@ -24,6 +24,7 @@ mod engine_turns;
 mod fault_table;
 mod folder;
 mod foreign;
+mod instructions;
 mod item_use;
 mod laws;
 #[cfg(feature = "mcp")]

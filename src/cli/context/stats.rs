@@ -30,13 +30,15 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
     };
     if let Planned::Plan { plan, .. } = run.client.plan(&view, Draft::default(), &mut run.io)? {
         (stats.used, stats.budget, stats.levels) = (plan.est_total, plan.budget.prompt, level_uses(&plan).into());
-        let retrieved = plan.included().filter(|row| row.section() == Some(Section::Retrieved));
-        stats.retrieved = retrieved.map(|row| row.atom.key().short()).collect();
     }
     let ledger = match run.client.call(Request::Call(CallRequest::Ledger { branch, whole }), &mut run.io)? {
         Answer::Ledger(ledger) => ledger,
         other => return Err(unexpected(&other)),
     };
+    let own = |call: &&CallCost| !whole || call.branch == branch;
+    if let Some(call) = ledger.calls.iter().rev().find(own) {
+        stats.retrieved = retrieved(run, call)?;
+    }
     if run.io.json {
         let mut shape = stats_shape(&stats);
         shape["calls"] = ledger_shape(&ledger);
@@ -47,6 +49,18 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
     print_ledger(run, &ledger);
     item_use::print(run, &ledger.uses);
     Ok(())
+}
+
+/// Returns the ids of the items that a call retrieved; none if its plan was deleted.
+fn retrieved(run: &mut Run<'_, '_>, call: &CallCost) -> Result<Vec<String>, Stop> {
+    let id = call.run.to_string();
+    let plan = match run.client.call(Request::Call(CallRequest::StoredPlan { id }), &mut run.io) {
+        Ok(Answer::StoredPlan { plan, .. }) => plan,
+        Ok(other) => return Err(unexpected(&other)),
+        Err(_) => return Ok(Vec::new()),
+    };
+    let rows = plan.included().filter(|row| row.section() == Some(Section::Retrieved));
+    Ok(rows.map(|row| row.atom.key().short()).collect())
 }
 
 fn percent(stats: &Stats) -> f64 {

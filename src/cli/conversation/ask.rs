@@ -11,6 +11,7 @@ use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::meter::ShortRead;
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::conversation::state;
+use crate::domain::planning::plan::{ContextPlan, Warning};
 use crate::domain::tool::resolution::unreadable;
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{
@@ -124,6 +125,8 @@ struct Turn {
     cards: Vec<RunCard>,
     /// The tool calls that were printed.
     traced: Vec<(RunId, String)>,
+    /// The warnings that were printed.
+    warned: Vec<Warning>,
     cancelled: bool,
     state_missing: bool,
 }
@@ -144,6 +147,7 @@ fn follow(run: &mut Run<'_, '_>, view: &SessionView, request: Request) -> Result
         shown: 0,
         cards: Vec::new(),
         traced: Vec::new(),
+        warned: Vec::new(),
         cancelled: false,
         state_missing: false,
     };
@@ -187,6 +191,9 @@ impl Turn {
                 // Without an earlier state block, none stays in use.
                 self.state_missing = missing && version.is_some();
             }
+            Event::Planned { branch, planned: Planned::Plan { plan, .. }, .. } if branch == self.branch => {
+                self.warn(run, &plan);
+            }
             // Events of other branches, and events that the client prints.
             Event::Answer { .. }
             | Event::Planned { .. }
@@ -197,6 +204,16 @@ impl Turn {
             | Event::Program(_) => {}
         }
         Ok(Step::Continue)
+    }
+
+    /// Prints once what the person included and the request leaves out.
+    fn warn(&mut self, run: &mut Run<'_, '_>, plan: &ContextPlan) {
+        for warning in plan.warnings.iter().filter(|warning| warning.is_about_decision()) {
+            if !self.warned.contains(warning) {
+                run.io.note(&format!("warning: {}", warning.sentence()));
+                self.warned.push(warning.clone());
+            }
+        }
     }
 
     #[deny(clippy::wildcard_enum_match_arm)]

@@ -8,13 +8,17 @@ use crate::cli::output::{escaped_lines, number};
 use crate::cli::stop::Stop;
 use crate::config::commands::command::Format;
 use crate::domain::base::failure::Failure;
-use crate::engine::api::{Answer, Request, SessionRequest};
+use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::conversation::mark::MarkKind;
+use crate::domain::conversation::message::{NodeHead, Role};
+use crate::engine::api::{Act, Answer, BranchRequest, ItemName, Request, SessionRequest};
 use serde_json::json;
+use std::collections::HashMap;
 use std::io::{self, Write as _};
 use std::path::Path;
 
 /// `import FILE`.
-pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path) -> Result<(), Stop> {
+pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path, keep_instructions: bool) -> Result<(), Stop> {
     let name = file.display().to_string();
     let opened = to_import(run, file)?;
     let reading = (run.formats.read)(opened, &name)?;
@@ -29,8 +33,16 @@ pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path) -> Result<(), Stop> {
     if skipped.len() > 20 {
         run.io.note(&format!("… and {} more (--json lists all)", skipped.len() - 20));
     }
+    let mut kept = 0;
+    for session in sessions.iter().filter(|_| keep_instructions) {
+        kept += self::keep_instructions(run, session.session)?;
+    }
     if run.io.json {
-        return run.io.value(&json!({ "format": format, "sessions": sessions, "skipped": skipped }));
+        let mut value = json!({ "format": format, "sessions": sessions, "skipped": skipped });
+        if keep_instructions {
+            value["kept_instructions"] = kept.into();
+        }
+        return run.io.value(&value);
     }
     for session in &sessions {
         let (added, known) = (number(session.added), number(session.known));
@@ -46,6 +58,23 @@ pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path) -> Result<(), Stop> {
         run.io.say("No conversation found in the file.");
     }
     Ok(())
+}
+
+/// Pins the imported system prompts on the current branch of a session, so that they are sent as instructions. Returns
+/// their number.
+fn keep_instructions(run: &mut Run<'_, '_>, session: SessionId) -> Result<usize, Stop> {
+    let view = run.client.open(&Some(session.to_string()), &None, false, &mut run.io)?;
+    let nodes: HashMap<NodeId, &NodeHead> = view.nodes.iter().map(|head| (head.id, head)).collect();
+    let head = view.branches.iter().find(|branch| branch.id == view.current).and_then(|branch| branch.head);
+    let path = std::iter::successors(head, |id| nodes.get(id)?.parent).filter_map(|id| nodes.get(&id));
+    let prompts = path.filter(|head| head.role == Role::System && head.imported && !head.hidden);
+    let items: Vec<ItemName> = prompts.map(|head| ItemName::Message(head.id)).collect();
+    let kept = items.len();
+    if kept > 0 {
+        let act = Act::Set { kind: MarkKind::Sticky, toggle: false };
+        run.client.call(Request::Branch(BranchRequest::Mark { branch: view.current, items, act }), &mut run.io)?;
+    }
+    Ok(kept)
 }
 
 /// `export`.

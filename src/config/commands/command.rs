@@ -274,6 +274,9 @@ pub enum Command {
         /// JSON lines, OpenAI messages, or an export of ChatGPT or Telegram Desktop (`result.json`) of any size; `-` reads
         /// standard input, up to 2 GiB. Texts larger than 4 MiB are cut to 4 MiB and reported.
         file: PathBuf,
+        /// Send the imported system prompts with every request, as instructions (`pleach undo` reverts this).
+        #[arg(long)]
+        keep_instructions: bool,
     },
     /// Export a conversation.
     #[command(after_help = example("export --format markdown --output talk.md"))]

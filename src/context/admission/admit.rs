@@ -4,13 +4,15 @@
 
 use super::accepted_summaries::{self, SummaryCoverage};
 use super::choose::{self, PolicyChoice};
-use super::forms::{Marks, cost_of, turn_cost, turn_forms};
+use super::forms::{Marks, cost_of, turn_forms};
+use super::leases::{self, Leases, PersonsLeases, is_lease};
 use super::offers::Offers;
-use super::window::{self, CLOSED_RESULT, Costs, OPEN_OLDER, Window};
-use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
+use super::sums::Sums;
+use super::window::{self, Costs, OPEN_OLDER, Window};
+use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, OmittedItem, PlanInput, TurnInput};
-use crate::domain::planning::plan::{Blocked, Form, Reason};
+use crate::domain::planning::input::{ANSWER_FRAMING, Block, MESSAGE_FRAMING, OmittedItem, PlanInput};
+use crate::domain::planning::plan::{Blocked, Form};
 use crate::domain::planning::policy::{Layout, Section};
 use crate::domain::planning::tuning::TurnSelection;
 
@@ -111,85 +113,6 @@ impl Admitted<'_> {
     }
 }
 
-/// Prefix sums over the turns, so that the cost of any window takes a few additions.
-pub(in crate::context) struct Sums {
-    fixed: u32,
-    /// Tokens of the offers, by the start of the window.
-    offered: Vec<u32>,
-    pub(in crate::context) summed: usize,
-    full: Vec<u32>,
-    cut: Vec<u32>,
-    elided: Vec<u32>,
-    /// Tokens of required cards (pinned and included-once turns) before each index.
-    cards: Vec<u32>,
-}
-
-impl Sums {
-    fn new(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice) -> Self {
-        let out = |at: usize, turn: &TurnInput| {
-            choice.withholds(at) || marks.turn(turn).is_some_and(|mark| mark.kind.excludes())
-        };
-        let run = |form: Form| {
-            let cost = |(at, turn): (usize, &TurnInput)| {
-                if out(at, turn) { 0 } else { turn_cost(turn, choice.form(at, form), marks) }
-            };
-            prefix(input.turns.iter().enumerate().map(cost))
-        };
-        let card = |turn: &TurnInput| {
-            let must = marks.turn(turn).is_some_and(|m| matches!(m.kind, MarkKind::Sticky | MarkKind::IncludeOnce));
-            turn.card.filter(|_| must).map_or(0, |(_, tokens)| tokens + MESSAGE_FRAMING)
-        };
-        let full = run(Form::Full);
-        let shortened = |form: Form| if input.policy.shorten_tools { run(form) } else { full.clone() };
-        Self {
-            fixed: 0,
-            offered: vec![0; input.turns.len() + 1],
-            summed: 0,
-            cut: shortened(Form::Cut(CLOSED_RESULT)),
-            elided: shortened(Form::Elided),
-            full,
-            cards: prefix(input.turns.iter().map(card)),
-        }
-    }
-
-    /// Returns the request's cost without offers, which never block a call.
-    pub(in crate::context) fn required(&self, start: usize, shortened: usize, form: Form) -> u32 {
-        self.fixed.saturating_add(self.turns(start, shortened, form)).saturating_add(self.cards[start])
-    }
-
-    /// Returns the cost of a window's turns alone.
-    pub(in crate::context) fn turns(&self, start: usize, shortened: usize, form: Form) -> u32 {
-        let all = self.full.len() - 1;
-        let split = shortened.clamp(start, all);
-        let old = match form {
-            Form::Cut(_) => &self.cut,
-            Form::Elided => &self.elided,
-            Form::Full | Form::NoState | Form::Gone | Form::Placeholder | Form::Card | Form::Out => &self.full,
-        };
-        (old[split] - old[start]) + (self.full[all] - self.full[split])
-    }
-}
-
-impl Costs for Sums {
-    fn total(&self, start: usize, shortened: usize, form: Form) -> u32 {
-        self.required(start, shortened, form).saturating_add(self.offered[start])
-    }
-
-    fn summed(&self) -> usize {
-        self.summed
-    }
-}
-
-fn prefix(values: impl Iterator<Item = u32>) -> Vec<u32> {
-    let mut sums = vec![0_u32];
-    let mut sum = 0_u32;
-    for value in values {
-        sum = sum.saturating_add(value);
-        sums.push(sum);
-    }
-    sums
-}
-
 /// Admits all candidates. Summaries are sent where they are wanted and fit; they never block a call.
 pub(in crate::context) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
     admit_using(input, AllowanceUse::Offered)
@@ -203,9 +126,10 @@ pub(in crate::context) fn admit_using(
     accepted_summaries::admit(input, looked_up)
 }
 
-/// Admits with exactly these summaries. `most` limits the size of the request that the window may produce, leases
-/// apart. Order: required items (if they do not fit, the call is blocked), offers without an allowance, retrieved
-/// candidates within the mode's allowance, the window with the rest of the budget, leases.
+/// Admits with exactly these summaries. `most` limits the size of the request that the window may produce, the
+/// program's leases apart. Order: required items (if they do not fit, the call is blocked), a person's leases, the
+/// newest turn in its shortest form, offers without an allowance, retrieved candidates within the mode's allowance, the
+/// window with the rest of the budget, the program's leases.
 pub(in crate::context) fn admit_with(
     input: &PlanInput,
     summed: SummaryCoverage,
@@ -223,29 +147,38 @@ pub(in crate::context) fn admit_with(
     if needed > room {
         return Err(crate::context::explain::blocked::blocked(input, &marks, needed, &open));
     }
-    let OptionalParts { mut offers, open: (open, open_cost) } =
-        OptionalParts::new(input, (&marks, &summed), room - base_cost, looked_up);
-    let choice = chosen(input, &marks, required_beside_turns, looked_up, &summed);
-    plain.fixed = required_beside_turns.saturating_add(open_cost);
-    let (mut costs, loose) = if input.policy.withholds() {
-        let chosen = Sums { fixed: plain.fixed, summed: plain.summed, ..Sums::new(input, &marks, &choice) };
+    let persons = {
+        let shortest_open = open_cost.min(open_forms(input, &marks, 0).1);
+        let cap = input.policy.leased_cap_tokens.min(choose::session_room(input, &summed, 0));
+        PersonsLeases::new(input, (&marks, &summed), (cap, room - base_cost - shortest_open))
+    };
+    let (choice, most_offered) = chosen(input, &marks, required_beside_turns, looked_up, &summed);
+    plain.fixed = required_beside_turns;
+    let (mut costs, mut loose) = if input.policy.withholds() {
+        let mut chosen = Sums::new(input, &marks, &choice);
+        (chosen.fixed, chosen.summed) = (plain.fixed, plain.summed);
         (chosen, Some(plain))
     } else {
         (plain, None)
     };
-    let is_sent = |turn: usize, start: usize| is_turn_sent(input, &marks, &choice, (turn, start));
+    costs.lease(&persons);
+    let session = choose::session_room(input, &summed, persons.tokens(input.turns.len()));
+    let parts_room = RoomForParts { session, most_offered, ..RoomForParts::new(input, &costs, base_cost, most) };
+    let OptionalParts { mut offers, open: (open, open_cost) } =
+        OptionalParts::new(input, (&marks, &summed), parts_room, looked_up);
+    costs.fixed = required_beside_turns.saturating_add(open_cost);
+    loose.iter_mut().for_each(|loose| loose.fixed = costs.fixed);
+    let is_sent = |turn: usize, start: usize| {
+        is_turn_sent(input, &marks, &choice, (turn, start)) || persons.sends(turn, start)
+    };
     costs.offered = offers.by_start(input.turns.len(), &is_sent);
     let window = window::choose_within(input, &costs, most);
     let session_room = choose::session_room(input, &summed, offers.tokens_in(&choose::SESSION_LEVEL, &|_| false));
     let lease_cap = input.policy.leased_cap_tokens.min(session_room);
-    let mut lease = Leases { cap: lease_cap, room, total: 0, taken: 0 };
-    lease.total = costs.total(window.start, window.shortened, window.form);
-    let mut block_position = |block: &Block| match () {
-        () if summed.omits(block) => Some(RowPosition::Idle),
-        () => is_lease(block).then(|| lease.place(block.tokens, 0)),
-    };
-    let mut leases: Vec<_> = input.blocks.iter().map(&mut block_position).collect();
-    let mut places = places(input, &marks, &choice, window, &mut lease);
+    let total = costs.total(window.start, window.shortened, window.form);
+    let mut lease = Leases { cap: lease_cap, room, total, taken: persons.tokens(window.start) };
+    let mut leases = lease.place_blocks(input, &summed, &persons);
+    let mut places = leases::places(input, &marks, &choice, window, (&persons, &mut lease));
     let spent = |places: &[RowPosition]| offers.cost(&|turn| places[turn].is_sent());
     lease.total = (lease.total - costs.offered[window.start]).saturating_add(spent(&places));
     lease.place_in_returned_room(input, (&mut leases, &mut places), &spent);
@@ -270,7 +203,35 @@ pub(in crate::context) fn admit_with(
     })
 }
 
-/// The offers and the open turn, fitted into the room that everything required leaves.
+/// The room for the offers and the open turn.
+#[derive(Clone, Copy)]
+struct RoomForParts {
+    /// What everything required and a person's leases leave of the budget.
+    all: u32,
+    /// What the newest turn in its shortest form takes of it.
+    newest: u32,
+    /// The maximum size of offers and open turn beside the newest turn, if a summary limits the request.
+    most: u32,
+    /// The session level's room.
+    session: u32,
+    /// The maximum size of offers with which the policy still takes the newest turn.
+    most_offered: u32,
+}
+
+impl RoomForParts {
+    /// Returns the room beside `base_cost`, which is the cost of everything required without the open turn.
+    fn new(input: &PlanInput, costs: &Sums, base_cost: u32, most: Option<u32>) -> Self {
+        let taken = base_cost.saturating_add(costs.most_leased());
+        let all = input.budget.prompt.saturating_sub(taken);
+        let with_newest = costs.with_newest(window::floor(input, costs.summed), window::shortest_form(input));
+        let newest = with_newest.map_or(0, |cost| cost.saturating_sub(taken));
+        let most = most.map_or(all, |most| most.saturating_sub(taken)).min(all);
+        Self { all, newest, most, session: u32::MAX, most_offered: u32::MAX }
+    }
+}
+
+/// The offers and the open turn, fitted into the room that everything required leaves. Offers leave room for the newest
+/// turn if it is sent without them.
 struct OptionalParts<'a> {
     offers: Offers<'a>,
     /// The open turn's forms and their cost.
@@ -281,37 +242,43 @@ impl<'a> OptionalParts<'a> {
     fn new(
         input: &'a PlanInput,
         (marks, summed): (&Marks<'_>, &SummaryCoverage),
-        room: u32,
+        room: RoomForParts,
         looked_up: AllowanceUse,
     ) -> Self {
         let mut offers = Offers::new(input, summed);
-        let asked = open_forms(input, marks, room).1.min(open_forms(input, marks, 0).1);
-        let by_room = offers.by_room(room.saturating_sub(asked), choose::session_room(input, summed, 0));
-        let open = open_forms(input, marks, room.saturating_sub(by_room));
-        offers.look_up(looked_up, input.allowance, room.saturating_sub(by_room).saturating_sub(open.1));
+        let alone = open_forms(input, marks, room.all).1.saturating_add(room.newest);
+        let newest = if alone <= room.all { room.newest } else { 0 };
+        let most = room.most.checked_sub(alone).unwrap_or(u32::MAX).min(room.most_offered);
+        let all = room.all - newest;
+        let asked = open_forms(input, marks, all).1.min(open_forms(input, marks, 0).1);
+        let by_room = offers.by_room(all.saturating_sub(asked).min(most), room.session);
+        let open = open_forms(input, marks, all.saturating_sub(by_room));
+        let left = all.saturating_sub(by_room).saturating_sub(open.1);
+        offers.look_up(looked_up, input.allowance, left.min(most.saturating_sub(by_room)));
         Self { offers, open }
     }
 }
 
 /// Applies the policy in the room that is left beside the offers that would fit if no turn had to be sent, so that a
 /// mark on one turn does not change the choice of another. Candidates that repeat a chosen turn cost nothing, which
-/// makes room for others; the policy is applied again until that room stops growing.
+/// makes room for others; the policy is applied again until that room stops growing. Also returns the maximum size of
+/// offers with which the policy takes the newest turn.
 fn chosen(
     input: &PlanInput,
     marks: &Marks<'_>,
     required_beside_turns: u32,
     looked_up: AllowanceUse,
     summed: &SummaryCoverage,
-) -> PolicyChoice {
+) -> (PolicyChoice, u32) {
     if matches!(input.policy.choose, TurnSelection::Recent | TurnSelection::Lane) {
-        return choose::choose(input, marks, (0, 0), (summed, None), &|_| 0);
+        return (choose::choose(input, marks, (0, 0), (summed, None), &|_| 0), u32::MAX);
     }
-    let OptionalParts { offers, open: (_, asked) } = OptionalParts::new(
-        input,
-        (marks, summed),
-        input.budget.prompt.saturating_sub(required_beside_turns),
-        looked_up,
-    );
+    let all = input.budget.prompt.saturating_sub(required_beside_turns);
+    let beside = required_beside_turns.saturating_add(open_forms(input, marks, all).1);
+    let most_offered = choose::most_offered(input, summed, beside);
+    let session = choose::session_room(input, summed, 0);
+    let room = RoomForParts { all, newest: 0, most: u32::MAX, session, most_offered };
+    let OptionalParts { offers, open: (_, asked) } = OptionalParts::new(input, (marks, summed), room, looked_up);
     let with = |is_sent: &dyn Fn(usize) -> bool, before: Option<&PolicyChoice>| {
         let taken = required_beside_turns.saturating_add(asked).saturating_add(offers.cost(is_sent));
         choose::choose(input, marks, (taken, asked), (summed, before), &|sections| offers.tokens_in(sections, is_sent))
@@ -331,7 +298,7 @@ fn chosen(
         }
         (choice, spent) = (next, cost);
     }
-    choice
+    (choice, most_offered)
 }
 
 /// Returns whether a turn is sent without a lease, if the window starts at `start`.
@@ -341,11 +308,6 @@ fn is_turn_sent(input: &PlanInput, marks: &Marks<'_>, choice: &PolicyChoice, (tu
         Some(MarkKind::Sticky | MarkKind::IncludeOnce) => true,
         Some(MarkKind::Leased { .. } | MarkKind::Ephemeral) | None => turn >= start && !choice.withholds(turn),
     }
-}
-
-/// Returns whether a block is sent only within its lease, the cap of leases and the budget.
-pub(in crate::context) fn is_lease(block: &Block) -> bool {
-    matches!(block.reason, Reason::Leased { .. })
 }
 
 /// Returns the tokens required beside the turns: blocks, tools, framing, and the label of the user message if blocks
@@ -388,78 +350,6 @@ fn open_forms(input: &PlanInput, marks: &Marks<'_>, room: u32) -> (Vec<Form>, u3
     }
     let cost = cost_of(&input.open, &cut);
     (cut, cost)
-}
-
-/// Places leases within their cap and the budget.
-pub(in crate::context) struct Leases {
-    pub(in crate::context) cap: u32,
-    pub(in crate::context) room: u32,
-    pub(in crate::context) total: u32,
-    pub(in crate::context) taken: u32,
-}
-
-impl Leases {
-    pub(in crate::context) fn place(&mut self, tokens: u32, framing: u32) -> RowPosition {
-        if self.taken.saturating_add(tokens) > self.cap {
-            RowPosition::NoLease { capped: true }
-        } else if self.total.saturating_add(tokens).saturating_add(framing) > self.room {
-            RowPosition::NoLease { capped: false }
-        } else {
-            self.taken += tokens;
-            self.total += tokens + framing;
-            RowPosition::Card(Section::LeasedPins)
-        }
-    }
-
-    /// Tries leases again that had no room: a turn sent as a card frees the tokens of its quotations. `spent` returns
-    /// the tokens of the offers for given places.
-    fn place_in_returned_room(
-        &mut self,
-        input: &PlanInput,
-        (notes, turns): (&mut [Option<RowPosition>], &mut [RowPosition]),
-        spent: &dyn Fn(&[RowPosition]) -> u32,
-    ) {
-        let refused = RowPosition::NoLease { capped: false };
-        let mut before = None;
-        while before != Some(self.taken) {
-            before = Some(self.taken);
-            for (block, place) in input.blocks.iter().zip(&mut *notes).filter(|(_, place)| **place == Some(refused)) {
-                *place = Some(self.place(block.tokens, 0));
-            }
-            for at in (0..turns.len()).rev().filter(|at| turns[*at] == refused).collect::<Vec<_>>() {
-                let offered = spent(turns);
-                turns[at] = self.place(input.turns[at].card.map_or(0, |(_, tokens)| tokens), MESSAGE_FRAMING);
-                self.total = self.total.saturating_sub(offered).saturating_add(spent(turns));
-            }
-        }
-    }
-}
-
-/// Returns the place of each turn. Leases are placed newest first, while the budget and their cap last.
-fn places(
-    input: &PlanInput,
-    marks: &Marks<'_>,
-    choice: &PolicyChoice,
-    window: Window,
-    leases: &mut Leases,
-) -> Vec<RowPosition> {
-    let mut places = vec![RowPosition::Outside; input.turns.len()];
-    for (index, turn) in input.turns.iter().enumerate().rev() {
-        places[index] = match marks.turn(turn).map(|mark| mark.kind) {
-            Some(MarkKind::Exclude) => RowPosition::Excluded { once: false },
-            Some(MarkKind::ExcludeOnce) => RowPosition::Excluded { once: true },
-            _ if choice.withholds(index) => RowPosition::Outside,
-            _ if index >= window.start => RowPosition::Window,
-            Some(MarkKind::Sticky) => RowPosition::Card(Section::StickyPins),
-            Some(MarkKind::IncludeOnce) => RowPosition::Card(Section::LeasedPins),
-            Some(MarkKind::Ephemeral) => leases.place(turn.card.map_or(0, |(_, tokens)| tokens), MESSAGE_FRAMING),
-            Some(MarkKind::Leased { turns: LeaseTurns::Left(_) }) => {
-                leases.place(turn.card.map_or(0, |(_, tokens)| tokens), MESSAGE_FRAMING)
-            }
-            Some(MarkKind::Leased { turns: LeaseTurns::Ended }) | None => RowPosition::Outside,
-        };
-    }
-    places
 }
 
 #[cfg(test)]

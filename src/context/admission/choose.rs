@@ -4,8 +4,8 @@
 //! Not for: the formulas (`policy`), the start of the window (`window`) or the budget (`admit`).
 
 use super::accepted_summaries::SummaryCoverage;
-use super::admit::is_lease;
 use super::forms::{Marks, turn_cost};
+use super::leases::is_lease;
 use super::window::{self, CLOSED_RESULT};
 use crate::context::policy::levels::{self, EvictionReason, FixedTokens, LargestParts, LevelTurn};
 use crate::context::policy::relevance::{self, Candidate, ChosenTurn, WindowRoom};
@@ -278,6 +278,22 @@ fn fixed(
     let working = sum(&[Section::QuotedReply, Section::UserMessage]).saturating_add(open);
     let above = session.saturating_add(working).saturating_add(volatile);
     FixedTokens { permanent: taken.saturating_sub(above), session, working, volatile }
+}
+
+/// Returns the maximum size of offers with which the policy still takes the newest turn, if it takes that turn without
+/// offers; no limit otherwise. `beside` is the cost of everything required beside the closed turns.
+pub(in crate::context) fn most_offered(input: &PlanInput, summed: &SummaryCoverage, beside: u32) -> u32 {
+    let limit = match input.policy.choose {
+        TurnSelection::Recent | TurnSelection::Lane => return u32::MAX,
+        TurnSelection::Relevance => {
+            let facts: Vec<_> = input.turns.iter().map(|turn| &turn.facts).collect();
+            adaptive::replay(&facts, &input.policy.adaptive).target.min(input.budget.prompt)
+        }
+        TurnSelection::Levels => levels::trigger_tokens(levels_total(input), &input.policy.levels),
+    };
+    let newest = input.turns[window::floor(input, summed.floor)..].last().filter(|turn| sent(turn) > 0);
+    let left = newest.and_then(|turn| limit.checked_sub(beside.saturating_add(costs(input, turn).elided)));
+    left.unwrap_or(u32::MAX)
 }
 
 /// Returns the maximum of all levels together, in tokens.

@@ -1,8 +1,9 @@
 //! Laws of the window and of admission on purely numeric inputs, exact at every boundary because the numbers are small.
 //! Not for: what is rendered from a plan (`tests/it/laws.rs`).
 
-use super::admit::{self, Admitted, Leases, RowPosition};
+use super::admit::{self, Admitted, RowPosition};
 use super::forms::{cost_of, turn_cost};
+use super::leases::Leases;
 use super::window::{self, CLOSED_RESULT, Costs, Window};
 use crate::domain::base::cases::cases;
 use crate::domain::base::hash::{Fields, Hash};
@@ -104,6 +105,10 @@ impl Costs for Table {
     fn summed(&self) -> usize {
         self.summed
     }
+
+    fn newest(&self) -> Option<usize> {
+        self.turns.iter().rposition(|[full, ..]| *full > 0)
+    }
 }
 
 /// Returns all windows from `low` on, best first: all turns, with as little shortening as possible; else as many turns
@@ -163,7 +168,14 @@ proptest! {
         let new = |(start, form): (usize, Form), refilled: bool| {
             Window { start, shortened: if form == Form::Full { 0 } else { turns }, form, floor, refilled }
         };
+        // The newest turn stays while it fits, in whatever form.
+        let with_newest = |(start, form): (usize, Form)| {
+            let newest = table.newest().filter(|newest| (floor..start).contains(newest));
+            let alone = newest.and_then(|at| forms.iter().rev().map(|form| (at, *form)).find(fits(room)));
+            alone.unwrap_or((start, form))
+        };
         let fresh = wanted(floor, turns, forms).into_iter().find(fits(room)).unwrap_or((turns, Form::Full));
+        let fresh = with_newest(fresh);
         prop_assert_eq!(window::choose(&input, table, room), new(fresh, false), "without an anchor");
 
         // The anchor that a plan leaves is read back as the same window.
@@ -181,6 +193,8 @@ proptest! {
             let reaches = |start: &usize| table.total(*start, old.shortened, old.form) <= target(rest);
             let further = (floor..old.start).find(reaches);
             let expected = further.map_or(old, |start| Window { start, refilled: true, ..old });
+            let alone = with_newest((expected.start, expected.form));
+            let expected = if alone.0 == expected.start { expected } else { new(alone, false) };
             prop_assert_eq!(chosen, expected, "it stays while it fits and is full enough");
         } else if rest > room {
             prop_assert_eq!(chosen, new(fresh, false), "the anchor leaves no way");
@@ -189,7 +203,7 @@ proptest! {
             let best = wanted(old.start, turns, forms).into_iter().skip(1).find(fits(most)).unwrap();
             // Where shortening results is enough, older turns come back too.
             let further = (floor..old.start).find(|start| best.0 == old.start && fits(most)(&(*start, best.1)));
-            let best = (further.unwrap_or(best.0), best.1);
+            let best = with_newest((further.unwrap_or(best.0), best.1));
             prop_assert_eq!(chosen, new(best, true), "it is cut back to {}", most);
         }
         for other in [
@@ -421,6 +435,51 @@ proptest! {
                 let waits = matches!(place, Some(RowPosition::NoLease { .. }));
                 prop_assert!(!waits || needs > admitted.free(), "{needs} tokens would fit into {}", admitted.free());
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What goes by itself (rules, the map, retrieved items) leaves before the newest turn, and both leave before a
+    /// person's lease within the cap: what is left out would not fit without what is lower.
+    #[test]
+    fn what_goes_by_itself_leaves_first(
+        turns in prop::collection::vec([1_u32..20, 1_u32..60, 1_u32..60], 1..7),
+        found in prop::collection::vec((prop::option::of(0_usize..7), 5_u32..60, 0_u32..5), 0..6),
+        rules in prop::collection::vec(1_u32..60, 0..3),
+        marks in prop::collection::vec(prop::option::weighted(0.4, kind()), 7),
+        leases in prop::collection::vec(1_u32..40, 0..3),
+        policy in policy(),
+        (room, allowance, cap, old) in (30_u32..400, 0_u32..200, 0_u32..120, prop::option::of((0_usize..8, 0_usize..3))),
+    ) {
+        let mut input = input(&turns, PolicySpec { leased_cap_tokens: cap, ..policy }, room);
+        input.allowance = allowance;
+        input.marks = (0..turns.len() - 1).filter_map(|at| marks[at].map(|kind| mark(atom(at), kind))).collect();
+        input.blocks = leases.iter().enumerate().map(|(at, tokens)| block(at, *tokens, true)).collect();
+        let rules: Vec<Found> = rules.into_iter().map(|tokens| (None, tokens, 0)).collect();
+        input.offers = vec![offered(&input, &rules, None), offered(&input, &found, Some(allowance))];
+        input.anchor = old.and_then(|(start, form)| {
+            let window = Window { start: start.min(turns.len()), shortened: 0, form: FORMS[form], floor: 0, refilled: false };
+            window::anchor(&input, window, &[])
+        });
+        let Ok(admitted) = admit::admit(&input) else { return Ok(()) };
+        let took: u32 = admitted.offered().iter().map(|block| block.tokens).sum();
+        let without_offers = counted(&input, &admitted);
+        prop_assert_eq!(admitted.total, without_offers + took);
+        let newest = turns.len() - 1;
+        let shortest = turn_cost(&input.turns[newest], window::shortest_form(&input), &admitted.marks);
+        let sent = admitted.places[newest].is_sent();
+        prop_assert!(sent || took == 0 || without_offers + shortest > room, "the newest turn would fit instead of {took}");
+        let in_window = (0..turns.len()).filter(|at| admitted.places[*at] == RowPosition::Window);
+        let unmarked = in_window.filter(|at| admitted.marks.turn(&input.turns[*at]).is_none());
+        let window: u32 = unmarked.map(|at| cost_of(&input.turns[at], &admitted.forms(at))).sum();
+        let blocks = input.blocks.iter().zip(&admitted.leases).map(|(block, place)| (block.tokens, *place));
+        let cards = input.turns.iter().zip(&admitted.places);
+        let cards = cards.map(|(turn, place)| (turn.card.unwrap().1 + MESSAGE_FRAMING, Some(*place)));
+        for (needs, _) in blocks.chain(cards).filter(|(_, place)| *place == Some(RowPosition::NoLease { capped: false })) {
+            prop_assert!(without_offers - window + needs > room, "a lease of {needs} would fit: {window} + {took}");
         }
     }
 }

@@ -5,6 +5,7 @@
 //! * [`window`] decides where the window of recent turns starts, and how far tool results are shortened.
 //! * [`forms`] gives the form of each message under a person's marks, and its cost.
 //! * [`choose`] applies the policy's formulas to the input.
+//! * [`sums`] adds up the costs of turns; [`leases`] decides which leases are sent.
 //! * [`offers`] admits the candidates that sources offer beside the turns.
 //! * [`accepted_summaries`] decides which accepted summaries replace turns.
 //! * [`state_request`] decides whether the model is asked to keep a state block.
@@ -15,6 +16,8 @@ pub(super) mod choose;
 pub(super) mod forms;
 #[cfg(test)]
 pub(super) mod laws_tests;
+pub(super) mod leases;
 pub(super) mod offers;
 pub(super) mod state_request;
+pub(super) mod sums;
 pub(super) mod window;

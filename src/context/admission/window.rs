@@ -16,6 +16,8 @@ pub(in crate::context) trait Costs {
     fn total(&self, start: usize, shortened: usize, form: Form) -> u32;
     /// Turns before this index are covered by summaries.
     fn summed(&self) -> usize;
+    /// Returns the newest turn that a window may contain.
+    fn newest(&self) -> Option<usize>;
 }
 
 /// The start of the window and its shortened turns.
@@ -40,7 +42,20 @@ pub(in crate::context) fn choose(input: &PlanInput, costs: &impl Costs, room: u3
         let old = Window { start: old.start.max(floor), floor, ..old };
         keep_or_refill(input, costs, room, old)
     });
-    kept.unwrap_or_else(|| choose_anew(input, costs, room, floor))
+    let chosen = kept.unwrap_or_else(|| choose_anew(input, costs, room, floor));
+    with_newest(input, costs, room, chosen)
+}
+
+/// Returns the window, or the newest turn alone if it would not be in the window but fits, in its shortest form if
+/// necessary.
+fn with_newest(input: &PlanInput, costs: &impl Costs, room: u32, chosen: Window) -> Window {
+    let turns = input.turns.len();
+    let Some(newest) = costs.newest().filter(|newest| (chosen.floor..chosen.start).contains(newest)) else {
+        return chosen;
+    };
+    let steps: Vec<Form> = tool_forms(input).collect();
+    let fitting = steps.into_iter().rev().find(|form| costs.total(newest, turns, *form) <= room);
+    fitting.map_or(chosen, |form| Window { refilled: chosen.refilled, ..window(input, newest, form, chosen.floor) })
 }
 
 /// Returns whether a turn belongs to another lane than the open turn.
@@ -160,6 +175,11 @@ fn tool_forms(input: &PlanInput) -> impl Iterator<Item = Form> + use<> {
     steps.iter().copied()
 }
 
+/// Returns the shortest form of tool results that the policy allows.
+pub(in crate::context) fn shortest_form(input: &PlanInput) -> Form {
+    tool_forms(input).last().unwrap_or(Form::Full)
+}
+
 /// Chooses the window within the budget. With a smaller limit (`most`), the old window stays, without the turns that
 /// must leave.
 pub(in crate::context) fn choose_within(input: &PlanInput, costs: &impl Costs, most: Option<u32>) -> Window {
@@ -175,7 +195,8 @@ pub(in crate::context) fn choose_within(input: &PlanInput, costs: &impl Costs, m
         let start = (old.start..=input.turns.len()).find(fits)?;
         Some(Window { start, refilled: true, ..old })
     });
-    trimmed.unwrap_or_else(|| choose_anew(input, costs, room, floor))
+    let chosen = trimmed.unwrap_or_else(|| choose_anew(input, costs, room, floor));
+    with_newest(input, costs, room, chosen)
 }
 
 /// Returns the summaries that were sent with the last call, if its anchor is still valid.

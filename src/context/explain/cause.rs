@@ -215,6 +215,9 @@ impl Case<'_> {
             Reason::Memory { .. } => self.memory_op().unwrap_or_else(|| plain(CauseKind::Retrieval, &sentence)),
             Reason::CurrentState => self.state_op().unwrap_or_else(|| plain(CauseKind::Model, &sentence)),
             Reason::Configured => self.setting_op().unwrap_or_else(|| plain(CauseKind::You, &sentence)),
+            Reason::ConversationInstructions { .. } => {
+                self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &sentence))
+            }
             Reason::PinSuggested => plain(CauseKind::Model, &sentence),
             Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } | Reason::Module { .. } => {
                 self.mark_op().or_else(|| self.changed_mode()).unwrap_or_else(|| self.project_text_added())

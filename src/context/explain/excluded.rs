@@ -241,7 +241,7 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
             SendBarrier::Hidden => (Reason::Hidden, true),
             SendBarrier::Foreign => (Reason::ForeignInstructions, true),
             SendBarrier::Removed => (Reason::Removed, false),
-            SendBarrier::Empty => return None,
+            SendBarrier::Empty | SendBarrier::Instructions => return None,
         };
         if may && is_included && admitted.marks.includes_message(message.key) {
             return None;

@@ -61,6 +61,8 @@ pub(in crate::context) fn explain(input: &PlanInput, admitted: &Admitted<'_>) ->
         warnings: Vec::new(),
     };
     plan.warnings = warnings(input, &plan);
+    let left_out: Vec<Warning> = decisions_left_out(admitted, &plan).collect();
+    plan.warnings.extend(left_out);
     plan.warnings.extend(admitted.choice.warnings.iter().cloned());
     let over =
         |level: LevelUse| Warning::LevelOver { used: level.used, budget: level.budget.unwrap_or(0), level: level.name };
@@ -287,6 +289,24 @@ pub(in crate::context) fn items(messages: &[MessageInput], forms: &[Form]) -> Ve
         orphan: message.orphan,
     })
     .collect()
+}
+
+/// Returns a warning for each item on the path that a person leased or included and that is left out.
+fn decisions_left_out<'a>(admitted: &'a Admitted<'_>, plan: &'a ContextPlan) -> impl Iterator<Item = Warning> + 'a {
+    let input = admitted.input;
+    let mark = |row: &Row| {
+        let turn = input.turns.iter().find(|turn| turn.atom == row.atom).and_then(|turn| admitted.marks.turn(turn));
+        turn.or_else(|| input.marks.iter().find(|mark| mark.target == row.atom))
+    };
+    let decided = move |row: &&Row| {
+        let known = matches!(row.reason, Reason::OffPath | Reason::TtlExpired | Reason::Duplicate);
+        row.pin.is_some_and(MarkKind::includes) && !known && mark(row).is_some_and(|mark| mark.by != Actor::Engine)
+    };
+    plan.excluded().filter(decided).map(|row| Warning::DecisionLeftOut {
+        title: row.title.clone(),
+        tokens: row.tokens,
+        why: row.reason.sentence(),
+    })
 }
 
 fn warnings(input: &PlanInput, plan: &ContextPlan) -> Vec<Warning> {

@@ -1,10 +1,11 @@
 //! Computes what including an item would cost: the tokens it adds, and the turns that would leave the window for it.
 //! Not for: decisions (`admission`) or rows (`excluded`).
 
-use crate::context::admission::admit::{Admitted, RowPosition, Sums, admit};
+use crate::context::admission::admit::{Admitted, RowPosition, admit};
 use crate::context::admission::forms::{cost_of, turn_cost, turn_forms};
+use crate::context::admission::sums::Sums;
 use crate::context::admission::window::{self, CLOSED_RESULT, Costs, Window};
-use crate::domain::conversation::mark::{LeaseTurns, MarkKind};
+use crate::domain::conversation::mark::{Actor, LeaseTurns, MarkKind};
 use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::Form;
 
@@ -32,17 +33,19 @@ pub(in crate::context) struct Addition {
     outside: u32,
     /// Tokens of the items that come with it, wherever that turn is.
     companions: u32,
+    /// Whether it may be left out while that turn is outside the window.
+    is_lease: bool,
 }
 
 impl Addition {
     /// Returns an item beside the turns.
     pub(in crate::context) fn apart(tokens: u32) -> Self {
-        Self { turn: None, inside: [0; 3], plain: [0; 3], outside: tokens, companions: 0 }
+        Self { turn: None, inside: [0; 3], plain: [0; 3], outside: tokens, companions: 0, is_lease: false }
     }
 
     /// Returns a message of a turn that is in the window.
     pub(in crate::context) fn into_turn(turn: usize, tokens: u32) -> Self {
-        Self { turn: Some(turn), inside: [tokens; 3], plain: [tokens; 3], outside: 0, companions: 0 }
+        Self { turn: Some(turn), inside: [tokens; 3], plain: [tokens; 3], outside: 0, companions: 0, is_lease: false }
     }
 
     /// Returns the tokens it adds to a window.
@@ -50,8 +53,9 @@ impl Addition {
         within(self.turn, self.inside, self.outside, (start, shortened, form))
     }
 
+    /// Returns the most that it requires. A lease never blocks a call.
     fn most(self) -> u32 {
-        self.plain.into_iter().fold(self.outside, u32::max)
+        self.plain.into_iter().fold(if self.is_lease { 0 } else { self.outside }, u32::max)
     }
 }
 
@@ -84,7 +88,8 @@ impl Admitted<'_> {
         let counted = if out || self.choice.withholds(turn) { [0; 3] } else { self.chosen(turn) };
         let mut inside = whole;
         inside.iter_mut().zip(counted).for_each(|(tokens, counted)| *tokens = tokens.saturating_sub(counted));
-        Addition { turn: Some(turn), inside, plain: if out { whole } else { [0; 3] }, outside: card, companions: 0 }
+        let plain = if out { whole } else { [0; 3] };
+        Addition { turn: Some(turn), inside, plain, outside: card, companions: 0, is_lease: false }
     }
 
     /// Returns the addition of an excluded turn that returns to its place; as a card outside the window if one of its
@@ -92,14 +97,18 @@ impl Admitted<'_> {
     pub(in crate::context) fn restored_addition(&self, turn: usize, card: u32) -> Addition {
         let of = &self.input.turns[turn];
         let plain = self.by_form(|form| turn_cost(of, form, &self.marks));
-        let (is_kept, needs_card) = match self.marks.message_mark(of).map(|mark| mark.kind) {
-            Some(MarkKind::Sticky | MarkKind::IncludeOnce) => (true, true),
-            Some(MarkKind::Leased { turns }) => (turns != LeaseTurns::Ended, false),
-            Some(MarkKind::Ephemeral) => (true, false),
-            Some(MarkKind::Exclude | MarkKind::ExcludeOnce) | None => (false, false),
+        let mark = self.marks.message_mark(of);
+        let persons = mark.is_some_and(|mark| mark.by != Actor::Engine);
+        let (is_kept, needs_card, is_lease) = match mark.map(|mark| mark.kind) {
+            Some(MarkKind::Sticky | MarkKind::IncludeOnce) => (true, true, false),
+            Some(MarkKind::Leased { turns: LeaseTurns::Left(_) } | MarkKind::Ephemeral) => (true, persons, true),
+            Some(MarkKind::Leased { turns: LeaseTurns::Ended } | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => {
+                (false, false, false)
+            }
         };
         let inside = if is_kept { plain } else { self.chosen(turn) };
-        Addition { turn: Some(turn), inside, plain, outside: if needs_card { card } else { 0 }, companions: 0 }
+        let outside = if needs_card { card } else { 0 };
+        Addition { turn: Some(turn), inside, plain, outside, companions: 0, is_lease }
     }
 
     /// Returns the cost of a turn as the policy chose it.
@@ -223,7 +232,8 @@ impl Admitted<'_> {
         let turns = u32::try_from(leaves).unwrap_or(u32::MAX);
         let cost = |start: usize| self.costs.turns(start, now.shortened, now.form);
         let tokens = if turns == 0 { 0 } else { cost(now.start).saturating_sub(cost(then.start)) };
-        let is_sent = addition.adds(then.start, then.shortened, then.form) > 0;
+        let left_out = addition.is_lease && addition.turn.is_some_and(|turn| turn < then.start);
+        let is_sent = !left_out && addition.adds(then.start, then.shortened, then.form) > 0;
         Price { pushes: (tokens, turns), is_sent }
     }
 
@@ -246,13 +256,17 @@ impl Admitted<'_> {
 
     /// Returns the cost of the cheapest request with the addition.
     fn least(&self, addition: Addition, with: &CostsWithAddition<'_>) -> u32 {
-        let Some(costs) = &self.loose else { return window::least(self.input, &CostsWithoutOffers(with)) };
-        let addition = Addition { inside: addition.plain, ..addition };
+        let outside = if addition.is_lease { 0 } else { addition.outside };
+        let Some(costs) = &self.loose else {
+            let with = CostsWithAddition { addition: Addition { outside, ..addition }, ..*with };
+            return window::least(self.input, &CostsWithoutOffers(&with));
+        };
+        let addition = Addition { inside: addition.plain, outside, ..addition };
         window::least(self.input, &CostsWithAddition { costs, addition })
     }
 }
 
-/// The same costs without offers, which give way before a call is blocked.
+/// The same costs without offers and leases, which give way before a call is blocked.
 struct CostsWithoutOffers<'a>(&'a CostsWithAddition<'a>);
 
 impl Costs for CostsWithoutOffers<'_> {
@@ -263,6 +277,10 @@ impl Costs for CostsWithoutOffers<'_> {
 
     fn summed(&self) -> usize {
         self.0.costs.summed
+    }
+
+    fn newest(&self) -> Option<usize> {
+        self.0.newest()
     }
 }
 
@@ -280,6 +298,11 @@ impl Costs for CostsWithAddition<'_> {
 
     fn summed(&self) -> usize {
         self.costs.summed
+    }
+
+    fn newest(&self) -> Option<usize> {
+        let added = self.addition.turn.filter(|_| self.addition.inside.iter().any(|tokens| *tokens > 0));
+        self.costs.newest().max(added)
     }
 }
 

@@ -98,6 +98,8 @@ pub struct UnsummarizedTurn {
     pub tokens: u32,
     /// Its age in seconds, by the conversation's own time.
     pub age: u64,
+    /// Whether the levels left it out of the last request.
+    pub left_out: bool,
 }
 
 /// A summary that is due.
@@ -107,6 +109,8 @@ pub struct DueSummary {
     pub used: u64,
     /// Index of the first turn that stays; the summary covers the turns before it.
     pub upto: usize,
+    /// Whether it is due only because turns were left out without a summary.
+    pub lost: bool,
 }
 
 /// Returns the summary that the oldest turns of the working level need, if any. `turns` are oldest first; `fixed` is
@@ -114,7 +118,8 @@ pub struct DueSummary {
 /// oldest first until at most `refill_percent` of the total (of those budgets if they were full; at most the trigger)
 /// would be used, so that one summary does not trigger the next. The newest turn is never taken; turns younger than
 /// their level's minimum age are taken only if those budgets are full. Low scores leave first only in the plan, since a
-/// summary covers consecutive turns.
+/// summary covers consecutive turns: a summary is also due, whatever the levels hold, once turns were left out without
+/// one, and covers the turns up to the newest of them.
 #[must_use]
 pub fn due(
     turns: &[UnsummarizedTurn],
@@ -126,7 +131,10 @@ pub fn due(
     let used = turns.iter().fold(u64::from(fixed), |sum, turn| sum + u64::from(turn.tokens));
     let first_three = budgets(total, spec).iter().map(|budget| u64::from(*budget)).sum();
     let full = used > first_three;
-    if !full && !triggered(used, total.into(), spec.trigger_percent) {
+    let over = full || triggered(used, total.into(), spec.trigger_percent);
+    let older = &turns[..turns.len().saturating_sub(1)];
+    let lost = older.iter().rposition(|turn| turn.left_out).map_or(0, |at| at + 1);
+    if !over && lost == 0 {
         return None;
     }
     let goal = refill_percent.min(spec.trigger_percent);
@@ -135,14 +143,14 @@ pub fn due(
         |left: u64| triggered(left, total.into(), goal) || full && triggered(left, first_three, refill_percent);
     let mut left = used;
     let mut upto = 0;
-    for turn in &turns[..turns.len().saturating_sub(1)] {
-        if turn.age < least || !too_much(left) {
+    for (at, turn) in older.iter().enumerate() {
+        if at >= lost && (turn.age < least || !over || !too_much(left)) {
             break;
         }
         left -= u64::from(turn.tokens);
         upto += 1;
     }
-    (upto > 0).then_some(DueSummary { used, upto })
+    (upto > 0).then_some(DueSummary { used, upto, lost: !over })
 }
 
 /// Returns the budgets of levels 1 to 3, as shares of a total that may be smaller than the policy's.
@@ -283,7 +291,8 @@ pub struct Decision {
     pub turns: Vec<Result<Form, EvictionReason>>,
     /// Tokens used in levels 1 to 4.
     pub used: [u32; 4],
-    /// Budgets of levels 1 to 4; the fourth is what the others leave of the total.
+    /// Budgets of levels 1 to 4: the third includes what the first two leave, and the fourth is what the others leave of
+    /// the total.
     pub budgets: [u32; 4],
     /// Tokens that should have left but are too young.
     pub cannot: Option<u32>,
@@ -346,7 +355,8 @@ fn working_budget(fixed: FixedTokens, total: u32, spec: &Levels) -> u32 {
 }
 
 /// Returns the tokens above which the levels are emptied.
-fn trigger_tokens(total: u32, spec: &Levels) -> u32 {
+#[must_use]
+pub fn trigger_tokens(total: u32, spec: &Levels) -> u32 {
     let trigger_tokens = u64::from(total) * u64::from(spec.trigger_percent) / 100;
     u32::try_from(trigger_tokens).unwrap_or(u32::MAX)
 }
@@ -386,8 +396,8 @@ impl<'a> State<'a> {
         let levels = [fixed.permanent, fixed.session, self.working(fixed)];
         let rest = total.saturating_sub(levels.iter().fold(0_u32, |sum, used| sum.saturating_add(*used)));
         let used = [levels[0], levels[1], levels[2], self.volatile(fixed)];
-        let own = budgets(total, spec);
-        Decision { used, budgets: [own[0], own[1], own[2], rest], cannot, turns: self.forms }
+        let [permanent, session, _] = budgets(total, spec);
+        Decision { used, budgets: [permanent, session, working, rest], cannot, turns: self.forms }
     }
 
     /// Returns the tokens of the working level.
@@ -553,7 +563,7 @@ mod tests {
     }
 
     fn unsummed(tokens: u32, age: u64) -> UnsummarizedTurn {
-        UnsummarizedTurn { tokens, age }
+        UnsummarizedTurn { tokens, age, left_out: false }
     }
 
     #[test]
@@ -562,7 +572,7 @@ mod tests {
         assert_eq!(due(&turns, 4_800, 16_000, 70, &spec()), None, "12,800 are not more than 80 %");
         assert_eq!(
             due(&turns, 4_801, 16_000, 70, &spec()),
-            Some(DueSummary { used: 12_801, upto: 1 }),
+            Some(DueSummary { used: 12_801, upto: 1, lost: false }),
             "10,801 are left"
         );
         assert_eq!(due(&turns, 5_201, 16_000, 70, &spec()).map(|due| due.upto), Some(2), "11,201 are more than 70 %");
@@ -578,6 +588,13 @@ mod tests {
             "below 80 %, but 5,600 is the goal"
         );
         assert_eq!(due(&turns[3..], 16_000, 16_000, 70, &spec()), None, "nothing but the newest");
+        let mut out = turns.map(|turn| UnsummarizedTurn { age: 0, ..turn });
+        out[1].left_out = true;
+        let lost = Some(DueSummary { used: 8_000, upto: 2, lost: true });
+        assert_eq!(due(&out, 0, 16_000, 70, &spec()), lost, "a turn was left out, however young and empty the levels");
+        out[1].left_out = false;
+        out[3].left_out = true;
+        assert_eq!(due(&out, 0, 16_000, 70, &spec()), None, "the newest turn is never summarized");
         assert_eq!(due(&turns, 4_801, 16_000, 95, &spec()).map(|due| due.upto), Some(1), "at least below the trigger");
     }
 
@@ -636,7 +653,7 @@ mod tests {
     fn the_volatile_level_gets_what_the_others_leave() {
         let fixed = FixedTokens { permanent: 1_850, session: 3_200, working: 500, volatile: 0 };
         let decision = decide(&[turn(6_000, 4_000, 1, 0)], fixed, 16_000, &spec());
-        assert_eq!(decision.budgets, [2_000, 4_000, 8_000, 4_450]);
+        assert_eq!(decision.budgets, [2_000, 4_000, 8_950, 4_450], "the third gets what the first two leave, too");
         let fits = decide(&[turn(6_000, 700, 1, 0)], fixed, 16_000, &spec());
         assert_eq!(fits.used, [1_850, 3_200, 6_500, 700]);
         assert_eq!((fits.turns[0], fits.cannot), (Ok(Form::Full), None));

@@ -27,6 +27,15 @@ pub enum Warning {
         /// Number of them.
         count: u32,
     },
+    /// An item that the person leased or included is left out.
+    DecisionLeftOut {
+        /// The item's title.
+        title: String,
+        /// Its tokens.
+        tokens: u32,
+        /// Why it is left out, as a sentence.
+        why: String,
+    },
     /// The request contains invisible characters.
     HiddenCharacters {
         /// Number of them.
@@ -108,6 +117,12 @@ pub enum Warning {
 }
 
 impl Warning {
+    /// Returns whether something that the person decided does not happen.
+    #[must_use]
+    pub fn is_about_decision(&self) -> bool {
+        matches!(self, Self::DecisionLeftOut { .. })
+    }
+
     /// Returns the warning as a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
@@ -123,6 +138,9 @@ impl Warning {
             Self::MarksAsleep { count: 1 } => "1 mark inactive: its message is on another branch.".into(),
             Self::MarksAsleep { count } => {
                 format!("{count} marks inactive: their messages are on another branch.")
+            }
+            Self::DecisionLeftOut { title, tokens, why } => {
+                format!("Left out although you included it: {title} ({tokens} tokens). {why}")
             }
             Self::HiddenCharacters { count } => format!("The request contains {count} invisible characters."),
             Self::StateMissing => "The last answer had no state block; the previous state is sent.".into(),

@@ -19,7 +19,8 @@ impl Reason {
     #[must_use]
     pub fn decided_by(&self) -> DecidedBy {
         match self.name() {
-            "sticky" | "included_once" | "user_excluded" | "replied" | "by_hand" | "edited_away" | "switched_off" => {
+            "sticky" | "included_once" | "user_excluded" | "replied" | "by_hand" | "edited_away" | "switched_off"
+            | "conversation_instructions" => {
                 DecidedBy::Person
             }
             "leased" if !matches!(self, Self::Leased { engine: true, .. }) => DecidedBy::Person,

@@ -161,6 +161,8 @@ pub enum SendBarrier {
     Hidden,
     /// The message contains imported instructions.
     Foreign,
+    /// The message contains instructions, which are sent as a block of their own.
+    Instructions,
     /// The message is empty.
     Empty,
     /// The message was removed.

@@ -3,6 +3,7 @@
 
 use super::plan::ContextPlan;
 use super::policy::Section;
+use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::Role;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,8 @@ impl LevelUse {
     }
 }
 
-/// Returns the tokens of each level in a plan: permanent is instructions, permanent pins and tool definitions; session
+/// Returns the tokens of each level in a plan: permanent is instructions, permanent pins (also of
+/// turns in the window) and tool definitions; session
 /// is state, summaries, the code map and leases; working is the turns with message overhead; volatile is tool results
 /// and retrieved items. They sum to the plan's total.
 #[must_use]
@@ -34,6 +36,7 @@ pub fn level_uses(plan: &ContextPlan) -> [LevelUse; 4] {
     for row in plan.included() {
         let level = match row.section() {
             Some(Section::System | Section::Personality | Section::Guidelines | Section::StickyPins) => 0,
+            _ if row.pin == Some(MarkKind::Sticky) => 0,
             Some(
                 Section::State
                 | Section::SessionSummary

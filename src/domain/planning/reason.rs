@@ -16,6 +16,11 @@ pub enum Reason {
     Instructions,
     /// In: the person's own text from configuration or branch.
     Configured,
+    /// In: instructions that are a message of the conversation.
+    ConversationInstructions {
+        /// Whether the message was imported.
+        imported: bool,
+    },
     /// In: guidelines for reading history.
     Guideline,
     /// In: a request to the model to keep a state block.
@@ -239,6 +244,12 @@ impl Reason {
         match self {
             Self::Instructions => "Instructions, sent with every request.".into(),
             Self::Configured => "You configured this text.".into(),
+            Self::ConversationInstructions { imported: false } => {
+                "Instructions that you added to the conversation, sent with every request.".into()
+            }
+            Self::ConversationInstructions { imported: true } => {
+                "The imported system prompt, which you keep; sent with every request.".into()
+            }
             Self::Guideline => "Tells the model how to read the history.".into(),
             Self::StateRequested { older: false } => "Asks the model to keep a state block, as configured.".into(),
             Self::StateRequested { older: true } => {
@@ -370,6 +381,7 @@ impl Reason {
         match self {
             Self::Instructions => "instructions",
             Self::Configured => "configured",
+            Self::ConversationInstructions { .. } => "conversation_instructions",
             Self::Guideline => "guideline",
             Self::StateRequested { .. } => "state_requested",
             Self::CurrentState => "current_state",

@@ -312,7 +312,7 @@ pub struct Stats {
     pub levels: Vec<LevelUse>,
     /// Time of the last summary in milliseconds since 1970; `None` if there is none.
     pub last: Option<i64>,
-    /// Ids of the items that retrieval would send.
+    /// Ids of the items that the newest call retrieved.
     pub retrieved: Vec<String>,
 }
 

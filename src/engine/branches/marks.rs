@@ -175,6 +175,10 @@ impl Core {
             ItemName::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),
             ItemName::TurnOf(node) => {
                 let slot = session.tree.slot(*node).ok_or_else(|| Failure::user("That message no longer exists."))?;
+                // Instructions are marked by themselves, since they are no part of what their turn sends.
+                if session.tree.head(slot).role == Role::System {
+                    return Ok((Atom::Message { node: session.tree.head(slot).key }, None));
+                }
                 Ok((turn_at(session, branch, slot), None))
             }
             ItemName::Span { first, last } => {
@@ -195,7 +199,7 @@ impl Core {
                 Ok((Atom::Range { first, last }, None))
             }
             ItemName::Named { text, message } => match crate::engine::sessions::lookup::node(session, branch, text) {
-                Ok(slot) if *message => Ok((Atom::Message { node: session.tree.head(slot).key }, None)),
+                Ok(slot) if *message || session.tree.head(slot).role == Role::System => Ok((Atom::Message { node: session.tree.head(slot).key }, None)),
                 Ok(slot) => Ok((turn_at(session, branch, slot), None)),
                 Err(failure) => match self.item_by_row_id(branch, text)? {
                     Some(atom) => self.target(branch, &ItemName::Atom(atom)),

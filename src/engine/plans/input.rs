@@ -26,14 +26,14 @@ use std::sync::Arc;
 
 /// A plan's input under construction.
 pub(crate) struct InputAssembly<'a> {
-    builder: &'a mut InputBuilder,
-    snapshot: &'a Snapshot,
+    pub(super) builder: &'a mut InputBuilder,
+    pub(super) snapshot: &'a Snapshot,
     contents: Contents,
     warnings: Vec<Warning>,
     made_results: u32,
     question: &'a str,
     summaries: Vec<SummaryInput>,
-    near: Vec<OmittedItem>,
+    pub(super) near: Vec<OmittedItem>,
 }
 
 impl<'a> InputAssembly<'a> {
@@ -80,6 +80,10 @@ impl<'a> InputAssembly<'a> {
                 continue;
             };
             let mut message = counted.message;
+            let kept = || self.snapshot.instructions.iter().any(|one| one.key == head.key);
+            if message.bar == Some(SendBarrier::Foreign) && kept() {
+                message.bar = Some(SendBarrier::Instructions);
+            }
             if message.bar.is_some() && message.role == Role::Tool {
                 self.make_orphan(&mut message);
             } else if message.bar.is_none() {
@@ -154,7 +158,7 @@ impl<'a> InputAssembly<'a> {
         })
     }
 
-    fn source(&self, number: u32, first: Option<&NodeHead>) -> Source {
+    pub(super) fn source(&self, number: u32, first: Option<&NodeHead>) -> Source {
         Source {
             session: Some(self.snapshot.session),
             branch: Some(self.snapshot.branch.id),
@@ -182,7 +186,7 @@ impl<'a> InputAssembly<'a> {
     }
 
     /// Adds a block's text to the contents and returns its hash and its tokens.
-    fn text(&mut self, text: String) -> (Hash, u32) {
+    pub(super) fn text(&mut self, text: String) -> (Hash, u32) {
         let hash = Hash::of(text.as_bytes());
         let tokens = self.builder.count(self.encoding(), &text);
         self.contents.blocks.insert(hash, text.into());
@@ -205,7 +209,7 @@ impl<'a> InputAssembly<'a> {
         let is_sent = |message: &MessageInput| match message.bar {
             None => true,
             Some(SendBarrier::Hidden | SendBarrier::Foreign) => is_included(message.key),
-            Some(SendBarrier::Empty | SendBarrier::Removed) => false,
+            Some(SendBarrier::Empty | SendBarrier::Removed | SendBarrier::Instructions) => false,
         };
         let asks = open.messages.iter().rfind(|message| message.role == Role::User && is_sent(message));
         let asks = asks.map(|message| (message.key, message.node, message.tokens));
@@ -233,6 +237,7 @@ impl<'a> InputAssembly<'a> {
 
     fn blocks(&mut self) -> Result<Vec<Block>, Failure> {
         let mut blocks = self.own_texts();
+        blocks.extend(self.instructions()?);
         blocks.extend(self.summaries());
         blocks.extend(self.notes());
         blocks.extend(self.quote()?);
@@ -294,7 +299,14 @@ impl<'a> InputAssembly<'a> {
         Some(self.block(Section::Guidelines, RowKind::Text, text, "request for a state block", reason))
     }
 
-    fn block(&mut self, section: Section, kind: RowKind, text: String, title: &str, reason: Reason) -> Block {
+    pub(super) fn block(
+        &mut self,
+        section: Section,
+        kind: RowKind,
+        text: String,
+        title: &str,
+        reason: Reason,
+    ) -> Block {
         Block::new(section, kind, self.text(text), title, reason)
     }
 

@@ -342,7 +342,7 @@ pub(crate) fn send_barrier(head: &NodeHead, empty: bool) -> Option<SendBarrier> 
     } else if head.hidden {
         Some(SendBarrier::Hidden)
     } else if head.role == Role::System {
-        Some(SendBarrier::Foreign)
+        Some(if head.imported { SendBarrier::Foreign } else { SendBarrier::Instructions })
     } else {
         None
     }

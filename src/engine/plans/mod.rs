@@ -9,6 +9,7 @@ pub(super) mod edited;
 pub(super) mod facts;
 pub(super) mod input;
 pub(super) mod input_builder;
+pub(crate) mod instructions;
 pub(super) mod labels;
 pub(super) mod preview;
 pub(super) mod previous_request;

@@ -68,6 +68,8 @@ pub(crate) struct Snapshot {
     pub(crate) waits: bool,
     /// Suggested pins.
     pub(crate) suggested: Vec<Suggestion>,
+    /// Instructions in the conversation, in the order of the path.
+    pub(crate) instructions: Vec<NodeHead>,
     /// Tasks on the path: from which position, up to which, and whether it is done; oldest first.
     pub(crate) tasks: Vec<(usize, usize, bool)>,
 }
@@ -135,6 +137,13 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
             })
             .collect(),
         gaps,
+        instructions: path
+            .slots
+            .iter()
+            .map(|slot| tree.head(*slot))
+            .filter(|head| super::instructions::is_instructions(head, &awake))
+            .cloned()
+            .collect(),
         open: TurnHeads { number: open_number, at: open_at, heads: open_turn.map(heads).unwrap_or_default() },
         marks: awake,
         inactive_marks: asleep,

@@ -3,7 +3,7 @@
 //! them, and not after a person rejected the draft until as much has been added as the policy requires.
 //! Not for: writing drafts (`writer`), acts on them (`drafts`), or the check itself (`due`).
 
-use super::due::{DueCheck, beside_turns, seconds, unsummarized_turns, window_start};
+use super::due::{DueCheck, beside_turns, left_out_by_levels, seconds, unsummarized_turns, window_start};
 use super::state::{Due, DueResult};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
@@ -116,6 +116,7 @@ impl Core {
             turns,
             settings: rules.auto_summaries,
             window: window_start(plan),
+            left_out: left_out_by_levels(plan),
             fixed: beside_turns(plan),
             total: rules.policy.levels.total.min(rules.budget.prompt),
             encoding: rules.model.encoding,

@@ -13,7 +13,7 @@ use crate::domain::call::tokens::{CountTokens, Encoding, grouped};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::{Node, NodeHead};
 use crate::domain::planning::input::{ANSWER_FRAMING, MESSAGE_FRAMING};
-use crate::domain::planning::plan::ContextPlan;
+use crate::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
 use crate::domain::planning::policy::{PolicySpec, Section};
 use crate::domain::summary::draft::{AutoSummarySettings, AutoSummaryTrigger};
 use crate::engine::inbox::{Inbox, SummaryReport};
@@ -51,6 +51,8 @@ pub(crate) struct DueCheck {
     pub(crate) window: u32,
     /// Tokens of the request besides the turns.
     pub(crate) fixed: u32,
+    /// The numbers of the turns that the levels left out of the last request.
+    pub(crate) left_out: Vec<u32>,
     pub(crate) total: u32,
     pub(crate) encoding: Encoding,
     pub(crate) store: Store,
@@ -103,6 +105,13 @@ pub(super) fn beside_turns(plan: &ContextPlan) -> u32 {
 pub(super) fn window_start(plan: &ContextPlan) -> u32 {
     let recent = plan.included().filter(|row| row.section() == Some(Section::Recent) && row.pin.is_none());
     recent.filter_map(|row| row.source.turn).min().unwrap_or(0)
+}
+
+/// Returns the numbers of the turns that the levels left out, and that no person's mark concerns.
+pub(super) fn left_out_by_levels(plan: &ContextPlan) -> Vec<u32> {
+    let by_level = |row: &&Row| matches!(row.reason, Reason::LevelFull { .. } | Reason::LevelsOver { .. });
+    let turns = plan.excluded().filter(|row| row.kind == RowKind::Turn && row.pin.is_none());
+    turns.filter(by_level).filter_map(|row| row.source.turn).collect()
 }
 
 impl DueCheck {
@@ -165,11 +174,17 @@ impl DueCheck {
     /// Checks the tokens in all priority levels.
     fn levels_due(&self) -> Result<Option<(usize, String)>, Failure> {
         let counted = self.tokens()?;
-        let turns: Vec<UnsummarizedTurn> =
-            self.turns.iter().zip(counted).map(|(turn, tokens)| UnsummarizedTurn { tokens, age: turn.age }).collect();
+        let one = |(turn, tokens): (&Turn, u32)| {
+            let left_out = self.left_out.contains(&turn.number);
+            UnsummarizedTurn { tokens, age: turn.age, left_out }
+        };
+        let turns: Vec<UnsummarizedTurn> = self.turns.iter().zip(counted).map(one).collect();
         let spec = &self.policy.levels;
         let due = levels::due(&turns, self.fixed, self.total, self.policy.refill_percent, spec);
         Ok(due.map(|due| {
+            if due.lost {
+                return (due.upto, "turns were left out without a summary".to_owned());
+            }
             let (used, total) = (grouped(due.used), grouped(self.total.into()));
             (due.upto, format!("the levels held {used} of {total} est. tokens, more than {} %", spec.trigger_percent))
         }))

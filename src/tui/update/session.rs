@@ -5,7 +5,7 @@ use super::effects::{send, show_answer};
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::branch::Branch;
 use crate::engine::api::{Answer, Draft, ProgramRequest, Request, SessionView};
-use crate::tui::chat::update::{ask, branches};
+use crate::tui::chat::update::{ask, branches, questions};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::pending::{Pending, ProgramPending, SessionPending};
@@ -76,6 +76,9 @@ pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) 
     model.plan.hurry(model.now);
     model.refresh();
     model.conversation.follow();
+    if !model.facts.demo {
+        questions::imported_instructions(model);
+    }
     for sentence in &view.recovered {
         model.status.say(Severity::Trouble, sentence.clone(), model.now);
     }

@@ -61,7 +61,12 @@ fn inclusion_reasons() -> Vec<Reason> {
         R::ProjectRules { folder: "src/".into(), changed: false, left: 0 },
         R::OwnRules { changed: true, left: 7 },
         R::Skills { count: 2 },
+<<<<<<< HEAD
         R::Module { by: "the user".into(), staleness: "fresh".into() },
+=======
+        R::Module { by: "the user".into(), stands: "fresh".into() },
+        R::ConversationInstructions { imported: false },
+>>>>>>> 30a32fe7 (plans: system messages that a person adds or keeps are instructions; import: --keep-instructions)
         R::ByHand,
     ]
 }
@@ -115,6 +120,7 @@ fn reasons_in_words() {
     let (inclusions, exclusions) = (inclusion_reasons(), exclusion_reasons());
     let more = [
         Reason::StateRequested { older: false },
+        Reason::ConversationInstructions { imported: true },
         Reason::Leased { left: 1, engine: false },
         Reason::Touchpoint { rank: 1, because: String::new() },
         Reason::Memory { standing: true },

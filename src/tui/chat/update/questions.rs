@@ -1,8 +1,10 @@
-//! Questions about trust in the folder, and about a message that cannot be sent now.
+//! Questions about trust in the folder, about imported instructions, and about a message that cannot be sent now.
 //! Not for: the effect of a choice (`screens::question`).
 
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::conversation::message::{End, Role};
 use crate::domain::planning::plan::{Blocked, BlockedRemedy};
 use crate::engine::api::Draft;
 use crate::tui::model::Model;
@@ -25,6 +27,34 @@ pub(crate) fn trust(model: &mut Model) {
         title: title.to_owned(),
         words: vec![folder, words.to_owned()],
         choices: vec![('n', "no".to_owned(), Act::Close), ('y', yes.to_owned(), Act::Trust(!trusted))],
+        cursor: 0,
+    });
+}
+
+/// Asks whether to send the system prompt of an imported conversation, unless that was decided on the branch.
+pub(crate) fn imported_instructions(model: &mut Model) {
+    let (Some(session), Some(branch)) = (&model.session, model.branch()) else { return };
+    let open = |head: &&NodeHead| {
+        let atom = Atom::Message { node: head.key };
+        let sendable = head.role == Role::System && head.imported && !head.hidden && head.end != End::Removed;
+        sendable && branch.marks.iter().all(|mark| mark.target != atom)
+    };
+    let path = model.conversation.path.iter().map(|slot| session.tree.head(*slot));
+    let (atoms, mut words): (Vec<Atom>, Vec<String>) =
+        path.filter(open).map(|head| (Atom::Message { node: head.key }, head.preview.clone())).unzip();
+    if atoms.is_empty() {
+        return;
+    }
+    words.truncate(5);
+    words.push("Until you decide, it is left out.".to_owned());
+    model.layers.push(Question {
+        title: "Use the instructions of this imported conversation?".to_owned(),
+        words,
+        choices: vec![
+            ('n', "decide later".to_owned(), Act::Close),
+            ('y', "yes, send them with every request".to_owned(), Act::Instructions(atoms.clone(), true)),
+            ('x', "no, leave them out".to_owned(), Act::Instructions(atoms, false)),
+        ],
         cursor: 0,
     });
 }

@@ -37,6 +37,8 @@ pub enum Act {
     Policy(String),
     /// Removes pins.
     Unpin(Vec<Atom>),
+    /// Sends these messages of an import as instructions, or leaves them out.
+    Instructions(Vec<Atom>, bool),
     /// Opens the list of models.
     Models,
     /// Deletes a session permanently.

@@ -3,6 +3,7 @@
 
 use super::model::{Act, Question};
 use crate::domain::conversation::branch::Overrides;
+use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::tool::consent::Consent;
 use crate::engine::api::{self, BranchRequest, DraftKind, ItemName, Request, SessionRequest, ToolRequest};
 use crate::tui::chat::update::{ask, branches, commands, folder, queueing, quit};
@@ -38,16 +39,10 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Act::SendQueued(branch) => drop(queueing::next(model, branch, true, out)),
         Act::Budget(cap) => override_here(model, |overrides| overrides.budget = Some(cap), out),
         Act::Policy(policy) => override_here(model, |overrides| overrides.policy = Some(policy), out),
-        Act::Unpin(atoms) => {
-            if let Some(branch) = model.branch().map(|branch| branch.id) {
-                let items = atoms.into_iter().map(ItemName::Atom).collect();
-                send(
-                    model,
-                    Request::Branch(BranchRequest::Mark { branch, items, act: api::Act::Clear }),
-                    Pending::Act,
-                    out,
-                );
-            }
+        Act::Unpin(atoms) => mark(model, atoms, api::Act::Clear, out),
+        Act::Instructions(atoms, kept) => {
+            let kind = if kept { MarkKind::Sticky } else { MarkKind::Exclude };
+            mark(model, atoms, api::Act::Set { kind, toggle: false }, out);
         }
         Act::Models => screens::picker::update::models(model, out),
         Act::Replay(run) => race::update::replay(model, run, None, None, out),
@@ -68,6 +63,14 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Act::FolderServers(digest, yes) => tools::update::decide_file(model, digest, yes, out),
         Act::FolderSettings(digest, yes) => folder::say(model, digest, yes, out),
         Act::Trust(trusted) => trusted_now(model, trusted, out),
+    }
+}
+
+/// Marks items on the current branch.
+fn mark(model: &mut Model, atoms: Vec<Atom>, act: api::Act, out: &mut Vec<Cmd>) {
+    if let Some(branch) = model.branch().map(|branch| branch.id) {
+        let items = atoms.into_iter().map(ItemName::Atom).collect();
+        send(model, Request::Branch(BranchRequest::Mark { branch, items, act }), Pending::Act, out);
     }
 }
 

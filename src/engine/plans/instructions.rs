@@ -1,0 +1,64 @@
+//! Instructions in the conversation: system messages that the person added, and imported system prompts that the person
+//! keeps. Each is a block among the instructions, wherever its message is on the path, and can be excluded.
+//! Not for: the configured instructions (`input`).
+
+use super::input::InputAssembly;
+use crate::context::render::render_forms;
+use crate::domain::base::failure::Failure;
+use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
+use crate::domain::conversation::message::{End, NodeHead, Role};
+use crate::domain::planning::input::{Block, OmittedItem};
+use crate::domain::planning::plan::{Reason, RowKind, Scores};
+use crate::domain::planning::policy::Section;
+
+/// Returns whether a message is instructions that are sent: a system message that was added here, or an imported one
+/// that the person pinned.
+pub(crate) fn is_instructions(head: &NodeHead, marks: &[Mark]) -> bool {
+    let target = Atom::Message { node: head.key };
+    let kept = || marks.iter().any(|mark| mark.target == target && mark.kind == MarkKind::Sticky);
+    head.role == Role::System && head.end != End::Removed && !head.hidden && (!head.imported || kept())
+}
+
+impl InputAssembly<'_> {
+    /// Returns the instructions in the conversation as blocks, and adds excluded ones as omitted items.
+    pub(super) fn instructions(&mut self) -> Result<Vec<Block>, Failure> {
+        let snapshot = self.snapshot;
+        let mut blocks = Vec::new();
+        for head in &snapshot.instructions {
+            let Some(content) = self.builder.content(head.key, Some(head.id))? else { continue };
+            let body = content.plain_text();
+            if body.trim().is_empty() {
+                continue;
+            }
+            let label =
+                if head.imported { "Instructions of the imported conversation" } else { "Instructions of the user" };
+            let text = render_forms::block(label, body.trim());
+            let atom = Atom::Message { node: head.key };
+            let reason = Reason::ConversationInstructions { imported: head.imported };
+            let source = self.source(0, Some(head));
+            let excluded = snapshot.marks.iter().find(|mark| mark.target == atom && mark.kind.excludes());
+            if let Some(mark) = excluded {
+                self.omit_instructions(head, text, mark.kind);
+                continue;
+            }
+            let block = self.block(Section::System, RowKind::Message, text, &head.preview, reason);
+            blocks.push(Block { atom: Some(atom), source, ..block });
+        }
+        Ok(blocks)
+    }
+
+    fn omit_instructions(&mut self, head: &NodeHead, text: String, kind: MarkKind) {
+        let (once, tokens) = (kind == MarkKind::ExcludeOnce, self.text(text).1);
+        let source = self.source(0, Some(head));
+        self.near.push(OmittedItem {
+            atom: Atom::Message { node: head.key },
+            kind: RowKind::Message,
+            reason: Reason::UserExcluded { once },
+            title: head.preview.clone(),
+            tokens,
+            remedy: (if once { "exclude-once" } else { "exclude" }.into(), "removes the exclusion".into()),
+            source,
+            scores: Scores::default(),
+        });
+    }
+}
