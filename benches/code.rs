@@ -174,7 +174,7 @@ fn row(name: &str, commits: &[Commit], send: &mut dyn FnMut(&str, u32) -> Sent) 
 fn by_centrality(index: &Index) -> Vec<Hit> {
     let mut order: Vec<(u64, u32)> = index.graph().centrality(index).into_iter().zip(0..).collect();
     order.sort_unstable_by_key(|(weight, id)| (std::cmp::Reverse(*weight), *id));
-    let hit = |(_, id): (u64, u32)| Hit { id, score: 0.0, parts: Parts::default() };
+    let hit = |(_, id): (u64, u32)| Hit { id, score: 0.0, parts: Parts::default(), matched: Vec::new() };
     order.into_iter().filter(|(_, id)| index.symbol(*id).is_some()).map(hit).collect()
 }
 

@@ -1,10 +1,11 @@
 //! Tests of names, focus, the gate, and lines that are already in the request, on a small workspace.
 
 use super::find::cards::{Limits, SentLines, Sources, fill_beside};
-use super::find::choose::{focused, scope, skip_reason};
+use super::find::choose::{focused, mentioned, scope};
+use super::find::gate::skip_reason;
 use super::find::names;
 use super::find::query;
-use super::find::rank::rank;
+use super::find::rank::{Hit, rank};
 use super::index::build::{Folders, Round, renew};
 use super::index::records::Index;
 use super::parse::walk::{Bounds, holds_code};
@@ -12,6 +13,7 @@ use super::parse::words::Analyzer;
 use super::tuning::Tuning;
 use crate::domain::base::cases::cases;
 use crate::domain::call::retrieval_set::SkipReason;
+use crate::domain::code::symbols::NearSymbolReason;
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
@@ -131,7 +133,8 @@ fn messages_not_about_code_bring_no_symbols() {
     let gate = |text: &str| {
         let tuning = Tuning::default();
         let asked = query::read(&mut Analyzer::default(), text, &tuning);
-        skip_reason(&index, &asked, &rank(&index, &asked, &tuning, 50), text.ends_with('?'))
+        let asked = query::Query { asks: text.ends_with('?'), ..asked };
+        skip_reason(&index, &asked, &rank(&index, &asked, &tuning, 50))
     };
     for question in ["how does validate work?", "why does the backoff fail?", "where is the retry decided?"] {
         assert_eq!(gate(question), None, "{question}");
@@ -143,6 +146,117 @@ fn messages_not_about_code_bring_no_symbols() {
     assert!(matches!(gate("thanks, go on"), Some(SkipReason::NoContent | SkipReason::Unknown)));
     assert_eq!(gate("tell a story of elephants and giraffes"), Some(SkipReason::Unknown));
     assert_eq!(gate("a client from Lisbon wrote about elephants"), Some(SkipReason::Faint));
+}
+
+/// A method named as one of the standard library is used only by symbols that name its type. A use of a name with several
+/// definitions is a guess.
+#[test]
+fn common_names_give_no_edges_without_their_type() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        (
+            "stack.rs",
+            "pub struct Stack;\nimpl Stack {\n    pub fn push(&self) {}\n    pub fn twice(&self) { self.push(); }\n}\n",
+        ),
+        ("fill.rs", "fn fill(all: &mut Vec<u8>) { all.push(1) }\nfn stacked(stack: &Stack) { stack.push() }\n"),
+        ("one/a.rs", "pub fn handle_it() {}\n"),
+        ("two/b.rs", "pub fn handle_it() {}\n"),
+        ("three/c.rs", "pub fn caller() { handle_it(); twice(); }\n"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let mut index = Index::default();
+    renew(&mut index, folder.path(), &Bounds::default(), &AtomicBool::new(false), &mut |_| (), &mut |_| ()).unwrap();
+    let id = |name: &str| index.defined(name)[0];
+    let mut users: Vec<&str> =
+        index.graph().users(id("push")).iter().map(|user| &*index.symbol(*user).unwrap().0.name).collect();
+    users.sort_unstable();
+    assert_eq!(users, ["stacked", "twice"]);
+    let caller = id("caller");
+    assert!(index.defined("handle_it").iter().all(|used| index.graph().is_guess(caller, *used)));
+    assert!(index.graph().uses(caller).contains(&id("twice")) && !index.graph().is_guess(caller, id("twice")));
+}
+
+#[test]
+fn questions_that_do_not_speak_of_tests_rank_them_lower() {
+    let (_folder, index) = workspace();
+    let score = |text: &str, asks: bool| {
+        let tuning = Tuning::default();
+        let asked = query::Query { asks, ..query::read(&mut Analyzer::default(), text, &tuning) };
+        let hits = rank(&index, &asked, &tuning, 50);
+        let of = |name: &str| hits.iter().find(|hit| index.defined(name).contains(&hit.id)).map(|hit| hit.score);
+        of("send_is_tested").unwrap()
+    };
+    let text = "where do we send it";
+    assert!(score(text, true) < score(text, false) * 0.7);
+    assert!(score("where do we send what is tested", true) > score(text, true));
+}
+
+#[test]
+fn reasons_name_the_heaviest_words() {
+    let (folder, index) = workspace();
+    let tuning = Tuning::default();
+    let asked =
+        query::read(&mut Analyzer::default(), "how often is the request tried again with twice the wait", &tuning);
+    let hits = rank(&index, &asked, &tuning, 50);
+    assert!(hits.iter().all(|hit| hit.matched.len() <= 3));
+    let count = |text: &str| u32::try_from(text.len().div_ceil(4)).unwrap();
+    let limits = Limits { budget: 900, items: 12, sure: 12, lines: 30, tokens: 600, excerpts: 40 };
+    let found = fill_beside(&index, &hits, &Folder(folder.path()), &count, limits, &SentLines::default());
+    let why = |name: &str| found.items.iter().find(|item| item.symbol == name).map(|item| item.why.clone()).unwrap();
+    assert!(why("backoff").contains("matching the word \"twice\""), "{}", why("backoff"));
+    assert!(why("retry_request").contains("matching the words \"tried\", \"request\""), "{}", why("retry_request"));
+}
+
+#[test]
+fn beyond_the_sure_ones_only_good_matches_are_sent() {
+    let (folder, index) = workspace();
+    let names = ["retry_request", "ModelOptions", "sync_all", "validate"];
+    let hits: Vec<Hit> = names
+        .iter()
+        .zip([1.0, 0.3, 0.61, 0.59])
+        .map(|(name, score)| {
+            let (id, parts) = (index.defined(name)[0], crate::domain::code::symbols::Parts::default());
+            Hit { id, score, parts, matched: Vec::new() }
+        })
+        .collect();
+    let count = |text: &str| u32::try_from(text.len().div_ceil(4)).unwrap();
+    let sent = |sure: usize| {
+        let limits = Limits { budget: 900, items: 12, sure, lines: 0, tokens: 600, excerpts: 40 };
+        let found = fill_beside(&index, &hits, &Folder(folder.path()), &count, limits, &SentLines::default());
+        let weak = found.near.iter().filter(|near| matches!(near.why, NearSymbolReason::Weak { needed } if needed > 0));
+        (found.items.len(), weak.map(|near| near.symbol.clone()).collect::<Vec<_>>())
+    };
+    assert_eq!(sent(2), (3, vec!["validate".to_owned()]));
+    assert_eq!(sent(0), (2, vec!["ModelOptions".to_owned(), "validate".to_owned()]));
+    assert_eq!(sent(4).0, 4);
+}
+
+/// Without lines, a touchpoint is its signature with one line of documentation.
+#[test]
+fn thin_touchpoints_show_what_is_named() {
+    let (folder, index) = workspace();
+    let tuning = Tuning::default();
+    let thin = |text: &str| {
+        let asked = query::read(&mut Analyzer::default(), text, &tuning);
+        let hits = mentioned(&index, &asked, rank(&index, &asked, &tuning, 50));
+        let count = |text: &str| u32::try_from(text.len().div_ceil(4)).unwrap();
+        let limits = Limits { budget: 400, items: 6, sure: 6, lines: 0, tokens: 120, excerpts: 50 };
+        fill_beside(&index, &hits, &Folder(folder.path()), &count, limits, &SentLines::default()).items
+    };
+    let one = thin("why does retry_request give up?");
+    let [card] = one.as_slice() else { panic!("{one:?}") };
+    assert_eq!(card.text, "## src/net/retry.rs\n2-4 pub fn retry_request(n: u32) -> bool\n  — Tries again.\n");
+    let of = |text: &str| {
+        let mut symbols: Vec<String> = thin(text).into_iter().map(|item| item.symbol).collect();
+        symbols.sort();
+        symbols
+    };
+    assert_eq!(of("what is in disk.rs"), ["Disk", "send", "sync_all"]);
+    assert_eq!(of("does `backoff` overflow, or Client::send?"), ["backoff", "send", "send"]);
+    assert_eq!(of("retry the request with and/or without backoff"), [""; 0]);
 }
 
 #[test]
@@ -236,7 +350,7 @@ proptest! {
         let asked = query::read(&mut Analyzer::default(), text, &tuning);
         let hits = rank(&index, &asked, &tuning, 50);
         let count = |text: &str| u32::try_from(text.len().div_ceil(4)).unwrap();
-        let limits = Limits { budget, items: 12, lines, tokens: 600, excerpts: 40 };
+        let limits = Limits { budget, items: 12, sure: 12, lines, tokens: 600, excerpts: 40 };
         let found = fill_beside(&index, &hits, &Folder(folder.path()), &count, limits, &taken);
         let sum: u32 = found.items.iter().map(|item| item.tokens).sum();
         prop_assert!(sum <= budget && found.items.len() <= 12);

@@ -6,9 +6,9 @@
 //! [`index::cache`] stores them between starts.
 //!
 //! From a question to code: [`find::query`] turns it into weighted terms, [`find::rank`] scores symbols,
-//! [`find::choose`] decides whether to send any and applies the focus, and [`find::cards`] makes touchpoints of the
-//! best that fit a budget. [`find::map`] draws the map of modules, and [`find::names`] finds symbols by part of their
-//! name.
+//! [`find::gate`] decides whether to send any, [`find::choose`] applies the focus, and [`find::cards`] makes touchpoints
+//! of the best that fit a budget. [`find::map`] draws the map of modules, and [`find::names`] finds symbols by part of
+//! their name.
 //!
 //! Not for: deciding what is sent (`context`), counting tokens (the caller passes a counter), text files without
 //! symbols.

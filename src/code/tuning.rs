@@ -32,6 +32,8 @@ pub struct Tuning {
     pub file_size: f32,
     /// The factor for tests.
     pub test: f32,
+    /// The factor for tests if the query is a question that does not speak of tests.
+    pub test_asked: f32,
     /// The factor for files as symbols.
     pub whole: f32,
     /// The factor for modules and impl blocks.
@@ -69,6 +71,7 @@ impl Default for Tuning {
             size: 0.05,
             file_size: 0.02,
             test: 0.85,
+            test_asked: 0.5,
             whole: 0.5,
             shell: 0.7,
             small: 0.9,

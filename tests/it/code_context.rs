@@ -106,11 +106,15 @@ fn each_mode_keeps_its_allowance() {
     assert!(code(&plan).is_empty() && !plan.rows.iter().any(|row| row.reason.name() == "no_code"));
     set(&mut client, branch, |o| o.mode = Some(Mode::Light));
     let plan = client.whole_plan(branch, &message(QUESTION));
-    let [map] = code(&plan)[..] else { panic!("{:#?}", plan.rows) };
+    let [map, named] = code(&plan)[..] else { panic!("{:#?}", plan.rows) };
+    assert!(named.included() && named.tokens <= 120 && symbol(named).ends_with("retry_request"), "{named:?}");
     assert_eq!((map.section(), &map.reason), (Some(Section::Orientation), &Reason::Oriented));
     assert!(map.tokens <= 290, "the map and its note: {}", map.tokens);
     let sent = body(&mut client, branch);
     assert!(sent.contains("retry.rs") && !sent.contains("Much depends on") && !sent.contains("let twice"), "{sent}");
+    assert!(sent.contains("Tries a request again.") && !sent.contains("backoff(n) > 0"), "without its lines: {sent}");
+    let plan = client.whole_plan(branch, &message("Why does the request give up so early?"));
+    assert!(matches!(code(&plan)[..], [_]) && plan.rows.iter().all(|row| row.reason.name() != "no_code"));
     set(&mut client, branch, |_| {});
     let plan = client.whole_plan(branch, &message(QUESTION));
     let best = found(&plan, "retry_request").unwrap();
@@ -451,8 +455,9 @@ fn turn_about_a_neighbor_is_one_hop_away() {
     }
 }
 
-/// Of seven module summaries six are sent whole. The seventh is a line of the map, before the central symbols, which
-/// fill the map up to eight. An excluded one is not a line either.
+/// Of seven module summaries that the message names, six are sent whole. The seventh is a line of the map, before the
+/// central symbols, which fill the map up to eight. An excluded one is not a line either, and neither is one that the
+/// message is not about.
 #[test]
 fn module_summaries_lead_the_map() {
     let mut bench = bench(&Model::new([]));
@@ -473,14 +478,14 @@ fn module_summaries_lead_the_map() {
         let make = ModuleAct::Make { branch, path: format!("src/part_{part}"), by: SummaryAuthor::Extractive };
         client.must(Request::Tool(ToolRequest::Project(ProjectAct::Module(make))));
     }
-    let plan = client.whole_plan(branch, &message("What of part_6?"));
+    let all = "What of part_0, part_1, part_2, part_3, part_4, part_5, and part_6?";
+    let plan = client.whole_plan(branch, &message(all));
     let modules: Vec<&Row> = plan.rows.iter().filter(|row| row.kind == RowKind::Module).collect();
     let whole: Vec<&str> =
         modules.iter().filter(|row| row.included()).filter_map(|row| row.source.path.as_deref()).collect();
     let out: Vec<&&Row> = modules.iter().filter(|row| !row.included()).collect();
     assert_eq!((whole.len(), out.len()), (6, 1), "{modules:#?}");
-    assert!(whole.contains(&"src/part_6"), "named modules come first: {whole:?}");
-    assert_eq!((out[0].source.path.as_deref(), &out[0].reason), (Some("src/part_5"), &Reason::BelowThreshold));
+    assert_eq!((out[0].source.path.as_deref(), &out[0].reason), (Some("src/part_6"), &Reason::BelowThreshold));
     let map = |client: &mut Client| -> (Vec<String>, Vec<String>) {
         let sent = body(client, branch);
         let sent: Value = serde_json::from_str(&sent).unwrap();
@@ -494,16 +499,22 @@ fn module_summaries_lead_the_map() {
         (lines("Parts, from summaries that may be wrong:"), lines("Much depends on:"))
     };
     let (parts, symbols) = map(&mut client);
-    assert_eq!(parts, ["src/part_5 (fresh): Does the work number 5."]);
+    assert_eq!(parts, ["src/part_6 (fresh): Does the work number 6."]);
     assert_eq!(symbols.len(), 7, "eight in total: {symbols:#?}");
     let row = plan.rows.iter().find(|row| row.reason == Reason::Oriented).unwrap();
     assert!(row.included() && row.tokens > 100);
     let sum: u32 = plan.included().map(|row| row.tokens).sum();
     assert_eq!(plan.est_total, sum + plan.framing + plan.tools, "the meter counts the map as sent");
     mark(&mut client, branch, out[0].atom, MarkKind::Exclude);
-    client.whole_plan(branch, &message("What of part_6?"));
+    client.whole_plan(branch, &message(all));
     let (parts, symbols) = map(&mut client);
     assert_eq!((parts.len(), symbols.len()), (0, 8));
+    let plan = client.whole_plan(branch, &message("What of part_2?"));
+    let modules: Vec<&Row> = plan.rows.iter().filter(|row| row.kind == RowKind::Module).collect();
+    let sent: Vec<_> = modules.iter().filter(|row| row.included()).filter_map(|row| row.source.path.clone()).collect();
+    assert_eq!(sent, ["src/part_2"], "{modules:#?}");
+    assert_eq!(modules.iter().filter(|row| row.reason == Reason::Unrelated).count(), 5);
+    assert_eq!(map(&mut client).0, [""; 0]);
 }
 
 /// The real binary in a trusted folder of code.

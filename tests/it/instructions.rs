@@ -39,9 +39,7 @@ fn added_system_messages_are_instructions() {
 }
 
 fn imported(home: &Home) -> String {
-    let message = |id: &str, parent: Option<&str>, role: &str, content: &str| {
-        json!({"id": id, "parent": parent, "role": role, "content": content, "source": "test:1", "session": "test:1"})
-    };
+    let message = |id: &str, parent: Option<&str>, role: &str, content: &str| json!({"id": id, "parent": parent, "role": role, "content": content, "source": "test:1", "session": "test:1"});
     let lines = [
         message("s", None, "system", TEXT),
         message("u", Some("s"), "user", "hello"),

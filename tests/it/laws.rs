@@ -892,7 +892,9 @@ fn assert_automatic_items_leave_first(talk: &Talk, solved: &Solved) {
         assert!(told || matches!(row.reason, Reason::Duplicate), "left out in silence: {row:#?}");
     }
     let newest = input.turns.last().filter(|_| automatic > 0 && window == 0);
-    let Some(newest) = newest.filter(|_| unmarked(talk, talk.turns.len()).contains(&(talk.turns.len() - 1))) else { return };
+    let Some(newest) = newest.filter(|_| unmarked(talk, talk.turns.len()).contains(&(talk.turns.len() - 1))) else {
+        return;
+    };
     let Some(row) = plan.excluded().find(|row| row.atom == newest.atom) else { return };
     if matches!(row.reason, Reason::Budget { .. } | Reason::OutsideWindow) {
         let (_, shortest) = turn_costs(&input.policy, newest);

@@ -500,22 +500,24 @@ fn module_summaries_are_sent_in_heavy_and_become_stale() {
     let branch = client.session();
     let Answer::Done(made) = client.must(make(branch, "src/bees", SummaryAuthor::Extractive)) else { panic!() };
     assert!(!made.contains("can't summarize"), "no model was called: {made}");
-    let plan = client.whole_plan(branch, &hello());
+    let plan = client.whole_plan(branch, &message("What do the bees do?"));
     assert!(modules(&plan).is_empty(), "not in Light");
     client.must(Request::Branch(BranchRequest::Override { branch, overrides: heavy() }));
-    let plan = client.whole_plan(branch, &hello());
+    let plan = client.whole_plan(branch, &message("What do the bees do?"));
+    let unrelated = client.whole_plan(branch, &hello());
+    assert_eq!((modules(&unrelated)[0].included(), &modules(&unrelated)[0].reason), (false, &Reason::Unrelated));
     let row = modules(&plan)[0];
     assert_eq!((row.section(), row.included()), (Some(Section::Orientation), true));
     assert!(row.title.contains("fresh") && row.tokens > 30, "{row:?}");
-    client.turn(branch, &hello());
+    client.turn(branch, &message("What do the bees do?"));
     let sent = body(&model, 0);
     assert_eq!((times(&sent, "Bees and their dances."), times(&sent, "It is not a source")), (1, 1));
     assert!(role_contents(&sent).iter().all(|(role, content)| role == "user" || !content.contains("Bees and")));
     // After a change of one byte the summary is stale. Made again, it is fresh, and the earlier version stays.
     put(&work.join("src/bees/dance.rs"), "//! Dances too.\npub fn waggle() {}\n");
-    let plan = client.whole_plan(branch, &hello());
+    let plan = client.whole_plan(branch, &message("What do the bees do?"));
     assert!(modules(&plan)[0].title.contains("stale: 1 of 2 files"), "{:?}", modules(&plan)[0]);
-    client.turn(branch, &hello());
+    client.turn(branch, &message("What do the bees do?"));
     assert_eq!(times(&body(&model, 1), "stale: 1 of 2 files changed since"), 1);
     client.must(make(branch, "src/bees", SummaryAuthor::Extractive));
     let all = listed(&mut client, branch);
@@ -532,10 +534,10 @@ fn module_summaries_are_sent_in_heavy_and_become_stale() {
     assert!(listed(&mut client, branch).iter().any(|one| one.current && one.card.text.contains("Dances too")));
     client.must(step(true));
     assert!(listed(&mut client, branch).iter().any(|one| one.current && one.card.text == "Mine."));
-    let atom = modules(&client.whole_plan(branch, &hello()))[0].atom;
+    let atom = modules(&client.whole_plan(branch, &message("What do the bees do?")))[0].atom;
     let out = Act::Set { kind: MarkKind::Exclude, toggle: true };
     client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(atom)], act: out }));
-    assert!(!modules(&client.whole_plan(branch, &hello()))[0].included());
+    assert!(!modules(&client.whole_plan(branch, &message("What do the bees do?")))[0].included());
     match client.must(Request::Plan(PlanRequest::RowText { branch, atom })) {
         Answer::Text(text) => assert!(text.contains("Mine.")),
         other => panic!("{other:?}"),
@@ -560,13 +562,16 @@ fn new_file_makes_a_module_summary_stale() {
     put(&work.join("src/bees/left.rs"), "pub fn left() {}\n");
     put(&work.join("src/bees/notes.txt"), "words");
     let titles = |client: &mut Client| -> Vec<String> {
-        modules(&client.whole_plan(branch, &hello())).iter().map(|row| row.title.clone()).collect()
+        modules(&client.whole_plan(branch, &message("What do the bees do?")))
+            .iter()
+            .map(|row| row.title.clone())
+            .collect()
     };
     assert!(titles(&mut client).iter().all(|title| title.contains("(fresh)")));
     put(&work.join("src/bees/inner/hum.rs"), "pub fn hum() {}\n");
     let all = titles(&mut client);
     assert!(all[0].contains("src/bees (stale: 1 new file since)") && all[1].contains("(fresh)"), "{all:?}");
-    client.turn(branch, &hello());
+    client.turn(branch, &message("What do the bees do?"));
     assert_eq!(times(&body(&model, 0), "stale: 1 new file since"), 1);
     let stale = listed(&mut client, branch)[0].stale.clone().unwrap();
     assert_eq!((stale.count, stale.new_count, stale.new), (0, 1, vec!["src/bees/inner/hum.rs".to_owned()]));
@@ -612,7 +617,7 @@ fn only_workspace_code_is_summarized_and_named_modules_come_first() {
     let plan = client.whole_plan(branch, &message("what of @other/x.py"));
     assert!(modules(&plan)[0].title.contains("other/x.py"), "{:?}", modules(&plan));
     client.must(Request::Tool(ToolRequest::Trust { trusted: false }));
-    assert!(modules(&client.whole_plan(branch, &hello())).is_empty());
+    assert!(modules(&client.whole_plan(branch, &message("What do the bees do?"))).is_empty());
     assert!(client.ask(make(branch, "other", SummaryAuthor::Extractive)).is_err());
 }
 
@@ -631,7 +636,7 @@ fn model_written_summary_is_a_counted_call() {
     assert_eq!((all[0].card.confidence, all[0].card.model.as_deref()), (500, Some("one-model")));
     assert_eq!(client.runs().len(), 1, "the call is recorded");
     client.must(Request::Branch(BranchRequest::Override { branch, overrides: heavy() }));
-    client.turn(branch, &hello());
+    client.turn(branch, &message("What do the bees do?"));
     assert_eq!(times(&body(&model, 1), "by the model one-model"), 1);
 }
 
@@ -677,7 +682,7 @@ fn command_line_summarizes_a_module() {
         (&all[0]["path"], &all[0]["source"], &all[0]["stale"]["count"]),
         (&"src".into(), &"extractive".into(), &0.into())
     );
-    let plan = home.json(&["plan", "hello there", "--mode", "heavy"]);
+    let plan = home.json(&["plan", "what is in src/lib.rs, a library of things?", "--mode", "heavy"]);
     let row = plan["included"].as_array().unwrap().iter().find(|row| row["kind"] == "module").unwrap();
     assert_eq!((&row["section"], &row["source"]["path"]), (&"orientation".into(), &"src".into()));
     home.ok(&["capsule", "src", "--undo"]);

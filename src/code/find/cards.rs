@@ -16,6 +16,8 @@ use std::sync::Arc;
 const LONGEST_LINE: usize = 240;
 /// Maximum number of near misses reported.
 const MAX_NEAR: usize = 12;
+/// The share of the best score that a touchpoint beyond the sure ones must have.
+const MIN_OF_BEST: f32 = 0.6;
 
 /// Texts of files by their paths relative to the root.
 pub trait Sources {
@@ -30,7 +32,10 @@ pub struct Limits {
     pub budget: u32,
     /// The most touchpoints.
     pub items: usize,
-    /// The most lines of one excerpt.
+    /// The number of touchpoints that are sent whatever their score; each further one must score nearly as well as the
+    /// best.
+    pub sure: usize,
+    /// The most lines of one excerpt; with 0 a touchpoint is a signature with one line of documentation.
     pub lines: usize,
     /// The most tokens of one touchpoint.
     pub tokens: u32,
@@ -44,7 +49,7 @@ impl Limits {
     #[must_use]
     pub fn within(budget: u32) -> Self {
         let excerpts = (25 + budget.saturating_sub(1_000) / 350).min(45);
-        Self { budget, items: 400, lines: 30, tokens: 600, excerpts }
+        Self { budget, items: 400, sure: 400, lines: 30, tokens: 600, excerpts }
     }
 }
 
@@ -150,6 +155,7 @@ impl TouchpointBuilder<'_> {
     /// Adds signatures until `room` is used up. Returns the index at which it stopped.
     fn signatures(&mut self, hits: &[Hit], from: usize, room: u32) -> usize {
         let mut misses = 0;
+        let enough = hits.first().map_or(0.0, |best| best.score * MIN_OF_BEST);
         for (at, hit) in hits.iter().enumerate().skip(from) {
             if self.drafts.len() >= self.limits.items || misses > MAX_NEAR {
                 return at;
@@ -173,6 +179,11 @@ impl TouchpointBuilder<'_> {
             let tokens = (self.count)(&line);
             let head =
                 if self.heading_tokens.contains_key(file.shown.as_ref()) { 0 } else { (self.count)(&heading(file)) };
+            if self.drafts.len() >= self.limits.sure && hit.score < enough {
+                misses += 1;
+                self.record_miss(hit, symbol, file, NearSymbolReason::Weak { needed: tokens + head });
+                continue;
+            }
             if self.used + tokens + head > room {
                 if room < self.limits.budget {
                     return at;
@@ -186,7 +197,7 @@ impl TouchpointBuilder<'_> {
             self.by_file.entry(file.first).or_default().push(self.drafts.len());
             let lines = head_lines(symbol, &text);
             let rank = u32::try_from(at + 1).unwrap_or(u32::MAX);
-            self.drafts.push(Draft { hit: *hit, rank, lines, text: line, signature, tokens });
+            self.drafts.push(Draft { hit: hit.clone(), rank, lines, text: line, signature, tokens });
         }
         hits.len()
     }
@@ -235,13 +246,14 @@ impl TouchpointBuilder<'_> {
         for at in 0..self.drafts.len() {
             let Some((symbol, file)) = self.index.symbol(self.drafts[at].hit.id) else { continue };
             let Some(text) = self.text(file) else { continue };
-            let Some((lines, excerpt)) = self.excerpt(symbol, file, &text) else { continue };
+            let excerpt = self.excerpt(symbol, file, &text);
             let room = self.limits.budget - self.used + self.drafts[at].tokens;
             // Documentation inside the body comes with the body's lines.
-            let inside = symbol.doc.start > symbol.head.start;
+            let inside = symbol.doc.start > symbol.head.start && excerpt.is_some();
             let documentation = if inside { String::new() } else { doc::first_sentence(symbol, &text) };
             let documentation =
                 if documentation.is_empty() { documentation } else { format!("  — {documentation}\n") };
+            let (lines, excerpt) = excerpt.unwrap_or_else(|| (self.drafts[at].lines, String::new()));
             let whole = format!("{}{documentation}{excerpt}", self.drafts[at].text);
             let tokens = (self.count)(&whole);
             if tokens <= room.min(self.limits.tokens) {
@@ -322,10 +334,15 @@ impl TouchpointBuilder<'_> {
 fn why(hit: &Hit, name: &str) -> String {
     let parts = hit.parts;
     let exact = format!("{name} is mentioned");
+    let words = match hit.matched.as_slice() {
+        [] => "matching words".to_owned(),
+        [word] => format!("matching the word \"{word}\""),
+        words => format!("matching the words \"{}\"", words.join("\", \"")),
+    };
     let all = [
         (parts.exact, exact.as_str()),
         (parts.focus, "in or near the focus"),
-        (parts.words, "matching words"),
+        (parts.words, words.as_str()),
         (parts.file, "matching words in its file"),
         (parts.path, "matching path"),
         (parts.graph, "its uses or users match"),

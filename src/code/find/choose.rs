@@ -1,22 +1,14 @@
-//! Decides which ranked symbols go into a call: whether a message is about code at all, and how a focus changes the
-//! order.
+//! Resolves names that a person gives to files, folders, and symbols, and changes the order of hits for a focus.
 //! Not for: ranking (`rank`), or what is sent of a symbol (`cards`).
 
 use super::names;
 use super::query::Query;
 use super::rank::Hit;
 use crate::code::index::records::{Index, SymbolId};
-use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::code::symbols::{Kind, Parts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Terms below this weight are common verbs of change or of asking.
-const MIN_TELLING_WEIGHT: f32 = 0.5;
-/// Terms below this weight are joined words.
-const MIN_WORD_WEIGHT: f32 = 0.9;
-/// Number of hits that decide whether a message is about code.
-const HITS_CONSIDERED: usize = 12;
 /// Maximum symbols of one name that a focus refers to.
 const MAX_SAME_NAME: usize = 6;
 /// Maximum symbols that a file in focus adds without matching the words.
@@ -86,7 +78,7 @@ pub fn scope(index: &Index, named: &[String]) -> Scope {
 }
 
 /// Returns the file or folder that a path or the end of a path refers to; the first if there are several.
-fn place(index: &Index, wanted: &str) -> Option<String> {
+pub(crate) fn place(index: &Index, wanted: &str) -> Option<String> {
     if wanted.is_empty() {
         return None;
     }
@@ -129,7 +121,7 @@ pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, related: &[SymbolId
     for id in own.iter().copied().chain(hops.keys().copied()).chain(of_files) {
         let shown = index.symbol(id).is_some_and(|(symbol, _)| !matches!(symbol.kind, Kind::File | Kind::Impl));
         if shown && !all.contains_key(&id) {
-            all.insert(id, Hit { id, score: 0.0, parts: Parts::default() });
+            all.insert(id, Hit { id, score: 0.0, parts: Parts::default(), matched: Vec::new() });
         }
     }
     let mut hits: Vec<Hit> = all
@@ -145,38 +137,16 @@ pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, related: &[SymbolId
     hits
 }
 
-/// Returns the reason why a message is not about code: it names nothing, nothing known, or too few of the best symbols'
-/// terms. Returns `None` if it is about code: it spells out a name or a path, or the best symbols contain two of its
-/// words, or its only word. For a question (`is_question`), one word is enough if half of its words are known.
+/// Keeps the hits that a query names: by identifier, or by the path of their file or of a folder around it.
 #[must_use]
-pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit], is_question: bool) -> Option<SkipReason> {
-    let is_defined = |name: &str| index.defined(name).iter().any(|id| index.is_symbol(*id));
-    let spelled_out = query.names.keys().any(|name| is_defined(name))
-        || query.paths.iter().any(|path| index.files().any(|file| file.shown.ends_with(path.as_str())));
-    if spelled_out {
-        return None;
-    }
-    // Joined words weigh less than words, and verbs of asking less than both.
-    let words = query.terms.values().filter(|weight| **weight >= MIN_WORD_WEIGHT).count();
-    let known: Vec<(&str, f32)> = query
-        .terms
-        .iter()
-        .filter(|(term, _)| index.contains_term(term))
-        .map(|(term, weight)| (term.as_ref(), *weight))
-        .collect();
-    if words == 0 {
-        return Some(SkipReason::NoContent);
-    }
-    if known.iter().all(|(_, weight)| *weight < MIN_TELLING_WEIGHT) {
-        return Some(SkipReason::Unknown);
-    }
-    let matched = |hit: &Hit| {
-        let of = |term: &str| index.postings_of(term).iter().any(|posting| posting.symbol == hit.id);
-        let matched: Vec<f32> = known.iter().filter(|(term, _)| of(term)).map(|(_, weight)| *weight).collect();
-        if matched.iter().any(|weight| *weight >= MIN_TELLING_WEIGHT) { matched.len() } else { 0 }
-    };
-    let most = hits.iter().take(HITS_CONSIDERED).map(matched).max().unwrap_or_default();
-    let half_known = known.iter().filter(|(_, weight)| *weight >= MIN_WORD_WEIGHT).count() * 2 >= words;
-    let enough = if is_question && half_known { 1 } else { 2.min(words) };
-    (most < enough).then_some(SkipReason::Faint)
+pub fn mentioned(index: &Index, query: &Query, mut hits: Vec<Hit>) -> Vec<Hit> {
+    let paths: Vec<String> = query.paths.iter().filter_map(|path| place(index, path)).collect();
+    let places = Scope { paths, ..Scope::default() };
+    hits.retain(|hit| {
+        index.symbol(hit.id).is_some_and(|(symbol, file)| {
+            let is_named = query.names.contains_key(&symbol.name) || places.holds(&file.shown);
+            is_named && !matches!(symbol.kind, Kind::File | Kind::Impl)
+        })
+    });
+    hits
 }

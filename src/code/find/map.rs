@@ -1,16 +1,20 @@
-//! The map of a workspace: its folders and files within a few tokens, the most important folders expanded first, and
-//! its most central symbols.
+//! The map of a workspace: its folders and files within a few tokens, the most important folders expanded first, with
+//! what their own comments say about them, and its most central symbols.
 //! Not for: symbols for a question (`rank`).
 
 use super::cards::Sources;
+use super::module_summary::{describing_rank, opening};
 use crate::code::index::records::{File, Index, SymbolId};
 use crate::code::parse::doc::first_sentence;
 use crate::domain::code::symbols::{CodeMap, Kind, MapAnchor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 /// Maximum files named in one folder.
 const MAX_NAMED: usize = 12;
+/// Maximum characters of a folder's description.
+const MAX_ABOUT: usize = 60;
 /// Number of folders that may fail to fit before the expansion stops.
 const MAX_MISFITS: usize = 8;
 
@@ -21,18 +25,29 @@ struct Folder {
     files: BTreeMap<String, u64>,
     weight: u64,
     count: usize,
+    /// The file that describes the folder, with its rank.
+    about: Option<(usize, PathBuf)>,
+}
+
+/// Which folders are drawn with their files, and which with a description.
+#[derive(Clone, Default)]
+struct View {
+    open: BTreeSet<Vec<String>>,
+    about: BTreeMap<Vec<String>, String>,
 }
 
 impl Folder {
-    fn add(&mut self, parts: &[&str], weight: u64) {
+    fn add(&mut self, parts: &[&str], weight: u64, path: &Path) {
         self.weight += weight;
         self.count += 1;
         match parts {
             [] => {}
             [name] => {
                 self.files.insert((*name).to_owned(), weight);
+                let rank = describing_rank(name).filter(|rank| self.about.as_ref().is_none_or(|(best, _)| rank < best));
+                self.about = rank.map(|rank| (rank, path.to_owned())).or_else(|| self.about.take());
             }
-            [folder, rest @ ..] => self.folders.entry((*folder).to_owned()).or_default().add(rest, weight),
+            [folder, rest @ ..] => self.folders.entry((*folder).to_owned()).or_default().add(rest, weight, path),
         }
     }
 
@@ -40,13 +55,17 @@ impl Folder {
         path.iter().try_fold(self, |folder, name| folder.folders.get(name))
     }
 
-    fn draw(&self, path: &mut Vec<String>, open: &BTreeSet<Vec<String>>, out: &mut String) {
+    fn draw(&self, path: &mut Vec<String>, view: &View, out: &mut String) {
         for (name, folder) in &self.folders {
             path.push(name.clone());
             let indent = "  ".repeat(path.len() - 1);
-            if open.contains(path) {
-                let _ = writeln!(out, "{indent}{name}/{}", folder.names());
-                folder.draw(path, open, out);
+            let about = view.about.get(path);
+            if view.open.contains(path) {
+                let about = about.map_or_else(String::new, |about| format!(" ({about})"));
+                let _ = writeln!(out, "{indent}{name}/{about}{}", folder.names());
+                folder.draw(path, view, out);
+            } else if let Some(about) = about {
+                let _ = writeln!(out, "{indent}{name}/ {about}");
             } else {
                 let files = if folder.count == 1 { "file" } else { "files" };
                 let _ = writeln!(out, "{indent}{name}/ {} {files}", folder.count);
@@ -80,9 +99,10 @@ pub fn scaffold(
     let mut root = Folder::default();
     for file in index.files().filter(|file| file.count > 0) {
         let parts: Vec<&str> = file.shown.split('/').collect();
-        root.add(&parts, weight(file, &central));
+        root.add(&parts, weight(file, &central), &file.path);
     }
-    let (text, tokens) = open(&root, count, budget);
+    let about = |path: &Path, name: &str| sources.text(path).map(|text| about(name, &text)).unwrap_or_default();
+    let (text, tokens) = draw(&root, count, budget, &about);
     CodeMap { text, tokens, anchors: central_symbols(index, &central, sources, anchors) }
 }
 
@@ -91,43 +111,127 @@ fn weight(file: &File, central: &[u64]) -> u64 {
     if file.test { sum / 4 } else { sum }
 }
 
-/// Expands the most important folder that fits, repeatedly. Returns the map and its tokens.
-fn open(root: &Folder, count: &dyn Fn(&str) -> u32, budget: u32) -> (String, u32) {
-    let draw = |open: &BTreeSet<Vec<String>>| {
-        let names = root.names();
+/// Draws the map: names within half of the budget, then descriptions of the folders in view, then names in the rest.
+/// Returns the map and its tokens.
+fn draw(
+    root: &Folder,
+    count: &dyn Fn(&str) -> u32,
+    budget: u32,
+    about: &dyn Fn(&Path, &str) -> String,
+) -> (String, u32) {
+    let mut drawing = Drawing::new(root, count);
+    if drawing.tokens > budget {
+        return clipped(&drawing.text, count, budget);
+    }
+    drawing.expand(budget / 2);
+    drawing.describe(budget, about);
+    drawing.expand(budget);
+    (drawing.text, drawing.tokens)
+}
+
+/// A map while it is being drawn.
+struct Drawing<'a> {
+    root: &'a Folder,
+    count: &'a dyn Fn(&str) -> u32,
+    view: View,
+    /// Closed folders in view.
+    closed: BTreeSet<Vec<String>>,
+    text: String,
+    tokens: u32,
+}
+
+impl<'a> Drawing<'a> {
+    fn new(root: &'a Folder, count: &'a dyn Fn(&str) -> u32) -> Self {
+        let closed = root.folders.keys().map(|name| vec![name.clone()]).collect();
+        let mut drawing = Self { root, count, view: View::default(), closed, text: String::new(), tokens: 0 };
+        drawing.text = drawing.drawn(&drawing.view);
+        drawing.tokens = count(&drawing.text);
+        drawing
+    }
+
+    fn drawn(&self, view: &View) -> String {
+        let names = self.root.names();
         let mut out = if names.is_empty() { String::new() } else { format!("./{names}\n") };
-        root.draw(&mut Vec::new(), open, &mut out);
+        self.root.draw(&mut Vec::new(), view, &mut out);
         out
-    };
-    let mut open = BTreeSet::new();
-    let mut text = draw(&open);
-    let mut tokens = count(&text);
-    if tokens > budget {
-        return clipped(&text, count, budget);
     }
-    let mut candidates: Vec<Vec<String>> = root.folders.keys().map(|name| vec![name.clone()]).collect();
-    let mut misfits = 0;
-    while misfits < MAX_MISFITS {
-        let heaviest =
-            |path: &&Vec<String>| root.at(path).map(|folder| (folder.weight, std::cmp::Reverse((*path).clone())));
-        let Some(path) = candidates.iter().max_by_key(heaviest).cloned() else { break };
-        candidates.retain(|other| *other != path);
-        open.insert(path.clone());
-        let (next, cost) = {
-            let next = draw(&open);
-            let cost = count(&next);
-            (next, cost)
-        };
-        if cost > budget {
-            open.remove(&path);
-            misfits += 1;
-            continue;
+
+    /// Draws another view if it fits. Returns whether it does.
+    fn change(&mut self, limit: u32, change: impl FnOnce(&mut View)) -> bool {
+        let mut view = self.view.clone();
+        change(&mut view);
+        let text = self.drawn(&view);
+        let tokens = (self.count)(&text);
+        if tokens <= limit {
+            (self.view, self.text, self.tokens) = (view, text, tokens);
         }
-        (text, tokens) = (next, cost);
-        let inside = root.at(&path).into_iter().flat_map(|folder| folder.folders.keys());
-        candidates.extend(inside.map(|name| [&path[..], std::slice::from_ref(name)].concat()));
+        tokens <= limit
     }
-    (text, tokens)
+
+    /// Expands the most important folder that fits, repeatedly.
+    fn expand(&mut self, limit: u32) {
+        let mut candidates = self.closed.clone();
+        let mut misfits = 0;
+        while misfits < MAX_MISFITS {
+            let heaviest = |path: &&Vec<String>| {
+                self.root.at(path).map(|folder| (folder.weight, std::cmp::Reverse((*path).clone())))
+            };
+            let Some(path) = candidates.iter().max_by_key(heaviest).cloned() else { break };
+            candidates.remove(&path);
+            if !self.change(limit, |view| {
+                view.open.insert(path.clone());
+            }) {
+                misfits += 1;
+                continue;
+            }
+            self.closed.remove(&path);
+            for name in self.root.at(&path).into_iter().flat_map(|folder| folder.folders.keys()) {
+                let inside = [&path[..], std::slice::from_ref(name)].concat();
+                candidates.insert(inside.clone());
+                self.closed.insert(inside);
+            }
+        }
+    }
+
+    /// Adds descriptions to folders in view while they fit, the most important first.
+    fn describe(&mut self, limit: u32, about: &dyn Fn(&Path, &str) -> String) {
+        let mut paths: Vec<Vec<String>> = self.closed.iter().chain(&self.view.open).cloned().collect();
+        let weight = |path: &[String]| self.root.at(path).map_or(0, |folder| folder.weight);
+        paths.sort_by(|a, b| weight(b).cmp(&weight(a)).then_with(|| a.cmp(b)));
+        let mut misfits = 0;
+        for path in paths {
+            let file = self.root.at(&path).and_then(|folder| folder.about.as_ref());
+            let text = file.map(|(_, file)| about(file, path.last().map_or("", String::as_str))).unwrap_or_default();
+            if text.is_empty() {
+                continue;
+            }
+            if !self.change(limit, |view| {
+                view.about.insert(path, text);
+            }) {
+                misfits += 1;
+            }
+            if misfits >= MAX_MISFITS {
+                break;
+            }
+        }
+    }
+}
+
+/// Returns what a file's opening comment says about its folder, in at most [`MAX_ABOUT`] characters.
+fn about(name: &str, text: &[u8]) -> String {
+    let opening = opening(text);
+    let whole = opening.trim_end_matches('.');
+    // "The engine: plans and turns" says the name again.
+    let rest = match whole.split_once(": ") {
+        Some((head, rest)) if head.to_lowercase().contains(&name.to_lowercase()) => rest,
+        _ => whole,
+    };
+    if rest.chars().count() <= MAX_ABOUT {
+        return rest.to_owned();
+    }
+    let cut: String = rest.chars().take(MAX_ABOUT - 1).collect();
+    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    format!("{}…", cut.trim_end_matches([',', ';', ':', ' ']))
 }
 
 /// Returns the first lines that fit, with their tokens.
@@ -178,4 +282,46 @@ pub(crate) fn central_symbols(index: &Index, central: &[u64], sources: &dyn Sour
         });
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_short() {
+        let long = format!("//! {}end.\n", "word, ".repeat(20));
+        for (name, text, wanted) in [
+            ("net", "//! Sends requests. Retries them.\n", "Sends requests"),
+            ("engine", "//! The engine: plans, turns, and tools.\n", "plans, turns, and tools"),
+            ("net", "//! The engine: plans.\n", "The engine: plans"),
+            ("net", "fn main() {}\n", ""),
+            ("net", long.as_str(), "word, word, word, word, word, word, word, word, word…"),
+        ] {
+            assert_eq!(about(name, text.as_bytes()), wanted);
+        }
+    }
+
+    /// Names come first, in half of the budget; a description replaces the number of files of a closed folder.
+    #[test]
+    fn folders_are_described_where_names_do_not_fit() {
+        let mut root = Folder::default();
+        for (folder, weight) in [("a", 9), ("b", 1)] {
+            for file in 0..14 {
+                let name = format!("file_with_a_long_name_{file}.rs");
+                root.add(&["src", folder, &name], weight, Path::new(&name));
+            }
+            root.add(&["src", folder, "mod.rs"], weight, Path::new(&format!("src/{folder}/mod.rs")));
+        }
+        let count = |text: &str| u32::try_from(text.len().div_ceil(4)).unwrap();
+        let about = |path: &Path, _: &str| {
+            if path == Path::new("src/a/mod.rs") { "keeps letters".to_owned() } else { String::new() }
+        };
+        for (budget, wanted) in [(6, "src/ 30 files\n"), (20, "src/\n  a/ keeps letters\n  b/ 15 files\n")] {
+            let (text, tokens) = draw(&root, &count, budget, &about);
+            assert_eq!((text.as_str(), tokens), (wanted, count(wanted)), "{budget}");
+        }
+        let (text, tokens) = draw(&root, &count, 400, &about);
+        assert!(tokens <= 400 && text.contains("  a/ (keeps letters) ") && text.contains("+3\n"), "{text}");
+    }
 }

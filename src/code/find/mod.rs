@@ -3,6 +3,7 @@
 
 pub mod cards;
 pub mod choose;
+pub mod gate;
 pub mod map;
 pub mod module_summary;
 pub mod names;

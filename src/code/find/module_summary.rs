@@ -100,13 +100,21 @@ fn size_line(files: &[(&File, u64)], name: &str) -> String {
     format!("{name}: {} {word}, {}\n", files.len(), lines.join(", "))
 }
 
+/// Files whose opening comment describes their folder, the best first.
+const DESCRIBING: [&str; 7] = ["mod.rs", "lib.rs", "__init__.py", "index.ts", "index.js", "doc.go", "main.rs"];
+
 /// Returns whether a file describes its folder, such as `mod.rs`.
 fn describes_folder(shown: &str) -> bool {
-    ["mod.rs", "lib.rs", "main.rs", "__init__.py", "index.ts", "index.js", "doc.go"].contains(&shown)
+    describing_rank(shown).is_some()
+}
+
+/// Returns how well a file describes its folder, by its name; smaller is better.
+pub(crate) fn describing_rank(name: &str) -> Option<usize> {
+    DESCRIBING.iter().position(|known| *known == name)
 }
 
 /// Returns the first sentences of the comment at the start of a file, or an empty text.
-fn opening(text: &[u8]) -> String {
+pub(crate) fn opening(text: &[u8]) -> String {
     let head = String::from_utf8_lossy(&text[..text.len().min(READ_BYTES)]);
     let mut words = String::new();
     let mut quoted = false;

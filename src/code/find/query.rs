@@ -1,9 +1,11 @@
 //! Turns a question, a task, or a commit message into weighted terms and names.
 //! Not for: looking them up (`rank`).
 
+use crate::code::parse::language::of_path;
 use crate::code::parse::words::{Analyzer, is_stop, parts, words_of};
 use crate::code::tuning::Tuning;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// Maximum bytes of a query that are read.
 const MAX_BYTES: usize = 20_000;
@@ -19,6 +21,23 @@ pub struct Query {
     pub names: BTreeMap<Box<str>, f32>,
     /// Paths, as written.
     pub paths: Vec<String>,
+    /// The terms of content words: no stop words, and no verbs of change or of asking.
+    pub content: BTreeSet<Box<str>>,
+    /// The words of the terms, in lower case.
+    pub words: BTreeMap<Box<str>, Box<str>>,
+    /// Whether it is a question. The caller decides.
+    pub asks: bool,
+}
+
+/// Terms of words that name tests, examples, and benchmarks.
+const TESTS: [&str; 5] = ["bench", "benchmark", "exampl", "spec", "test"];
+
+impl Query {
+    /// Returns whether it speaks of tests.
+    #[must_use]
+    pub fn names_tests(&self) -> bool {
+        TESTS.iter().any(|term| self.terms.contains_key(*term))
+    }
 }
 
 /// Words that start a line before a colon and name a kind of change. Sorted.
@@ -75,8 +94,13 @@ fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, 
     let kept: Vec<&str> = line.split_whitespace().filter(|chunk| !is_address(chunk)).collect();
     for chunk in &kept {
         let trimmed = chunk.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
-        if trimmed.contains('/') && trimmed.len() > 3 && trimmed.len() < 200 {
+        let is_path = trimmed.contains('/') || of_path(Path::new(trimmed)).is_some();
+        if is_path && trimmed.len() > 3 && trimmed.len() < 200 {
             query.paths.push(trimmed.trim_start_matches("./").to_owned());
+        } else if is_marked_as_code(chunk)
+            && let Some(name) = words_of(trimmed).last().filter(|name| name.len() > 2)
+        {
+            raise_weight(&mut query.names, name, weight);
         }
     }
     let text = kept.join(" ");
@@ -91,14 +115,24 @@ fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, 
             // Code may write `read only` as `readonly`.
             let joined = analyzer.stem(&format!("{before}{word}"));
             raise_weight(&mut query.terms, &joined, weight * tuning.joined);
+            add_word(&mut query.words, &joined, &format!("{before} {word}"));
         }
         if is_stop(&lower) {
             continue;
         }
-        let weight = if VERBS.binary_search(&lower.as_str()).is_ok() { weight * tuning.verb } else { weight };
+        let weight = if is_verb(&lower) { weight * tuning.verb } else { weight };
         for term in analyzer.terms(word).iter() {
             raise_weight(&mut query.terms, term, weight);
         }
+        for part in parts(word) {
+            let term = analyzer.stem(part);
+            add_word(&mut query.words, &term, part);
+            let part = part.to_lowercase();
+            if part.len() > 1 && !is_stop(&part) && !is_verb(&part) {
+                query.content.insert(term);
+            }
+        }
+        add_word(&mut query.words, &analyzer.stem(&parts(word).concat()), word);
         if parts(word).len() > 1 {
             raise_weight(&mut query.names, word, weight);
         }
@@ -112,6 +146,14 @@ fn raise_weight(terms: &mut BTreeMap<Box<str>, f32>, term: &str, weight: f32) {
             terms.insert(term.into(), weight);
         }
     }
+}
+
+fn is_verb(lower: &str) -> bool {
+    VERBS.binary_search(&lower).is_ok()
+}
+
+fn add_word(words: &mut BTreeMap<Box<str>, Box<str>>, term: &str, word: &str) {
+    words.entry(term.into()).or_insert_with(|| word.to_lowercase().into());
 }
 
 fn clipped(text: &str, most: usize) -> &str {
@@ -131,6 +173,11 @@ fn is_trailer(line: &str) -> bool {
 
 fn is_address(chunk: &str) -> bool {
     chunk.contains("://") || chunk.starts_with("www.")
+}
+
+/// Returns whether a chunk is written as code: in backticks, with a qualifier, or as a call.
+fn is_marked_as_code(chunk: &str) -> bool {
+    chunk.contains('`') || chunk.contains("::") || chunk.contains("()")
 }
 
 /// Returns whether a word looks like a commit hash.

@@ -9,6 +9,7 @@ use crate::code::index::records::{Index, SymbolId};
 use crate::code::tuning::Tuning;
 use crate::domain::code::symbols::{Kind, Parts};
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
 
 /// Minimum characters of a word that may have shorter or longer forms.
 const MIN_FORM_CHARS: usize = 3;
@@ -17,8 +18,11 @@ const MAX_EXTRA_CHARS: usize = 6;
 /// Maximum longer forms of one word.
 const MAX_FORMS: usize = 100;
 
+/// Maximum words that are named as the reason for a hit.
+const MAX_MATCHED: usize = 3;
+
 /// A symbol that matches a query.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Hit {
     /// The symbol.
     pub id: SymbolId,
@@ -26,14 +30,17 @@ pub struct Hit {
     pub score: f32,
     /// The parts of the score.
     pub parts: Parts,
+    /// The words of the query that weigh most in the symbol, heaviest first.
+    pub matched: Vec<Box<str>>,
 }
 
 /// Returns the `most` best symbols for a query, best first.
 #[must_use]
 pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<Hit> {
     let mut table = ScoreTable::new(index);
-    for (term, weight) in terms(index, query, tuning) {
-        table.term(index, &term, weight, tuning);
+    let terms = terms(index, query, tuning);
+    for term in &terms {
+        table.term(index, &term.text, term.weight, tuning);
     }
     table.score_named_files(index, query);
     let mut hits = table.combine(index, query, tuning);
@@ -46,7 +53,37 @@ pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<H
     hits.sort_unstable_by(better);
     spread_over_files(index, &mut hits, tuning);
     hits.truncate(most);
+    add_matched(index, query, &terms, &mut hits);
     hits
+}
+
+/// A term that is searched, and the term of the query behind it.
+struct Term {
+    text: Box<str>,
+    weight: f32,
+    of: Box<str>,
+}
+
+/// Adds to each hit the words of the query that weigh most in it.
+#[allow(clippy::cast_precision_loss, reason = "a count")]
+fn add_matched(index: &Index, query: &Query, terms: &[Term], hits: &mut [Hit]) {
+    let places: HashMap<SymbolId, usize> = hits.iter().map(|hit| hit.id).zip(0..).collect();
+    let mut found: Vec<Vec<(f32, &str)>> = vec![Vec::new(); hits.len()];
+    for term in terms {
+        let Some(word) = query.words.get(&term.of) else { continue };
+        let postings = index.postings_of(&term.text);
+        let weight = term.weight * idf(index.len() as f32, postings.len());
+        let at = postings.iter().filter_map(|posting| places.get(&posting.symbol));
+        at.for_each(|at| found[*at].push((weight, word)));
+    }
+    for (hit, mut words) in hits.iter_mut().zip(found) {
+        words.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        for (_, word) in words {
+            if hit.matched.len() < MAX_MATCHED && hit.matched.iter().all(|known| **known != *word) {
+                hit.matched.push(word.into());
+            }
+        }
+    }
 }
 
 fn compare_places(index: &Index, a: SymbolId, b: SymbolId) -> Ordering {
@@ -59,9 +96,10 @@ fn compare_places(index: &Index, a: SymbolId, b: SymbolId) -> Ordering {
 }
 
 /// Returns the query's terms, and terms of the index that shorten or lengthen them: `proc`, `process`, `processor`.
-fn terms(index: &Index, query: &Query, tuning: &Tuning) -> Vec<(Box<str>, f32)> {
-    let mut all = query.terms.clone();
-    let mut more: Vec<(Box<str>, f32)> = Vec::new();
+fn terms(index: &Index, query: &Query, tuning: &Tuning) -> Vec<Term> {
+    let mut all: BTreeMap<Box<str>, (f32, &Box<str>)> =
+        query.terms.iter().map(|(term, weight)| (term.clone(), (*weight, term))).collect();
+    let mut more: Vec<(Box<str>, f32, &Box<str>)> = Vec::new();
     for (term, weight) in &query.terms {
         if term.len() < MIN_FORM_CHARS || !term.bytes().all(|byte| byte.is_ascii_lowercase()) {
             continue;
@@ -74,14 +112,16 @@ fn terms(index: &Index, query: &Query, tuning: &Tuning) -> Vec<(Box<str>, f32)> 
         for other in longer.take(MAX_FORMS).chain(shorter) {
             #[allow(clippy::cast_precision_loss, reason = "lengths of words")]
             let share = other.len().min(term.len()) as f32 / other.len().max(term.len()) as f32;
-            more.push((other.into(), weight * tuning.prefix * share));
+            more.push((other.into(), weight * tuning.prefix * share, term));
         }
     }
-    for (term, weight) in more {
-        let known = all.entry(term).or_default();
-        *known = known.max(weight);
+    for (term, weight, of) in more {
+        let known = all.entry(term).or_insert((weight, of));
+        if known.0 < weight {
+            *known = (weight, of);
+        }
     }
-    all.into_iter().collect()
+    all.into_iter().map(|(text, (weight, of))| Term { text, weight, of: of.clone() }).collect()
 }
 
 /// The scores of all symbols and files while they are being summed.
@@ -173,6 +213,7 @@ impl ScoreTable {
         let best_words = max_score(&self.words);
         let (best_file, best_path) = (max_score(&self.files), max_score(&self.paths));
         let flow = self.flow(index, best_words, tuning);
+        let of_tests = if query.asks && !query.names_tests() { tuning.test_asked } else { tuning.test };
         let mut hits = Vec::new();
         for file in index.files() {
             let Some(number) = index.scored.get(file.first as usize).map(|scored| scored.file) else { continue };
@@ -206,18 +247,20 @@ impl ScoreTable {
                 }
                 let lines = symbol.lines.1.saturating_sub(symbol.lines.0).saturating_add(1) as f32;
                 let prior = tuning.size * lines.min(400.0).ln() + file_size;
+                let is_named = parts.exact > 0.0 || self.named_files[number as usize] > 0.0;
+                let of_tests = if is_named { tuning.test } else { of_tests };
                 let kind_factor =
-                    kind_factor(symbol.kind, tuning) * if symbol.test || file.test { tuning.test } else { 1.0 };
+                    kind_factor(symbol.kind, tuning) * if symbol.test || file.test { of_tests } else { 1.0 };
                 let sum = parts.sum() + prior;
                 parts.prior = sum * kind_factor - parts.sum();
-                hits.push(Hit { id, score: parts.sum(), parts });
+                hits.push(Hit { id, score: parts.sum(), parts, matched: Vec::new() });
             }
         }
         hits
     }
 
     /// Returns the scores that the best symbols pass on to the symbols they use and to their users.
-    fn flow(&self, index: &Index, best: f32, tuning: &Tuning) -> std::collections::BTreeMap<SymbolId, u64> {
+    fn flow(&self, index: &Index, best: f32, tuning: &Tuning) -> BTreeMap<SymbolId, u64> {
         let mut seeds: Vec<(SymbolId, f32)> = (0_u32..)
             .zip(&self.words)
             .filter(|(_, score)| **score > best * 0.3)
@@ -243,7 +286,7 @@ fn kind_factor(kind: Kind, tuning: &Tuning) -> f32 {
 
 /// Lowers later symbols of a file that already has many hits.
 fn spread_over_files(index: &Index, hits: &mut [Hit], tuning: &Tuning) {
-    let mut counts: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
+    let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
     for hit in hits.iter_mut() {
         let file = index.scored.get(hit.id as usize).map_or(0, |scored| scored.file);
         let count = counts.entry(file).or_default();
@@ -262,7 +305,7 @@ fn max_score(scores: &[f32]) -> f32 {
 
 /// Returns the inverse document frequency (Robertson and Zaragoza 2009), plus one to keep it positive.
 #[allow(clippy::cast_precision_loss, reason = "counts of documents")]
-fn idf(all: f32, with: usize) -> f32 {
+pub(crate) fn idf(all: f32, with: usize) -> f32 {
     let with = with as f32;
     (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln()
 }

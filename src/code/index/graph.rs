@@ -1,9 +1,12 @@
 //! The graph of uses between symbols: edges derived from names, hops, and centrality, overall or starting from some
-//! symbols. Sums are integers, so that they do not depend on the order of the edges.
+//! symbols. Sums are integers, so that they do not depend on the order of the edges. A common name of a standard library
+//! gives an edge only if the user also names the type or module that has it.
 //! Not for: finding uses of names (`parse::file`).
 
-use super::records::{File, Index, SymbolId};
-use std::collections::BTreeMap;
+use super::common_names;
+use super::records::{File, Index, SymbolId, module_path};
+use crate::domain::code::symbols::{LANGUAGES, Language};
+use std::collections::{BTreeMap, HashSet};
 
 /// A name with more definitions than this gives no edges.
 const MAX_DEFINITIONS: usize = 6;
@@ -17,6 +20,15 @@ pub const UNIT: u64 = 1 << 32;
 const DAMPING_PERCENT: u64 = 85;
 /// Rounds of the power iteration; 0.85^20 is below 4 %.
 const ROUNDS: usize = 20;
+
+/// A use that was derived from a name.
+#[derive(Clone, Copy)]
+struct Edge {
+    user: SymbolId,
+    used: SymbolId,
+    /// Whether the name has several definitions and nothing says which one is meant.
+    is_guess: bool,
+}
 
 /// What a name refers to.
 #[derive(Clone, Copy)]
@@ -56,14 +68,8 @@ fn folders(index: &Index) -> Vec<u32> {
 }
 
 /// Adds the edges of a use whose name has several definitions.
-fn ambiguous_edges(
-    index: &Index,
-    folders: &[u32],
-    file: &File,
-    user: SymbolId,
-    name: u32,
-    pairs: &mut Vec<(SymbolId, SymbolId)>,
-) {
+fn ambiguous_edges(index: &Index, folders: &[u32], file: &File, user: SymbolId, name: u32, pairs: &mut Vec<Edge>) {
+    let edge = |used: SymbolId, is_guess: bool| Edge { user, used, is_guess };
     let all = index.definitions(name);
     let start = all.partition_point(|id| *id < file.first);
     let end = all.partition_point(|id| *id < file.first + file.count);
@@ -71,7 +77,8 @@ fn ambiguous_edges(
     let before = pairs.len();
     if !own.is_empty() {
         if own.len() <= MAX_DEFINITIONS {
-            pairs.extend(own.iter().filter(|id| **id != user).map(|id| (user, *id)));
+            let is_guess = own.len() > 1;
+            pairs.extend(own.iter().filter(|id| **id != user).map(|id| edge(*id, is_guess)));
         }
         return;
     }
@@ -80,13 +87,39 @@ fn ambiguous_edges(
         return;
     }
     let folder = folders[user as usize];
-    pairs.extend(existing().filter(|id| folders[**id as usize] == folder).map(|id| (user, *id)));
+    pairs.extend(existing().filter(|id| folders[**id as usize] == folder).map(|id| edge(*id, true)));
     if pairs.len() == before {
-        pairs.extend(existing().map(|id| (user, *id)));
+        pairs.extend(existing().map(|id| edge(*id, true)));
     }
     if pairs.len() - before > MAX_DEFINITIONS {
         pairs.truncate(before);
     }
+}
+
+/// Returns the numbers of the common names of each language.
+fn common_numbers(index: &Index) -> BTreeMap<Language, HashSet<u32>> {
+    let of =
+        |language: Language| common_names::of(language).iter().filter_map(|name| index.name_number(name)).collect();
+    LANGUAGES.into_iter().map(|language| (language, of(language))).collect()
+}
+
+/// Returns whether a user names what has a definition: it is inside the same type or file, or uses the name of the type
+/// or module.
+fn knows_owner(index: &Index, file: &File, user: SymbolId, definition: SymbolId) -> bool {
+    let Some((_, other)) = index.symbol(definition) else { return false };
+    let uses = |name: &str| index.name_number(name).is_some_and(|name| index.used_names(user).contains(&name));
+    let owner = index.parent(definition).and_then(|id| index.symbol(id)).map(|(owner, _)| owner);
+    let Some(owner) = owner.filter(|owner| owner.kind.has_methods()) else {
+        return other.first == file.first || module_path(&other.shown).last().is_some_and(|module| uses(module));
+    };
+    let mut around = index.parent(user);
+    while let Some((id, (symbol, _))) = around.and_then(|id| Some((id, index.symbol(id)?))) {
+        if symbol.kind.has_methods() && symbol.name == owner.name {
+            return true;
+        }
+        around = index.parent(id);
+    }
+    uses(&owner.name)
 }
 
 /// Adjacency lists in one array.
@@ -94,6 +127,8 @@ fn ambiguous_edges(
 struct Neighbors {
     starts: Vec<u32>,
     all: Vec<SymbolId>,
+    /// Whether each entry of `all` is a guess.
+    guesses: Vec<bool>,
 }
 
 impl Neighbors {
@@ -105,25 +140,33 @@ impl Neighbors {
         }
     }
 
-    /// Builds the lists by counting the pairs first and then placing them; `reversed` swaps the direction.
-    fn build(count: usize, pairs: &[(SymbolId, SymbolId)], reversed: bool) -> Self {
-        let ends = |pair: &(SymbolId, SymbolId)| if reversed { (pair.1, pair.0) } else { *pair };
+    fn is_guess(&self, from: SymbolId, to: SymbolId) -> bool {
+        let start = self.starts.get(from as usize).copied().unwrap_or_default() as usize;
+        let at = self.of(from).iter().position(|id| *id == to);
+        at.is_some_and(|at| self.guesses[start + at])
+    }
+
+    /// Builds the lists by counting the edges first and then placing them; `reversed` swaps the direction.
+    fn build(count: usize, edges: &[Edge], reversed: bool) -> Self {
+        let ends = |edge: &Edge| if reversed { (edge.used, edge.user) } else { (edge.user, edge.used) };
         let mut starts = vec![0_u32; count + 1];
-        for pair in pairs {
-            starts[ends(pair).0 as usize + 1] += 1;
+        for edge in edges {
+            starts[ends(edge).0 as usize + 1] += 1;
         }
         for at in 0..count {
             starts[at + 1] += starts[at];
         }
         let mut next = starts.clone();
-        let mut all = vec![0; pairs.len()];
-        for pair in pairs {
-            let (from, to) = ends(pair);
+        let mut all = vec![0; edges.len()];
+        let mut guesses = vec![false; edges.len()];
+        for edge in edges {
+            let (from, to) = ends(edge);
             let at = &mut next[from as usize];
             all[*at as usize] = to;
+            guesses[*at as usize] = edge.is_guess;
             *at += 1;
         }
-        Self { starts, all }
+        Self { starts, all, guesses }
     }
 }
 
@@ -139,23 +182,37 @@ impl Graph {
     /// folder.
     pub(crate) fn build(index: &Index) -> Self {
         let count = index.symbol_slots();
-        let mut pairs = Vec::new();
+        let mut edges: Vec<Edge> = Vec::new();
         let targets = targets(index);
         let folders = folders(index);
+        let common = common_numbers(index);
         for file in index.files() {
+            let common = file.language.and_then(|language| common.get(&language));
             for user in file.first..file.first + file.count {
                 for name in index.used_names(user) {
+                    let before = edges.len();
                     match targets.get(*name as usize) {
                         None | Some(NameTarget::Nothing) => {}
-                        Some(NameTarget::One(definition)) => {
-                            pairs.extend((*definition != user).then_some((user, *definition)));
+                        Some(NameTarget::One(used)) if *used != user => {
+                            edges.push(Edge { user, used: *used, is_guess: false });
                         }
-                        Some(NameTarget::Several) => ambiguous_edges(index, &folders, file, user, *name, &mut pairs),
+                        Some(NameTarget::One(_)) => {}
+                        Some(NameTarget::Several) => ambiguous_edges(index, &folders, file, user, *name, &mut edges),
+                    }
+                    if edges.len() > before && common.is_some_and(|common| common.contains(name)) {
+                        let known = edges.split_off(before).into_iter();
+                        edges.extend(known.filter(|edge| knows_owner(index, file, user, edge.used)));
                     }
                 }
             }
         }
-        Self { uses: Neighbors::build(count, &pairs, false), users: Neighbors::build(count, &pairs, true) }
+        Self { uses: Neighbors::build(count, &edges, false), users: Neighbors::build(count, &edges, true) }
+    }
+
+    /// Returns whether one symbol is known to use another only by its name, which several symbols have.
+    #[must_use]
+    pub fn is_guess(&self, user: SymbolId, used: SymbolId) -> bool {
+        self.uses.is_guess(user, used)
     }
 
     /// Returns the symbols that a symbol uses.

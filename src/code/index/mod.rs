@@ -5,6 +5,7 @@ pub mod arrived;
 pub mod build;
 pub mod cache;
 pub(super) mod codec;
+pub(super) mod common_names;
 pub mod graph;
 pub(super) mod postings;
 pub mod record;

@@ -361,6 +361,11 @@ impl Index {
         self.names.get(name).map(|name| self.definitions.get(name)).unwrap_or_default()
     }
 
+    /// Returns the number of a name.
+    pub(crate) fn name_number(&self, name: &str) -> Option<u32> {
+        self.names.get(name)
+    }
+
     pub(crate) fn definitions(&self, name: u32) -> &[SymbolId] {
         self.definitions.get(name)
     }

@@ -168,9 +168,8 @@ pub(in crate::context) fn admit_with(
         OptionalParts::new(input, (&marks, &summed), parts_room, looked_up);
     costs.fixed = required_beside_turns.saturating_add(open_cost);
     loose.iter_mut().for_each(|loose| loose.fixed = costs.fixed);
-    let is_sent = |turn: usize, start: usize| {
-        is_turn_sent(input, &marks, &choice, (turn, start)) || persons.sends(turn, start)
-    };
+    let is_sent =
+        |turn: usize, start: usize| is_turn_sent(input, &marks, &choice, (turn, start)) || persons.sends(turn, start);
     costs.offered = offers.by_start(input.turns.len(), &is_sent);
     let window = window::choose_within(input, &costs, most);
     let session_room = choose::session_room(input, &summed, offers.tokens_in(&choose::SESSION_LEVEL, &|_| false));

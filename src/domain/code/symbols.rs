@@ -344,6 +344,11 @@ pub enum NearSymbolReason {
         /// Tokens that it would have taken.
         needed: u32,
     },
+    /// Enough symbols that match better are sent.
+    Weak {
+        /// Tokens that it would have taken.
+        needed: u32,
+    },
     /// The symbol is inside another one that is sent.
     Inside,
     /// The symbol is already in the request.

@@ -19,10 +19,14 @@ impl Reason {
     #[must_use]
     pub fn decided_by(&self) -> DecidedBy {
         match self.name() {
-            "sticky" | "included_once" | "user_excluded" | "replied" | "by_hand" | "edited_away" | "switched_off"
-            | "conversation_instructions" => {
-                DecidedBy::Person
-            }
+            "sticky"
+            | "included_once"
+            | "user_excluded"
+            | "replied"
+            | "by_hand"
+            | "edited_away"
+            | "switched_off"
+            | "conversation_instructions" => DecidedBy::Person,
             "leased" if !matches!(self, Self::Leased { engine: true, .. }) => DecidedBy::Person,
             "budget" | "allowance" | "saves_nothing" | "lease_cap" | "too_large" | "level_full" | "levels_over"
             | "soft_target" | "model_cannot" => DecidedBy::Limit,

@@ -199,7 +199,9 @@ impl Core {
                 Ok((Atom::Range { first, last }, None))
             }
             ItemName::Named { text, message } => match crate::engine::sessions::lookup::node(session, branch, text) {
-                Ok(slot) if *message || session.tree.head(slot).role == Role::System => Ok((Atom::Message { node: session.tree.head(slot).key }, None)),
+                Ok(slot) if *message || session.tree.head(slot).role == Role::System => {
+                    Ok((Atom::Message { node: session.tree.head(slot).key }, None))
+                }
                 Ok(slot) => Ok((turn_at(session, branch, slot), None)),
                 Err(failure) => match self.item_by_row_id(branch, text)? {
                     Some(atom) => self.target(branch, &ItemName::Atom(atom)),

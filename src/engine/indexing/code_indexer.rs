@@ -21,6 +21,7 @@ use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, CodeAct, Event, IndexingEvent, Ticket};
 use crate::engine::jobs;
 use crate::engine::startup::setup::Setup;
+use crate::retrieval::gate;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -361,7 +362,8 @@ impl Worker {
     fn find(&mut self, query: &str, budget: u32, encoding: Encoding) -> Result<CodeSearchResult, Failure> {
         let begun = Instant::now();
         let tuning = Tuning::default();
-        let asked = query::read(&mut self.analyzer, query, &tuning);
+        let asks = gate::asks_something(query);
+        let asked = query::Query { asks, ..query::read(&mut self.analyzer, query, &tuning) };
         let counter = Arc::clone(&self.counter);
         let count = |text: &str| counter.count(encoding, text);
         let look = |held: &LoadedWorkspace| {

@@ -5,6 +5,7 @@
 use super::code_indexer::Job;
 use crate::code::find::cards::Sources;
 use crate::code::find::map;
+use crate::code::find::module_summary::describing_rank;
 use crate::code::index::build::{Folders, Progress};
 use crate::code::index::cache::Cache;
 use crate::code::index::records::Index;
@@ -318,11 +319,15 @@ impl CodeWorkspace {
     }
 }
 
-/// Returns the digest of what a map is made from: the names of the files, and the files whose symbols it names. A map
+/// Returns the digest of what a map is made from: the names of the files, the files that describe their folders, and the
+/// files whose symbols it names. A map
 /// is not made again for every change of a file, so that a server can use its cached prefix.
 fn source_digest(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
     let files = held.index.files().filter(|file| file.count > 0);
-    let names = files.fold(Fields::new("map"), |fields, file| fields.text(&file.shown));
+    let describes = |shown: &str| describing_rank(shown.rsplit('/').next().unwrap_or_default()).is_some();
+    let names = files.fold(Fields::new("map"), |fields, file| {
+        fields.text(&file.shown).maybe(describes(&file.shown).then_some(file.hash))
+    });
     let anchors = map.map(|map| map.anchors.as_slice()).unwrap_or_default();
     let of = |fields: Fields, path: &str| {
         let hash = held.index.file_at(Path::new(path)).map(|file| file.hash);

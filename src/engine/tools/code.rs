@@ -18,6 +18,7 @@ use crate::domain::tool::visibility::READS;
 use crate::engine::indexing::code_indexer::source;
 use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, WorkspaceFiles};
 use crate::engine::startup::rules::CodeRules;
+use crate::retrieval::gate;
 use serde::Deserialize;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -164,12 +165,13 @@ impl CodeTools {
     fn find(&self, args: &Find, held: &LoadedWorkspace) -> String {
         let budget = args.budget.unwrap_or(USUAL).clamp(100, MOST);
         let tuning = Tuning::default();
-        let asked = query::read(&mut Analyzer::default(), &args.query, &tuning);
+        let asks = gate::asks_something(&args.query);
+        let asked = query::Query { asks, ..query::read(&mut Analyzer::default(), &args.query, &tuning) };
         let scope = choose::scope(&held.index, &args.path.iter().cloned().collect::<Vec<_>>());
         let mut hits = choose::focused(&held.index, rank::rank(&held.index, &asked, &tuning, RANKED), &scope, &[]);
         hits.retain(|hit| held.index.symbol(hit.id).is_some_and(|(_, file)| !self.withheld(&file.shown)));
         let count = |text: &str| self.counter.count(self.encoding, text);
-        let limits = Limits { budget, items: PIECES, lines: 30, tokens: 600, excerpts: 60 };
+        let limits = Limits { budget, items: PIECES, sure: PIECES, lines: 30, tokens: 600, excerpts: 60 };
         let mut items = fill(&held.index, &hits, &WorkspaceFiles(&held.root), &count, limits).items;
         items.sort_by_key(|item| item.rank);
         let (mut out, mut left) = (unknown(&scope), 0);
@@ -210,14 +212,21 @@ impl CodeTools {
             return if ids.is_empty() {
                 Err(self.nowhere(args, held))
             } else {
-                let list = self.list(held, ids.iter().copied());
+                let list = self.list(held, ids.iter().map(|id| (*id, false)));
                 Ok(format!("Several symbols have this name; add a path:\n{list}"))
             };
         };
+        let graph = held.index.graph();
         match args.what {
             What::Source => whole(held, *id),
-            What::Callers => Ok(self.listed(held, held.index.graph().users(*id), "No known symbol uses it.")),
-            What::Callees => Ok(self.listed(held, held.index.graph().uses(*id), "It uses no symbol of the workspace.")),
+            What::Callers => {
+                let users = graph.users(*id).iter().map(|user| (*user, graph.is_guess(*user, *id)));
+                Ok(self.listed(held, users, "No known symbol uses it."))
+            }
+            What::Callees => {
+                let used = graph.uses(*id).iter().map(|used| (*used, graph.is_guess(*id, *used)));
+                Ok(self.listed(held, used, "It uses no symbol of the workspace."))
+            }
         }
     }
 
@@ -228,7 +237,7 @@ impl CodeTools {
             return format!("no symbol of the workspace is named {name:?}; {FIND} finds symbols.");
         };
         let elsewhere = self.meant(&Expand { symbol: args.symbol.clone(), path: None, what: args.what }, held);
-        let list = self.list(held, elsewhere.into_iter());
+        let list = self.list(held, elsewhere.into_iter().map(|id| (id, false)));
         let scope = choose::scope(&held.index, std::slice::from_ref(path));
         let path = short(path);
         match (scope.unknown.is_empty(), list.is_empty()) {
@@ -262,20 +271,21 @@ impl CodeTools {
         if exact.is_empty() { ids } else { exact }
     }
 
-    fn listed(&self, held: &LoadedWorkspace, ids: &[SymbolId], none: &str) -> String {
-        let list = self.list(held, ids.iter().copied());
+    fn listed(&self, held: &LoadedWorkspace, ids: impl Iterator<Item = (SymbolId, bool)>, none: &str) -> String {
+        let list = self.list(held, ids);
         if list.is_empty() { none.to_owned() } else { list }
     }
 
-    /// Lists symbols with one line each, by file, tests last.
-    fn list(&self, held: &LoadedWorkspace, ids: impl Iterator<Item = SymbolId>) -> String {
+    /// Lists symbols with one line each, by file, tests last. The line of a use that is a guess says so.
+    fn list(&self, held: &LoadedWorkspace, ids: impl Iterator<Item = (SymbolId, bool)>) -> String {
         let mut lines: Vec<(bool, String, u32, String)> = Vec::new();
-        for id in ids {
+        for (id, is_guess) in ids {
             let Some((symbol, file)) = held.index.symbol(id) else { continue };
             if symbol.kind == Kind::File && symbol.name.is_empty() || self.withheld(&file.shown) {
                 continue;
             }
-            let said = format!("{} {}", symbol.kind.name(), held.index.qualified(id));
+            let by_name = if is_guess { "  (by name)" } else { "" };
+            let said = format!("{} {}{by_name}", symbol.kind.name(), held.index.qualified(id));
             lines.push((symbol.test || file.test, file.shown.to_string(), symbol.lines.0, said));
         }
         lines.sort();

@@ -5,44 +5,38 @@
 //!
 //! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterwards.
 
-use super::code_rows::{ANCHORS, atom_of, heading_atom, map_text, milli, near_row, nothing, place, scores};
+use super::code_rows::{ANCHORS, atom_of, gist, heading_atom, map_text, milli, near_row, nothing, place, scores};
+use super::code_search::{Attached, Depth, FoundSymbols, Wanted, own_words, read_message, search_symbols};
+use super::rules::MIN_CONFIDENCE;
 use super::sent_lines::{self, Margin};
-use crate::code::find::cards::{Limits, SentLines, fill_beside};
-use crate::code::find::choose::{self, Scope};
-use crate::code::find::{names, query, rank};
+use crate::code::find::cards::{Limits, SentLines};
+use crate::code::find::{choose, names};
 use crate::code::parse::words::Analyzer;
-use crate::code::tuning::Tuning;
 use crate::context::AlreadyIn;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::secrets;
-use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::settings::CodeLimits;
-use crate::domain::code::symbols::{CodeMap, CodeRef, Kind, NamedSymbol, NearSymbolReason, Touchpoint};
+use crate::domain::code::symbols::{CodeMap, CodeRef, NamedSymbol, NearSymbolReason, Touchpoint};
 use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
 use crate::domain::planning::mode::{Mode, SearchChoice};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
 use crate::domain::summary::module::{ModuleCard, Staleness};
-use crate::domain::tool::visibility::READS;
 use crate::engine::indexing::code_indexer::source;
-use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, MapRequest, WorkspaceFiles};
+use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, MapRequest};
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
-use crate::engine::startup::rules::CodeRules;
 use crate::engine::summaries::module_cards;
-use crate::retrieval::gate;
 use std::collections::HashSet;
 
-/// The maximum number of symbols that are ranked.
-const RANKED: usize = 120;
 /// The maximum number of rows for symbols that match but are not sent.
 const NEAR: usize = 8;
-/// The length of a module summary's line in the map, in characters.
-const PART: usize = 120;
+/// Number of touchpoints that are sent whatever their score.
+const SURE: usize = 6;
 /// The maximum tokens of the heading and the delimiters around touchpoints.
 const FRAME: u32 = 64;
 
@@ -50,6 +44,7 @@ const FRAME: u32 = 64;
 pub(crate) struct SymbolSearch {
     book: CodeWorkspace,
     limits: CodeLimits,
+    depth: Depth,
     asked: String,
     attached: Vec<(String, Option<(u32, u32)>)>,
 }
@@ -68,7 +63,7 @@ impl SymbolSearch {
         let encoding = snapshot.rules.model.encoding;
         let count = |text: &str| counter.count(encoding, text);
         let mut writer = CodeWriter { snapshot, book: &self.book, found, count: &count, limits: self.limits };
-        writer.touchpoints(&self.asked, &self.attached, lines, &mut builder.analyzer);
+        writer.touchpoints((&self.asked, self.depth), &self.attached, lines, &mut builder.analyzer);
         Ok(())
     }
 }
@@ -86,12 +81,10 @@ pub(crate) fn add(
     let attached = attached(snapshot, asked.unwrap_or_default());
     let marked = snapshot.marks.iter().any(|mark| mark.code.is_some());
     let focus = !rules.focus.is_empty() || !attached.is_empty();
-    let looks = snapshot.search != SearchChoice::Never
-        && limits.items > 0
-        && (snapshot.rules.mode == Mode::Heavy || focus || snapshot.search == SearchChoice::Anyway);
+    let depth = depth(builder, snapshot, (focus, asked)).filter(|_| limits.items > 0);
     let useful = focus || snapshot.rules.mode == Mode::Heavy || !snapshot.rules.tools.is_empty();
     let maps = limits.map > 0 && useful && book.holds_code();
-    if !maps && !looks && !marked {
+    if !maps && depth.is_none() && !marked {
         return Ok(None);
     }
     let counter = builder.counter();
@@ -111,40 +104,41 @@ pub(crate) fn add(
         writer.marked();
     }
     let asked = asked.unwrap_or_default().to_owned();
-    Ok(looks.then_some(SymbolSearch { book, limits, asked, attached }))
+    Ok(depth.map(|depth| SymbolSearch { book, limits, depth, asked, attached }))
 }
 
-/// Returns one line for each module summary that is neither sent whole nor excluded by a person.
+/// Returns how much of the code the message may bring; `None` if none. In Light without a focus, that is only what it
+/// names.
+fn depth(builder: &mut InputBuilder, snapshot: &Snapshot, (focus, asked): (bool, Option<&str>)) -> Option<Depth> {
+    let (mode, search) = (snapshot.rules.mode, snapshot.search);
+    if search == SearchChoice::Never {
+        return None;
+    }
+    if mode == Mode::Heavy || focus || search == SearchChoice::Anyway {
+        return Some(Depth::Full);
+    }
+    if mode == Mode::Off {
+        return None;
+    }
+    let asked = read_message(&mut builder.analyzer, own_words(asked.unwrap_or_default()));
+    (!asked.names.is_empty() || !asked.paths.is_empty()).then_some(Depth::Mentioned)
+}
+
+/// Returns one line for each module summary that the message is about and that is neither sent whole nor excluded by a
+/// person.
 fn parts(builder: &InputBuilder, snapshot: &Snapshot, found: &BuiltInput) -> Result<Vec<String>, Failure> {
     let Some(project) = &builder.project else { return Ok(Vec::new()) };
     let offered = || found.input.offers.iter().flat_map(|offer| &offer.candidates);
     let goes = |atom: Atom| offered().any(|one| one.block.atom == Some(atom));
     let out = |atom: Atom| snapshot.marks.iter().any(|mark| mark.target == atom && mark.kind.excludes());
+    let near = &found.input.near;
+    let unrelated = |atom: Atom| near.iter().any(|row| row.atom == atom && row.reason == Reason::Unrelated);
     let all = module_cards::current(builder.store(), project)?.into_iter();
     let line = |(_, card, stale): (Atom, ModuleCard, Staleness)| {
         format!("{} ({}): {}", card.path, stale.to_text(card.files.len()), gist(&card))
     };
+    let all = all.filter(|(atom, card, _)| card.confidence >= MIN_CONFIDENCE && !unrelated(*atom));
     Ok(all.filter(|(atom, ..)| !goes(*atom) && !out(*atom)).take(ANCHORS).map(line).collect())
-}
-
-/// Returns the gist of a summary: its first line, or its second if the first contains only figures.
-fn gist(card: &ModuleCard) -> String {
-    let figures = format!("{}: ", card.path);
-    let lines =
-        card.text.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' '])).filter(|line| !line.is_empty());
-    let mut lines = lines.map(|line| (line.starts_with(&figures), line.strip_prefix(figures.as_str()).unwrap_or(line)));
-    let gist_line = match (lines.next(), lines.next()) {
-        (Some((true, first)), Some((_, second))) => {
-            if second.ends_with(':') {
-                first
-            } else {
-                second
-            }
-        }
-        (Some((_, first)), _) => first,
-        (None, _) => "",
-    };
-    gist_line.chars().take(PART).collect()
 }
 
 /// Returns the files and symbols that are attached to the message; they count as focus.
@@ -160,15 +154,6 @@ struct CodeWriter<'a> {
     found: &'a mut BuiltInput,
     count: &'a dyn Fn(&str) -> u32,
     limits: CodeLimits,
-}
-
-/// The result of a symbol search.
-struct FoundSymbols {
-    items: Vec<(Touchpoint, CodeRef)>,
-    near: Vec<(crate::domain::code::symbols::NearSymbol, CodeRef)>,
-    among: usize,
-    silent: Option<crate::domain::call::retrieval_set::SkipReason>,
-    unknown: Vec<String>,
 }
 
 impl CodeWriter<'_> {
@@ -276,8 +261,8 @@ impl CodeWriter<'_> {
     /// Searches symbols for the question and offers them.
     fn touchpoints(
         &mut self,
-        asked: &str,
-        attached: &[(String, Option<(u32, u32)>)],
+        (asked, depth): (&str, Depth),
+        attached: &Attached,
         (mut taken, margin): (SentLines, Margin),
         analyzer: &mut Analyzer,
     ) {
@@ -288,31 +273,31 @@ impl CodeWriter<'_> {
         if most <= FRAME || asked.trim().is_empty() {
             return;
         }
-        let tuning = Tuning::default();
-        let (names_something, asks_something) =
-            (gate::names_something(own_words(asked)), gate::asks_something(own_words(asked)));
-        let asked = query::read(analyzer, own_words(asked), &tuning);
+        let asked = read_message(analyzer, own_words(asked));
         let marked: HashSet<Hash> =
             self.snapshot.marks.iter().filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
         let Some(rules) = self.snapshot.rules.code.clone() else { return };
         let limits = Limits {
             budget: most - FRAME,
             items: self.limits.items,
-            lines: self.limits.lines,
+            sure: SURE,
+            lines: if depth == Depth::Mentioned { 0 } else { self.limits.lines },
             tokens: self.limits.tokens,
             excerpts: 50,
         };
         let found_symbols = self.book.look(|loaded| {
-            let scope = choose::scope(&loaded.index, &rules.focus);
-            search_symbols(
-                loaded,
-                (&asked, &tuning, (names_something, asks_something)),
-                &scope,
+            let wanted = Wanted {
+                asked: &asked,
+                depth,
+                scope: &choose::scope(&loaded.index, &rules.focus),
                 attached,
-                (&marked, &taken, &rules),
+                marked: &marked,
+                taken: &taken,
+                rules: &rules,
                 limits,
-                self.count,
-            )
+                count: self.count,
+            };
+            search_symbols(loaded, &wanted)
         });
         let Some(found_symbols) = found_symbols else {
             return self.near(nothing(Reason::CodeReading, 0));
@@ -325,6 +310,9 @@ impl CodeWriter<'_> {
         }
         if let Some(because) = found_symbols.silent {
             return self.near(nothing(Reason::NoCode { because }, found_symbols.among));
+        }
+        if depth == Depth::Mentioned && found_symbols.items.is_empty() && found_symbols.near.is_empty() {
+            return;
         }
         self.add_rows(&found_symbols, &margin, most);
     }
@@ -347,7 +335,9 @@ impl CodeWriter<'_> {
         let include = || ("include-once".to_owned(), "includes it in the next request".to_owned());
         for (near, code) in found_symbols.near.iter().take(NEAR) {
             let (tokens, reason) = match near.why {
-                NearSymbolReason::NoRoom { needed } => (needed, Reason::BelowThreshold),
+                NearSymbolReason::NoRoom { needed } | NearSymbolReason::Weak { needed } => {
+                    (needed, Reason::BelowThreshold)
+                }
                 NearSymbolReason::Inside | NearSymbolReason::Sent => (0, Reason::Duplicate),
                 NearSymbolReason::Changed => (0, Reason::StaleFile),
             };
@@ -395,76 +385,6 @@ impl CodeWriter<'_> {
     }
 }
 
-/// Returns a message's text without its attachments.
-fn own_words(asked: &str) -> &str {
-    asked.find("\n\nFile ").map_or(asked, |at| &asked[..at])
-}
-
-fn search_symbols(
-    loaded: &LoadedWorkspace,
-    (asked, tuning, (names_something, asks_something)): (&query::Query, &Tuning, (bool, bool)),
-    scope: &Scope,
-    attached: &[(String, Option<(u32, u32)>)],
-    (marked, taken, rules): (&HashSet<Hash>, &SentLines, &CodeRules),
-    limits: Limits,
-    count: &dyn Fn(&str) -> u32,
-) -> FoundSymbols {
-    let index = &loaded.index;
-    let beside: Vec<u32> = attached.iter().flat_map(|(path, lines)| symbols_at(loaded, path, *lines)).collect();
-    let hits = rank::rank(index, asked, tuning, RANKED);
-    let mut found_symbols = FoundSymbols {
-        items: Vec::new(),
-        near: Vec::new(),
-        among: index.len(),
-        silent: None,
-        unknown: scope.unknown.clone(),
-    };
-    if scope.is_empty() && beside.is_empty() {
-        found_symbols.silent = if names_something {
-            choose::skip_reason(index, asked, &hits, asks_something)
-        } else {
-            Some(SkipReason::NoContent)
-        };
-        if found_symbols.silent.is_some() {
-            return found_symbols;
-        }
-    }
-    let mut hits = choose::focused(index, hits, scope, &beside);
-    hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| rules.sight.shows(READS, &file.shown)));
-    // Symbols with a mark are included or left out by their mark.
-    hits.retain(|hit| {
-        marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))
-    });
-    let filled = fill_beside(index, &hits, &WorkspaceFiles(&loaded.root), count, limits, taken);
-    let code = |path: &str, qualified: &str, line: u32| {
-        names::at(index, path, qualified, line).and_then(|id| names::reference(index, id))
-    };
-    found_symbols.items = filled
-        .items
-        .into_iter()
-        .filter_map(|item| code(&item.path, &item.qualified, item.whole.0).map(|code| (item, code)))
-        .collect();
-    found_symbols.near = filled
-        .near
-        .into_iter()
-        .filter_map(|near| code(&near.path, &near.qualified, near.lines.0).map(|code| (near, code)))
-        .collect();
-    found_symbols
-}
-
-/// Returns the symbols of a file that lie within these lines; all if `None`.
-fn symbols_at(loaded: &LoadedWorkspace, path: &str, lines: Option<(u32, u32)>) -> Vec<u32> {
-    let Some(file) = loaded.index.file_at(std::path::Path::new(path)) else { return Vec::new() };
-    let (first, last) = lines.unwrap_or((1, u32::MAX));
-    let inside = |id: &u32| {
-        loaded
-            .index
-            .symbol(*id)
-            .is_some_and(|(symbol, _)| symbol.kind != Kind::File && first <= symbol.lines.0 && symbol.lines.1 <= last)
-    };
-    (file.first..file.first + file.count).filter(inside).collect()
-}
-
 /// Returns a symbol as it is now, with its source; `None` if it is gone.
 fn now(loaded: &LoadedWorkspace, wanted: &CodeRef) -> Option<(CodeRef, String)> {
     let id = names::resolve(&loaded.index, wanted)?;
@@ -477,29 +397,4 @@ fn now(loaded: &LoadedWorkspace, wanted: &CodeRef) -> Option<(CodeRef, String)> 
         lines: code.lines,
     };
     Some((code, source(loaded, &named).ok()?.text))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::summary::accepted::SummarySource;
-
-    #[test]
-    fn the_gist_is_the_first_line_without_mere_figures() {
-        let gist_of = |text: &str| {
-            let (path, source, model, commit) = ("src/a".to_owned(), SummarySource::Extractive, None, None);
-            let (text, files) = (text.to_owned(), Vec::new());
-            gist(&ModuleCard { path, text, source, model, version: 1, confidence: 0, generated_at: 0, commit, files })
-        };
-        for (text, gist) in [
-            ("", ""),
-            ("# Parsing\n\nReads files.", "Parsing"),
-            ("src/a: 3 files\n- Reads files.", "Reads files."),
-            ("src/a: 3 files\nSymbols:\nx", "3 files"),
-            ("src/a: 3 files", "3 files"),
-        ] {
-            assert_eq!(gist_of(text), gist, "{text:?}");
-        }
-        assert_eq!(gist_of(&"x".repeat(PART + 1)).chars().count(), PART);
-    }
 }

@@ -9,10 +9,14 @@ use crate::domain::code::symbols::{CodeMap, CodeRef};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::OmittedItem;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
+use crate::domain::summary::module::ModuleCard;
 use std::fmt::Write as _;
 
 /// The maximum number of module summaries and central symbols in the map.
 pub(crate) const ANCHORS: usize = 8;
+
+/// The length of a module summary's line in the map, in characters.
+const PART: usize = 120;
 
 /// Returns the atom of the heading over the touchpoints.
 pub(crate) fn heading_atom() -> Atom {
@@ -52,8 +56,30 @@ pub(crate) fn map_text(
         (false, true) => " Open what you need with read_file.",
         (false, false) => " Ask for what you need.",
     };
-    let note = format!("Folders and files of {name}; a number stands for files that are not listed.{how}");
+    let note = format!(
+        "Folders and files of {name}; a number stands for files that are not listed, words for what a folder says of itself.{how}"
+    );
     render_forms::fenced(&format!("Map of the code\n\n{note}"), &body)
+}
+
+/// Returns the gist of a summary: its first line, or its second if the first contains only figures.
+pub(crate) fn gist(card: &ModuleCard) -> String {
+    let figures = format!("{}: ", card.path);
+    let lines =
+        card.text.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' '])).filter(|line| !line.is_empty());
+    let mut lines = lines.map(|line| (line.starts_with(&figures), line.strip_prefix(figures.as_str()).unwrap_or(line)));
+    let gist_line = match (lines.next(), lines.next()) {
+        (Some((true, first)), Some((_, second))) => {
+            if second.ends_with(':') {
+                first
+            } else {
+                second
+            }
+        }
+        (Some((_, first)), _) => first,
+        (None, _) => "",
+    };
+    gist_line.chars().take(PART).collect()
 }
 
 pub(crate) fn place(code: &CodeRef) -> String {
@@ -122,6 +148,7 @@ pub(crate) fn milli(score: f32) -> i32 {
 mod tests {
     use super::*;
     use crate::domain::code::symbols::{Kind, MapAnchor};
+    use crate::domain::summary::accepted::SummarySource;
 
     #[test]
     fn the_row_for_no_code_names_the_number_of_symbols() {
@@ -162,5 +189,24 @@ mod tests {
         };
         assert_eq!(place(&code), "src/a.rs, lines 3 to 9");
         assert_eq!([0.0004, 0.0006, -1.5].map(milli), [0, 1, -1_500]);
+    }
+
+    #[test]
+    fn the_gist_is_the_first_line_without_mere_figures() {
+        let gist_of = |text: &str| {
+            let (path, source, model, commit) = ("src/a".to_owned(), SummarySource::Extractive, None, None);
+            let (text, files) = (text.to_owned(), Vec::new());
+            gist(&ModuleCard { path, text, source, model, version: 1, confidence: 0, generated_at: 0, commit, files })
+        };
+        for (text, gist) in [
+            ("", ""),
+            ("# Parsing\n\nReads files.", "Parsing"),
+            ("src/a: 3 files\n- Reads files.", "Reads files."),
+            ("src/a: 3 files\nSymbols:\nx", "3 files"),
+            ("src/a: 3 files", "3 files"),
+        ] {
+            assert_eq!(gist_of(text), gist, "{text:?}");
+        }
+        assert_eq!(gist_of(&"x".repeat(PART + 1)).chars().count(), PART);
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod card_text;
 pub(crate) mod cards;
 pub(crate) mod code;
 pub(crate) mod code_rows;
+pub(crate) mod code_search;
 pub(crate) mod error_pairs;
 pub(crate) mod memory;
 pub(crate) mod memory_terms;

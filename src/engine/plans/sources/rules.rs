@@ -16,12 +16,14 @@ use crate::domain::planning::input::{Block, Candidate as Offered, Offer, Omitted
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
+use crate::domain::summary::module::ModuleCard;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::summaries::module_cards;
 use crate::engine::tools::skills;
 use crate::engine::tools::workspace::{AROUND, Project, RulesFile, RulesText};
-use std::collections::{BTreeSet, HashSet};
+use crate::retrieval::index::stops::{is_filler, is_stop};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,6 +37,8 @@ const PATHS: usize = 200;
 /// The maximum number of module summaries that are sent, and their tokens together.
 const MODULES: usize = 6;
 const MODULE_TOKENS: u32 = 2_000;
+/// The minimum confidence of a module summary that is sent, in thousandths.
+pub(crate) const MIN_CONFIDENCE: u32 = 500;
 
 /// A text of the project that could be sent.
 struct Candidate {
@@ -46,8 +50,8 @@ struct Candidate {
     text: String,
     reason: Reason,
     off: bool,
-    /// Whether other module summaries match better and fill the limits.
-    below: bool,
+    /// Why a module summary stays out unless a person includes it.
+    below: Option<Reason>,
 }
 
 /// Offers the texts that may be sent, and adds rows for the others.
@@ -85,7 +89,7 @@ pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut B
             text: fenced("Skills and their purposes. load_skill returns the text of a skill", &skills::listed(&skills)),
             reason: Reason::Skills { count },
             off: false,
-            below: false,
+            below: None,
         });
     }
     if snapshot.rules.mode == Mode::Heavy {
@@ -139,7 +143,7 @@ fn candidate(rules_file: &RulesFile, text: &RulesText) -> Candidate {
         text: sent(rules_file, text),
         reason,
         off: rules_file.off,
-        below: false,
+        below: None,
     }
 }
 
@@ -160,8 +164,8 @@ impl ModulesLeft {
     }
 }
 
-/// Summaries of modules: those around what is named or touched first, then those that the message speaks of, up to their
-/// number and tokens.
+/// Summaries of modules: those around what is named or touched first, then those that the message names, then those that
+/// share a rare word with it, up to their number and tokens. Others stay out, and so do those with a low confidence.
 fn modules(
     builder: &mut InputBuilder,
     project: &Arc<Project>,
@@ -171,26 +175,40 @@ fn modules(
 ) -> Result<Vec<Candidate>, Failure> {
     let words = asked(builder, found)?.to_lowercase();
     let mut all = module_cards::current(builder.store(), project)?;
-    let fits = |path: &str| {
-        let around = near.iter().any(|near| Path::new(near).starts_with(path));
+    let rare = RareWords::new(all.iter().map(|(_, card, _)| card.text.as_str()));
+    let asked = long_words(&words);
+    let fits = |card: &ModuleCard| {
+        let path = card.path.as_str();
+        let around = near.iter().any(|near| path == "." || Path::new(near).starts_with(path));
         let named =
             path.rsplit('/').next().is_some_and(|name| name.len() > 3 && mentions(&words, &name.to_lowercase()));
-        (!around, !(named || mentions(&words, &path.to_lowercase())))
+        match (around, named || mentions(&words, &path.to_lowercase())) {
+            (true, _) => Fit::Around,
+            (false, true) => Fit::Named,
+            (false, false) if rare.shared(&card.text, &asked) => Fit::Shares,
+            (false, false) => Fit::Unrelated,
+        }
     };
-    all.sort_by(|(_, a, _), (_, b, _)| fits(&a.path).cmp(&fits(&b.path)).then_with(|| a.path.cmp(&b.path)));
+    all.sort_by_cached_key(|(_, card, _)| (fits(card), card.path.clone()));
     let mut left = ModulesLeft { number: MODULES, tokens: MODULE_TOKENS };
     let mut candidates = Vec::new();
     for (atom, card, stale) in all {
         project.learn(atom);
         let text = module_cards::sent(&card, Some(&stale));
         let tokens = builder.count(snapshot.rules.model.encoding, &text);
-        let below = !left.take(tokens);
+        let sure = card.confidence >= MIN_CONFIDENCE;
+        let below = match fits(&card) {
+            Fit::Unrelated => Some(Reason::Unrelated),
+            _ if sure && left.take(tokens) => None,
+            _ => Some(Reason::BelowThreshold),
+        };
         let stands = stale.to_text(card.files.len());
+        let doubt = if sure { String::new() } else { format!(", confidence {} %", card.confidence / 10) };
         candidates.push(Candidate {
             section: Section::Orientation,
             kind: RowKind::Module,
             atom,
-            title: format!("summary of {} ({stands})", card.path),
+            title: format!("summary of {} ({stands}{doubt})", card.path),
             path: Some(card.path.clone()),
             text,
             reason: Reason::Module { by: card.by(), staleness: stands },
@@ -199,6 +217,44 @@ fn modules(
         });
     }
     Ok(candidates)
+}
+
+/// How a module summary fits a message, the best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Fit {
+    Around,
+    Named,
+    Shares,
+    Unrelated,
+}
+
+/// The number of summaries that contain each word.
+struct RareWords {
+    summaries: usize,
+    counts: HashMap<String, usize>,
+}
+
+impl RareWords {
+    fn new<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
+        let mut rare = Self { summaries: 0, counts: HashMap::new() };
+        for text in texts {
+            rare.summaries += 1;
+            long_words(text).into_iter().for_each(|word| *rare.counts.entry(word).or_default() += 1);
+        }
+        rare
+    }
+
+    /// Whether a text contains one of these words, and at most a quarter of the summaries do.
+    fn shared(&self, text: &str, asked: &HashSet<String>) -> bool {
+        let is_rare = |word: &String| self.counts.get(word).is_some_and(|count| *count <= (self.summaries / 4).max(1));
+        long_words(text).iter().any(|word| asked.contains(word) && is_rare(word))
+    }
+}
+
+/// Returns the words of a text that may say what it is about, in lower case.
+fn long_words(text: &str) -> HashSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase);
+    words.filter(|word| word.len() > 3 && !is_stop(word) && !is_filler(word)).collect()
 }
 
 /// Whether a text contains a name as a separate word.
@@ -270,7 +326,7 @@ fn decided(candidate: Candidate, mark: Option<MarkKind>) -> (Candidate, Option<R
         Some(MarkKind::ExcludeOnce) => Some(Reason::UserExcluded { once: true }),
         Some(MarkKind::IncludeOnce) => return (Candidate { reason: Reason::IncludedOnce, ..candidate }, None),
         _ if candidate.off => Some(Reason::SwitchedOff),
-        _ if candidate.below => Some(Reason::BelowThreshold),
+        _ if candidate.below.is_some() => candidate.below.clone(),
         _ => None,
     };
     (candidate, out)
@@ -358,7 +414,7 @@ mod tests {
             text: String::new(),
             reason,
             off: false,
-            below: false,
+            below: None,
         }
     }
 
@@ -375,7 +431,9 @@ mod tests {
             for (is_off, is_below, out) in
                 [(false, false, usual), (true, false, off.clone()), (true, true, off), (false, true, below)]
             {
-                let candidate = Candidate { off: is_off, below: is_below, ..one((RowKind::Rules, Reason::Oriented)) };
+                let candidate = one((RowKind::Rules, Reason::Oriented));
+                let candidate =
+                    Candidate { off: is_off, below: is_below.then_some(Reason::BelowThreshold), ..candidate };
                 let (candidate, because) = decided(candidate, mark);
                 assert_eq!(because, out, "{mark:?} {is_off} {is_below}");
                 assert_eq!(candidate.reason == Reason::IncludedOnce, mark == Some(MarkKind::IncludeOnce));
@@ -391,6 +449,18 @@ mod tests {
         };
         assert_eq!(taken(2, 100, [10, 20, 30, 40]), [true, true, false, false]);
         assert_eq!(taken(9, 100, [60, 41, 40, 1]), [true, false, true, false]);
+    }
+
+    #[test]
+    fn a_rare_word_relates_a_summary_to_a_message() {
+        let texts =
+            ["Bees and their dances, all files.", "Wasps, all files.", "Hives, all files.", "Combs, all files."];
+        let rare = RareWords::new(texts.into_iter());
+        let shared = |text: &str| texts.map(|summary| rare.shared(summary, &long_words(text)));
+        assert_eq!(shared("Why do the bees turn?"), [true, false, false, false]);
+        assert_eq!(shared("Which files are there? Tell me of combs."), [false, false, false, true]);
+        assert_eq!(shared("What is to be done, and what about their work?"), [false; 4]);
+        assert!(RareWords::new([texts[0]].into_iter()).shared(texts[0], &long_words("list the files")));
     }
 
     #[test]

@@ -1,0 +1,148 @@
+//! Decides whether a message is about the code of the workspace at all: "continue" and questions about other things
+//! must bring no symbols, a question about the code must bring some. The index itself decides: how much of a message's
+//! weight one symbol contains, and whether a word of it names a symbol, file, or folder.
+//! Not for: ranking (`rank`), or the focus (`choose`).
+
+use super::choose;
+use super::query::Query;
+use super::rank::{Hit, idf};
+use crate::code::index::common_names::is_common;
+use crate::code::index::records::{Index, SymbolId, module_path};
+use crate::domain::call::retrieval_set::SkipReason;
+use std::collections::BTreeSet;
+
+/// Number of hits that decide whether a message is about code.
+const HITS_CONSIDERED: usize = 12;
+/// Share of a message's weight that one of the best symbols must contain: of a question that names something of the
+/// workspace, of another question, and of a statement.
+const MIN_COVERED_NAMED: f32 = 0.35;
+const MIN_COVERED_UNNAMED: f32 = 0.6;
+const MIN_COVERED_STATED: f32 = 0.3;
+
+/// What the gate measures in a message.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+struct MessageSignals {
+    /// Number of different content words.
+    content: usize,
+    /// Number of those that occur in the workspace.
+    known: usize,
+    /// The highest number of them in one of the best symbols.
+    together: usize,
+    /// The highest share of the message's weight in one of the best symbols. A word that does not occur in the workspace
+    /// weighs as much as one that occurs once.
+    covered: f32,
+    /// Whether a content word is the name of a symbol, file, or folder outside the tests.
+    is_named: bool,
+}
+
+/// Returns the reason why a message brings no code; `None` if it is about code.
+#[must_use]
+pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipReason> {
+    if spells_out(index, query) {
+        return None;
+    }
+    decide(&measure(index, query, hits), query.asks)
+}
+
+/// Decides from the signals. A single content word must name something of the workspace. A question must be covered,
+/// less so if it names something; a statement must also share two words with one symbol.
+fn decide(signals: &MessageSignals, asks: bool) -> Option<SkipReason> {
+    if signals.content == 0 {
+        return Some(SkipReason::NoContent);
+    }
+    if signals.known == 0 {
+        return Some(SkipReason::Unknown);
+    }
+    let (together, covered) = match (asks, signals.is_named) {
+        (true, true) => (1, MIN_COVERED_NAMED),
+        (true, false) => (2, MIN_COVERED_UNNAMED),
+        (false, true) => (2.min(signals.content), MIN_COVERED_STATED),
+        (false, false) => (2, MIN_COVERED_STATED),
+    };
+    (signals.together < together || signals.covered < covered).then_some(SkipReason::Faint)
+}
+
+/// Returns whether a message spells out an identifier or path of the workspace.
+fn spells_out(index: &Index, query: &Query) -> bool {
+    query.names.keys().any(|name| index.defined(name).iter().any(|id| index.is_symbol(*id)))
+        || query.paths.iter().any(|path| choose::place(index, path).is_some())
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts of symbols")]
+fn measure(index: &Index, query: &Query, hits: &[Hit]) -> MessageSignals {
+    let all = index.len() as f32;
+    let mut signals = MessageSignals { content: query.content.len(), ..MessageSignals::default() };
+    let mut places: Vec<(usize, f32)> = vec![(0, 0.0); hits.len().min(HITS_CONSIDERED)];
+    let mut mass = 0.0;
+    for term in &query.content {
+        if !index.contains_term(term) {
+            mass += idf(all, 1);
+            continue;
+        }
+        let holding: BTreeSet<SymbolId> = index.postings_of(term).iter().map(|posting| posting.symbol).collect();
+        let in_path: BTreeSet<u32> = index.paths_with(term).iter().copied().collect();
+        let weight = idf(all, holding.len().max(1));
+        signals.known += 1;
+        mass += weight;
+        for (place, hit) in places.iter_mut().zip(hits) {
+            let file = index.scored.get(hit.id as usize).map(|scored| scored.file);
+            if holding.contains(&hit.id) || file.is_some_and(|file| in_path.contains(&file)) {
+                *place = (place.0 + 1, place.1 + weight);
+            }
+        }
+        signals.is_named |= query.words.get(term).is_some_and(|word| names(index, term, word));
+    }
+    signals.together = places.iter().map(|place| place.0).max().unwrap_or_default();
+    signals.covered = places.iter().map(|place| place.1).fold(0.0, f32::max) / mass.max(f32::MIN_POSITIVE);
+    signals
+}
+
+/// Returns whether a word is the name of a symbol, file, or folder outside the tests. Names of the standard library's
+/// methods, such as `next`, do not count.
+fn names(index: &Index, term: &str, word: &str) -> bool {
+    if is_common(word) {
+        return false;
+    }
+    let mut letters = word.chars();
+    let capitalized: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+    let is_subject = |id: &SymbolId| index.symbol(*id).is_some_and(|(symbol, file)| !symbol.test && !file.test);
+    let is_symbol = [word, capitalized.as_str()].iter().any(|name| index.defined(name).iter().any(is_subject));
+    let mut files = index.paths_with(term).iter().filter_map(|file| index.file(*file)).filter(|file| !file.test);
+    is_symbol || files.any(|file| module_path(&file.shown).iter().any(|part| part.eq_ignore_ascii_case(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Signals on both sides of every border of the rule.
+    #[test]
+    fn the_rule_has_the_documented_borders() {
+        let faint = Some(SkipReason::Faint);
+        let of = |content, known, together, covered, is_named| MessageSignals {
+            content,
+            known,
+            together,
+            covered,
+            is_named,
+        };
+        for (signals, asks, wanted) in [
+            (of(0, 0, 0, 0.0, false), true, Some(SkipReason::NoContent)),
+            (of(2, 0, 0, 0.0, false), true, Some(SkipReason::Unknown)),
+            (of(1, 1, 1, 1.0, false), true, faint),
+            (of(1, 1, 1, 1.0, true), true, None),
+            (of(3, 1, 1, 0.35, true), true, None),
+            (of(3, 1, 1, 0.34, true), true, faint),
+            (of(3, 2, 2, 0.6, false), true, None),
+            (of(3, 2, 2, 0.59, false), true, faint),
+            (of(3, 2, 1, 0.6, false), true, faint),
+            (of(1, 1, 1, 1.0, true), false, None),
+            (of(1, 1, 1, 1.0, false), false, faint),
+            (of(4, 2, 2, 0.3, false), false, None),
+            (of(4, 2, 2, 0.29, false), false, faint),
+            (of(4, 2, 1, 0.9, true), false, faint),
+        ] {
+            assert_eq!(decide(&signals, asks), wanted, "{signals:?} {asks}");
+        }
+    }
+}

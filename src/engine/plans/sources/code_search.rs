@@ -1,0 +1,228 @@
+//! Searches the symbols of the workspace for a message, for a plan.
+//! Not for: scores (`code`), or the rows of a plan (`plans::sources::code`).
+
+use crate::code::find::cards::{Limits, SentLines, fill_beside};
+use crate::code::find::choose::{self, Scope};
+use crate::code::find::query::{self, Query};
+use crate::code::find::{gate, names, rank};
+use crate::code::parse::words::Analyzer;
+use crate::code::tuning::Tuning;
+use crate::domain::base::hash::Hash;
+use crate::domain::call::retrieval_set::SkipReason;
+use crate::domain::code::symbols::{CodeRef, Kind, NearSymbol, Touchpoint};
+use crate::domain::tool::visibility::READS;
+use crate::engine::indexing::code_workspace::{LoadedWorkspace, WorkspaceFiles};
+use crate::engine::startup::rules::CodeRules;
+use crate::retrieval::gate::asks_something;
+use crate::retrieval::index::stops::is_filler;
+use std::collections::{BTreeSet, HashSet};
+
+/// The maximum number of symbols that are ranked.
+const RANKED: usize = 120;
+
+/// The files attached to a message, each with its lines if only a part is attached.
+pub(crate) type Attached = [(String, Option<(u32, u32)>)];
+
+/// What is searched for, and under which limits.
+pub(crate) struct Wanted<'a> {
+    pub(crate) asked: &'a Query,
+    pub(crate) depth: Depth,
+    pub(crate) scope: &'a Scope,
+    pub(crate) attached: &'a Attached,
+    /// Keys of symbols with a mark, which decides about them.
+    pub(crate) marked: &'a HashSet<Hash>,
+    /// Lines that are already in the request.
+    pub(crate) taken: &'a SentLines,
+    pub(crate) rules: &'a CodeRules,
+    pub(crate) limits: Limits,
+    pub(crate) count: &'a dyn Fn(&str) -> u32,
+}
+
+/// The result of a symbol search.
+pub(crate) struct FoundSymbols {
+    pub(crate) items: Vec<(Touchpoint, CodeRef)>,
+    pub(crate) near: Vec<(NearSymbol, CodeRef)>,
+    /// The number of symbols that were searched.
+    pub(crate) among: usize,
+    /// Why nothing was searched.
+    pub(crate) silent: Option<SkipReason>,
+    /// Names of the focus that match nothing.
+    pub(crate) unknown: Vec<String>,
+}
+
+/// Words with which a question about something begins. Sorted.
+const QUESTION_WORDS: [&str; 7] = ["how", "what", "when", "where", "which", "who", "why"];
+/// Words that make a question one about the conversation. Sorted.
+#[rustfmt::skip]
+const PRONOUNS: [&str; 17] = [
+    "he", "i", "it", "its", "me", "my", "our", "she", "that", "their", "these", "they", "this", "those", "we", "you", "your",
+];
+
+/// Reads a message. Filler words of conversations are no content, unless an impersonal question has no other words:
+/// "how does undo work".
+pub(crate) fn read_message(analyzer: &mut Analyzer, text: &str) -> Query {
+    let mut asked = query::read(analyzer, text, &Tuning::default());
+    asked.asks = asks_something(text);
+    let is_subject = |term: &&Box<str>| asked.words.get(*term).is_none_or(|word| !is_filler(word));
+    let subjects: BTreeSet<Box<str>> = asked.content.iter().filter(is_subject).cloned().collect();
+    if !subjects.is_empty() || !is_impersonal(text) {
+        asked.content = subjects;
+    }
+    asked
+}
+
+/// Returns whether a text begins with a question word and has no pronoun.
+fn is_impersonal(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.next().is_some_and(|word| QUESTION_WORDS.contains(&word)) && words.all(|word| !PRONOUNS.contains(&word))
+}
+
+/// How much of the code a message may bring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Depth {
+    /// Only symbols and files that it names, without their lines.
+    Mentioned,
+    /// Whatever matches.
+    Full,
+}
+
+/// Returns a message's text without its attachments.
+pub(crate) fn own_words(asked: &str) -> &str {
+    asked.find("\n\nFile ").map_or(asked, |at| &asked[..at])
+}
+
+/// Searches the symbols of a workspace.
+pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> FoundSymbols {
+    let (index, asked, scope) = (&loaded.index, wanted.asked, wanted.scope);
+    let beside: Vec<u32> = wanted.attached.iter().flat_map(|(path, lines)| symbols_at(loaded, path, *lines)).collect();
+    let mut hits = rank::rank(index, asked, &Tuning::default(), RANKED);
+    let (among, unknown) = (index.len(), scope.unknown.clone());
+    let mut found = FoundSymbols { items: Vec::new(), near: Vec::new(), among, silent: None, unknown };
+    if wanted.depth == Depth::Mentioned {
+        hits = choose::mentioned(index, asked, hits);
+    } else if scope.is_empty() && beside.is_empty() {
+        found.silent = gate::skip_reason(index, asked, &hits);
+        if found.silent.is_some() {
+            return found;
+        }
+    }
+    let mut hits = choose::focused(index, hits, scope, &beside);
+    hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| wanted.rules.sight.shows(READS, &file.shown)));
+    // Symbols with a mark are included or left out by their mark.
+    let marked = wanted.marked;
+    hits.retain(|hit| {
+        marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))
+    });
+    let files = WorkspaceFiles(&loaded.root);
+    let filled = fill_beside(index, &hits, &files, wanted.count, wanted.limits, wanted.taken);
+    let code = |path: &str, qualified: &str, line: u32| {
+        names::at(index, path, qualified, line).and_then(|id| names::reference(index, id))
+    };
+    found.items = filled
+        .items
+        .into_iter()
+        .filter_map(|item| code(&item.path, &item.qualified, item.whole.0).map(|code| (item, code)))
+        .collect();
+    found.near = filled
+        .near
+        .into_iter()
+        .filter_map(|near| code(&near.path, &near.qualified, near.lines.0).map(|code| (near, code)))
+        .collect();
+    found
+}
+
+/// Returns the symbols of a file that lie within these lines; all if `None`.
+fn symbols_at(loaded: &LoadedWorkspace, path: &str, lines: Option<(u32, u32)>) -> Vec<u32> {
+    let Some(file) = loaded.index.file_at(std::path::Path::new(path)) else { return Vec::new() };
+    let (first, last) = lines.unwrap_or((1, u32::MAX));
+    let inside = |id: &u32| {
+        loaded
+            .index
+            .symbol(*id)
+            .is_some_and(|(symbol, _)| symbol.kind != Kind::File && first <= symbol.lines.0 && symbol.lines.1 <= last)
+    };
+    (file.first..file.first + file.count).filter(inside).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::index::build::renew;
+    use crate::code::index::records::Index;
+    use crate::code::parse::walk::Bounds;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn filler_words_are_content_only_of_impersonal_questions() {
+        let content = |text: &str| -> Vec<String> {
+            read_message(&mut Analyzer::default(), text).content.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(content("how does undo work"), ["undo"]);
+        assert_eq!(content("where does a lease expire"), ["expir", "leas"]);
+        assert_eq!(content("how does undo touch a lease?"), ["leas", "touch"]);
+        for text in
+            ["what do you mean?", "thanks, that works!", "ok continue", "yes please", "great", "why?", "undo it"]
+        {
+            assert_eq!(content(text), [""; 0], "{text}");
+        }
+    }
+
+    const FILES: &[(&str, &str)] = &[
+        (
+            "leases.rs",
+            "/// Ends a lease when its turns are over.\npub fn expire(lease: &Lease) {}\npub struct Lease;\n",
+        ),
+        ("undo.rs", "/// Takes the last change back.\npub fn undo() {}\n"),
+        (
+            "render/prefix.rs",
+            "/// Computes the part of a request that a server has cached.\npub fn cached_prefix() {}\n",
+        ),
+        ("import/telegram.rs", "/// Reads exports of Telegram.\npub fn read_export() {}\n"),
+        ("tools/rules.rs", "/// Checks the deny rules of a tool.\npub fn check_rule() {}\n"),
+        ("admit.rs", "pub fn admit_using() {}\npub fn admit() { admit_using() }\n"),
+        ("study.rs", "/// Does research.\npub fn study() {}\npub fn open_group() {}\n"),
+    ];
+
+    /// Questions about the code bring code; follow-ups without content and questions about other things do not.
+    #[test]
+    fn questions_about_the_code_bring_code() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in FILES {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let mut index = Index::default();
+        renew(&mut index, folder.path(), &Bounds::default(), &AtomicBool::new(false), &mut |_| (), &mut |_| ())
+            .unwrap();
+        let because = |text: &str| {
+            let asked = read_message(&mut Analyzer::default(), text);
+            gate::skip_reason(&index, &asked, &rank::rank(&index, &asked, &Tuning::default(), RANKED))
+        };
+        let (nothing, unknown, faint) =
+            (Some(SkipReason::NoContent), Some(SkipReason::Unknown), Some(SkipReason::Faint));
+        for (text, wanted) in [
+            ("where does a lease expire", None),
+            ("how does undo work", None),
+            ("How does undo work?", None),
+            ("which function computes the cached prefix", None),
+            ("what reads Telegram exports", None),
+            ("where is the deny rule of a tool checked", None),
+            ("who calls admit_using", None),
+            ("see import/telegram.rs", None),
+            ("thanks, that works!", nothing),
+            ("ok continue", nothing),
+            ("yes please", nothing),
+            ("great", nothing),
+            ("why?", nothing),
+            ("undo that", nothing),
+            ("what do you mean?", nothing),
+            ("Who painted the sunrise?", unknown),
+            ("What did Caroline research?", faint),
+            ("Which group did Melanie and Caroline join in Lisbon?", faint),
+        ] {
+            assert_eq!(because(text), wanted, "{text}");
+        }
+    }
+}
