@@ -526,7 +526,7 @@ impl InputBuilder<'_> {
         let able = |message: &&MessageInput| match message.bar {
             None => true,
             Some(SendBarrier::Hidden | SendBarrier::Foreign) => brought(message.key),
-            Some(SendBarrier::Empty | SendBarrier::Removed) => false,
+            Some(SendBarrier::Empty | SendBarrier::Removed | SendBarrier::Instructions) => false,
         };
         let Some(asks) = open.messages.iter().filter(able).rfind(|message| message.role == Role::User) else {
             return 0;

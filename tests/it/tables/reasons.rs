@@ -61,12 +61,8 @@ fn inclusion_reasons() -> Vec<Reason> {
         R::ProjectRules { folder: "src/".into(), changed: false, left: 0 },
         R::OwnRules { changed: true, left: 7 },
         R::Skills { count: 2 },
-<<<<<<< HEAD
         R::Module { by: "the user".into(), staleness: "fresh".into() },
-=======
-        R::Module { by: "the user".into(), stands: "fresh".into() },
         R::ConversationInstructions { imported: false },
->>>>>>> 30a32fe7 (plans: system messages that a person adds or keeps are instructions; import: --keep-instructions)
         R::ByHand,
     ]
 }

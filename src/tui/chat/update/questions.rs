@@ -4,7 +4,7 @@
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::mark::Atom;
-use crate::domain::conversation::message::{End, Role};
+use crate::domain::conversation::message::{End, NodeHead, Role};
 use crate::domain::planning::plan::{Blocked, BlockedRemedy};
 use crate::engine::api::Draft;
 use crate::tui::model::Model;
