@@ -434,6 +434,9 @@ fn branch_settings_are_shown_and_changed() {
 #[test]
 fn automatic_summaries_are_shown_in_words() {
     let home = Home::scripted("{\"deltas\":[{\"text\":\"ok\"}]}\n");
+    let policies = home.config_file().with_file_name("policies");
+    std::fs::create_dir_all(&policies).unwrap();
+    std::fs::write(policies.join("mine.toml"), "about = \"Without a rule.\"\nversion = 1\n").unwrap();
     home.ok(&["ask", "one"]);
     let lists = "No summaries on this branch; `pleach compress` drafts one.\n";
     let drafts = "wait as drafts until you accept them";
@@ -463,9 +466,9 @@ fn automatic_summaries_are_shown_in_words() {
             ["draft", "branch", "draft"],
         ),
         (
-            &["policy", "window"],
+            &["policy", "mine"],
             None,
-            "No automatic summaries on branch main: policy window has no rule for them.".into(),
+            "No automatic summaries on branch main: policy mine has no rule for them.".into(),
             ["draft", "branch", "off"],
         ),
     ] {

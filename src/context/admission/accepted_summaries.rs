@@ -169,6 +169,9 @@ fn with_summary<'a>(
     for _ in 0..TRIES {
         let next = admit_with(input, SummaryCoverage::new(input, used.clone()), looked_up, most);
         let next = next.map_err(|blocked| no_room(input, summary, blocked.needed))?;
+        if !summary.named && displaces_newest(best, &next) {
+            break;
+        }
         let over = explain::size(&next).saturating_sub(limit);
         if over == 0 || summary.named {
             return Ok(next);
@@ -180,6 +183,12 @@ fn with_summary<'a>(
         most = Some(next.costs.total(start, shortened, form).saturating_sub(over));
     }
     Err(Reason::SavesNothing)
+}
+
+/// Returns whether the newest turn is sent before a further summary, and neither sent nor covered with it.
+fn displaces_newest(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
+    let sent = before.costs.newest().filter(|newest| before.places[*newest].is_sent());
+    sent.is_some_and(|newest| !after.places[newest].is_sent() && after.summed.by[newest].is_none())
 }
 
 /// Returns the plan without its oldest summaries, removed one after the other while the levels are too full and

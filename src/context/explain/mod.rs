@@ -296,7 +296,11 @@ fn decisions_left_out<'a>(admitted: &'a Admitted<'_>, plan: &'a ContextPlan) -> 
     let input = admitted.input;
     let mark = |row: &Row| {
         let turn = input.turns.iter().find(|turn| turn.atom == row.atom).and_then(|turn| admitted.marks.turn(turn));
-        turn.or_else(|| input.marks.iter().find(|mark| mark.target == row.atom))
+        let message = match row.atom {
+            Atom::Message { node } => admitted.marks.message(node),
+            _ => None,
+        };
+        turn.or(message).or_else(|| input.marks.iter().find(|mark| mark.target == row.atom))
     };
     let decided = move |row: &&Row| {
         let known = matches!(row.reason, Reason::OffPath | Reason::TtlExpired | Reason::Duplicate);

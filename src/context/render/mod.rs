@@ -168,7 +168,9 @@ pub(in crate::context) fn needs_label(rows: &[Row], layout: Layout) -> bool {
 
 fn is_leading(row: &Row, layout: Layout) -> bool {
     let own_rules = row.kind == RowKind::Rules && row.section() == Some(Section::Guidelines);
-    let ours = own_rules || matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Note | RowKind::Summary);
+    let own_text = matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Note | RowKind::Summary);
+    // A message among the instructions was added or kept by the person.
+    let ours = own_rules || own_text || row.section() == Some(Section::System);
     let place = match row.section() {
         Some(Section::System | Section::Personality | Section::Guidelines | Section::StickyPins) => true,
         Some(Section::State | Section::SessionSummary | Section::LaneSummary) => layout == Layout::Classic,
