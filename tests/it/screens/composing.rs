@@ -1,7 +1,9 @@
 //! The composer: drafts that survive restarts, message history, and the external editor.
 
 use super::fixture::{self, MAIN, RETRY};
-use pleach::engine::api::{Answer, BranchRequest, PlanRequest, Request};
+use pleach::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
+use pleach::domain::conversation::message::Role;
+use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, PlanRequest, Request};
 use pleach::tui::msg::{Done, Msg, ProcessMsg};
 
 fn kept(stage: &super::Stage) -> Vec<String> {
@@ -75,4 +77,44 @@ fn message_is_edited_in_the_external_editor() {
     assert!(stage.screen(100, 30).contains("failed: exit 1"));
     assert_eq!(&*stage.model.composer.text(), "first\nand second");
     stage.reply(|request| matches!(request, Request::Plan(PlanRequest::Replan { .. })), Answer::Done(String::new()));
+}
+
+/// A session with an imported system prompt asks once what to do with it; the answer is a mark, so undo reverts it.
+#[test]
+fn an_imported_system_prompt_is_asked_about_until_it_is_decided() {
+    let asked = |marks: Vec<Mark>| {
+        let mut one = fixture::text_node(1, None, Role::System, "You help a backend team. Be concrete.");
+        one.head.imported = true;
+        let two = fixture::text_node(2, Some(&one), Role::User, "hello");
+        let three = fixture::text_node(3, Some(&two), Role::Assistant, "hello there");
+        let mut main = fixture::branch(MAIN, "main", Some(&three), None);
+        main.marks = marks;
+        let nodes = vec![one, two, three];
+        let view = fixture::view(&nodes, vec![main]);
+        let atom = Atom::Message { node: nodes[0].head.key };
+        (fixture::open(nodes, view), atom)
+    };
+    let (mut stage, atom) = asked(Vec::new());
+    let screen = stage.screen(80, 24);
+    insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "../snapshots" }, {
+        insta::assert_snapshot!("imported_instructions_80x24", screen);
+    });
+    let decided = |kind| {
+        let act = Act::Set { kind, toggle: false };
+        Request::Branch(BranchRequest::Mark { branch: MAIN, items: vec![ItemName::Atom(atom)], act })
+    };
+    stage.press("y");
+    assert_eq!(*stage.last(), decided(MarkKind::Sticky));
+    let (mut stage, _) = asked(Vec::new());
+    stage.press("x");
+    assert_eq!(*stage.last(), decided(MarkKind::Exclude));
+    let (mut stage, _) = asked(Vec::new());
+    stage.press("enter");
+    assert!(stage.model.layers.is_empty() && *stage.last() != decided(MarkKind::Sticky), "Enter alone decides nothing");
+    for kind in [MarkKind::Sticky, MarkKind::Exclude] {
+        let (note, inherited_from, counted, origin, code) = (None, None, None, None, None);
+        let (by, revision, renewals) = (Actor::User, 1, 0);
+        let mark = Mark { target: atom, kind, by, note, inherited_from, revision, counted, renewals, origin, code };
+        assert!(asked(vec![mark]).0.model.layers.is_empty(), "{kind:?} is a decision");
+    }
 }

@@ -525,8 +525,8 @@ impl InputBuilder<'_> {
         let brought = |key: Hash| self.talk.marks.iter().any(|mark| self.talk.mark(mark).includes_message(key));
         let able = |message: &&MessageInput| match message.bar {
             None => true,
-            Some(SendBarrier::Hidden | SendBarrier::Foreign | SendBarrier::Instructions) => brought(message.key),
-            Some(SendBarrier::Empty | SendBarrier::Removed) => false,
+            Some(SendBarrier::Hidden | SendBarrier::Foreign) => brought(message.key),
+            Some(SendBarrier::Empty | SendBarrier::Removed | SendBarrier::Instructions) => false,
         };
         let Some(asks) = open.messages.iter().filter(able).rfind(|message| message.role == Role::User) else {
             return 0;
