@@ -1,11 +1,11 @@
 //! Many processes on one store: nothing is lost, blocked forever, or mixed up.
 
+use crate::support::bench::histories;
 use crate::support::binary::Home;
 use crate::support::server::{Server, Step, end, send, stream, words};
 use serde_json::Value;
 
 const PROCESSES: usize = 8;
-const TURNS: usize = 50;
 
 /// Three processes have a session each, and five have a branch each in one session.
 fn place(process: usize) -> [String; 4] {
@@ -16,6 +16,7 @@ fn place(process: usize) -> [String; 4] {
 
 #[test]
 fn eight_processes_share_one_store() {
+    let turns = usize::try_from(histories(12).end).unwrap();
     let home = Home::scripted("{\"deltas\":[{\"text\":\"A short answer.\"}]}\n");
     for process in 0..3 {
         home.ok(&["session", "new", &format!("own {process}")]);
@@ -29,7 +30,7 @@ fn eight_processes_share_one_store() {
             let home = &home;
             scope.spawn(move || {
                 let flags = place(process);
-                for turn in 0..TURNS {
+                for turn in 0..turns {
                     let text = format!("process {process} turn {turn}");
                     let mut args: Vec<&str> = flags.iter().map(String::as_str).collect();
                     args.extend(["ask", &text]);
@@ -45,7 +46,7 @@ fn eight_processes_share_one_store() {
     for process in 0..PROCESSES {
         let flags = place(process);
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-        check(&home.json(&[&flags[..], &["message", "list"]].concat()), process);
+        check(&home.json(&[&flags[..], &["message", "list"]].concat()), process, turns);
         if process <= 3 {
             let plans = home.json(&[&flags[..2], &["plans", "list"]].concat());
             let plans = plans.as_array().unwrap();
@@ -53,15 +54,15 @@ fn eight_processes_share_one_store() {
             runs += plans.len();
         }
     }
-    assert_eq!(runs, PROCESSES * TURNS);
+    assert_eq!(runs, PROCESSES * turns);
     let everything = home.json(&["-s", "shared", "message", "list", "--all"]);
-    assert_eq!(everything.as_array().unwrap().len(), 5 * TURNS * 2);
+    assert_eq!(everything.as_array().unwrap().len(), 5 * turns * 2);
 }
 
 /// The turns of one process are complete, in order, and unmixed.
-fn check(list: &Value, process: usize) {
+fn check(list: &Value, process: usize, turns: usize) {
     let list = list.as_array().unwrap();
-    assert_eq!(list.len(), TURNS * 2, "process {process}");
+    assert_eq!(list.len(), turns * 2, "process {process}");
     for (turn, pair) in list.chunks(2).enumerate() {
         assert_eq!(pair[0]["content"], format!("process {process} turn {turn}"));
         assert_eq!((&pair[1]["content"], &pair[1]["status"]), (&"A short answer.".into(), &"complete".into()));
@@ -173,11 +174,8 @@ fn beside_an_open_turn(rounds: usize) {
     let posts = || server.requests().iter().filter(|request| request.method == "POST").count();
     let ask = |words: &[&str]| home.command(words).env("TEST_KEY", "k").spawn().unwrap();
     let first = ask(&["-b", "main", "ask", "slow"]);
-    let begun = std::time::Instant::now();
-    while posts() != 1 + rounds {
-        assert!(begun.elapsed() < std::time::Duration::from_mins(1), "the first process asks");
-        std::thread::yield_now();
-    }
+    server.await_posts(1 + rounds);
+    assert_eq!(posts(), 1 + rounds);
     for (words, code, made) in [
         (&["-b", "main", "ask", "x"][..], 6, 0),
         (&["-b", "main", "regenerate"], 6, 0),
@@ -229,10 +227,7 @@ fn waiting_process_continues_after_a_kill() {
     let ask = |words: &[&str]| home.command(words).env("TEST_KEY", "k").spawn().unwrap();
     let mut first = ask(&["ask", "one"]);
     let begun = std::time::Instant::now();
-    while server.requests().is_empty() {
-        assert!(begun.elapsed() < std::time::Duration::from_mins(1), "the first process asks");
-        std::thread::yield_now();
-    }
+    server.await_posts(1);
     let in_line = || {
         let names = std::fs::read_dir(home.store().with_file_name("owners")).unwrap().flatten();
         names.filter(|entry| entry.path().extension().is_some_and(|end| end == "waits")).count()

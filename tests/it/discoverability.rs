@@ -188,11 +188,11 @@ fn every_action_is_in_help_and_palette() {
         help.push_str(&stage.screen(200, 50));
         stage.press("pagedown");
     }
+    let lines: Vec<&str> = help.lines().collect();
     let keys = Keymap::built_in();
     for action in Action::ALL {
         assert!(help.contains(action.sentence()), "help does not mention {}", action.name());
         let way = keys.key_of(*action).unwrap_or_else(|| format!("/{}", action.name()));
-        let lines: Vec<&str> = help.lines().collect();
         // An action with many keys has a row of its own for the keys, and its sentence below.
         let is_explained =
             lines.windows(2).any(|w| w[0].contains(&way) && w.iter().any(|l| l.contains(action.sentence())));

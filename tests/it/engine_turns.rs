@@ -884,7 +884,7 @@ fn long(bench: &Bench) {
         let each: Vec<String> = (0..count).map(|_| format!("w{}", dice.below(60_000))).collect();
         each.join(" ")
     };
-    let turns = (0..700).flat_map(|turn| {
+    let turns = (0..300).flat_map(|turn| {
         let asked = if turn == 3 { "The proxy listens on port 48213.".into() } else { words(60) };
         [line(turn, "user", asked), line(turn, "assistant", words(700))]
     });

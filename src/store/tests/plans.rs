@@ -12,28 +12,42 @@ use crate::store::file::open::path_with_suffix;
 use crate::store::types::Write;
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 const SECRET: &str = "xyzzyplughsecret";
 
 /// A plan like those of a long conversation: a window of turns, a hundred older ones, a range; little repeats.
 fn plan(turn: u64, window: u64, title: &str) -> String {
-    let key = |what: &str, n: u64| Hash::of(format!("{what}{n}").as_bytes()).to_string();
     let row = |n: u64| {
-        let verdict = if turn - n < window {
-            json!({ "verdict": "in", "section": "recent" })
+        let [user, tip, node] = &KEYS[usize::try_from(n).unwrap()];
+        let (verdict, why) = if turn - n < window {
+            (r#"{"verdict":"in","section":"recent"}"#, r#"{"why":"recent"}"#.to_owned())
         } else {
-            json!({ "verdict": "out" })
+            (r#"{"verdict":"out"}"#, format!(r#"{{"why":"budget","free":{}}}"#, turn % 977))
         };
-        let why =
-            if turn - n < window { json!({ "why": "recent" }) } else { json!({ "why": "budget", "free": turn % 977 }) };
-        let words = |of: &str| format!("{title} {}", &key(of, n)[..60]);
-        let item = |of: &str| json!({ "key": key(of, n), "node": key("id", n)[..32], "tokens": 80 + n % 50, "title": words(of) });
-        json!({ "atom": { "user": key("user", n), "tip": key("tip", n) }, "verdict": verdict, "reason": why,
-            "title": words("user"), "source": { "turn": n, "at": 1_790_000_000_000 + n * 1_000 }, "items": [item("user"), item("tip")] })
+        let (tokens, at) = (80 + n % 50, 1_790_000_000_000 + n * 1_000);
+        let item = |key: &str| {
+            format!(r#"{{"key":"{key}","node":"{node}","tokens":{tokens},"title":"{title} {}"}}"#, &key[..60])
+        };
+        format!(
+            r#"{{"atom":{{"user":"{user}","tip":"{tip}"}},"verdict":{verdict},"reason":{why},"title":"{title} {}","source":{{"turn":{n},"at":{at}}},"items":[{},{}]}}"#,
+            &user[..60],
+            item(user),
+            item(tip)
+        )
     };
-    let rows: Vec<_> = (turn.saturating_sub(window + 100)..=turn).map(row).collect();
-    json!({ "id": key("plan", turn), "rows": rows, "texts": { "system": "You are kind. ".repeat(100) } }).to_string()
+    let rows: Vec<String> = (turn.saturating_sub(window + 100)..=turn).map(row).collect();
+    let (id, system) = (key("plan", turn), "You are kind. ".repeat(100));
+    format!(r#"{{"id":"{id}","rows":[{}],"texts":{{"system":"{system}"}}}}"#, rows.join(","))
 }
+
+fn key(what: &str, n: u64) -> String {
+    Hash::of(format!("{what}{n}").as_bytes()).to_string()
+}
+
+/// The keys of the messages of each turn, and the beginning of the turn's id.
+static KEYS: LazyLock<Vec<[String; 3]>> =
+    LazyLock::new(|| (0..1_128).map(|n| [key("user", n), key("tip", n), key("id", n)[..32].to_owned()]).collect());
 
 fn id(turn: u64) -> Hash {
     Hash::of(&turn.to_le_bytes())

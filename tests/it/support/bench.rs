@@ -569,7 +569,7 @@ pub(crate) fn quirk_failure(quirk: Quirk) -> Vec<Say> {
     vec![Say::Fail(ProviderErrorKind::Body(quirk))]
 }
 
-/// Seeds of random histories: `usual` of them, or as many as `PLEACH_HISTORIES` says.
+/// Seeds of random histories, or rounds of one: `usual` of them, or as many as `PLEACH_HISTORIES` says.
 pub(crate) fn histories(usual: u64) -> std::ops::Range<u64> {
     0..std::env::var("PLEACH_HISTORIES").ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
 }

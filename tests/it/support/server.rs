@@ -8,7 +8,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 /// A step of a script.
@@ -48,10 +48,20 @@ impl Request {
     }
 }
 
+/// The requests so far, and a signal at each of them.
+#[derive(Default)]
+struct Received {
+    list: Mutex<Vec<Request>>,
+    more: Condvar,
+}
+
+/// A request that does not arrive within this time is considered missing.
+const PATIENCE: Duration = Duration::from_mins(1);
+
 /// A running server, whose threads end with the test's process.
 pub(crate) struct Server {
     address: SocketAddr,
-    requests: Arc<Mutex<Vec<Request>>>,
+    requests: Arc<Received>,
     release: Sender<()>,
     gone: Receiver<()>,
 }
@@ -94,7 +104,7 @@ impl Server {
     fn run(scripts: Vec<Vec<Step>>, other: Option<Vec<Step>>, chosen: Option<Chosen>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let requests = Arc::new(Mutex::new(Vec::new()));
+        let requests = Arc::new(Received::default());
         let (release, released) = channel();
         let (goes, gone) = channel();
         let shared = Shared {
@@ -122,7 +132,15 @@ impl Server {
 
     /// All requests so far.
     pub(crate) fn requests(&self) -> Vec<Request> {
-        self.requests.lock().unwrap().clone()
+        self.requests.list.lock().unwrap().clone()
+    }
+
+    /// Waits until `count` `POST` requests have arrived.
+    pub(crate) fn await_posts(&self, count: usize) {
+        let too_few = |list: &mut Vec<Request>| list.iter().filter(|request| request.method == "POST").count() < count;
+        let list = self.requests.list.lock().unwrap();
+        let (_list, waited) = self.requests.more.wait_timeout_while(list, PATIENCE, too_few).unwrap();
+        assert!(!waited.timed_out(), "{count} requests arrive");
     }
 
     /// Releases one `Stall`.
@@ -143,7 +161,7 @@ struct Shared {
     scripts: Vec<Vec<Step>>,
     other: Option<Vec<Step>>,
     chosen: Option<Chosen>,
-    requests: Arc<Mutex<Vec<Request>>>,
+    requests: Arc<Received>,
     released: Arc<Mutex<Receiver<()>>>,
     goes: Sender<()>,
 }
@@ -154,8 +172,9 @@ impl Shared {
         let aside = self.other.as_ref().filter(|_| request.method != "POST").cloned();
         let aside = aside.or_else(|| self.chosen.as_ref().map(|chosen| chosen(&request)));
         let number = {
-            let mut requests = self.requests.lock().unwrap();
+            let mut requests = self.requests.list.lock().unwrap();
             requests.push(request);
+            self.requests.more.notify_all();
             let counted = |known: &&Request| self.other.is_none() || known.method == "POST";
             requests.iter().filter(counted).count().saturating_sub(1)
         };
