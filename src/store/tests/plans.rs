@@ -13,10 +13,10 @@ use crate::store::types::Write;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-const SECRET: &str = "xyzzyplughsecret";
+pub(super) const SECRET: &str = "xyzzyplughsecret";
 
 /// A plan like those of a long conversation: a window of turns, a hundred older ones, a range; little repeats.
-fn plan(turn: u64, window: u64, title: &str) -> String {
+pub(super) fn plan(turn: u64, window: u64, title: &str) -> String {
     let key = |what: &str, n: u64| Hash::of(format!("{what}{n}").as_bytes()).to_string();
     let row = |n: u64| {
         let verdict = if turn - n < window {
@@ -35,12 +35,12 @@ fn plan(turn: u64, window: u64, title: &str) -> String {
     json!({ "id": key("plan", turn), "rows": rows, "texts": { "system": "You are kind. ".repeat(100) } }).to_string()
 }
 
-fn id(turn: u64) -> Hash {
+pub(super) fn id(turn: u64) -> Hash {
     Hash::of(&turn.to_le_bytes())
 }
 
 /// Stores a call with its plan.
-fn call(store: &Store, scene: &SampleSession, id: Hash, body: String) {
+pub(super) fn call(store: &Store, scene: &SampleSession, id: Hash, body: String) {
     let run = RunCard {
         id: crate::domain::base::ids::RunId(uuid::Uuid::now_v7()),
         plan: id,
@@ -50,7 +50,7 @@ fn call(store: &Store, scene: &SampleSession, id: Hash, body: String) {
     store.write(vec![put, Write::PutRun(Box::new(run))]).unwrap();
 }
 
-fn read(store: &Store, id: Hash) -> String {
+pub(super) fn read(store: &Store, id: Hash) -> String {
     let found = store.plan_by_prefix(&id.to_string()).unwrap();
     assert_eq!(found.len(), 1);
     found.into_iter().next().unwrap().1
@@ -74,7 +74,7 @@ fn a_turn_takes_few_bytes_in_a_long_conversation() {
     }
 }
 
-fn is_in_any_file(folder: &Path, bytes: &[u8]) -> bool {
+pub(super) fn is_in_any_file(folder: &Path, bytes: &[u8]) -> bool {
     let files = std::fs::read_dir(folder).unwrap().flatten().filter(|entry| entry.path().is_file());
     files.map(|entry| std::fs::read(entry.path()).unwrap()).any(|file| file.windows(bytes.len()).any(|at| at == bytes))
 }
@@ -123,7 +123,7 @@ fn a_plan_of_two_sessions_survives_deleting_one() {
 }
 
 /// A store written by the version before the current schema, with its plans.
-fn older_store(place: &TempStore) -> (PathBuf, Vec<(Hash, String)>) {
+pub(super) fn older_store(place: &TempStore) -> (PathBuf, Vec<(Hash, String)>) {
     let packed =
         std::fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-v2.db.zst")).unwrap();
     std::fs::create_dir_all(place.path().parent().unwrap()).unwrap();
