@@ -33,7 +33,12 @@ fn main() -> std::process::ExitCode {
 fn run(args: &Args, config: &load::Config) -> Result<u8, Failure> {
     let _ = telemetry::init(&config.paths.state_dir, config.settings.log.level.name());
     if repair::wanted(args) {
-        return Ok(repair::run(args, &|| wiring::damaged(config, true), &|start| wiring::repair(config, start)));
+        let store = repair::Store {
+            check: &|| wiring::damaged(config, true),
+            drop_plans: &|| wiring::drop_unreadable_plans(config),
+            repair: &|start| wiring::repair(config, start),
+        };
+        return Ok(repair::run(args, &store));
     } else if args.command.is_some() || args.plain {
         let (engine, events) = Engine::start(wiring::setup(config, args.global.demo)?)?;
         return Ok(cli::run(args, config, &engine.sender(), &events, &FORMATS));

@@ -433,6 +433,9 @@ pub enum StoreError {
     /// The branch has an open run.
     #[error("an answer is still arriving on this branch, here or in another window")]
     Busy,
+    /// A stored plan cannot be decompressed, or a plan that it depends on cannot.
+    #[error("the stored plan of that call can't be read: {0}")]
+    Plan(String),
     /// Any other error of SQLite.
     #[error("the store failed: {0}")]
     Sql(String),

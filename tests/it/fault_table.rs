@@ -215,6 +215,17 @@ const STORE: &[Row] = &[
         "src/store/tests/damage.rs",
         &["an_empty_store_beside_a_backup_counts_as_damaged", "content_on_intact_pages_is_examined"],
     ),
+    (
+        "22 an unreadable stored plan",
+        "src/store/tests/unreadable_plans.rs",
+        &[
+            "they_are_named_and_dropped_and_the_rest_stays",
+            "calls_go_on_after_them_in_a_group_of_their_own",
+            "a_removal_drops_them_because_they_may_hold_the_text",
+            "a_session_that_shares_one_can_be_deleted",
+            "plans_of_an_older_version_are_named_and_dropped_too",
+        ],
+    ),
     ("22 silent damage", "tests/it/cli_bad.rs", &["vanished_store_and_missing_content"]),
     (
         "23 checked after an unclean end only",

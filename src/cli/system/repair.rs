@@ -1,4 +1,4 @@
-//! `doctor --repair`: moves a damaged store aside after confirmation.
+//! `doctor --repair`: moves a damaged store aside after confirmation, or drops stored plans that can't be read.
 //! Not for: the repair itself, which is passed in so that this module does not depend on the store.
 
 use crate::cli::output::sentence;
@@ -10,10 +10,15 @@ use crate::domain::base::damage::{Damage, RepairResult, StartWith};
 use crate::domain::base::failure::Failure;
 use serde_json::json;
 
-/// Checks the whole store. Returns None if it is intact.
-pub type CheckStore<'a> = &'a dyn Fn() -> Result<Option<Damage>, Failure>;
-/// Moves the store aside and starts from a backup or with an empty store.
-pub type RepairStore<'a> = &'a dyn Fn(StartWith) -> Result<RepairResult, Failure>;
+/// How the store is checked and repaired.
+pub struct Store<'a> {
+    /// Checks the whole store. Returns None if its messages are intact.
+    pub check: &'a dyn Fn() -> Result<Option<Damage>, Failure>,
+    /// Deletes the stored plans that can't be read, and returns their number.
+    pub drop_plans: &'a dyn Fn() -> Result<usize, Failure>,
+    /// Moves the store aside and starts from a backup or with an empty store.
+    pub repair: &'a dyn Fn(StartWith) -> Result<RepairResult, Failure>,
+}
 
 /// Whether the command repairs the store. It must run before an engine opens the store.
 #[must_use]
@@ -23,23 +28,20 @@ pub fn wanted(args: &Args) -> bool {
 
 /// Runs `doctor --repair` and returns its exit code.
 #[must_use]
-pub fn run(args: &Args, check: CheckStore<'_>, repair_store: RepairStore<'_>) -> u8 {
+pub fn run(args: &Args, store: &Store<'_>) -> u8 {
     on_process(args, &|| 0, |mut io| {
-        let result = repair(args, check, repair_store, &mut io);
+        let result = repair(args, store, &mut io);
         finish(result, &mut io)
     })
 }
 
-fn repair(
-    args: &Args,
-    check: CheckStore<'_>,
-    repair_store: RepairStore<'_>,
-    io: &mut crate::cli::Io<'_>,
-) -> Result<(), Stop> {
+fn repair(args: &Args, store: &Store<'_>, io: &mut crate::cli::Io<'_>) -> Result<(), Stop> {
     let Some(Command::Doctor { yes, empty, .. }) = args.command else { return Ok(()) };
-    let Some(damage) = check()? else {
-        let said = "The store is intact. Nothing changed.";
-        return io.either(&json!({ "damaged": false, "repaired": false, "message": said }), said);
+    let Some(damage) = (store.check)()? else {
+        let dropped = (store.drop_plans)()?;
+        let (any, said) = (dropped > 0, dropped_sentence(dropped));
+        let value = json!({ "damaged": any, "repaired": any, "plans_dropped": dropped, "message": said });
+        return io.either(&value, &said);
     };
     io.note(&damage.what());
     io.note(&damage.backups_sentence());
@@ -55,7 +57,7 @@ fn repair(
         io.note("nothing changed");
         return Err(Stop::Printed(1));
     }
-    let repaired = repair_store(start)?;
+    let repaired = (store.repair)(start)?;
     let said: Vec<String> = repaired.sentences().iter().map(|said| sentence(said)).collect();
     let value = json!({
         "damaged": true,
@@ -65,6 +67,15 @@ fn repair(
         "salvaged": repaired.salvaged.map(|(file, messages)| json!({ "file": file, "messages": messages })),
     });
     io.either(&value, &said.join("\n"))
+}
+
+fn dropped_sentence(dropped: usize) -> String {
+    let (plans, calls) = match dropped {
+        0 => return "The store is intact. Nothing changed.".into(),
+        1 => ("One stored plan could not be read and was dropped".into(), "request of its call"),
+        many => (format!("{many} stored plans could not be read and were dropped"), "requests of their calls"),
+    };
+    format!("{plans}: the {calls} can no longer be shown or replayed. All messages are intact.")
 }
 
 #[cfg(test)]
@@ -80,11 +91,16 @@ mod tests {
         let asked = RefCell::new(Vec::new());
         let card = |n| BackupCard { path: format!("/s/b{n}"), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
         let damage = Damage { path: "/s/p".into(), why: "bad".into(), backups: (0..backups).map(card).collect() };
-        let check = || Ok(Some(damage.clone()));
         let repair_store = |start| {
             asked.borrow_mut().push(start);
             Ok(RepairResult { moved: "/s/p.corrupt".into(), from: None, salvaged: Some(("/s/x".into(), 3)) })
         };
+        let store = Store { check: &|| Ok(Some(damage.clone())), drop_plans: &|| Ok(0), repair: &repair_store };
+        let (result, said) = run_on(&args, &store, tty, typed);
+        (result, said, asked.into_inner())
+    }
+
+    fn run_on(args: &Args, store: &Store<'_>, tty: bool, typed: &str) -> (Result<(), Stop>, String) {
         let (mut out, mut err, mut input) = (Vec::new(), Vec::new(), typed.as_bytes());
         let mut io = crate::cli::Io {
             out: &mut out,
@@ -98,9 +114,26 @@ mod tests {
             escape: false,
             interrupts: &|| 0,
         };
-        let result = repair(&args, &check, &repair_store, &mut io);
-        let said = String::from_utf8([out, err].concat()).unwrap();
-        (result, said, asked.into_inner())
+        let result = repair(args, store, &mut io);
+        (result, String::from_utf8([out, err].concat()).unwrap())
+    }
+
+    #[test]
+    fn plans_that_cannot_be_read_are_dropped_without_moving_the_store() {
+        for (dropped, said) in [
+            (0, "The store is intact. Nothing changed."),
+            (1, "One stored plan could not be read and was dropped"),
+            (2, "2 stored plans could not be read and were dropped"),
+        ] {
+            let store = Store { check: &|| Ok(None), drop_plans: &|| Ok(dropped), repair: &|_| unreachable!() };
+            let args = Args::try_parse_from(["pleach", "doctor", "--repair"]).unwrap();
+            let (result, text) = run_on(&args, &store, false, "");
+            assert!(result.is_ok() && text.starts_with(said), "{text}");
+            let args = Args::try_parse_from(["pleach", "--json", "doctor", "--repair"]).unwrap();
+            let (_, text) = run_on(&args, &store, false, "");
+            let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!((&value["plans_dropped"], &value["repaired"]), (&json!(dropped), &json!(dropped > 0)));
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, OutsideChange};
 use crate::engine::jobs::{Part, together};
 use crate::store::Store;
+use crate::store::file::examine::Examined;
 use crate::store::types::StoreError;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -245,6 +246,8 @@ impl Core {
 const REPAIR_HINT: &str = "Export the sessions that you need; then pleach doctor --repair moves the store aside and \
     starts from the newest backup.";
 
+const DROP_HINT: &str = "pleach doctor --repair drops what can't be read; nothing else in the store changes.";
+
 /// Checks the state of the store, which reads the whole file once.
 fn store_findings(store: &Store) -> Vec<Finding> {
     let finding = |ok, text: String, todo: &str| Finding {
@@ -265,7 +268,8 @@ fn store_findings(store: &Store) -> Vec<Finding> {
             finding(true, format!("{sessions}{mode}; no damage found; {backups}"), "")
         }
     }];
-    found.push(content_finding(store));
+    let examined = store.examine();
+    found.push(content_finding(&examined));
     let plain = |subject: &str, text: String, todo: &str| Finding {
         subject: subject.into(),
         ok: None,
@@ -273,6 +277,9 @@ fn store_findings(store: &Store) -> Vec<Finding> {
         todo: todo.into(),
         facts: Vec::new(),
     };
+    if let Some(seen) = examined.ok().filter(|seen| !seen.notes.is_empty()) {
+        found.push(plain("store notes", seen.notes.join("; "), ""));
+    }
     if let Ok((left @ 1.., all)) = store.unconverted_plans() {
         let text = format!("{} of {all} are in the current format", all - left);
         found.push(plain(
@@ -293,10 +300,12 @@ fn store_findings(store: &Store) -> Vec<Finding> {
 }
 
 /// Checks whether the contents of the store are consistent.
-fn content_finding(store: &Store) -> Finding {
-    let (ok, text, facts) = match store.examine() {
-        Err(error) => (false, error.to_string(), Vec::new()),
+fn content_finding(examined: &Result<Examined, StoreError>) -> Finding {
+    let (todo, text, facts) = match examined {
+        Err(error) => (REPAIR_HINT, error.to_string(), Vec::new()),
         Ok(seen) => {
+            let faults: Vec<String> = seen.faults.iter().cloned().chain(seen.plan_fault()).collect();
+            let faults = faults.join("; ");
             let messages = counted(seen.messages, "message");
             let whole = format!("{messages}: every table, index, head, parent, and hash is correct");
             let facts = vec![
@@ -304,14 +313,16 @@ fn content_finding(store: &Store) -> Finding {
                 ("branches", seen.branches.to_string()),
                 ("messages", seen.messages.to_string()),
                 ("contents", seen.contents.to_string()),
-                ("faults", seen.faults.join("; ")),
+                ("faults", faults.clone()),
             ];
-            let ok = seen.faults.is_empty();
-            (ok, if ok { whole } else { format!("damaged: {}", seen.faults.join("; ")) }, facts)
+            match (seen.faults.is_empty(), seen.plans.is_empty()) {
+                (true, true) => ("", whole, facts),
+                (true, false) => (DROP_HINT, format!("damaged: {faults}"), facts),
+                (false, _) => (REPAIR_HINT, format!("damaged: {faults}"), facts),
+            }
         }
     };
-    let todo = if ok { "" } else { REPAIR_HINT };
-    Finding { subject: "store content".into(), ok: Some(ok), text, todo: todo.into(), facts }
+    Finding { subject: "store content".into(), ok: Some(todo.is_empty()), text, todo: todo.into(), facts }
 }
 
 /// Returns how the models that were called count tokens, compared with the program's estimates.

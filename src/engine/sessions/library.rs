@@ -195,7 +195,13 @@ impl Core {
         let vectors = self.vectors_of(&nodes)?;
         let mut writes = Self::remove_copied_texts(session, &keys);
         writes.extend([Write::DropEmbeddings(vectors), Write::Tombstone { session: session_id, nodes }]);
+        let (_, plans) = self.store.unconverted_plans()?;
         self.store.write(writes)?;
+        let dropped = if self.store.unconverted_plans()?.1 < plans {
+            " Stored plans that could not be read were dropped, because they might have contained the text."
+        } else {
+            ""
+        };
         let fresh = Session::load(&self.store, session_id)?;
         let heads: Vec<NodeHead> = fresh.tree.heads().filter(|head| head.end == End::Removed).cloned().collect();
         let branches: Vec<BranchId> = fresh.branches.iter().map(|b| b.id).collect();
@@ -209,7 +215,7 @@ impl Core {
             self.show_branch(branch);
         }
         Ok(Answer::Done(self.with_remaining_copies(format!(
-            "{count} messages are deleted permanently; their places are kept.{memories}"
+            "{count} messages are deleted permanently; their places are kept.{memories}{dropped}"
         ))))
     }
 

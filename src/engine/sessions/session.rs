@@ -269,7 +269,13 @@ impl From<crate::store::types::StoreError> for Failure {
         let kind = match &error {
             E::Busy => Kind::Busy,
             E::Moved => Kind::Stale,
-            E::Newer { .. } | E::Corrupt { .. } | E::Open { .. } | E::Full(_) | E::ReadOnly | E::Sql(_) => Kind::Store,
+            E::Newer { .. }
+            | E::Corrupt { .. }
+            | E::Open { .. }
+            | E::Full(_)
+            | E::ReadOnly
+            | E::Plan(_)
+            | E::Sql(_) => Kind::Store,
         };
         let todo = match &error {
             E::Busy => "Wait for it, stop it with Esc, or fork and ask there.",
@@ -282,6 +288,7 @@ impl From<crate::store::types::StoreError> for Failure {
             E::Open { .. } => "Check the folder's permissions, or name another store with --store.",
             E::Full(_) => "Free some disk space; nothing on the screen is lost while pleach runs.",
             E::ReadOnly => "Name a store that can be written with --store.",
+            E::Plan(_) => "All messages are intact, and you can go on. `pleach doctor --repair` drops such plans.",
             E::Sql(_) => "Try again; if it happens again, run pleach doctor.",
         };
         Self::new(kind, format!("{}.", capital(&error.to_string()))).todo(todo)

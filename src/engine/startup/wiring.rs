@@ -226,6 +226,21 @@ pub fn damaged(config: &Config, thorough: bool) -> Result<Option<Damage>, Failur
     Ok(damage::find_damage(&config.paths.store, thorough)?)
 }
 
+/// Deletes the stored plans that can't be read from a store without other damage. Returns their number.
+///
+/// # Errors
+/// When the store cannot be opened or written.
+pub fn drop_unreadable_plans(config: &Config) -> Result<usize, Failure> {
+    let path = &config.paths.store;
+    if damage::unreadable_plans(path)? == 0 {
+        return Ok(0);
+    }
+    let store = Store::open(&OpenOptions { path: path.clone(), read_only: false })?.store;
+    let dropped = store.drop_unreadable_plans()?;
+    store.close();
+    Ok(dropped)
+}
+
 /// Moves a damaged store aside and replaces it by the newest good backup, or by an empty store. Messages that can still
 /// be read are exported beside it. The caller has asked the person.
 ///

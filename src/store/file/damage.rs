@@ -59,6 +59,19 @@ fn first_fault(conn: &Connection) -> Result<Option<String>, StoreError> {
     }
 }
 
+/// Returns the number of stored plans that can't be read. They do not count as damage, because they can be deleted
+/// where they are. Changes nothing.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn unreadable_plans(path: &Path) -> Result<usize, StoreError> {
+    if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
+        return Ok(0);
+    }
+    let found = reader(path, false).and_then(|conn| examine::unreadable_plans(&conn));
+    found.map(|plans| plans.len()).map_err(|error| sql::with_path(error, path))
+}
+
 /// Moves a damaged store and its log to `<name>.corrupt-<time>`, and replaces it with the newest good backup or an
 /// empty store.
 ///

@@ -1,11 +1,11 @@
 //! Checks the consistency of a store: its tables and indexes match its schema, every head and parent exists, and every
-//! text matches its hash.
+//! text matches its hash. Also decompresses every stored plan.
 //! Not for: the file's pages (`check`), or the repair of faults (`damage`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::store::sql::uint;
-use crate::store::tables::content;
+use crate::store::tables::{content, plans};
 use crate::store::types::StoreError;
 use crate::store::{Store, schema};
 use rusqlite::{Connection, OptionalExtension};
@@ -23,6 +23,29 @@ pub struct Examined {
     pub contents: u64,
     /// The faults, each a sentence without a period.
     pub faults: Vec<String>,
+    /// The stored plans that can't be read. They are no faults of the messages: `drop_unreadable_plans` deletes them.
+    pub plans: Vec<Hash>,
+    /// What is missing without any harm to the messages, each a sentence without a period.
+    pub notes: Vec<String>,
+}
+
+impl Examined {
+    /// Returns a sentence about the plans that can't be read, or `None` if all can be.
+    #[must_use]
+    pub fn plan_fault(&self) -> Option<String> {
+        let first = self.plans.first()?.short();
+        Some(match self.plans.len() {
+            1 => format!(
+                "the stored plan {first} can't be read: the request of its call can't be shown or replayed; all messages \
+                    are intact"
+            ),
+            many => format!(
+                "{many} stored plans can't be read ({first} and {} more): the requests of their calls can't be shown or \
+                    replayed; all messages are intact",
+                many - 1
+            ),
+        })
+    }
 }
 
 impl Store {
@@ -45,6 +68,8 @@ pub(crate) fn examine(conn: &Connection) -> Result<Examined, StoreError> {
         tree(conn, &mut found)?;
         references(conn, &mut found)?;
         texts(conn, &mut found)?;
+        notes(conn, &mut found)?;
+        found.plans = unreadable_plans(conn)?;
     }
     Ok(found)
 }
@@ -172,6 +197,44 @@ fn texts(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     }
     if wrong > 0 {
         found.faults.push(format!("{wrong} large texts do not match their hashes"));
+    }
+    Ok(())
+}
+
+/// Returns the stored plans that can't be read, in a store of any known schema version.
+pub(crate) fn unreadable_plans(conn: &Connection) -> Result<Vec<Hash>, StoreError> {
+    if compresses_plans(conn)? { plans::unreadable(conn) } else { Ok(Vec::new()) }
+}
+
+/// Returns whether the schema has the table of compressed plans. Before it, plans were text.
+fn compresses_plans(conn: &Connection) -> Result<bool, StoreError> {
+    Ok(conn.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'plan_text'")?.exists([])?)
+}
+
+/// Notes calls without a stored plan, as in a store restored from an older backup, and missing messages at which
+/// branches were forked.
+fn notes(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
+    if compresses_plans(conn)? {
+        let sql = "SELECT count(*) FROM plan_run WHERE NOT EXISTS (SELECT 1 FROM plan WHERE plan.id = plan_run.plan)
+             AND NOT EXISTS (SELECT 1 FROM plan_text WHERE plan_text.id = plan_run.plan)";
+        match conn.query_row(sql, [], |row| row.get(0)).map(uint)? {
+            0 => {}
+            1 => found.notes.push("one call has no stored plan: its request can't be shown or replayed".into()),
+            many => {
+                found
+                    .notes
+                    .push(format!("{many} calls have no stored plan: their requests can't be shown or replayed"));
+            }
+        }
+    }
+    let mut query = conn.prepare(
+        "SELECT branch.name, session.title FROM branch JOIN session ON session.n = branch.session
+         WHERE branch.fork IS NOT NULL AND NOT EXISTS
+           (SELECT 1 FROM node WHERE node.id = branch.fork AND node.session = branch.session)",
+    )?;
+    for row in query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))? {
+        let (branch, session) = row?;
+        found.notes.push(format!("the message at which branch {branch} in {session:?} was forked is missing"));
     }
     Ok(())
 }

@@ -44,13 +44,14 @@ fn pack(text: &str, base: Option<&str>) -> Result<Vec<u8>, StoreError> {
 /// Decompresses in one step into memory of the size given in the frame. A stream would also keep a window as large as
 /// the dictionary.
 fn unpack(body: &[u8], base: Option<&str>) -> Result<String, StoreError> {
-    let failed = |why: String| StoreError::Sql(format!("a stored plan can't be read: {why}"));
+    let failed = StoreError::Plan;
     let refused = |code| failed(zstd::zstd_safe::get_error_name(code).to_owned());
     let size = zstd::zstd_safe::get_frame_content_size(body).ok().flatten();
     let size = size.and_then(|size| usize::try_from(size).ok()).ok_or_else(|| failed("its size is missing".into()))?;
     let mut text = Vec::new();
     text.try_reserve_exact(size).map_err(|error| failed(error.to_string()))?;
-    let mut context = zstd::zstd_safe::DCtx::try_create().ok_or_else(|| failed("no memory".into()))?;
+    let mut context =
+        zstd::zstd_safe::DCtx::try_create().ok_or_else(|| StoreError::Sql("no memory to decompress a plan".into()))?;
     if let Some(base) = base {
         context.ref_prefix(base.as_bytes()).map_err(refused)?;
     }
@@ -63,15 +64,29 @@ fn base_place(place: u32) -> Option<u32> {
     (place > 0).then(|| place & (place - 1))
 }
 
+/// Returns the positions of all plans that this one depends on, the nearest first.
+fn bases(place: u32) -> impl Iterator<Item = u32> {
+    std::iter::successors(base_place(place), |place| base_place(*place))
+}
+
+/// Returns `None` for a plan that can't be read.
+pub(crate) fn readable<T>(found: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match found {
+        Err(StoreError::Plan(_)) => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 /// Returns the text at a position of a group. The connection must have a consistent view of all plans that it depends
 /// on.
 fn text_at(conn: &Connection, group: i64, place: u32) -> Result<String, StoreError> {
     let mut places = vec![place];
-    places.extend(std::iter::successors(base_place(place), |place| base_place(*place)));
+    places.extend(bases(place));
     let mut query = conn.prepare_cached("SELECT body FROM plan WHERE \"group\" = ?1 AND place = ?2")?;
     let mut text: Option<String> = None;
     for place in places.into_iter().rev() {
-        let body: Vec<u8> = query.query_row((group, place), |row| row.get(0))?;
+        let body: Option<Vec<u8>> = query.query_row((group, place), |row| row.get(0)).optional()?;
+        let body = body.ok_or_else(|| StoreError::Plan("a plan that it depends on is missing".into()))?;
         text = Some(unpack(&body, text.as_deref())?);
     }
     Ok(text.unwrap_or_default())
@@ -110,8 +125,10 @@ pub(crate) fn insert(conn: &Connection, id: Hash, origin: PlanOrigin, text: &str
         "INSERT INTO plan (n, id, session, branch, \"group\", place, size, body)
          VALUES (?1, ?2, ?3, ?4, coalesce(?5, ?1), ?6, ?7, ?8)",
     )?;
-    if let Some((group, place)) = group_for(conn, origin)? {
-        let base = text_at(conn, group, base_place(place).unwrap_or(0))?;
+    // After a plan that can't be read, a new group begins.
+    if let Some((group, place)) = group_for(conn, origin)?
+        && let Some(base) = readable(text_at(conn, group, base_place(place).unwrap_or(0)))?
+    {
         let body = pack(text, Some(&base))?;
         let mut first = conn.prepare_cached("SELECT length(body) FROM plan WHERE \"group\" = ?1 AND place = 0")?;
         let first_length: i64 = first.query_row([group], |row| row.get(0))?;
@@ -135,18 +152,39 @@ struct VisitedPlan {
 /// Returns the new text of a plan, or `None` to keep it.
 pub(crate) type Change<'a> = dyn FnMut(Hash, &str) -> Result<Option<String>, StoreError> + 'a;
 
-/// Calls `change` for every plan of every group. Stores the changed texts, and recompresses the plans that depend on
-/// them.
-pub(crate) fn rewrite(conn: &Connection, change: &mut Change<'_>) -> Result<(), StoreError> {
-    let mut groups = conn.prepare_cached("SELECT n FROM plan WHERE place = 0")?;
-    let groups: Vec<i64> = groups.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for group in groups {
-        rewrite_group(conn, group, change)?;
+/// Calls `change` for every readable plan of every group. Stores the changed texts, and recompresses the plans that
+/// depend on them. Deletes the plans that can't be read, and returns their number.
+pub(crate) fn rewrite(conn: &Connection, change: &mut Change<'_>) -> Result<usize, StoreError> {
+    let unreadable = visit(conn, change)?;
+    let mut delete = conn.prepare_cached("DELETE FROM plan WHERE id = ?1")?;
+    for id in &unreadable {
+        delete.execute([id])?;
     }
-    Ok(())
+    Ok(unreadable.len())
 }
 
-fn rewrite_group(conn: &Connection, group: i64, change: &mut Change<'_>) -> Result<(), StoreError> {
+/// Returns the ids of the plans that can't be read. Changes nothing.
+pub(crate) fn unreadable(conn: &Connection) -> Result<Vec<Hash>, StoreError> {
+    visit(conn, &mut |_, _| Ok(None))
+}
+
+/// Stores what `change` returns for the readable plans, and returns the ids of the others.
+fn visit(conn: &Connection, change: &mut Change<'_>) -> Result<Vec<Hash>, StoreError> {
+    let mut groups = conn.prepare_cached("SELECT DISTINCT \"group\" FROM plan")?;
+    let groups: Vec<i64> = groups.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut unreadable = Vec::new();
+    for group in groups {
+        visit_group(conn, group, change, &mut unreadable)?;
+    }
+    Ok(unreadable)
+}
+
+fn visit_group(
+    conn: &Connection,
+    group: i64,
+    change: &mut Change<'_>,
+    unreadable: &mut Vec<Hash>,
+) -> Result<(), StoreError> {
     let mut list = conn.prepare_cached("SELECT n, id, place FROM plan WHERE \"group\" = ?1 ORDER BY place")?;
     let rows = list.query_map([group], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let rows: Vec<(i64, Hash, u32)> = rows.collect::<Result<_, _>>()?;
@@ -154,12 +192,18 @@ fn rewrite_group(conn: &Connection, group: i64, change: &mut Change<'_>) -> Resu
     let mut put = conn.prepare_cached("UPDATE plan SET size = ?2, body = ?3 WHERE n = ?1")?;
     let mut path: Vec<VisitedPlan> = Vec::new();
     for (n, id, place) in rows {
-        while path.last().is_some_and(|step| Some(step.place) != base_place(place)) {
+        while path.last().is_some_and(|step| !bases(place).any(|base| base == step.place)) {
             path.pop();
         }
         let base = path.last();
         let body: Vec<u8> = read.query_row([n], |row| row.get(0))?;
-        let before: Rc<str> = unpack(&body, base.map(|step| &*step.before))?.into();
+        // If the plan that it depends on could not be read, neither can this one.
+        let has_base = base.map(|step| step.place) == base_place(place);
+        let text = if has_base { readable(unpack(&body, base.map(|step| &*step.before)))? } else { None };
+        let Some(before) = text.map(Rc::<str>::from) else {
+            unreadable.push(id);
+            continue;
+        };
         let after: Rc<str> = change(id, &before)?.map_or_else(|| Rc::clone(&before), Into::into);
         if after != before || base.is_some_and(|step| !Rc::ptr_eq(&step.before, &step.after)) {
             put.execute((n, length(after.len()), pack(&after, base.map(|step| &*step.after))?))?;

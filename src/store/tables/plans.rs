@@ -38,6 +38,18 @@ impl Store {
         })
     }
 
+    /// Deletes the plans that can't be read, and returns their number.
+    pub fn drop_unreadable_plans(&self) -> Result<usize, StoreError> {
+        let writer = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        let drop_all = |conn: &mut Connection| {
+            let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let dropped = rewrite(&transaction, &mut |_, _| Ok(None))?;
+            transaction.commit()?;
+            Ok(dropped)
+        };
+        writer.call(drop_all).map_err(|error| self.with_path(error))
+    }
+
     /// Converts some of those for a few milliseconds. Returns how many remain.
     pub(crate) fn convert_plans(&self) -> Result<u64, StoreError> {
         let writer = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
@@ -101,21 +113,42 @@ fn convert_some(conn: &mut Connection) -> Result<u64, StoreError> {
     Ok(unconverted)
 }
 
-/// Calls `change` for every plan, and stores the changed texts.
-pub(crate) fn rewrite(conn: &Connection, change: &mut packed_plans::Change<'_>) -> Result<(), StoreError> {
+/// Returns the ids of the plans that can't be read, in a store with the tables of the current schema or the one before.
+pub(crate) fn unreadable(conn: &Connection) -> Result<Vec<Hash>, StoreError> {
+    let mut old = conn.prepare_cached("SELECT id, body FROM plan_text")?;
+    let mut rows = old.query([])?;
+    let mut unreadable = Vec::new();
+    while let Some(row) = rows.next()? {
+        if row.get_ref(1)?.as_str().is_err() {
+            unreadable.push(row.get(0)?);
+        }
+    }
+    unreadable.extend(packed_plans::unreadable(conn)?);
+    Ok(unreadable)
+}
+
+/// Calls `change` for every readable plan, and stores the changed texts. Deletes the plans that can't be read, and
+/// returns their number.
+pub(crate) fn rewrite(conn: &Connection, change: &mut packed_plans::Change<'_>) -> Result<usize, StoreError> {
     let mut rows = conn.prepare_cached("SELECT n FROM plan_text")?;
     let old: Vec<i64> = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut dropped = 0;
     for n in old {
         let mut one = conn.prepare_cached("SELECT id, body FROM plan_text WHERE n = ?1")?;
-        let (id, body): (Hash, String) = one.query_row([n], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (id, body): (Hash, Option<String>) =
+            one.query_row([n], |row| Ok((row.get(0)?, row.get_ref(1)?.as_str().ok().map(str::to_owned))))?;
+        let Some(body) = body else {
+            dropped += conn.prepare_cached("DELETE FROM plan_text WHERE n = ?1")?.execute([n])?;
+            continue;
+        };
         if let Some(text) = change(id, &body)? {
             conn.prepare_cached("UPDATE plan_text SET body = ?2 WHERE n = ?1")?.execute((n, text))?;
         }
     }
-    packed_plans::rewrite(conn, change)
+    Ok(dropped + packed_plans::rewrite(conn, change)?)
 }
 
-/// Deletes a session's plans. A plan from which another session made a call is moved to that session.
+/// Deletes a session's plans. A plan from which another session made a call is moved to that session if it can be read.
 pub(crate) fn forget_session(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
     let conn = tx.conn;
     tx.run(
@@ -129,11 +162,13 @@ pub(crate) fn forget_session(tx: &WriteTransaction<'_>, session: i64) -> Result<
     )?;
     let shared = query.query_map([session], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
     let shared: Vec<(Hash, PlanOrigin)> = shared.collect::<Result<_, _>>()?;
-    let kept: Vec<Option<String>> =
-        shared.iter().map(|(id, _)| packed_plans::read(conn, *id)).collect::<Result<_, StoreError>>()?;
+    let read = |(id, _): &(Hash, PlanOrigin)| Ok(packed_plans::readable(packed_plans::read(conn, *id))?.flatten());
+    let kept: Vec<Option<String>> = shared.iter().map(read).collect::<Result<_, StoreError>>()?;
     tx.run("DELETE FROM plan WHERE session = ?1", &[&session])?;
     for ((id, origin), text) in shared.iter().zip(kept) {
-        packed_plans::insert(conn, *id, *origin, &text.unwrap_or_default())?;
+        if let Some(text) = text {
+            packed_plans::insert(conn, *id, *origin, &text)?;
+        }
     }
     Ok(())
 }

@@ -248,19 +248,25 @@ fn files(tx: &WriteTransaction<'_>, session: i64, paths: &HashSet<String>) -> Re
 }
 
 /// Empties titles in plans that quote the nodes. Checks all plans, because those of another session may quote them.
+/// Deletes plans that can't be read, because they may quote them too.
 fn plans(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<(), StoreError> {
     let ours: HashSet<Hash> = tx
         .conn
         .prepare_cached("SELECT DISTINCT plan FROM plan_run WHERE session = ?1")?
         .query_map([session], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    super::plans::rewrite(tx.conn, &mut |id, body| {
+    let dropped = super::plans::rewrite(tx.conn, &mut |id, body| {
         if !ours.contains(&id) && !removed.names.iter().any(|name| body.contains(name)) {
             return Ok(None);
         }
-        let mut plan: Value = serde_json::from_str(body)?;
+        // The plans after one that is not JSON depend on its text, so it is emptied instead of deleted.
+        let Ok(mut plan) = serde_json::from_str::<Value>(body) else { return Ok(Some("{}".into())) };
         Ok(blank_titles(&mut plan, removed).then(|| plan.to_string()))
-    })
+    })?;
+    if dropped > 0 {
+        tracing::warn!(dropped, "deleted stored plans that could not be read");
+    }
+    Ok(())
 }
 
 /// Empties the titles of rows and items of a plan that name or quote removed text. Returns whether there were any.

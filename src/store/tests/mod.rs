@@ -12,6 +12,7 @@ mod plans;
 mod purge;
 mod roundtrip;
 mod summaries;
+mod unreadable_plans;
 
 use super::types::Write;
 use super::{OpenOptions, Opened, Store};

@@ -14,10 +14,10 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-const SECRET: &str = "xyzzyplughsecret";
+pub(super) const SECRET: &str = "xyzzyplughsecret";
 
 /// A plan like those of a long conversation: a window of turns, a hundred older ones, a range; little repeats.
-fn plan(turn: u64, window: u64, title: &str) -> String {
+pub(super) fn plan(turn: u64, window: u64, title: &str) -> String {
     let row = |n: u64| {
         let [user, tip, node] = &KEYS[usize::try_from(n).unwrap()];
         let (verdict, why) = if turn - n < window {
@@ -49,12 +49,12 @@ fn key(what: &str, n: u64) -> String {
 static KEYS: LazyLock<Vec<[String; 3]>> =
     LazyLock::new(|| (0..1_128).map(|n| [key("user", n), key("tip", n), key("id", n)[..32].to_owned()]).collect());
 
-fn id(turn: u64) -> Hash {
+pub(super) fn id(turn: u64) -> Hash {
     Hash::of(&turn.to_le_bytes())
 }
 
 /// Stores a call with its plan.
-fn call(store: &Store, scene: &SampleSession, id: Hash, body: String) {
+pub(super) fn call(store: &Store, scene: &SampleSession, id: Hash, body: String) {
     let run = RunCard {
         id: crate::domain::base::ids::RunId(uuid::Uuid::now_v7()),
         plan: id,
@@ -64,7 +64,7 @@ fn call(store: &Store, scene: &SampleSession, id: Hash, body: String) {
     store.write(vec![put, Write::PutRun(Box::new(run))]).unwrap();
 }
 
-fn read(store: &Store, id: Hash) -> String {
+pub(super) fn read(store: &Store, id: Hash) -> String {
     let found = store.plan_by_prefix(&id.to_string()).unwrap();
     assert_eq!(found.len(), 1);
     found.into_iter().next().unwrap().1
@@ -88,7 +88,7 @@ fn a_turn_takes_few_bytes_in_a_long_conversation() {
     }
 }
 
-fn is_in_any_file(folder: &Path, bytes: &[u8]) -> bool {
+pub(super) fn is_in_any_file(folder: &Path, bytes: &[u8]) -> bool {
     let files = std::fs::read_dir(folder).unwrap().flatten().filter(|entry| entry.path().is_file());
     files.map(|entry| std::fs::read(entry.path()).unwrap()).any(|file| file.windows(bytes.len()).any(|at| at == bytes))
 }
@@ -137,7 +137,7 @@ fn a_plan_of_two_sessions_survives_deleting_one() {
 }
 
 /// A store written by the version before the current schema, with its plans.
-fn older_store(place: &TempStore) -> (PathBuf, Vec<(Hash, String)>) {
+pub(super) fn older_store(place: &TempStore) -> (PathBuf, Vec<(Hash, String)>) {
     let packed =
         std::fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-v2.db.zst")).unwrap();
     std::fs::create_dir_all(place.path().parent().unwrap()).unwrap();
