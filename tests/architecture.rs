@@ -93,7 +93,7 @@ const CLOCKS: &[&str] = &["now", "now_v7", "new_v4"];
 /// Functions of the module `thread` that start threads.
 const STARTS: &[&str] = &["spawn", "scope", "Builder"];
 const MOST_LINES: usize = 500;
-const MOST_MAIN: usize = 56;
+const MOST_MAIN: usize = 61;
 /// The most source files in one folder, not counting test files.
 const MOST_FILES: usize = 22;
 /// Files in one cycle of imports.

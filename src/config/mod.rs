@@ -2,6 +2,7 @@
 //! configure, and the files that contain it.
 //! Not for: acting on the configuration.
 
+pub mod choices;
 pub mod commands;
 pub mod editor;
 pub mod error;

@@ -175,9 +175,9 @@ mod tests {
             assert_eq!(found[name].choose, TurnSelection::Recent);
         }
         for (name, measure) in [
-            ("window", AutoSummaryTrigger::Off),
+            ("window", AutoSummaryTrigger::Window),
             ("layered", AutoSummaryTrigger::Window),
-            ("adaptive", AutoSummaryTrigger::Off),
+            ("adaptive", AutoSummaryTrigger::Window),
             ("lanes", AutoSummaryTrigger::Lane),
             ("levels", AutoSummaryTrigger::Levels),
         ] {

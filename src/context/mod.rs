@@ -22,7 +22,7 @@ pub mod summary;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
-use admission::accepted_summaries::SummaryCoverage;
+use admission::coverage::SummaryCoverage;
 use admission::{admit, state_request, window};
 use std::collections::HashSet;
 

@@ -249,7 +249,7 @@ fn race_is_archived_and_undone_in_one_step() {
     let refused = client
         .ask(Request::Call(CallRequest::Race { branch, arms: vec![Overrides::default()], limits: Limits::default() }))
         .unwrap_err();
-    assert!(refused.what.contains("two to 8"), "{refused}");
+    assert!(refused.what.contains("2 to 8"), "{refused}");
     let arms = race(&mut client, branch, &["mode=off", "model=other-model,policy=window"]);
     assert_eq!(arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["race-1", "race-2"]);
     let states: Vec<_> = arms.iter().map(|arm| branch_of(&mut client, arm.id).state.unwrap()).collect();

@@ -4,89 +4,18 @@
 
 use super::admit::{Admitted, AllowanceUse, admit_with};
 use super::choose;
+use super::coverage::SummaryCoverage;
 use super::forms::{Marks, turn_cost};
 use super::window::{self, Costs, Window};
 use crate::context::explain;
 use crate::context::policy::levels;
 use crate::domain::base::hash::Hash;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::{Block, Gap, PlanInput, SummaryInput, TurnInput};
-use crate::domain::planning::plan::{Blocked, Budget, Form, Reason, Remedy, Row, RowKind, Verdict};
+use crate::domain::planning::input::{Block, PlanInput, SummaryInput};
+use crate::domain::planning::plan::{Blocked, Form, Reason};
 use std::collections::{HashMap, HashSet};
 
 /// How often a plan is solved again in a smaller budget until a summary makes it no larger.
 const TRIES: usize = 8;
-
-/// The remedy for a summary that would not change the request.
-const LIST: (&str, &str) = ("capsules", "lists the summaries in use");
-
-/// The summaries of a plan, and the turns that they replace.
-#[derive(Clone, Default)]
-pub(in crate::context) struct SummaryCoverage {
-    /// The summaries that are sent.
-    pub(in crate::context) used: Vec<Hash>,
-    /// For each turn: the summary that replaces it.
-    pub(in crate::context) by: Vec<Option<Hash>>,
-    /// Turns before this index are replaced by summaries and not part of the window.
-    pub(in crate::context) floor: usize,
-    /// Tokens for quoting turns whose summary lacks what the question asks for.
-    pub(in crate::context) spare: u32,
-    gaps: HashMap<Hash, Hash>,
-    texts: HashSet<Hash>,
-    /// Why other summaries are not sent.
-    out: HashMap<Hash, Reason>,
-}
-
-impl SummaryCoverage {
-    /// Creates the coverage with exactly these summaries in use.
-    pub(in crate::context) fn new(input: &PlanInput, used: Vec<Hash>) -> Self {
-        let covered = || input.covered.iter().filter(|covered| used.contains(&covered.by));
-        let users: HashMap<Hash, (Hash, Hash)> = covered().map(|c| (c.user, (c.tip, c.by))).collect();
-        let by = |turn: &TurnInput| match turn.atom {
-            Atom::Turn { user, tip } => users.get(&user).filter(|(end, _)| *end == tip).map(|(_, by)| *by),
-            Atom::Preamble { first } => users.get(&first).map(|(_, by)| *by),
-            Atom::Message { .. } | Atom::Episode { .. } | Atom::Section { .. } | Atom::Range { .. } => None,
-        };
-        let by: Vec<Option<Hash>> = input.turns.iter().map(by).collect();
-        let gaps: HashMap<Hash, Hash> = covered().map(|c| (c.tip, c.by)).collect();
-        let behind = input.gaps.iter().filter(|gap| gaps.contains_key(&gap.range.1)).map(|gap| gap.before).max();
-        let floor = by.iter().rposition(Option::is_some).map_or(0, |at| at + 1).max(behind.unwrap_or(0));
-        let texts = input.summaries.iter().filter(|one| used.contains(&one.by)).map(|one| one.text).collect();
-        Self { used, by, floor, spare: 0, gaps, texts, out: HashMap::new() }
-    }
-
-    /// Returns the summary that covers a gap.
-    pub(in crate::context) fn gap(&self, gap: &Gap) -> Option<Hash> {
-        self.gaps.get(&gap.range.1).copied()
-    }
-
-    /// Returns whether this block is a summary that is not sent.
-    pub(in crate::context) fn omits(&self, block: &Block) -> bool {
-        block.kind == RowKind::Summary && !self.texts.contains(&block.text)
-    }
-
-    /// Returns the row of a summary that is not sent; `None` for an older level whose newer level replaces the same
-    /// turns.
-    pub(in crate::context) fn row(
-        &self,
-        row: Row,
-        (free, budget): (u32, &Budget),
-        all: &[SummaryInput],
-    ) -> Option<Row> {
-        let older = all.iter().any(|one| Some(one.text) == row.text && one.older);
-        let (why, (action, does)) = match row.text.and_then(|text| self.out.get(&text)) {
-            Some(Reason::Budget { free: most }) => (Reason::Budget { free: free.min(*most) }, budget.remedy()),
-            Some(Reason::Duplicate) if older => return None,
-            Some(why @ (Reason::Duplicate | Reason::SessionFull { .. } | Reason::LevelsOver { .. })) => {
-                (why.clone(), LIST)
-            }
-            _ => (Reason::SavesNothing, LIST),
-        };
-        let remedy = Remedy { action: action.into(), does: does.into(), pushes_out: 0, pushes_turns: 0 };
-        let verdict = Verdict::Out { needed: row.tokens.saturating_sub(free), remedy: Some(remedy) };
-        Some(Row { verdict, reason: why, ..row })
-    }
-}
 
 /// Returns the turns that a summary replaces, by the keys of their user messages.
 fn turns_covered_by(input: &PlanInput, by: Hash) -> HashSet<Hash> {
@@ -267,6 +196,7 @@ mod tests {
     use super::*;
     use crate::context::admission::laws_tests::{input, key};
     use crate::domain::planning::input::CoveredTurn;
+    use crate::domain::planning::plan::RowKind;
     use crate::domain::planning::policy::{PolicySpec, Section};
 
     /// A summary that saves nothing, and another one that was sent with the last call and is no longer accepted.

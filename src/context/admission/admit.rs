@@ -2,11 +2,14 @@
 //! sent or the call is blocked, atoms are never split, and the total never exceeds the budget.
 //! Not for: the form of a message under a mark (`forms`) or rows and reasons (`explain`).
 
-use super::accepted_summaries::{self, SummaryCoverage};
+use super::accepted_summaries;
 use super::choose::{self, PolicyChoice};
+use super::coverage::SummaryCoverage;
+use super::forms::is_lease;
 use super::forms::{Marks, cost_of, turn_forms};
-use super::leases::{self, Leases, PersonsLeases, is_lease};
+use super::leases::{self, Leases, PersonsLeases};
 use super::offers::Offers;
+use super::position::RowPosition;
 use super::sums::Sums;
 use super::window::{self, Costs, OPEN_OLDER, Window};
 use crate::domain::conversation::mark::MarkKind;
@@ -19,41 +22,6 @@ use crate::domain::planning::tuning::TurnSelection;
 /// This many of the newest results of the open turn keep more characters than older ones.
 const OPEN_NEWEST: usize = 5;
 const OPEN_RESULT: u32 = 5_000;
-
-/// The place of a closed turn or leased text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::context) enum RowPosition {
-    /// In the window.
-    Window,
-    /// Before the window, as a card.
-    Card(Section),
-    /// Left out by the window or the budget.
-    Outside,
-    /// Left out by a person's mark.
-    Excluded {
-        /// For this call only.
-        once: bool,
-    },
-    /// A summary that is not used.
-    Idle,
-    /// A lease that its cap or the budget leaves no room for.
-    NoLease {
-        /// Whether the cap is the limit.
-        capped: bool,
-    },
-}
-
-impl RowPosition {
-    /// Returns whether the turn is sent, in full or as a card.
-    pub(in crate::context) fn is_sent(self) -> bool {
-        matches!(self, Self::Window | Self::Card(_))
-    }
-
-    /// Returns whether a person excluded it.
-    pub(in crate::context) fn is_excluded(self) -> bool {
-        matches!(self, Self::Excluded { .. })
-    }
-}
 
 /// How the allowance for retrieved candidates is spent.
 #[derive(Clone, Copy)]

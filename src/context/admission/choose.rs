@@ -3,9 +3,9 @@
 //! room. The choice ignores marks, so that a mark on one turn never moves another; pins are added on top of the target.
 //! Not for: the formulas (`policy`), the start of the window (`window`) or the budget (`admit`).
 
-use super::accepted_summaries::SummaryCoverage;
+use super::coverage::SummaryCoverage;
+use super::forms::is_lease;
 use super::forms::{Marks, turn_cost};
-use super::leases::is_lease;
 use super::window::{self, CLOSED_RESULT};
 use crate::context::policy::levels::{self, EvictionReason, FixedTokens, LargestParts, LevelTurn};
 use crate::context::policy::relevance::{self, Candidate, ChosenTurn, WindowRoom};

@@ -6,8 +6,8 @@ use super::window::CLOSED_RESULT;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING, MessageInput, SendBarrier, TurnInput};
-use crate::domain::planning::plan::Form;
+use crate::domain::planning::input::{Block, CALL_FRAMING, MESSAGE_FRAMING, MessageInput, SendBarrier, TurnInput};
+use crate::domain::planning::plan::{Form, Reason};
 use std::collections::HashMap;
 
 /// Marks by their target.
@@ -180,4 +180,9 @@ pub(in crate::context) fn cost_of(turn: &TurnInput, forms: &[Form]) -> u32 {
 /// Returns the tokens of a whole turn with its tool results in `tools`, with framing.
 pub(in crate::context) fn turn_cost(turn: &TurnInput, tools: Form, marks: &Marks<'_>) -> u32 {
     cost_of(turn, &turn_forms(turn, tools, marks))
+}
+
+/// Returns whether a block is sent only within its lease, the cap of leases and the budget.
+pub(in crate::context) fn is_lease(block: &Block) -> bool {
+    matches!(block.reason, Reason::Leased { .. })
 }

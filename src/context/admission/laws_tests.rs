@@ -1,9 +1,10 @@
 //! Laws of the window and of admission on purely numeric inputs, exact at every boundary because the numbers are small.
 //! Not for: what is rendered from a plan (`tests/it/laws.rs`).
 
-use super::admit::{self, Admitted, RowPosition};
+use super::admit::{self, Admitted};
 use super::forms::{cost_of, turn_cost};
 use super::leases::Leases;
+use super::position::RowPosition;
 use super::window::{self, CLOSED_RESULT, Costs, Window};
 use crate::domain::base::cases::cases;
 use crate::domain::base::hash::{Fields, Hash};

@@ -2,20 +2,15 @@
 //! left. All of them share one cap, and none blocks a call.
 //! Not for: permanent pins and items included once, which are required (`admit`).
 
-use super::accepted_summaries::SummaryCoverage;
-use super::admit::RowPosition;
 use super::choose::PolicyChoice;
-use super::forms::Marks;
+use super::coverage::SummaryCoverage;
+use super::forms::{Marks, is_lease};
+use super::position::RowPosition;
 use super::window::Window;
 use crate::domain::conversation::mark::{Actor, LeaseTurns, MarkKind};
 use crate::domain::planning::input::{Block, MESSAGE_FRAMING, PlanInput, TurnInput};
 use crate::domain::planning::plan::Reason;
 use crate::domain::planning::policy::Section;
-
-/// Returns whether a block is sent only within its lease, the cap of leases and the budget.
-pub(in crate::context) fn is_lease(block: &Block) -> bool {
-    matches!(block.reason, Reason::Leased { .. })
-}
 
 /// The leases that a person made, and the room that is reserved for them.
 pub(in crate::context) struct PersonsLeases {

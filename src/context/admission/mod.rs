@@ -7,17 +7,20 @@
 //! * [`choose`] applies the policy's formulas to the input.
 //! * [`sums`] adds up the costs of turns; [`leases`] decides which leases are sent.
 //! * [`offers`] admits the candidates that sources offer beside the turns.
-//! * [`accepted_summaries`] decides which accepted summaries replace turns.
+//! * [`accepted_summaries`] decides which accepted summaries replace turns; [`coverage`] says which turns those are.
+//! * [`position`] names the places that a turn can have.
 //! * [`state_request`] decides whether the model is asked to keep a state block.
 
 pub(super) mod accepted_summaries;
 pub(super) mod admit;
 pub(super) mod choose;
+pub(super) mod coverage;
 pub(super) mod forms;
 #[cfg(test)]
 pub(super) mod laws_tests;
 pub(super) mod leases;
 pub(super) mod offers;
+pub(super) mod position;
 pub(super) mod state_request;
 pub(super) mod sums;
 pub(super) mod window;

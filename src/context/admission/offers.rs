@@ -7,9 +7,9 @@
 //! turn costs nothing while that turn is in the window, so a single search for the start of the window weighs both, and
 //! tokens that candidates do not spend go to turns.
 
-use super::accepted_summaries::SummaryCoverage;
 use super::admit::AllowanceUse;
 use super::choose::SESSION_LEVEL;
+use super::coverage::SummaryCoverage;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem, PlanInput};

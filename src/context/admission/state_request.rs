@@ -3,8 +3,9 @@
 //! causes it: if all turns would be sent without the accepted summaries, the model is not asked.
 //! Not for: the text of the request, or policies that always or never ask (`engine::plans`).
 
-use super::accepted_summaries::SummaryCoverage;
-use super::admit::{self, Admitted, AllowanceUse, RowPosition};
+use super::admit::{self, Admitted, AllowanceUse};
+use super::coverage::SummaryCoverage;
+use super::position::RowPosition;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::{Block, OmittedItem, PlanInput};
 use crate::domain::planning::plan::{Blocked, Reason};

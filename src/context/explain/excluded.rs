@@ -2,9 +2,10 @@
 //! Not for: decisions (`admission`) or rows of included items (`explain`).
 
 use super::price::Addition;
-use crate::context::admission::admit::{Admitted, RowPosition};
+use crate::context::admission::admit::Admitted;
 use crate::context::admission::choose;
 use crate::context::admission::forms::{cost_in, turn_cost};
+use crate::context::admission::position::RowPosition;
 use crate::context::explain::{block_row, empty_row, items};
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};

@@ -14,9 +14,10 @@ mod excluded;
 mod price;
 pub mod variant;
 
-use crate::context::admission::admit::{Admitted, RowPosition};
+use crate::context::admission::admit::Admitted;
 use crate::context::admission::choose;
 use crate::context::admission::forms::{Marks, tokens_in};
+use crate::context::admission::position::RowPosition;
 use crate::context::admission::window::anchor;
 use crate::context::render;
 use crate::domain::base::hash::{Fields, Hash};

@@ -1,8 +1,9 @@
 //! Computes what including an item would cost: the tokens it adds, and the turns that would leave the window for it.
 //! Not for: decisions (`admission`) or rows (`excluded`).
 
-use crate::context::admission::admit::{Admitted, RowPosition, admit};
+use crate::context::admission::admit::{Admitted, admit};
 use crate::context::admission::forms::{cost_of, turn_cost, turn_forms};
+use crate::context::admission::position::RowPosition;
 use crate::context::admission::sums::Sums;
 use crate::context::admission::window::{self, CLOSED_RESULT, Costs, Window};
 use crate::domain::conversation::mark::{Actor, LeaseTurns, MarkKind};

@@ -76,14 +76,9 @@ impl<'a> InputAssembly<'a> {
         let mut messages: Vec<MessageInput> = Vec::with_capacity(turn.heads.len());
         let (mut open, mut caller): (Vec<(String, String)>, Hash) = (Vec::new(), Hash::default());
         for head in &turn.heads {
-            let Some(counted) = self.builder.counted(head.key, self.encoding(), self.joins()) else {
-                continue;
-            };
+            let Some(counted) = self.builder.counted(head.key, self.encoding(), self.joins()) else { continue };
             let mut message = counted.message;
-            let kept = || self.snapshot.instructions.iter().any(|one| one.key == head.key);
-            if message.bar == Some(SendBarrier::Foreign) && kept() {
-                message.bar = Some(SendBarrier::Instructions);
-            }
+            message.bar = self.bar_of(head, message.bar);
             if message.bar.is_some() && message.role == Role::Tool {
                 self.make_orphan(&mut message);
             } else if message.bar.is_none() {
@@ -299,14 +294,7 @@ impl<'a> InputAssembly<'a> {
         Some(self.block(Section::Guidelines, RowKind::Text, text, "request for a state block", reason))
     }
 
-    pub(super) fn block(
-        &mut self,
-        section: Section,
-        kind: RowKind,
-        text: String,
-        title: &str,
-        reason: Reason,
-    ) -> Block {
+    fn block(&mut self, section: Section, kind: RowKind, text: String, title: &str, reason: Reason) -> Block {
         Block::new(section, kind, self.text(text), title, reason)
     }
 

@@ -5,19 +5,11 @@
 use super::input::InputAssembly;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
-use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
-use crate::domain::conversation::message::{End, NodeHead, Role};
-use crate::domain::planning::input::{Block, OmittedItem};
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::conversation::message::NodeHead;
+use crate::domain::planning::input::{Block, OmittedItem, SendBarrier};
 use crate::domain::planning::plan::{Reason, RowKind, Scores};
 use crate::domain::planning::policy::Section;
-
-/// Returns whether a message is instructions that are sent: a system message that was added here, or an imported one
-/// that the person pinned.
-pub(crate) fn is_instructions(head: &NodeHead, marks: &[Mark]) -> bool {
-    let target = Atom::Message { node: head.key };
-    let kept = || marks.iter().any(|mark| mark.target == target && mark.kind == MarkKind::Sticky);
-    head.role == Role::System && head.end != End::Removed && !head.hidden && (!head.imported || kept())
-}
 
 impl InputAssembly<'_> {
     /// Returns the instructions in the conversation as blocks, and adds excluded ones as omitted items.
@@ -41,10 +33,16 @@ impl InputAssembly<'_> {
                 self.omit_instructions(head, text, mark.kind);
                 continue;
             }
-            let block = self.block(Section::System, RowKind::Message, text, &head.preview, reason);
+            let block = Block::new(Section::System, RowKind::Message, self.text(text), &head.preview, reason);
             blocks.push(Block { atom: Some(atom), source, ..block });
         }
         Ok(blocks)
+    }
+
+    /// Returns what bars a message from its place in the turns: instructions are sent as blocks instead.
+    pub(super) fn bar_of(&self, head: &NodeHead, bar: Option<SendBarrier>) -> Option<SendBarrier> {
+        let kept = || self.snapshot.instructions.iter().any(|one| one.key == head.key);
+        if bar == Some(SendBarrier::Foreign) && kept() { Some(SendBarrier::Instructions) } else { bar }
     }
 
     fn omit_instructions(&mut self, head: &NodeHead, text: String, kind: MarkKind) {

@@ -8,7 +8,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::domain::conversation::branch::{Branch, StateVersion};
 use crate::domain::conversation::lane::Lane;
-use crate::domain::conversation::mark::{Atom, Mark};
+use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
 use crate::domain::conversation::message::{Content, End, NodeHead, Role, node_key};
 use crate::domain::conversation::task::TaskSpan;
 use crate::domain::conversation::tree::{Slot, Tree, Turn};
@@ -141,7 +141,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
             .slots
             .iter()
             .map(|slot| tree.head(*slot))
-            .filter(|head| super::instructions::is_instructions(head, &awake))
+            .filter(|head| is_instructions(head, &awake))
             .cloned()
             .collect(),
         open: TurnHeads { number: open_number, at: open_at, heads: open_turn.map(heads).unwrap_or_default() },
@@ -313,6 +313,14 @@ fn horizon(
         expected = index + 1;
     }
     (looked_at, gaps)
+}
+
+/// Returns whether a message is instructions that are sent: a system message that was added here, or an imported one
+/// that the person pinned.
+fn is_instructions(head: &NodeHead, marks: &[Mark]) -> bool {
+    let target = Atom::Message { node: head.key };
+    let kept = || marks.iter().any(|mark| mark.target == target && mark.kind == MarkKind::Sticky);
+    head.role == Role::System && head.end != End::Removed && !head.hidden && (!head.imported || kept())
 }
 
 #[cfg(test)]

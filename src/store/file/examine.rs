@@ -5,7 +5,7 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::store::sql::uint;
-use crate::store::tables::{content, plans};
+use crate::store::tables::{content, packed_plans};
 use crate::store::types::StoreError;
 use crate::store::{Store, schema};
 use rusqlite::{Connection, OptionalExtension};
@@ -203,7 +203,7 @@ fn texts(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
 
 /// Returns the stored plans that can't be read, in a store of any known schema version.
 pub(crate) fn unreadable_plans(conn: &Connection) -> Result<Vec<Hash>, StoreError> {
-    if compresses_plans(conn)? { plans::unreadable(conn) } else { Ok(Vec::new()) }
+    if compresses_plans(conn)? { packed_plans::unreadable_stored(conn) } else { Ok(Vec::new()) }
 }
 
 /// Returns whether the schema has the table of compressed plans. Before it, plans were text.

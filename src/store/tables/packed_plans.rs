@@ -163,8 +163,22 @@ pub(crate) fn rewrite(conn: &Connection, change: &mut Change<'_>) -> Result<usiz
     Ok(unreadable.len())
 }
 
+/// Returns the ids of the plans that can't be read, in a store with the tables of the current schema or the one before.
+pub(crate) fn unreadable_stored(conn: &Connection) -> Result<Vec<Hash>, StoreError> {
+    let mut old = conn.prepare_cached("SELECT id, body FROM plan_text")?;
+    let mut rows = old.query([])?;
+    let mut unreadable = Vec::new();
+    while let Some(row) = rows.next()? {
+        if row.get_ref(1)?.as_str().is_err() {
+            unreadable.push(row.get(0)?);
+        }
+    }
+    unreadable.extend(unreadable_packed(conn)?);
+    Ok(unreadable)
+}
+
 /// Returns the ids of the plans that can't be read. Changes nothing.
-pub(crate) fn unreadable(conn: &Connection) -> Result<Vec<Hash>, StoreError> {
+fn unreadable_packed(conn: &Connection) -> Result<Vec<Hash>, StoreError> {
     visit(conn, &mut |_, _| Ok(None))
 }
 

@@ -113,20 +113,6 @@ fn convert_some(conn: &mut Connection) -> Result<u64, StoreError> {
     Ok(unconverted)
 }
 
-/// Returns the ids of the plans that can't be read, in a store with the tables of the current schema or the one before.
-pub(crate) fn unreadable(conn: &Connection) -> Result<Vec<Hash>, StoreError> {
-    let mut old = conn.prepare_cached("SELECT id, body FROM plan_text")?;
-    let mut rows = old.query([])?;
-    let mut unreadable = Vec::new();
-    while let Some(row) = rows.next()? {
-        if row.get_ref(1)?.as_str().is_err() {
-            unreadable.push(row.get(0)?);
-        }
-    }
-    unreadable.extend(packed_plans::unreadable(conn)?);
-    Ok(unreadable)
-}
-
 /// Calls `change` for every readable plan, and stores the changed texts. Deletes the plans that can't be read, and
 /// returns their number.
 pub(crate) fn rewrite(conn: &Connection, change: &mut packed_plans::Change<'_>) -> Result<usize, StoreError> {

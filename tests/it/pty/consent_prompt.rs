@@ -40,6 +40,10 @@ fn text_typed_before_a_question_does_not_answer_it() {
         let pty = Start::new(&home).args(args).run();
         pty.see(question);
         pty.keys("y\r");
+        if args[0] == "session" {
+            pty.see("from the backups too? [y/N]");
+            pty.keys("n\r");
+        }
         assert_eq!(pty.ended().code, 0, "{args:?}");
     }
 }

@@ -75,7 +75,7 @@ fn newcomer_finds_every_key_on_the_screen() {
     press(&pty, "^B branches");
     press(&pty, "c compare");
     pty.until("the comparison", |screen| screen.contains("They diverge after turn 1") && screen.contains("wasps"));
-    press(&pty, "Esc leave");
+    press(&pty, "Esc close");
     pty.until("the conversation again", |screen| !screen.contains("They diverge"));
 
     // Undo the exclusion, the fork, and the pin.

@@ -315,6 +315,10 @@ fn excluded_rows(snapshot: &Snapshot, out: &[Range<usize>]) -> Vec<OmittedItem> 
     for turn in &snapshot.turns {
         for at in excluded_positions(snapshot, turn.at, &turn.heads).filter(|at| alone(*at)) {
             let head = &turn.heads[at - turn.at];
+            // Excluded instructions have a row already.
+            if snapshot.instructions.iter().any(|one| one.key == head.key) {
+                continue;
+            }
             rows.push(OmittedItem {
                 atom: Atom::Message { node: head.key },
                 kind: RowKind::Message,

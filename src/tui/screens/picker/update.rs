@@ -16,7 +16,6 @@ use crate::tui::model::status::Severity;
 use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::text;
 use crate::tui::update::effects::{run_next, send, show_answer, show_failure};
 
 /// Handles the answers to the requests of the lists.
@@ -130,7 +129,7 @@ fn fill_models(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<V
         current.as_ref().is_some_and(|(of, name)| of == profile && *name == info.name)
     };
     let cursor = models.iter().position(|(profile, info)| is_current(profile, info)).unwrap_or(0);
-    let wide = models.iter().map(|(_, info)| text::width(&info.name)).max().unwrap_or(0);
+    let wide = models.iter().map(|(_, info)| info.name.chars().count()).max().unwrap_or(0);
     let entry = |(profile, info): &(String, ModelInfo)| model_entry(profile, info, is_current(profile, info), wide);
     let mut entries: Vec<Entry> = models.iter().map(entry).collect();
     let Some(picker) = waiting_for(model, ticket) else { return };
@@ -155,7 +154,7 @@ fn unavailable(profile: &str, failure: &Failure) -> Entry {
 /// Describes a model: `● gpt-4.1-mini  1.05M context   33k answer   $0.4 in, $1.6 out per million`.
 fn model_entry(profile: &str, info: &ModelInfo, current: bool, wide: usize) -> Entry {
     let sign = if current { "● " } else { "  " };
-    let pad = " ".repeat(wide.saturating_sub(text::width(&info.name)));
+    let pad = " ".repeat(wide.saturating_sub(info.name.chars().count()));
     let context = short(u64::from(info.context_window));
     let answer = info.max_output.map_or(String::new(), |most| format!("{:>5} answer", short(u64::from(most))));
     let price = match &info.price {
