@@ -277,6 +277,8 @@ mod tests {
         assert!(matches!(folder.look(Path::new("out")), PathTarget::Refused(why) if why.contains("leads outside")));
         assert!(matches!(folder.look(Path::new("t")), PathTarget::File(stamp) if stamp.bytes == 16));
         assert!(matches!(folder.look(Path::new("a")), PathTarget::Refused(why) if why == "is a folder"));
+        let _socket = std::os::unix::net::UnixListener::bind(inside.join("socket")).unwrap();
+        assert!(matches!(folder.look(Path::new("socket")), PathTarget::Refused(why) if why.contains("a socket")));
         assert_eq!(folder.look(Path::new("none")), PathTarget::Nothing);
         let before = folder.look(Path::new("t"));
         let written = fs::metadata(inside.join("t")).unwrap().modified().unwrap();

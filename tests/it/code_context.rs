@@ -296,6 +296,23 @@ fn code_in_the_request_is_not_repeated() {
 }
 
 #[test]
+fn attached_code_raises_what_it_uses() {
+    let bench = bench(&Model::new([]));
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |o| o.mode = Some(Mode::Light));
+    let mut is_raised = |attached: &str| {
+        let plan = client.whole_plan(branch, &message(&format!("What does retry_request do?{attached}")));
+        found(&plan, "retry_request").map(|row| row.scores.parts.iter().any(|(name, _)| name == "focus"))
+    };
+    let attached = |lines: &str| format!("\n\nFile src/net/client.rs{lines}:\n```rs\n{}```", FILES[1].1);
+    assert_eq!(is_raised(""), None, "nothing is searched");
+    assert_eq!(is_raised(&attached("")), Some(true));
+    assert_eq!(is_raised(&attached(", lines 6 to 8")), Some(true));
+    assert_eq!(is_raised(&attached(", lines 1 to 3")), Some(false));
+}
+
+#[test]
 fn focus_narrows_and_works_in_light() {
     let model = Model::new([]);
     let bench = bench(&model);

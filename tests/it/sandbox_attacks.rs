@@ -395,9 +395,13 @@ fn works() {
         let done = place.line(&line.replace("$VCS", vcs));
         assert_eq!(done.exit, Some(0), "{line}: {}", done.output.body);
     }
-    for (line, starts) in
-        [("exit 3", "[exit 3;"), ("kill -9 $$", "[ended by signal 9;"), ("kill $$", "[ended by signal 15;")]
-    {
+    let orphan = "(sh -c 'exit 4' & echo $! > pid); read p < pid; while kill -0 $p 2> /dev/null; do :; done; exit 3";
+    for (line, starts) in [
+        ("exit 3", "[exit 3;"),
+        (orphan, "[exit 3;"),
+        ("kill -9 $$", "[ended by signal 9;"),
+        ("kill $$", "[ended by signal 15;"),
+    ] {
         let done = place.line(line);
         assert!(done.output.body.starts_with(starts), "{line}: {}", done.output.body);
     }

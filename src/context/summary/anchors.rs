@@ -308,6 +308,12 @@ mod tests {
     }
 
     #[test]
+    fn short_plain_words_in_backticks_are_no_names() {
+        let found = ["abc", "abcd", "a.b", "a1", "{}"].map(is_name);
+        assert_eq!(found, [false, true, true, false, false]);
+    }
+
+    #[test]
     fn code_gives_only_declarations() {
         let names: Vec<String> =
             find("fn take_lock(path: &Path) {", SentencePlace::Code).into_iter().map(|a| a.text).collect();

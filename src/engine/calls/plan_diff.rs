@@ -15,7 +15,7 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::memory;
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::transition::{Subject, Transition};
-use crate::domain::conversation::tree::Slot;
+use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::planning::diff::{
     CallRef, Cause, HistoryStep, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
@@ -138,7 +138,7 @@ impl<'a> DiffContext<'a> {
     /// Returns the differences between two plans, with their causes.
     pub(crate) fn plan_diff(&self, before: &PlanWithCall, after: &PlanWithCall) -> Result<PlanDiff, Failure> {
         let session = self.session_of_call(after)?;
-        let spans = Spans::new(session);
+        let spans = Spans::new(&session.tree);
         let (mut deltas, (same, same_tokens)) =
             row_matching::deltas(&before.plan, &after.plan, &|range, key| spans.cover(range, key));
         let (from, to) = (call(session, before), call(session, after));
@@ -238,7 +238,7 @@ impl SessionHistory {
 
 /// Returns the position of an item over the calls; consecutive calls without a change are one entry.
 fn stays(session: &SessionSnapshot, past: &SessionHistory, atom: &Atom, calls: &[PlanWithCall]) -> Vec<ItemInCall> {
-    let spans = Spans::new(session);
+    let spans = Spans::new(&session.tree);
     let covers = |range: &Atom, key: Hash| spans.cover(range, key);
     let mut found: Vec<ItemInCall> = Vec::new();
     let mut before: Option<&PlanWithCall> = None;
@@ -336,7 +336,12 @@ pub(crate) fn call(session: &SessionSnapshot, called: &PlanWithCall) -> CallRef 
 
 /// Returns the path that a plan was solved for.
 fn path_of(session: &SessionSnapshot, plan: &ContextPlan) -> Vec<Slot> {
-    session.tree.by_key(plan.basis.head).map(|tip| session.tree.path(tip)).unwrap_or_default()
+    path_to(&session.tree, plan.basis.head)
+}
+
+/// Returns the path to a message; empty if the session does not contain it.
+fn path_to(tree: &Tree, key: Hash) -> Vec<Slot> {
+    tree.by_key(key).map(|tip| tree.path(tip)).unwrap_or_default()
 }
 
 /// Whether a message is on a plan's path or part of the plan's items.
@@ -348,22 +353,45 @@ fn on(session: &SessionSnapshot, path: &[Slot], plan: &ContextPlan, key: Hash) -
 
 /// Decides which turns a range contains, with a cache of the paths to the ends of ranges.
 struct Spans<'a> {
-    session: &'a SessionSnapshot,
+    tree: &'a Tree,
     paths: RefCell<HashMap<Hash, Vec<Slot>>>,
 }
 
 impl<'a> Spans<'a> {
-    fn new(session: &'a SessionSnapshot) -> Self {
-        Self { session, paths: RefCell::default() }
+    fn new(tree: &'a Tree) -> Self {
+        Self { tree, paths: RefCell::default() }
     }
 
     fn cover(&self, range: &Atom, key: Hash) -> bool {
         let Atom::Range { first, last } = range else { return false };
-        let tree = &self.session.tree;
+        let tree = self.tree;
         let (Some(from), Some(at)) = (tree.by_key(*first), tree.by_key(key)) else { return false };
         let mut paths = self.paths.borrow_mut();
-        let path = paths.entry(*last).or_insert_with(|| tree.by_key(*last).map(|to| tree.path(to)).unwrap_or_default());
+        let path = paths.entry(*last).or_insert_with(|| path_to(tree, *last));
         let is_on = |slot: Slot| path.get(tree.depth(slot) as usize) == Some(&slot);
         is_on(from) && is_on(at) && tree.depth(at) >= tree.depth(from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::conversation::message::Role;
+    use crate::domain::conversation::tree::tests::head;
+
+    /// A path of the messages 1 to 4, and message 5, which also follows message 2.
+    #[test]
+    fn a_range_covers_the_messages_between_its_ends_on_their_path() {
+        let parents = [None, Some(1), Some(2), Some(3), Some(2)];
+        let tree = Tree::build((1..).zip(parents).map(|(id, parent)| head(id, parent, Role::User)).collect());
+        let key = |id: u128| head(id, None, Role::User).key;
+        let spans = Spans::new(&tree);
+        let covered = |first, last| -> Vec<u128> {
+            let range = Atom::Range { first: key(first), last: key(last) };
+            (1..=6).filter(|id| spans.cover(&range, key(*id))).collect()
+        };
+        assert_eq!(covered(2, 4), [2, 3, 4]);
+        assert_eq!(covered(1, 5), [1, 2, 5]);
+        assert_eq!((covered(5, 4), covered(2, 6), covered(6, 4)), (vec![], vec![], vec![]));
     }
 }

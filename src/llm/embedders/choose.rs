@@ -83,6 +83,7 @@ mod tests {
     #[test]
     fn texts_are_split_before_words() {
         assert_eq!(split_text("one two three", 9), ["one two", "three"]);
+        assert_eq!(split_text("abcd efghij", 8), ["abcd efg", "hij"], "not in the first half of a part");
         assert_eq!(split_text("  ", 9), Vec::<&str>::new());
         assert_eq!(split_text("日本語", 2), ["日", "本", "語"]);
     }

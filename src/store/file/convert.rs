@@ -98,7 +98,7 @@ impl ConversionTask {
             }
             let remaining = store.convert_plans()?;
             converted = true;
-            if !reported && is_reported(remaining, start.elapsed()) {
+            if is_report_due(reported, remaining, start.elapsed()) {
                 reported = true;
                 report(format!(
                     "{remaining} stored plans of an older version are being converted to a smaller format; you can \
@@ -160,9 +160,9 @@ impl ConversionTask {
     }
 }
 
-/// Whether a conversion that has taken this long is reported.
-fn is_reported(remaining: u64, elapsed: Duration) -> bool {
-    remaining > 0 && elapsed > REPORT_AFTER
+/// Whether a conversion that has taken this long is to be reported now.
+fn is_report_due(reported: bool, remaining: u64, elapsed: Duration) -> bool {
+    !reported && remaining > 0 && elapsed > REPORT_AFTER
 }
 
 /// Returns the free bytes in the file, and its size in bytes.
@@ -177,11 +177,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_long_conversions_that_go_on_are_reported() {
+    fn only_long_conversions_that_go_on_are_reported_and_only_once() {
         let long = REPORT_AFTER + Duration::from_nanos(1);
-        let found =
-            [(1, long), (1, REPORT_AFTER), (0, long)].map(|(remaining, elapsed)| is_reported(remaining, elapsed));
-        assert_eq!(found, [true, false, false]);
+        let found = [(false, 1, long), (true, 1, long), (false, 1, REPORT_AFTER), (false, 0, long)]
+            .map(|(reported, remaining, elapsed)| is_report_due(reported, remaining, elapsed));
+        assert_eq!(found, [true, false, false, false]);
     }
 
     #[test]

@@ -273,34 +273,19 @@ impl WriterThread {
 
     fn commit(&mut self, groups: &[&Vec<Write>]) -> Result<(), StoreError> {
         self.sync_for(groups)?;
-        let mut tries = 1;
-        loop {
-            match self.transact(groups) {
-                Err(error) if is_locked(&error) && tries < MAX_ATTEMPTS => tries += 1,
-                Err(error) => return Err(error),
-                Ok(purged) => {
-                    if purged {
-                        self.purge = true;
-                        drop(private::make_file(&self.mark));
-                    }
-                    self.finish_purge(Duration::from_secs(1));
-                    return Ok(());
-                }
-            }
+        if retried(|| self.transact(groups))? {
+            self.purge = true;
+            drop(private::make_file(&self.mark));
         }
+        self.finish_purge(Duration::from_secs(1));
+        Ok(())
     }
 
     /// Runs one transaction that reads before it writes. Only its beginning waits for other processes, so `work` runs
     /// only once.
     fn decide(&mut self, work: WriteDecision) -> Result<(), StoreError> {
         self.sync_for(&[])?;
-        let mut tries = 1;
-        while let Err(error) = self.conn.execute_batch("BEGIN IMMEDIATE").map_err(StoreError::from) {
-            if !is_locked(&error) || tries == MAX_ATTEMPTS {
-                return Err(error);
-            }
-            tries += 1;
-        }
+        retried(|| Ok(self.conn.execute_batch("BEGIN IMMEDIATE")?))?;
         let done = work(&self.conn).and_then(|writes| {
             let mut tx = WriteTransaction::new(&self.conn, &self.owners);
             writes.iter().try_for_each(|write| tx.apply(write))?;
@@ -360,5 +345,40 @@ impl WriterThread {
             tracing::error!(%error, "the store's busy timeout could not be set");
         }
         matches!(done, Ok(0))
+    }
+}
+
+/// Repeats an attempt while another process blocks the store, up to [`MAX_ATTEMPTS`] times.
+fn retried<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let mut tries = 1;
+    loop {
+        match attempt() {
+            Err(error) if is_locked(&error) && tries < MAX_ATTEMPTS => tries += 1,
+            done => return done,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    #[test]
+    fn only_attempts_that_another_process_blocks_are_repeated() {
+        let error = |code| StoreError::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        let attempts = |failures: u32, code| {
+            let mut count = 0;
+            let done = retried(|| {
+                count += 1;
+                if count > failures { Ok(()) } else { Err(error(code)) }
+            });
+            (count, done.is_ok())
+        };
+        for failures in 0..MAX_ATTEMPTS {
+            assert_eq!(attempts(failures, ffi::SQLITE_BUSY), (failures + 1, true));
+        }
+        assert_eq!(attempts(MAX_ATTEMPTS, ffi::SQLITE_BUSY), (MAX_ATTEMPTS, false));
+        assert_eq!(attempts(1, ffi::SQLITE_FULL), (1, false));
     }
 }

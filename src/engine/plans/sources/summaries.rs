@@ -9,7 +9,7 @@ use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::mark::{Atom, Mark};
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::task::TaskSpan;
-use crate::domain::conversation::tree::Slot;
+use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::planning::input::{CoveredTurn, Gap};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::Warning;
@@ -116,24 +116,7 @@ impl SummaryView<'_> {
             on_path: true,
             source,
             file_changed: false,
-            newer: self.newer(after, held.summary.generated_at),
-        }
-    }
-
-    fn newer(&self, after: &[Slot], since: i64) -> MessagesSince {
-        let tree = &self.session.tree;
-        let enough = u64::from(StalenessLimits::default().tokens) * 4 + 4;
-        let mut bytes = 0;
-        for slot in after {
-            bytes += tree.head(*slot).bytes;
-            if bytes > enough {
-                break;
-            }
-        }
-        MessagesSince {
-            messages: u32::try_from(after.len()).unwrap_or(u32::MAX),
-            tokens: u32::try_from(bytes / 4).unwrap_or(u32::MAX),
-            ms: after.last().map_or(0, |slot| tree.head(*slot).at - since),
+            newer: messages_since(tree, after, held.summary.generated_at),
         }
     }
 
@@ -243,4 +226,44 @@ pub(crate) fn title(summary: &Summary) -> String {
 /// Returns the state that a list shows.
 pub(crate) fn state(view: &SummaryView<'_>, held: &LoadedSummary) -> SummaryState {
     view.position(held).state(StalenessLimits::default())
+}
+
+/// Describes the messages after a summary of this time. Their tokens are counted up to the limit of stale summaries.
+fn messages_since(tree: &Tree, after: &[Slot], since: i64) -> MessagesSince {
+    let enough = u64::from(StalenessLimits::default().tokens) * 4 + 4;
+    let mut bytes = 0;
+    for slot in after {
+        bytes += tree.head(*slot).bytes;
+        if bytes > enough {
+            break;
+        }
+    }
+    MessagesSince {
+        messages: u32::try_from(after.len()).unwrap_or(u32::MAX),
+        tokens: u32::try_from(bytes / 4).unwrap_or(u32::MAX),
+        ms: after.last().map_or(0, |slot| tree.head(*slot).at - since),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::conversation::message::NodeHead;
+    use crate::domain::conversation::tree::tests::head;
+
+    #[test]
+    fn messages_since_a_summary_are_counted_with_their_tokens_and_time() {
+        let sized = |(at, bytes): (u32, u64)| {
+            let id = u128::from(at) + 1;
+            NodeHead { bytes, at: 100 * i64::from(at), ..head(id, (at > 0).then_some(id - 1), Role::User) }
+        };
+        let enough = u64::from(StalenessLimits::default().tokens) * 4 + 4;
+        let tree = Tree::build((0..).zip([7, 9, 2 * enough, 400]).map(sized).collect());
+        let since = |after: &[Slot]| {
+            let MessagesSince { messages, tokens, ms } = messages_since(&tree, after, 50);
+            (messages, u64::from(tokens), ms)
+        };
+        assert_eq!((since(&[]), since(&[0]), since(&[0, 1])), ((0, 0, 0), (1, 1, -50), (2, 4, 50)));
+        assert_eq!(since(&[1, 2, 3]), (3, (9 + 2 * enough) / 4, 250), "no more than is enough is added up");
+    }
 }
