@@ -199,6 +199,7 @@ fn grown_export_moves_only_untouched_heads() {
 
 /// A forum of Telegram: its topics and chains of replies are lanes, which commands name and list.
 #[test]
+#[allow(clippy::too_many_lines, reason = "one export, read by each command")]
 fn lanes_of_telegram_are_listed_and_chosen() {
     let text_message = |id: u32, text: &str, to: Option<u32>| {
         json!({ "id": id, "type": "message", "date_unixtime": (1_736_936_400 + id).to_string(), "from": "Ada",

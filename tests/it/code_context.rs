@@ -306,7 +306,7 @@ fn attached_code_raises_what_it_uses() {
         found(&plan, "retry_request").map(|row| row.scores.parts.iter().any(|(name, _)| name == "focus"))
     };
     let attached = |lines: &str| format!("\n\nFile src/net/client.rs{lines}:\n```rs\n{}```", FILES[1].1);
-    assert_eq!(is_raised(""), None, "nothing is searched");
+    assert_eq!(is_raised(""), Some(false), "the message names it");
     assert_eq!(is_raised(&attached("")), Some(true));
     assert_eq!(is_raised(&attached(", lines 6 to 8")), Some(true));
     assert_eq!(is_raised(&attached(", lines 1 to 3")), Some(false));

@@ -107,10 +107,10 @@ fn common_numbers(index: &Index) -> BTreeMap<Language, HashSet<u32>> {
 /// or module.
 fn knows_owner(index: &Index, file: &File, user: SymbolId, definition: SymbolId) -> bool {
     let Some((_, other)) = index.symbol(definition) else { return false };
-    let uses = |name: &str| index.name_number(name).is_some_and(|name| index.used_names(user).contains(&name));
+    let mentions = |name: &str| index.name_number(name).is_some_and(|name| index.used_names(user).contains(&name));
     let owner = index.parent(definition).and_then(|id| index.symbol(id)).map(|(owner, _)| owner);
     let Some(owner) = owner.filter(|owner| owner.kind.has_methods()) else {
-        return other.first == file.first || module_path(&other.shown).last().is_some_and(|module| uses(module));
+        return other.first == file.first || module_path(&other.shown).last().is_some_and(|module| mentions(module));
     };
     let mut around = index.parent(user);
     while let Some((id, (symbol, _))) = around.and_then(|id| Some((id, index.symbol(id)?))) {
@@ -119,7 +119,7 @@ fn knows_owner(index: &Index, file: &File, user: SymbolId, definition: SymbolId)
         }
         around = index.parent(id);
     }
-    uses(&owner.name)
+    mentions(&owner.name)
 }
 
 /// Adjacency lists in one array.
@@ -192,11 +192,10 @@ impl Graph {
                 for name in index.used_names(user) {
                     let before = edges.len();
                     match targets.get(*name as usize) {
-                        None | Some(NameTarget::Nothing) => {}
                         Some(NameTarget::One(used)) if *used != user => {
                             edges.push(Edge { user, used: *used, is_guess: false });
                         }
-                        Some(NameTarget::One(_)) => {}
+                        None | Some(NameTarget::Nothing | NameTarget::One(_)) => {}
                         Some(NameTarget::Several) => ambiguous_edges(index, &folders, file, user, *name, &mut edges),
                     }
                     if edges.len() > before && common.is_some_and(|common| common.contains(name)) {
@@ -211,8 +210,8 @@ impl Graph {
 
     /// Returns whether one symbol is known to use another only by its name, which several symbols have.
     #[must_use]
-    pub fn is_guess(&self, user: SymbolId, used: SymbolId) -> bool {
-        self.uses.is_guess(user, used)
+    pub fn is_guess(&self, user: SymbolId, target: SymbolId) -> bool {
+        self.uses.is_guess(user, target)
     }
 
     /// Returns the symbols that a symbol uses.

@@ -98,6 +98,7 @@ pub(in crate::context) fn admit_using(
 /// program's leases apart. Order: required items (if they do not fit, the call is blocked), a person's leases, the
 /// newest turn in its shortest form, offers without an allowance, retrieved candidates within the mode's allowance, the
 /// window with the rest of the budget, the program's leases.
+#[allow(clippy::too_many_lines, reason = "one step for each kind of item, in their order")]
 pub(in crate::context) fn admit_with(
     input: &PlanInput,
     summed: SummaryCoverage,
@@ -135,7 +136,9 @@ pub(in crate::context) fn admit_with(
     let OptionalParts { mut offers, open: (open, open_cost) } =
         OptionalParts::new(input, (&marks, &summed), parts_room, looked_up);
     costs.fixed = required_beside_turns.saturating_add(open_cost);
-    loose.iter_mut().for_each(|loose| loose.fixed = costs.fixed);
+    if let Some(loose) = &mut loose {
+        loose.fixed = costs.fixed;
+    }
     let is_sent =
         |turn: usize, start: usize| is_turn_sent(input, &marks, &choice, (turn, start)) || persons.sends(turn, start);
     costs.offered = offers.by_start(input.turns.len(), &is_sent);

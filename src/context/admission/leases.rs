@@ -44,7 +44,7 @@ impl PersonsLeases {
             }
             leases.blocks.push(granted);
         }
-        let leased = |turn: &TurnInput| {
+        let card_of = |turn: &TurnInput| {
             let mark = marks.turn(turn).filter(|mark| mark.by != Actor::Engine)?;
             let alive = match mark.kind {
                 MarkKind::Leased { turns } => turns != LeaseTurns::Ended,
@@ -54,7 +54,7 @@ impl PersonsLeases {
             alive.then(|| card_tokens(turn))
         };
         let turns = input.turns.iter().enumerate().rev();
-        leases.turns = turns.filter_map(|(at, turn)| Some((at, leased(turn)?))).collect();
+        leases.turns = turns.filter_map(|(at, turn)| Some((at, card_of(turn)?))).collect();
         leases
     }
 

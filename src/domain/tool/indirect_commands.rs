@@ -362,6 +362,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(clippy::too_many_lines, reason = "a table: one line for each command")]
     fn indirect_commands_are_found() {
         for line in [
             "git -c core.sshCommand=x fetch",

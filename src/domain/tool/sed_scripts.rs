@@ -102,7 +102,7 @@ impl Reader<'_> {
                 }
                 '{' => {}
                 '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | 'F' => {
-                    self.end()?
+                    self.end()?;
                 }
                 'l' | 'L' | 'q' | 'Q' => {
                     self.skip(|c| c == ' ' || c.is_ascii_digit());
@@ -207,6 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(clippy::too_many_lines, reason = "a table: one line for each script")]
     fn commands_that_run_are_found_behind_any_address() {
         for (script, is) in [
             ("", false),

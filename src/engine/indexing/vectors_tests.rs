@@ -37,7 +37,7 @@ impl Embed for Failing {
 fn stored(store: &Store, session: SessionId) -> Vec<PathNode> {
     let mut nodes: Vec<Node> = Vec::new();
     for number in 0..MADE + 8 {
-        let content = Content::text(&format!("The crane number {number} is red."));
+        let content = Content::text(format!("The crane number {number} is red."));
         let (parent, hash) = (nodes.last().map(|node| (node.head.key, node.head.id)), content.hash());
         let head = NodeHead {
             id: NodeId(Uuid::now_v7()),

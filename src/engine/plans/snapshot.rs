@@ -99,6 +99,7 @@ impl Snapshot {
 }
 
 /// Copies the state on which a plan for `question` on `branch` can depend.
+#[allow(clippy::too_many_lines, reason = "one line or a few for each field")]
 pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &Question) -> Snapshot {
     let tree = &session.tree;
     let tip = question.base.and_then(|id| tree.slot(id));

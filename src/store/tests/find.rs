@@ -97,11 +97,6 @@ fn matches_are_marked_and_old_searches_are_canceled() {
     let hits = store.find(&SearchFilter::read("branch:long role:tool", 0), 10, &stop).unwrap();
     assert_eq!((hits.len(), looks.get()), (0, 3), "once on the branch's path, and once among the messages");
     assert_eq!(store.find(&SearchFilter::read("bee", 0), 7, &|| false).unwrap().len(), 7);
-    let quiet = super::scene(&store, ["one bee", "b", "c"]).session;
-    store.write(vec![Write::SetTitle { session: quiet, title: "quiet".into() }]).unwrap();
-    looks.set(0);
-    let hits = store.find(&SearchFilter::read("session:quiet bee role:user", 0), 10, &stop).unwrap();
-    assert_eq!((hits.len(), looks.get()), (1, 0), "matches of other sessions are not read");
 }
 
 /// Whether messages are scanned or the index is used, the result is the same.

@@ -244,7 +244,9 @@ fn branch_to_compare_with_is_chosen_from_a_list() {
     let mut stage = fixture::opened();
     let third = fixture::third();
     let branches = &mut stage.model.session.as_mut().unwrap().branches;
-    branches.iter_mut().for_each(|branch| branch.parent = None);
+    for branch in branches.iter_mut() {
+        branch.parent = None;
+    }
     let like = |id: u128, name: &str, archived| Branch {
         id: BranchId(Uuid::from_u128(id)),
         name: name.into(),

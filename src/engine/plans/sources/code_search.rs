@@ -63,8 +63,8 @@ const PRONOUNS: [&str; 17] = [
 pub(crate) fn read_message(analyzer: &mut Analyzer, text: &str) -> Query {
     let mut asked = query::read(analyzer, text, &Tuning::default());
     asked.asks = asks_something(text);
-    let is_subject = |term: &&Box<str>| asked.words.get(*term).is_none_or(|word| !is_filler(word));
-    let subjects: BTreeSet<Box<str>> = asked.content.iter().filter(is_subject).cloned().collect();
+    let is_subject = |term: &str| asked.words.get(term).is_none_or(|word| !is_filler(word));
+    let subjects: BTreeSet<Box<str>> = asked.content.iter().filter(|term| is_subject(term)).cloned().collect();
     if !subjects.is_empty() || !is_impersonal(text) {
         asked.content = subjects;
     }

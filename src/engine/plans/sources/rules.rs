@@ -239,7 +239,9 @@ impl RareWords {
         let mut rare = Self { summaries: 0, counts: HashMap::new() };
         for text in texts {
             rare.summaries += 1;
-            long_words(text).into_iter().for_each(|word| *rare.counts.entry(word).or_default() += 1);
+            for word in long_words(text) {
+                *rare.counts.entry(word).or_default() += 1;
+            }
         }
         rare
     }
