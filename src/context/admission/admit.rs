@@ -5,8 +5,7 @@
 use super::accepted_summaries;
 use super::choose::{self, PolicyChoice};
 use super::coverage::SummaryCoverage;
-use super::forms::is_lease;
-use super::forms::{Marks, cost_of, turn_forms};
+use super::forms::{Marks, cost_of, is_lease, turn_forms};
 use super::leases::{self, Leases, PersonsLeases};
 use super::offers::Offers;
 use super::position::RowPosition;

@@ -249,7 +249,7 @@ impl Admitted<'_> {
         let (turns, room) = (self.input.turns.len(), self.input.budget.prompt);
         // Usually no turn has to be in the window, which saves the search for the cheapest one.
         let bare = self.loose.as_ref().unwrap_or(&self.costs).required(turns, turns, Form::Full);
-        if bare.saturating_add(addition.most()) <= room {
+        if bare.saturating_add(addition.most()).saturating_add(addition.companions) <= room {
             return None;
         }
         self.least(addition, with).checked_sub(room).filter(|missing| *missing > 0)

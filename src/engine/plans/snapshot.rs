@@ -139,7 +139,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
             .collect(),
         gaps,
         instructions: path
-            .slots
+            .system
             .iter()
             .map(|slot| tree.head(*slot))
             .filter(|head| is_instructions(head, &awake))

@@ -38,6 +38,8 @@ pub(crate) struct PathView {
     pub(crate) slots: Vec<Slot>,
     pub(crate) turns: Vec<Turn>,
     pub(crate) nodes: Arc<Vec<PathNode>>,
+    /// The system messages.
+    pub(crate) system: Vec<Slot>,
     /// For each turn, the bytes of all turns before it.
     sums: Vec<u64>,
     /// The lane of each turn, as a number.
@@ -66,7 +68,8 @@ impl PathView {
         let turns = tree::turns(tree, &slots);
         let nodes = slots.iter().map(|slot| PathNode::of(tree.head(*slot))).collect();
         let lanes = turns.iter().map(|turn| lane(tree, &slots, turn)).collect();
-        let mut view = Self { turns, nodes: Arc::new(nodes), sums: Vec::new(), lanes, slots };
+        let system = slots.iter().filter(|slot| tree.head(**slot).role == Role::System).copied().collect();
+        let mut view = Self { turns, nodes: Arc::new(nodes), system, sums: Vec::new(), lanes, slots };
         view.sums = Vec::with_capacity(view.turns.len());
         let mut sum = 0;
         for turn in &view.turns {
@@ -89,6 +92,9 @@ impl PathView {
                 self.turns.push(Turn { nodes: position..position + 1, asked: asks });
                 self.lanes.push(LaneNumber::of(&head.lane));
             }
+        }
+        if head.role == Role::System {
+            self.system.push(slot);
         }
         self.slots.push(slot);
         Arc::make_mut(&mut self.nodes).push(PathNode::of(head));
@@ -175,9 +181,9 @@ pub(crate) mod tests {
     proptest! {
         /// Growing a path node by node gives the same result as reading it whole.
         #[test]
-        fn grown_is_read(roles in proptest::collection::vec((0_u8..3, 0_usize..4), 1..40)) {
+        fn grown_is_read(roles in proptest::collection::vec((0_u8..4, 0_usize..4), 1..40)) {
             let heads: Vec<NodeHead> = roles.iter().zip(1_u128..).map(|((role, lane), id)| {
-                let role = [Role::User, Role::Assistant, Role::Tool][usize::from(*role)];
+                let role = [Role::User, Role::Assistant, Role::Tool, Role::System][usize::from(*role)];
                 let lane = ["", "a", "topic:a", "reply:a"][*lane].to_owned();
                 NodeHead { lane, ..head(id, (id > 1).then(|| id - 1), role) }
             }).collect();
@@ -189,6 +195,7 @@ pub(crate) mod tests {
                 prop_assert_eq!(&grown.slots, &read.slots);
                 prop_assert_eq!(&grown.turns, &read.turns);
                 prop_assert_eq!(&grown.nodes, &read.nodes);
+                prop_assert_eq!(&grown.system, &read.system);
                 prop_assert_eq!(&grown.lanes, &read.lanes);
                 for (at, turn) in read.turns.iter().enumerate() {
                     let lane = |text: &str| Lane::read(text).text();

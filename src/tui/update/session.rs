@@ -52,6 +52,7 @@ fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec
 /// Shows a session that was opened.
 pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {
     let before = model.session.as_ref().map(|session| session.current);
+    let shown = model.session.as_ref().map(|session| session.card.id);
     let mut session = Session::new(view.card.clone(), view.nodes.clone(), view.branches.clone(), view.current);
     view.runs.iter().cloned().for_each(|card| session.put_run(card));
     view.traces.iter().cloned().for_each(|trace| session.put_trace(trace));
@@ -76,8 +77,8 @@ pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) 
     model.plan.hurry(model.now);
     model.refresh();
     model.conversation.follow();
-    if !model.facts.demo {
-        questions::imported_instructions(model);
+    if !model.facts.demo && shown != Some(view.card.id) {
+        questions::imported_instructions(model, shown.is_some());
     }
     for sentence in &view.recovered {
         model.status.say(Severity::Trouble, sentence.clone(), model.now);

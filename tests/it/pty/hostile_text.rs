@@ -77,7 +77,7 @@ fn from_stored_conversations() {
     ];
     let file = home.work().join("talk.json");
     std::fs::write(&file, value!({ "messages": lines }).to_string()).unwrap();
-    let (output, code) = home.cli(&["import", "talk.json", "--keep-instructions"]);
+    let (output, code) = home.cli(&["import", "talk.json"]);
     assert_eq!(code, 0, "{output}");
     for args in [["session", "rename", &bad], ["branch", "rename", &bad]] {
         let (output, code) = home.cli(&args);

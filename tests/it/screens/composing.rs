@@ -3,7 +3,9 @@
 use super::fixture::{self, MAIN, RETRY};
 use pleach::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use pleach::domain::conversation::message::Role;
-use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, PlanRequest, Request};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, Event, ItemName, PlanRequest, Request, SessionEvent, SessionRequest,
+};
 use pleach::tui::msg::{Done, Msg, ProcessMsg};
 
 fn kept(stage: &super::Stage) -> Vec<String> {
@@ -79,7 +81,8 @@ fn message_is_edited_in_the_external_editor() {
     stage.reply(|request| matches!(request, Request::Plan(PlanRequest::Replan { .. })), Answer::Done(String::new()));
 }
 
-/// A session with an imported system prompt asks once what to do with it; the answer is a mark, so undo reverts it.
+/// Switching to a session with an imported system prompt asks what to do with it; the answer is a mark, so undo reverts
+/// it. At the start of the program, when the first keys are text, a notice says it.
 #[test]
 fn an_imported_system_prompt_is_asked_about_until_it_is_decided() {
     let asked = |marks: Vec<Mark>| {
@@ -90,9 +93,21 @@ fn an_imported_system_prompt_is_asked_about_until_it_is_decided() {
         let mut main = fixture::branch(MAIN, "main", Some(&three), None);
         main.marks = marks;
         let nodes = vec![one, two, three];
-        let view = fixture::view(&nodes, vec![main]);
+        let mut view = fixture::view(&nodes, vec![main]);
         let atom = Atom::Message { node: nodes[0].head.key };
-        (fixture::open(nodes, view), atom)
+        let opens = |request: &Request| matches!(request, Request::Session(SessionRequest::Open { .. }));
+        let mut stage = super::Stage::new();
+        stage.bodies = nodes.iter().cloned().map(|node| (node.head.id, std::sync::Arc::new(node))).collect();
+        stage.reply(opens, Answer::Opened(std::sync::Arc::new(view.clone())));
+        assert!(stage.model.layers.is_empty());
+        let notice = stage.screen(120, 35);
+        assert_eq!(notice.contains("system prompt is left out"), view.branches[0].marks.is_empty(), "{notice}");
+        stage.wait(10_000);
+        view.card.id = pleach::domain::base::ids::SessionId(uuid::Uuid::from_u128(99));
+        stage.type_text("/open other").press("enter");
+        stage.reply(opens, Answer::Opened(std::sync::Arc::new(view)));
+        stage.event(Event::Session(SessionEvent::Settings { branch: MAIN, settings: Box::new(fixture::settings()) }));
+        (stage, atom)
     };
     let (mut stage, atom) = asked(Vec::new());
     let screen = stage.screen(80, 24);

@@ -9,6 +9,7 @@ use crate::domain::planning::plan::{Blocked, BlockedRemedy};
 use crate::engine::api::Draft;
 use crate::tui::model::Model;
 use crate::tui::model::keys::Action;
+use crate::tui::model::status::Severity;
 use crate::tui::screens::question::model::{Act, Question};
 
 /// Asks whether to trust the folder, or to stop trusting it.
@@ -31,8 +32,9 @@ pub(crate) fn trust(model: &mut Model) {
     });
 }
 
-/// Asks whether to send the system prompt of an imported conversation, unless that was decided on the branch.
-pub(crate) fn imported_instructions(model: &mut Model) {
+/// Asks whether to send the system prompt of an imported conversation, unless that was decided on the branch. At the
+/// start of the program (`asks` is false) a notice says it instead, because the first keys are the text of a message.
+pub(crate) fn imported_instructions(model: &mut Model, asks: bool) {
     let (Some(session), Some(branch)) = (&model.session, model.branch()) else { return };
     let open = |head: &&NodeHead| {
         let atom = Atom::Message { node: head.key };
@@ -44,6 +46,12 @@ pub(crate) fn imported_instructions(model: &mut Model) {
         path.filter(open).map(|head| (Atom::Message { node: head.key }, head.preview.clone())).unzip();
     if atoms.is_empty() {
         return;
+    }
+    if !asks {
+        let key = model.keys.key_of(Action::Context).unwrap_or_default();
+        let text =
+            format!("This conversation's imported system prompt is left out; {key} shows it, and a pin sends it.");
+        return model.status.say(Severity::Notice, text, model.now);
     }
     words.truncate(5);
     words.push("Until you decide, it is left out.".to_owned());
