@@ -7,6 +7,10 @@ pub const SYSTEM: &str = include_str!("../../assets/prompts/system.md");
 pub const GUIDELINES: &str = include_str!("../../assets/prompts/guidelines.md");
 /// The request for a state block.
 pub const STATE_BLOCK: &str = include_str!("../../assets/prompts/state_block.md");
+/// Asks for a state block of messages that have none.
+pub const STATE_FROM_MESSAGES: &str = include_str!("../../assets/prompts/state_from_messages.md");
+/// The version of [`STATE_FROM_MESSAGES`]; it increases when the text changes.
+pub const STATE_FROM_MESSAGES_VERSION: u32 = 1;
 /// Asks the model to continue a truncated answer.
 pub const CONTINUE: &str = include_str!("../../assets/prompts/continue.md");
 /// Asks for a summary of older messages.
@@ -29,15 +33,17 @@ mod tests {
 
     #[test]
     fn the_parser_finds_the_requested_state_block() {
-        let block = state::find(STATE_BLOCK, true).unwrap();
-        assert!(block.terminated);
-        let names: Vec<String> = state::fields(&block.text).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, state::FIELDS);
+        for prompt in [STATE_BLOCK, STATE_FROM_MESSAGES] {
+            let block = state::find(prompt, true).unwrap();
+            assert!(block.terminated);
+            let names: Vec<String> = state::fields(&block.text).into_iter().map(|(name, _)| name).collect();
+            assert_eq!(names, state::FIELDS);
+        }
     }
 
     #[test]
     fn no_prompt_is_empty() {
-        for text in [SYSTEM, GUIDELINES, STATE_BLOCK, CONTINUE, SUMMARIZE, MODULE, TITLE] {
+        for text in [SYSTEM, GUIDELINES, STATE_BLOCK, CONTINUE, SUMMARIZE, MODULE, TITLE, STATE_FROM_MESSAGES] {
             assert!(text.trim().len() > 80);
         }
     }

@@ -15,6 +15,7 @@ use super::plans::queries;
 use super::plans::worker::WorkerEvent;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
+use crate::domain::summary::draft::SummaryAuthor;
 use crate::store::types::Write;
 
 impl Core {
@@ -29,6 +30,7 @@ impl Core {
             Inbox::Turn(report) => self.on_turn_report(report),
             Inbox::Summary(report) => self.on_summary_report(report),
             Inbox::Title(titled) => self.apply_title(*titled),
+            Inbox::State(written) => self.apply_written_state(*written),
             Inbox::Changed(change) => self.on_outside_change(change),
             Inbox::Stop => {}
         }
@@ -173,7 +175,10 @@ impl Core {
             BranchRequest::KeepDraft { branch, text } => self.keep_draft(branch, &text),
             BranchRequest::KeepCleared { branch, text } => self.keep_cleared(branch, &text),
             BranchRequest::EditState { branch, text } => self.edit_state(branch, &text, "edited the state"),
-            BranchRequest::RebuildState(branch) => self.rebuild_state(branch),
+            BranchRequest::RebuildState { branch, by: SummaryAuthor::Model } => {
+                return self.state_by_model(ticket, branch);
+            }
+            BranchRequest::RebuildState { branch, by: SummaryAuthor::Extractive } => self.rebuild_state(branch),
             BranchRequest::AdoptState(branch) => self.adopt_state(branch),
             BranchRequest::AddMessage { branch, role, text, priority } => {
                 self.add_message(branch, (role, &text), priority)

@@ -2,6 +2,7 @@
 //! Not for: how they are handled (`dispatch`).
 
 use super::api::{Answer, Request, Ticket};
+use super::branches::state_block::WrittenState;
 use super::jobs::Jobs;
 use super::plans::results::{EditedBody, PreviewWork, PreviousRequest, Trials};
 use super::plans::worker::WorkerEvent;
@@ -28,6 +29,8 @@ pub(crate) enum Inbox {
     Summary(SummaryReport),
     /// The model wrote a session's title, or failed to.
     Title(Box<TitleResult>),
+    /// The model wrote a state block, or failed to.
+    State(Box<WrittenState>),
     /// Something outside the engine's thread may have changed.
     Changed(OutsideChange),
     /// The engine stops.

@@ -3,13 +3,14 @@
 use crate::support::bench::{Bench, Client, Model, message, text};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::memory::MemoryKind;
 use pleach::domain::summary::accepted::{SummaryKind, SummarySource};
 use pleach::domain::summary::draft::{SummaryAuthor, SummaryCard};
 use pleach::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use pleach::engine::api::{
-    Answer, BranchRequest, EditableAct, Event, MemoryAct, MemoryRequest, MemoryScope, Request, SessionEvent,
-    SessionRequest, SummaryAct,
+    Act, Answer, BranchRequest, EditableAct, Event, ItemName, MemoryAct, MemoryRequest, MemoryScope, Request,
+    SessionEvent, SessionRequest, SummaryAct,
 };
 
 fn things(client: &mut Client, branch: BranchId, kind: EditableKind) -> Vec<Editable> {
@@ -48,6 +49,43 @@ fn state_block_versions() {
     let state = &things(&mut client, branch, EditableKind::State)[0];
     assert_eq!(texts(state), ["Goal: mine", "[Goal: two]", "Goal: one"], "an undone version stays visible");
     assert!(state.versions[0].what.contains("undone"));
+}
+
+/// Without a state block in any answer, the model writes one from the messages that may be sent; undo removes it.
+#[test]
+fn state_block_by_the_model() {
+    let block = "Here it is.\n---STATE---\nGoal: load pier 3\nRemember: fact: never\n---END STATE---";
+    let model = Model::new([text("Fine."), text("Secret."), text(block), text("I'd rather not."), text("Goal: bare")]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    let rebuild = |by| Request::Branch(BranchRequest::RebuildState { branch, by });
+    let failure = client.ask(rebuild(SummaryAuthor::Model)).unwrap_err();
+    assert!(failure.what.contains("no message yet"), "{failure}");
+    client.say(branch, "Load the ship at pier 3");
+    client.say(branch, "the password is swordfish");
+    let last = client.open().nodes[2].id;
+    client.must(Request::Branch(BranchRequest::Mark {
+        branch,
+        items: vec![ItemName::Message(last)],
+        act: Act::Set { kind: MarkKind::Exclude, toggle: false },
+    }));
+    let failure = client.ask(rebuild(SummaryAuthor::Extractive)).unwrap_err();
+    assert!(failure.todo.contains("--by-model"), "{failure}");
+
+    client.must(rebuild(SummaryAuthor::Model));
+    let asked = String::from_utf8(model.bodies()[2].clone()).unwrap();
+    assert!(asked.contains("pier 3") && !asked.contains("swordfish"), "{asked}");
+    let state = &things(&mut client, branch, EditableKind::State)[0];
+    assert_eq!(texts(state), ["[Goal: load pier 3]"]);
+    let failure = client.ask(rebuild(SummaryAuthor::Model)).unwrap_err();
+    assert!(failure.what.contains("returned no state block"), "{failure}");
+    client.must(rebuild(SummaryAuthor::Model));
+    assert_eq!(texts(&things(&mut client, branch, EditableKind::State)[0]), ["[Goal: bare]", "Goal: load pier 3"]);
+    assert_eq!(client.open().runs.len(), 5, "each call is counted like any other");
+    client.must(Request::Session(SessionRequest::Undo));
+    client.must(Request::Session(SessionRequest::Undo));
+    assert!(client.open().branches[0].state.is_none());
 }
 
 #[test]

@@ -18,6 +18,7 @@ use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::call::run::RunCard;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{ContextPlan, Row, Verdict};
+use crate::domain::summary::draft::SummaryAuthor;
 use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, Planned, Request, SessionView};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -318,9 +319,10 @@ pub(crate) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result
     match command {
         ContextCommand::Show { text } => show_context(run, text),
         ContextCommand::Window { turns } => settings::change(run, &Setting::Window(*turns), false),
-        ContextCommand::Rebuild => {
-            let view = run.open(false)?;
-            run.change(Request::Branch(BranchRequest::RebuildState(view.current)), "")
+        ContextCommand::Rebuild { by_model } => {
+            let branch = run.open(false)?.current;
+            let by = if *by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
+            run.change(Request::Branch(BranchRequest::RebuildState { branch, by }), "")
         }
     }
 }

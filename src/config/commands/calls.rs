@@ -99,9 +99,13 @@ pub enum ContextCommand {
         /// The message (optional).
         text: Vec<String>,
     },
-    /// Rebuild the state block from the messages in the window.
+    /// Restore the state block from the newest answer that has one.
     #[command(after_help = example("context rebuild"))]
-    Rebuild,
+    Rebuild {
+        /// Have the model write the block from the newest messages; one call.
+        #[arg(long)]
+        by_model: bool,
+    },
 }
 
 /// Limits for each branch of a race. Text that arrived before a limit was reached is kept.

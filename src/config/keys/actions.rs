@@ -134,7 +134,7 @@ actions! {
     Memories "memories" "Manage memories: confirm, edit, dismiss, delete.",
     New "new" "Add a list item.",
     ShowState "show-state" "Show the state block: of this branch, to read and edit.",
-    RebuildState "rebuild-state" "Rebuild the state block from the messages in the window.",
+    RebuildState "rebuild-state" "Restore the state block from the newest answer that has one.",
     AdoptState "adopt-state" "Adopt the imported state block on this branch.",
     Trust "trust-folder" "Trust or distrust this folder: the model may use tools in trusted folders.",
     FolderSettings "folder-settings" "Review this folder's settings (.pleach.toml), then approve or decline the \

@@ -1,17 +1,17 @@
-//! Acts of a person on branches: marks, heads, names, overrides, the state. Each act is written to the store with the
+//! Acts of a person on branches: marks, heads, names, overrides. Each act is written to the store with the
 //! operation that undoes it, and then applied in memory.
-//! Not for: undoing (`undo`), or turns (`turns::live`).
+//! Not for: undoing (`undo`), the state block (`state_block`), or turns (`turns::live`).
 
 use super::fork::{ensure_name_free, whole_atom};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::conversation::branch::{Branch, Overrides, StateVersion};
+use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tree::{self, Slot};
-use crate::engine::api::{Act, Answer, Event, ItemName, SessionEvent};
+use crate::engine::api::{Act, Answer, ItemName};
 use crate::engine::core::Core;
 use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
@@ -333,73 +333,6 @@ impl Core {
             at = session.tree.parent(slot);
         }
         Ok(Answer::Done("There is no other answer here; R generates one.".into()))
-    }
-
-    /// Stores an edited state at the branch's head (undoable).
-    pub(crate) fn edit_state(&mut self, id: BranchId, text: &str, what: &str) -> Result<Answer, Failure> {
-        let branch = self.sessions.branch(id)?;
-        let session = self.sessions.of_branch(id)?;
-        let slot = session.head(&branch).ok_or_else(|| {
-            Failure::user("This branch has no message yet that a state block could belong to.")
-                .todo("Send a message first.")
-        })?;
-        let head = session.tree.head(slot);
-        let before = branch.state.as_ref().filter(|state| state.edited && state.node == head.id).map(|s| s.version);
-        let version = StateVersion {
-            text: text.trim().to_owned(),
-            node: head.id,
-            key: head.key,
-            edited: true,
-            branch: Some(id),
-            withdrawn: false,
-            offered: false,
-            version: session.next_state(),
-            at: self.now(),
-            pins: Vec::new(),
-        };
-        let change = Change::State { branch: id, before, after: Some(version.version) };
-        let operation = self.operation(branch.session, what.to_owned(), vec![change]);
-        self.store.write(vec![Write::PutState { session: branch.session, version: version.clone() }, operation])?;
-        let session = self.sessions.of_branch_mut(id)?;
-        session.add_states([version]);
-        session.state_missing.remove(&id);
-        self.show_branch(id);
-        let state = self.sessions.branch(id)?.state;
-        self.emit(Event::Session(SessionEvent::State { branch: id, version: state, missing: false }));
-        Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
-    }
-
-    /// Adopts an imported state as the person's own version.
-    pub(crate) fn adopt_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
-        let offered = self.sessions.branch(id)?.offered.ok_or_else(|| {
-            Failure::user(
-                "This branch has no imported state to \
-            adopt.",
-            )
-        })?;
-        self.edit_state(id, &offered.text, "adopted the imported state")
-    }
-
-    /// Restores the state from the newest answer on the path that contains a state block.
-    pub(crate) fn rebuild_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
-        let branch = self.sessions.branch(id)?;
-        let session = self.sessions.of_branch(id)?;
-        let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let answers: Vec<NodeId> = path
-            .iter()
-            .rev()
-            .map(|slot| session.tree.head(*slot))
-            .filter(|head| head.role == Role::Assistant)
-            .map(|head| head.id)
-            .collect();
-        for node in answers {
-            let words = self.content(node)?.plain_text();
-            if let Some(block) = crate::domain::conversation::state::find(&words, true) {
-                let state = crate::domain::conversation::state_suggestions::read(&block.text).state;
-                return self.edit_state(id, &state, "rebuilt the state from the newest answer with a state block");
-            }
-        }
-        Err(Failure::user("No answer on this branch has a state block.").kept("The state is unchanged."))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Acts of a person on branches: marks, forks, heads, undo, comparing, picking, editing.
+//! Acts of a person on branches: marks, forks, heads, the state block, undo, comparing, picking, editing.
 //! Not for: turns (`turns`).
 
 pub(super) mod compare;
@@ -8,4 +8,5 @@ pub(super) mod mark_state;
 pub(super) mod marks;
 pub(super) mod pick;
 pub(super) mod policy_files;
+pub(super) mod state_block;
 pub(super) mod undo;

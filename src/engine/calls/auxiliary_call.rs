@@ -63,6 +63,8 @@ pub(crate) struct Prompt<'a> {
     pub(crate) text: &'a str,
     /// What a person can do instead if no model can be asked.
     pub(crate) otherwise: &'static str,
+    /// Whether a state block in the answer is what was asked for; otherwise it is removed.
+    pub(crate) keeps_state: bool,
 }
 
 impl Core {
@@ -161,7 +163,7 @@ impl AuxiliaryCall {
                     _ => return Err(provider_failure(error).kept("Nothing was changed.")),
                 },
                 (end, None) => {
-                    let said = state::strip(&said, true);
+                    let said = if prompt.keeps_state { said } else { state::strip(&said, true) };
                     let empty =
                         || Failure::new(FailureKind::Provider, format!("The model returned no {}.", prompt.what));
                     return if said.trim().is_empty() { Err(empty()) } else { Ok((said, end)) };

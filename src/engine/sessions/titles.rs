@@ -186,6 +186,7 @@ fn ask(auxiliary_call: &AuxiliaryCall, sources: &[NodeId], runs: &mut Vec<RunCar
         title: "the first turn, to be named".to_owned(),
         text: &text,
         otherwise: "Type a title yourself.",
+        keeps_state: false,
     };
     let (said, _) = auxiliary_call.ask(&prompt, &mut |_| {}, runs)?;
     let (said, _) = secrets::mask(&said);

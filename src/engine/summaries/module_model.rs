@@ -100,6 +100,7 @@ pub(crate) fn rewrite_by_model(
         title: format!("A module to summarize: {}", card.path),
         text: &text,
         otherwise: "Summarize it without a model.",
+        keeps_state: false,
     };
     if job.stopped() {
         return Err(Failure::user("Stopped."));

@@ -243,6 +243,7 @@ impl Job {
             title,
             text,
             otherwise: "Extract the summary from the turns' own sentences instead.",
+            keeps_state: false,
         };
         let mut reported = 0;
         let mut on_text = |said: &str| {

@@ -4,6 +4,7 @@
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::draft::Draft;
+use crate::domain::summary::draft::SummaryAuthor;
 use crate::tui::chat::model::pending::{ComposerPending, MessagePending, TurnPending};
 use crate::tui::screens::calls::model::CallsPending;
 use crate::tui::screens::editor::model::EditorPending;
@@ -63,6 +64,8 @@ pub enum Pending {
     Tools(ToolsPending),
     /// A tool call.
     Trace(TracePending),
+    /// A state block that is restored or written.
+    State(SummaryAuthor),
     /// A change whose answer is only a notice.
     Act,
 }

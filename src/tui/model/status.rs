@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 pub const INDEXING: &str = "indexing";
 /// Topic: a message that was sent waits for its plan.
 pub const WAITING: &str = "waiting";
+/// Topic: the model writes a state block.
+pub const WRITING_STATE: &str = "writing-state";
 /// Topic: a tool call waits for approval.
 pub const ASKING: &str = "asking";
 

@@ -4,6 +4,7 @@
 use super::effects::send;
 use super::{leave, open, panes, settings, travel};
 use crate::domain::conversation::mark::MarkKind;
+use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::versions::EditableKind;
 use crate::engine::api::{ProgramRequest, Request, RuleAct, SessionRequest, ToolRequest, TraceAct};
 use crate::tui::chat::update::{
@@ -142,7 +143,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
             model.focus = Focus::Branches;
         }
         A::ShowState => state::edit(model),
-        A::RebuildState => state::rebuild(model, out),
+        A::RebuildState => state::rebuild(model, SummaryAuthor::Extractive, out),
         A::AdoptState => state::adopt(model, out),
 
         // Sessions, models, search, tree.

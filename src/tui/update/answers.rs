@@ -6,7 +6,7 @@ use super::effects::show_answer;
 use super::{session, settings};
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, Ticket};
-use crate::tui::chat::update::{ask, composing, messages};
+use crate::tui::chat::update::{ask, composing, messages, state};
 use crate::tui::model::Model;
 use crate::tui::model::pending::Pending;
 use crate::tui::msg::Cmd;
@@ -42,6 +42,7 @@ pub(super) fn answer(model: &mut Model, ticket: Ticket, result: Result<Answer, F
         Pending::Summary(pending) => summaries::update::answered(model, pending, result, out),
         Pending::Tools(pending) => tools::update::answered(model, ticket, pending, result, out),
         Pending::Trace(pending) => traces::update::answered(model, pending, result, out),
+        Pending::State(by) => state::rebuilt(model, by, result),
         Pending::Act => show_answer(model, result),
     }
 }

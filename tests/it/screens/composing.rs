@@ -1,8 +1,10 @@
 //! The composer: drafts that survive restarts, message history, and the external editor.
 
 use super::fixture::{self, MAIN, RETRY};
+use pleach::domain::base::failure::Failure;
 use pleach::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use pleach::domain::conversation::message::Role;
+use pleach::domain::summary::draft::SummaryAuthor;
 use pleach::engine::api::{
     Act, Answer, BranchRequest, Event, ItemName, PlanRequest, Request, SessionEvent, SessionRequest,
 };
@@ -79,6 +81,29 @@ fn message_is_edited_in_the_external_editor() {
     assert!(stage.screen(100, 30).contains("failed: exit 1"));
     assert_eq!(&*stage.model.composer.text(), "first\nand second");
     stage.reply(|request| matches!(request, Request::Plan(PlanRequest::Replan { .. })), Answer::Done(String::new()));
+}
+
+/// Without a state block in any answer, the workbench offers to have the model write one.
+#[test]
+fn a_missing_state_block_is_offered() {
+    let mut stage = fixture::opened();
+    stage.type_text("/context rebuild").press("enter");
+    let restores = |request: &Request| {
+        matches!(request, Request::Branch(BranchRequest::RebuildState { by: SummaryAuthor::Extractive, .. }))
+    };
+    let ticket = stage.sent.iter().rev().find(|(_, request)| restores(request)).map(|(ticket, _)| *ticket).unwrap();
+    let none = Failure::user("No answer on this branch has a state block.");
+    stage.event(Event::Answer { ticket, result: Err(none) });
+    let question = stage.screen(80, 24);
+    assert!(question.contains("Have the model write a state block?"), "{question}");
+    assert!(question.contains("No answer on this branch has a state block."), "{question}");
+    stage.press("y");
+    assert!(stage.screen(80, 24).contains("The model is writing the state block"));
+    let writes = |request: &Request| {
+        matches!(request, Request::Branch(BranchRequest::RebuildState { by: SummaryAuthor::Model, .. }))
+    };
+    stage.reply(writes, Answer::Done("Had the model write the state block. u undoes it.".into()));
+    assert!(!stage.screen(80, 24).contains("is writing"));
 }
 
 /// Switching to a session with an imported system prompt asks what to do with it; the answer is a mark, so undo reverts

@@ -10,6 +10,7 @@ use pleach::domain::call::provider::ProviderErrorKind;
 use pleach::domain::conversation::memory::MemoryKind;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::policy::StateBlock;
+use pleach::domain::summary::draft::SummaryAuthor;
 use pleach::domain::summary::versions::EditableKind;
 use pleach::engine::api::{
     Answer, BranchRequest as B, DraftKind, EditableAct, Event, ItemName, MemoryAct, MemoryRequest, MemoryScope,
@@ -376,7 +377,7 @@ fn state_block_suggestions() {
         talk.ask("edit", Request::Branch(B::EditState { branch, text: text.into() }));
     }
     talk.ask("undo", Request::Session(S::Undo));
-    talk.ask("rebuild", Request::Branch(B::RebuildState(branch)));
+    talk.ask("rebuild", Request::Branch(B::RebuildState { branch, by: SummaryAuthor::Extractive }));
     talk.send("", DraftKind::Regenerate(nodes[1]));
     talk.send("Another question", DraftKind::Edit(nodes[2]));
     talk.ask("undo", Request::Session(S::Undo));

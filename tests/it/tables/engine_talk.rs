@@ -11,6 +11,7 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::memory::MemoryKind;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::mode::{Mode, SearchChoice};
+use pleach::domain::summary::draft::SummaryAuthor;
 use pleach::engine::api::{
     Act, Answer, BranchRequest as B, CallRequest, CallSelector, Draft, DraftKind, ItemName, MemoryAct, MemoryRequest,
     MemoryScope, PlanRequest, Request, SessionRequest as S, TagAct, TaskAct,
@@ -237,7 +238,7 @@ fn branches_names_tasks_and_memories() {
     talk.plan("with overrides");
     talk.record.say("state");
     talk.ask("edit state", Request::Branch(B::EditState { branch, text: "Goal: sail".into() }));
-    talk.ask("rebuild state", Request::Branch(B::RebuildState(branch)));
+    talk.ask("rebuild state", Request::Branch(B::RebuildState { branch, by: SummaryAuthor::Extractive }));
     talk.ask("adopt state", Request::Branch(B::AdoptState(branch)));
     talk.record.say("memories");
     memories(&mut talk);

@@ -10,6 +10,7 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::Role;
+use crate::domain::summary::draft::SummaryAuthor;
 use std::sync::Arc;
 
 /// A request about a branch.
@@ -100,8 +101,14 @@ pub enum BranchRequest {
         /// The new text.
         text: String,
     },
-    /// Rebuild the state from the state blocks in the messages of the window (undoable).
-    RebuildState(BranchId),
+    /// Restore the state block from the newest answer that has one, or have the model write it from the newest
+    /// messages (undoable).
+    RebuildState {
+        /// The branch.
+        branch: BranchId,
+        /// Where the text comes from: an answer, or the model.
+        by: SummaryAuthor,
+    },
     /// Adopt the imported state that is offered on a branch (undoable).
     AdoptState(BranchId),
     /// Compare two branches of a session from the point where they diverge.

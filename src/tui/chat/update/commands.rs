@@ -340,7 +340,11 @@ fn context(model: &mut Model, command: &ContextCommand, out: &mut Vec<Cmd>) -> W
     match command {
         ContextCommand::Window { turns } => set(model, &Setting::Window(*turns), out),
         ContextCommand::Show { .. } => Way::Print,
-        ContextCommand::Rebuild => Way::Run(Action::RebuildState),
+        ContextCommand::Rebuild { by_model: false } => Way::Run(Action::RebuildState),
+        ContextCommand::Rebuild { by_model: true } => {
+            state::rebuild(model, SummaryAuthor::Model, out);
+            Way::Done
+        }
     }
 }
 

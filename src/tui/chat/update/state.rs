@@ -1,13 +1,17 @@
 //! The state block of the current branch: editing it, rebuilding it, or adopting an imported one.
 //! Not for: extracting it from an answer (the engine).
 
-use crate::engine::api::{BranchRequest, Request};
+use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::summary::draft::SummaryAuthor;
+use crate::engine::api::{Answer, BranchRequest, Request};
 use crate::tui::chat::model::composer;
 use crate::tui::model::Model;
 use crate::tui::model::pending::Pending;
+use crate::tui::model::status::WRITING_STATE;
 use crate::tui::msg::Cmd;
+use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::send;
+use crate::tui::update::effects::{send, show_answer};
 
 /// Opens the state block to read and edit it.
 pub(crate) fn edit(model: &mut Model) {
@@ -24,10 +28,35 @@ pub(crate) fn edit(model: &mut Model) {
     model.layers.push(editor);
 }
 
-/// Rebuilds the state block from the messages in the window.
-pub(crate) fn rebuild(model: &mut Model, out: &mut Vec<Cmd>) {
-    if let Some(branch) = model.branch().map(|branch| branch.id) {
-        send(model, Request::Branch(BranchRequest::RebuildState(branch)), Pending::Act, out);
+/// Restores the state block from an older answer, or has the model write it.
+pub(crate) fn rebuild(model: &mut Model, by: SummaryAuthor, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    if by == SummaryAuthor::Model {
+        let text = "The model is writing the state block…";
+        model.status.report(WRITING_STATE, text, model.now);
+    }
+    send(model, Request::Branch(BranchRequest::RebuildState { branch, by }), Pending::State(by), out);
+}
+
+/// Shows the new state's notice. If no answer has a state block, asks whether the model should write one.
+pub(crate) fn rebuilt(model: &mut Model, by: SummaryAuthor, result: Result<Answer, Failure>) {
+    model.status.end(WRITING_STATE);
+    match (by, result) {
+        (SummaryAuthor::Extractive, Err(failure)) if failure.kind == FailureKind::User => {
+            model.layers.push(Question {
+                title: "Have the model write a state block?".to_owned(),
+                words: vec![
+                    failure.what,
+                    "The model reads the newest messages of this branch, in one call.".to_owned(),
+                ],
+                choices: vec![
+                    ('n', "no".to_owned(), Act::Close),
+                    ('y', "yes, make the call".to_owned(), Act::Command("/context rebuild --by-model".to_owned())),
+                ],
+                cursor: 0,
+            });
+        }
+        (_, result) => show_answer(model, result),
     }
 }
 
