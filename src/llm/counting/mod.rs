@@ -4,3 +4,4 @@
 pub(super) mod pieces;
 pub mod tokenizer_file;
 pub mod tokens;
+mod vocabulary;

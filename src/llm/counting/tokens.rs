@@ -1,23 +1,21 @@
-//! Counts tokens with tiktoken's vocabularies, piece by piece, so that no text makes counting slow or makes it panic.
+//! Counts tokens with the built-in vocabularies, piece by piece, so that no text makes counting slow or makes it panic.
 //! Not for: deciding what is counted (`context`) or which vocabulary a model has (`models`).
 
 use super::pieces::pieces;
 use super::tokenizer_file::TokenizerFiles;
+use super::vocabulary::{CL100K_BASE, O200K_BASE, Vocabulary};
 use crate::domain::call::tokens::{CountTokens, Encoding, approximate};
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use tiktoken_rs::CoreBPE;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Entries of one generation of the cache. Two generations are kept, together about 4 MB.
 const GENERATION: usize = 65_536;
 
-static O200K_READY: AtomicBool = AtomicBool::new(false);
-static CL100K_READY: AtomicBool = AtomicBool::new(false);
+static O200K: OnceLock<Option<Vocabulary>> = OnceLock::new();
+static CL100K: OnceLock<Option<Vocabulary>> = OnceLock::new();
 
-/// The token counter. Vocabularies are loaded on first use (about 0.2 s, once per process).
+/// The token counter. Vocabularies are indexed on first use (10 ms, once per process).
 #[derive(Default)]
 pub struct Tokenizers {
     cache: Mutex<Cache>,
@@ -41,8 +39,8 @@ impl Tokenizers {
     #[must_use]
     pub fn ready(&self, encoding: Encoding) -> bool {
         match encoding {
-            Encoding::O200kBase => O200K_READY.load(Ordering::Acquire),
-            Encoding::Cl100kBase => CL100K_READY.load(Ordering::Acquire),
+            Encoding::O200kBase => O200K.get().is_some(),
+            Encoding::Cl100kBase => CL100K.get().is_some(),
             Encoding::Approximate => true,
             Encoding::File(id) => self.files.opened(id),
         }
@@ -59,12 +57,13 @@ impl Tokenizers {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn piece(&self, encoding: Encoding, bpe: &CoreBPE, piece: &str) -> u32 {
+    fn piece(&self, encoding: Encoding, vocabulary: &Vocabulary, piece: &str) -> u32 {
         let key = Key::of(u8::from(matches!(encoding, Encoding::O200kBase)), piece);
         if let Some(known) = self.cache().get(key) {
             return known;
         }
-        let count = encode(bpe, piece);
+        let count = vocabulary.count(piece).and_then(|count| u32::try_from(count).ok());
+        let count = count.unwrap_or_else(|| approximate(piece));
         self.cache().put(key, count);
         count
     }
@@ -76,7 +75,7 @@ impl CountTokens for Tokenizers {
             return self.files.count(id, text).unwrap_or_else(|| self.count(self.files.settle(id).0, text));
         }
         match vocabulary(encoding) {
-            Some(bpe) => pieces(text).fold(0_u32, |sum, piece| sum.saturating_add(self.piece(encoding, bpe, piece))),
+            Some(words) => pieces(text).fold(0, |sum: u32, piece| sum.saturating_add(self.piece(encoding, words, piece))),
             None => approximate(text),
         }
     }
@@ -89,25 +88,14 @@ impl CountTokens for Tokenizers {
     }
 }
 
-/// Returns the vocabulary; `None` for `Approximate` or if a vocabulary cannot be loaded.
-fn vocabulary(encoding: Encoding) -> Option<&'static CoreBPE> {
-    let (load, ready): (fn() -> &'static CoreBPE, _) = match encoding {
-        Encoding::O200kBase => (tiktoken_rs::o200k_base_singleton, &O200K_READY),
-        Encoding::Cl100kBase => (tiktoken_rs::cl100k_base_singleton, &CL100K_READY),
+/// Returns the vocabulary; `None` for `Approximate` or if a vocabulary cannot be indexed.
+fn vocabulary(encoding: Encoding) -> Option<&'static Vocabulary> {
+    let (built_in, source) = match encoding {
+        Encoding::O200kBase => (&O200K, &O200K_BASE),
+        Encoding::Cl100kBase => (&CL100K, &CL100K_BASE),
         Encoding::Approximate | Encoding::File(_) => return None,
     };
-    let bpe = catch_unwind(load).ok()?;
-    ready.store(true, Ordering::Release);
-    Some(bpe)
-}
-
-/// Counts the tokens of one piece. Special tokens in the text count as plain text. The package's pattern can overflow
-/// its stack and panic; pieces are too short for that, and if it happens anyway, the count is approximated.
-fn encode(bpe: &CoreBPE, piece: &str) -> u32 {
-    catch_unwind(AssertUnwindSafe(|| bpe.count_ordinary(piece)))
-        .ok()
-        .and_then(|count| u32::try_from(count).ok())
-        .unwrap_or_else(|| approximate(piece))
+    built_in.get_or_init(|| Vocabulary::new(source)).as_ref()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -159,7 +147,11 @@ mod tests {
     const BOTH: [Encoding; 2] = [Encoding::O200kBase, Encoding::Cl100kBase];
 
     fn whole(encoding: Encoding, text: &str) -> u32 {
-        u32::try_from(vocabulary(encoding).unwrap().encode_ordinary(text).len()).unwrap()
+        let encoder = match encoding {
+            Encoding::O200kBase => tiktoken_rs::o200k_base_singleton(),
+            _ => tiktoken_rs::cl100k_base_singleton(),
+        };
+        u32::try_from(encoder.encode_ordinary(text).len()).unwrap()
     }
 
     fn sources(folder: &std::path::Path, out: &mut Vec<String>) {
