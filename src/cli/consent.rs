@@ -144,7 +144,7 @@ fn effects(pending: &PendingApproval) -> Vec<String> {
         ToolEffect::Foreign { server, tool, looks } => {
             lines.push(OUTSIDE.to_owned());
             if *looks {
-                lines.push("The server declares this tool as read-only; pleach cannot verify that.".to_owned());
+                lines.push("The server declares this tool as read-only; pleach can't verify that.".to_owned());
             }
             let call = format!("{server}: {tool} {}", pending.args);
             lines.extend(folded(&call).iter().map(Row::to_text));

@@ -117,7 +117,7 @@ fn bounded(from: &mut dyn Read, most: u64, name: &str) -> Result<String, Stop> {
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Failure {
-    Failure::user(format!("{name} cannot be read: {error}."))
+    Failure::user(format!("{name} can't be read: {error}."))
 }
 
 /// Opens a file to import. Input that is not a regular file is copied to a private temporary file first, up to a limit.
@@ -176,7 +176,7 @@ fn spool(
     (&mut *from).take(DETECTION_BYTES).read_to_end(&mut prefix).map_err(|error| unreadable(name, &error))?;
     check(&prefix, name)?;
     let unwritable = |error: io::Error| {
-        Failure::new(FailureKind::Store, format!("{name} cannot be buffered on disk: {error}."))
+        Failure::new(FailureKind::Store, format!("{name} can't be buffered on disk: {error}."))
             .kept("Nothing was imported.")
             .todo("Free disk space, or import a regular file.")
     };

@@ -227,7 +227,7 @@ impl Io<'_> {
             return Ok(true);
         }
         if !self.in_tty {
-            return Err(Stop::Usage("This cannot be undone. No terminal to ask on: use --yes to confirm.".into()));
+            return Err(Stop::Usage("This can't be undone. No terminal to ask on: use --yes to confirm.".into()));
         }
         self.discard_typed();
         let _ = write!(self.err, "{} [y/N] ", Safe::line(question));

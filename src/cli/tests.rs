@@ -728,7 +728,7 @@ fn failures_are_sentences_about_commands() {
     for (raw, read) in [
         ("the server refused", "The server refused."),
         ("pleach session list shows them.", "pleach session list shows them."),
-        ("/x cannot be opened: Is a directory (os error 21)", "/x cannot be opened: Is a directory."),
+        ("/x can't be opened: Is a directory (os error 21)", "/x can't be opened: Is a directory."),
         ("gpt-9 is unknown!", "gpt-9 is unknown!"),
         ("  ", ""),
     ] {

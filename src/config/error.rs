@@ -37,7 +37,7 @@ impl fmt::Display for Place {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A file exists but cannot be read.
-    #[error("{file} cannot be read: {why}.")]
+    #[error("{file} can't be read: {why}.")]
     Unreadable {
         /// The file.
         file: String,
@@ -84,7 +84,7 @@ pub enum ConfigError {
     #[error("The home folder is unknown ({0}).")]
     NoHome(String),
     /// The user's file cannot be written.
-    #[error("{file} cannot be written: {why}.")]
+    #[error("{file} can't be written: {why}.")]
     Unwritable {
         /// The file.
         file: String,

@@ -59,7 +59,7 @@ pub fn load(dir: &Path) -> (Vec<ThemeText>, Vec<String>) {
         }
         match std::fs::read_to_string(&path) {
             Ok(text) => own.push(ThemeText { name, text, own: true }),
-            Err(why) => problems.push(format!("{} cannot be read: {why}.", path.display())),
+            Err(why) => problems.push(format!("{} can't be read: {why}.", path.display())),
         }
     }
     own.sort_by(|a, b| a.name.cmp(&b.name));

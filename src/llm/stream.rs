@@ -293,7 +293,7 @@ impl AnswerReader {
         }
         let raw = if event.broken.is_empty() { beginning(data) } else { display_bytes(&event.broken) };
         let bytes = event.data.len();
-        let place = format!("Event {} of the answer ({bytes} bytes) cannot be read", self.events);
+        let place = format!("Event {} of the answer ({bytes} bytes) can't be read", self.events);
         if self.finished() {
             self.report(&format!("{place}; the answer had ended before it."), raw);
             return;

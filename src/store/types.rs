@@ -414,7 +414,7 @@ pub enum StoreError {
         why: String,
     },
     /// The folder or the file cannot be opened or written.
-    #[error("the store at {path} cannot be opened: {why}")]
+    #[error("the store at {path} can't be opened: {why}")]
     Open {
         /// The path.
         path: String,
@@ -422,7 +422,7 @@ pub enum StoreError {
         why: String,
     },
     /// The disk is full or a limit was reached. Posted writes that could not be stored stay in memory.
-    #[error("the store cannot grow: {0}")]
+    #[error("the store can't grow: {0}")]
     Full(String),
     /// The store was opened read-only.
     #[error("the store is read-only here")]

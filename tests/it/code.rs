@@ -77,5 +77,5 @@ fn the_map_and_bad_folders() {
     assert!(home.ok(&["retrieve", "--code", "backoff"]).contains("fn backoff"));
     let output = home.run(&["index", "/nowhere/at/all"]);
     assert_eq!(output.code, 1);
-    assert!(output.err.contains("/nowhere/at/all cannot be read"), "{}", output.err);
+    assert!(output.err.contains("/nowhere/at/all can't be read"), "{}", output.err);
 }

@@ -230,7 +230,7 @@ fn diagnostics_are_bounded_masked_and_removed_with_their_message() {
     let id = home.json(&["message", "list"])[1]["id"].as_str().unwrap().to_owned();
     home.ok(&["message", "remove", &id, "--yes"]);
     assert_eq!(home.files_containing("xyzzyplugh"), Vec::<String>::new());
-    assert!(home.json(&["plans", "list"])[0]["diagnostics"][0]["what"].as_str().unwrap().contains("cannot be read"));
+    assert!(home.json(&["plans", "list"])[0]["diagnostics"][0]["what"].as_str().unwrap().contains("can't be read"));
 }
 
 /// A call whose arguments cannot be parsed is not run. It gets a result, which the model reads, and is shown as

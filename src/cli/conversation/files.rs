@@ -111,7 +111,7 @@ pub(crate) fn export(
         }
         return Ok(());
     };
-    save(file, &text).map_err(|error| Failure::user(format!("{} cannot be written: {error}.", file.display())))?;
+    save(file, &text).map_err(|error| Failure::user(format!("{} can't be written: {error}.", file.display())))?;
     run.io.note(&format!("{} messages written to {}", transcript.records.len(), file.display()));
     Ok(())
 }

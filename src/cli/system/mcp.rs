@@ -158,7 +158,7 @@ fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
         return Err(Failure::user(what).into());
     };
     if let Some(why) = &file.fault {
-        return Err(Failure::user(format!("{} cannot be used: {why}.", file.path)).into());
+        return Err(Failure::user(format!("{} can't be used: {why}.", file.path)).into());
     }
     for server in &file.servers {
         let over = if server.taken { "  (skipped: your settings have a server with this name)" } else { "" };

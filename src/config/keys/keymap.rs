@@ -355,7 +355,7 @@ impl Keymap {
         let new = match leader.parse::<Chord>() {
             Ok(new) if new.terminal_twin().is_none() && new.typed().is_none() => new,
             _ => {
-                self.problems.push(format!("{source}: {leader:?} cannot be the leader key. The setting was ignored."));
+                self.problems.push(format!("{source}: {leader:?} can't be the leader key. The setting was ignored."));
                 return;
             }
         };
@@ -369,7 +369,7 @@ impl Keymap {
     fn entry(&mut self, entry: &Entry, source: &str, over: bool) -> Result<Option<Binding>, String> {
         let on: Strokes = entry.on.parse().map_err(|why| format!("{source}: {why}. The binding was skipped."))?;
         if let Some(twin) = on.chords().find_map(|chord| chord.terminal_twin()) {
-            return Err(format!("{source}: {on} cannot be bound, because terminals send {twin} for it."));
+            return Err(format!("{source}: {on} can't be bound, because terminals send {twin} for it."));
         }
         if over {
             self.bindings.retain(|b| !(b.on.is_prefix_of_either(on) && b.when == entry.when));

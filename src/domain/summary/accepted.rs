@@ -69,6 +69,16 @@ impl SummarySource {
             Self::User => "user",
         }
     }
+
+    /// Returns the origin in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Llm => "by the model",
+            Self::Extractive => "extracted",
+            Self::User => "by you",
+        }
+    }
 }
 
 /// A turn that a summary was made from.
@@ -282,6 +292,18 @@ impl SummaryState {
             Self::StaleFile => "stale_file",
             Self::StaleLag => "stale_lag",
             Self::Orphan => "orphan",
+        }
+    }
+
+    /// Returns the state in words; `None` if the summary is valid.
+    #[must_use]
+    pub fn words(self) -> Option<&'static str> {
+        match self {
+            Self::Fresh => None,
+            Self::StaleSource => Some("a turn changed"),
+            Self::StaleFile => Some("a file changed"),
+            Self::StaleLag => Some("many messages since"),
+            Self::Orphan => Some("not on this branch"),
         }
     }
 }

@@ -121,7 +121,7 @@ impl Core {
             editable.in_use |= card.included;
             let at = editable.versions.len();
             editable.versions.push(Version {
-                what: format!("level {}, by {}", level + 1, card.summary.source.name()),
+                what: format!("summary {}, {}", level + 1, card.summary.source.words()),
                 at: None,
                 text: card.summary.text.clone().unwrap_or_default().into(),
                 current: card.included,

@@ -203,7 +203,7 @@ impl AuxiliaryCall {
             edited: None,
         };
         let stored = serde_json::to_string(&stored)
-            .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
+            .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan can't be written: {error}.")))?;
         Ok((plan, wire, stored))
     }
 

@@ -132,7 +132,7 @@ impl Core {
             }
         }
         let json = serde_json::to_string(&stored)
-            .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
+            .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan can't be written: {error}.")))?;
         Ok(Solved {
             plan: Arc::new(stored.plan),
             wire,

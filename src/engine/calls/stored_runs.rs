@@ -16,5 +16,5 @@ pub(crate) fn one_run(store: &Store, prefix: &str) -> Result<RunCard, Failure> {
 }
 
 pub(crate) fn unreadable(error: &serde_json::Error) -> Failure {
-    Failure::new(FailureKind::Store, format!("The stored plan cannot be read: {error}."))
+    Failure::new(FailureKind::Store, format!("The stored plan can't be read: {error}."))
 }

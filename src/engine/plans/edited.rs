@@ -53,7 +53,7 @@ impl Core {
         sends: bool,
     ) -> Result<(), Failure> {
         let kept = |failure: Failure| failure.kept("Nothing was sent; the text is kept.");
-        request::check(&body).map_err(|fault| kept(Failure::user(format!("The request cannot be sent: {fault}"))))?;
+        request::check(&body).map_err(|fault| kept(Failure::user(format!("The request can't be sent: {fault}"))))?;
         let draft = match draft.kind {
             DraftKind::Message | DraftKind::Edit(_) if draft.text.trim().is_empty() => {
                 Draft { text: request::last_question(&body).unwrap_or_default().into(), ..draft }
@@ -202,11 +202,11 @@ fn apply_edit(
         }
     }
     let mut stored: Stored = serde_json::from_str(&base.stored)
-        .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be read: {error}.")))?;
+        .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan can't be read: {error}.")))?;
     stored.plan = plan.clone();
     stored.edited = Some(body.clone());
     let json = serde_json::to_string(&stored)
-        .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
+        .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan can't be written: {error}.")))?;
     let wire = Wire::new(body.as_bytes().to_vec());
     let changed = plan.included().filter(|row| row.kind == RowKind::Request).count();
     let counts = BodyCount {

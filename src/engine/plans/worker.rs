@@ -310,7 +310,7 @@ fn rendered(builder: &mut InputBuilder, built: BuiltInput, plan: ContextPlan) ->
         used.filter_map(|text| contents.card_settings.get(&text).map(|settings| (text, settings.clone()))).collect();
     let stored = Stored { plan: plan.clone(), request: input.shape, texts, cards, made, edited: None };
     let stored = serde_json::to_string(&stored)
-        .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}.")))?;
+        .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan can't be written: {error}.")))?;
     let (plan, outline, contents) = (Arc::new(plan), Arc::new(outline), Arc::new(contents));
     Ok(Solved { plan, wire, outline, stored: stored.into(), contents, marks, edited: false })
 }

@@ -270,7 +270,7 @@ fn beside(store: &Path) -> PathBuf {
 fn tour(config: &Config) -> Result<Setup, Failure> {
     locked_folder::clear(DEMO_PREFIX);
     let folder = LockedFolder::new(DEMO_PREFIX).map_err(|error| {
-        let failure = Failure::new(FailureKind::Store, format!("The demo's store cannot be created: {error}."));
+        let failure = Failure::new(FailureKind::Store, format!("The demo's store can't be created: {error}."));
         failure.todo("Is TMPDIR a folder that you can write?")
     })?;
     let mut config = config.clone();

@@ -301,7 +301,7 @@ fn make(
 ) -> Result<ModuleCard, Failure> {
     let shown = shown(path);
     let whole = root.join(path).canonicalize();
-    let whole = whole.map_err(|error| Failure::user(format!("The path {shown} cannot be read: {error}.")))?;
+    let whole = whole.map_err(|error| Failure::user(format!("The path {shown} can't be read: {error}.")))?;
     if !whole.starts_with(root) {
         return Err(Failure::user(format!("{shown} is outside this folder.")));
     }

@@ -81,7 +81,7 @@ impl Skill {
     /// Reads its text, with secrets masked, and returns the number of masked secrets.
     pub(crate) fn text(&self) -> Result<(String, usize), String> {
         let (root, path) = &self.place;
-        let folder = Folder::open(root).map_err(|error| format!("{} cannot be read: {error}.", self.path))?;
+        let folder = Folder::open(root).map_err(|error| format!("{} can't be read: {error}.", self.path))?;
         let head = folder.head(path, LARGEST).map_err(|why| format!("{} {why}.", self.path))?;
         let (text, masked) = secrets::mask(&head.text);
         let more = if head.left > 0 { format!("\n[{} more bytes are left out]\n", head.left) } else { String::new() };

@@ -286,7 +286,7 @@ fn aside_failure(arrived: &Arrived, outcome: &Outcome) -> Option<Failure> {
 /// Returns the plan as it is stored, without any text of the question.
 fn without_words(solved: &Solved) -> Result<String, Failure> {
     let failed =
-        |error: serde_json::Error| Failure::new(FailureKind::Internal, format!("The plan cannot be written: {error}."));
+        |error: serde_json::Error| Failure::new(FailureKind::Internal, format!("The plan can't be written: {error}."));
     let mut stored: Stored = serde_json::from_str(&solved.stored).map_err(failed)?;
     for row in stored.plan.rows.iter_mut().filter(|row| row.section() == Some(Section::UserMessage)) {
         row.title.clear();

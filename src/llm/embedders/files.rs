@@ -102,7 +102,7 @@ fn missing(directory: &Path, name: &str, error: &std::io::Error) -> String {
     let hint = if torch { "; pytorch_model.bin is not supported, only safetensors" } else { "" };
     match error.kind() {
         std::io::ErrorKind::NotFound => format!("it has no {name}{hint}"),
-        _ => format!("{name} cannot be read: {error}"),
+        _ => format!("{name} can't be read: {error}"),
     }
 }
 
@@ -111,7 +111,7 @@ fn read_optional(directory: &Path, name: &str) -> Result<Value, String> {
     match std::fs::read_to_string(directory.join(name)) {
         Ok(text) => serde_json::from_str(&text).map_err(|error| format!("{name} is damaged: {error}")),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Value::Null),
-        Err(error) => Err(format!("{name} cannot be read: {error}")),
+        Err(error) => Err(format!("{name} can't be read: {error}")),
     }
 }
 

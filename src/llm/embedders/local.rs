@@ -55,7 +55,7 @@ impl LocalEmbedder {
             return Ok(Arc::clone(loaded));
         }
         let loaded_now = catch_unwind(AssertUnwindSafe(|| self.load()));
-        let loaded_now = Arc::new(loaded_now.unwrap_or_else(|_| Err(self.model_error("its weights cannot be read")))?);
+        let loaded_now = Arc::new(loaded_now.unwrap_or_else(|_| Err(self.model_error("its weights can't be read")))?);
         *loaded = Some(Arc::clone(&loaded_now));
         Ok(loaded_now)
     }
@@ -71,7 +71,7 @@ impl LocalEmbedder {
             special_tokens(&tokenizer).filter(|(before, after)| before.len() + after.len() < self.files.max_input);
         let special_tokens = special_tokens
             .ok_or_else(|| self.model_error("tokenizer.json does not define the special tokens around a text"))?;
-        let weights_error = |error| self.model_error(format!("model.safetensors cannot be read: {error}"));
+        let weights_error = |error| self.model_error(format!("model.safetensors can't be read: {error}"));
         let weights = VarBuilder::from_slice_safetensors(&weights, DType::F32, &Device::Cpu).map_err(weights_error)?;
         let model = BertModel::load(weights, &self.files.config).map_err(weights_error)?;
         Ok(Loaded { model, tokenizer, special_tokens })

@@ -28,13 +28,13 @@ pub enum VectorError {
         wanted: usize,
     },
     /// A vector has no dimensions, or more than can be compared.
-    #[error("a vector of {0} dimensions cannot be stored; the range is 1 to 16,384")]
+    #[error("a vector of {0} dimensions can't be stored; the range is 1 to 16,384")]
     Size(usize),
     /// A vector has an infinite or NaN value.
     #[error("a vector has values that are not numbers")]
     NotANumber,
     /// The bytes of a stored vector cannot be read.
-    #[error("a stored vector cannot be read: {0}")]
+    #[error("a stored vector can't be read: {0}")]
     Damaged(&'static str),
 }
 

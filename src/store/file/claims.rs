@@ -115,7 +115,7 @@ impl QueuePlace {
             let path = place_file(&self.folder, &self.branch, before);
             if let Ok(file) = File::open(&path) {
                 if let Err(error) = wait_for_lock(&file) {
-                    tracing::error!(%error, "cannot queue for the claim on a branch");
+                    tracing::error!(%error, "can't queue for the claim on a branch");
                     return;
                 }
                 // Its program ended or had its turn. If a killed program left the file, this must not wait for it
@@ -193,13 +193,13 @@ fn read_owner(path: &Path) -> Option<ClaimOwner> {
 fn write_owner(mut file: File, path: PathBuf, owner: &ClaimOwner) -> Claim {
     let who = serde_json::to_vec(owner).unwrap_or_default();
     if let Err(error) = file.set_len(0).and_then(|()| file.write_all(&who)) {
-        tracing::info!(%error, "cannot write the holder of a claim");
+        tracing::info!(%error, "can't write the holder of a claim");
     }
     Claim { lock: Some(file), path }
 }
 
 /// Returns a claim without a lock. Only the fence of the run protects the branch then.
 fn without_lock(path: PathBuf, error: &io::Error) -> Claim {
-    tracing::info!(%error, "a branch cannot be claimed");
+    tracing::info!(%error, "a branch can't be claimed");
     Claim { lock: None, path }
 }

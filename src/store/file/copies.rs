@@ -43,7 +43,7 @@ impl Store {
             Err(_) if act == BackupAct::Delete && std::fs::remove_file(&file).is_ok() => {
                 return Holding { fate: BackupOutcome::Deleted, ..kept };
             }
-            Err(error) => return Holding { fault: Some(format!("it cannot be read: {error}")), ..kept },
+            Err(error) => return Holding { fault: Some(format!("it can't be read: {error}")), ..kept },
         };
         let removed = (found.sessions.len() + found.nodes.len()) as u64;
         if removed == 0 || act == BackupAct::List {

@@ -187,6 +187,6 @@ mod tests {
         assert_eq!(missing_content(&path), None);
         std::fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink(&path, &path).unwrap();
-        assert_eq!(missing_content(&path), None, "what cannot be read is not missing");
+        assert_eq!(missing_content(&path), None, "what can't be read is not missing");
     }
 }

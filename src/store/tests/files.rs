@@ -198,7 +198,7 @@ fn a_full_disk_is_survived() {
     let result = store.write(vec![Write::SetValue { key: "big".into(), value: value.clone() }]);
     assert!(matches!(result, Err(StoreError::Full(_))), "{result:?}");
     assert!(store.chunks(card.id).unwrap().is_empty());
-    assert!(store.post_delay().is_some_and(|why| why.contains("cannot grow")), "{:?}", store.post_delay());
+    assert!(store.post_delay().is_some_and(|why| why.contains("can't grow")), "{:?}", store.post_delay());
     assert_eq!(store.heads(scene.session).unwrap().len(), 3);
     limit(1_000_000);
     // Without further writes, queued ones are retried automatically.

@@ -286,7 +286,7 @@ fn removed_text_can_be_removed_from_backups() {
         assert_eq!(
             contents_after(act),
             [(0, fate, false), (0, Deleted, true)],
-            "one from before the schema cannot be written anew"
+            "one from before the schema can't be written anew"
         );
         assert_eq!(contents_after(act), if act == BackupAct::Rewrite { vec![kept[0]] } else { vec![] });
         assert!(!is_in_any_file(&folder, SECRET.as_bytes()));

@@ -224,7 +224,7 @@ fn an_index_with_removed_words_is_rejected() {
     assert_eq!(put(None, &keys), Some((None, vec![1, 2, 3])));
     store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
     assert_eq!(store.index_tail(session).unwrap(), None, "it goes with the message");
-    assert_eq!(put(None, &keys), None, "a program that does not know yet cannot bring it back");
+    assert_eq!(put(None, &keys), None, "a program that does not know yet can't bring it back");
     assert!(put(None, &keys[1..]).is_some());
     store.write(vec![Write::DeleteSession(session)]).unwrap();
     assert_eq!(number(&store, "SELECT count(*) FROM shelf_tail"), 0);

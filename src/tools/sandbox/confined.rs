@@ -98,17 +98,17 @@ fn prepare(instructions: &Instructions) -> Result<Command, String> {
         super::namespaces::show_processes()?;
     }
     let root = Dir::open_ambient_dir(Path::new(&instructions.root), ambient_authority())
-        .map_err(|error| format!("the workspace folder cannot be opened: {error}."))?;
-    let meta = root.dir_metadata().map_err(|error| format!("the workspace folder cannot be read: {error}."))?;
+        .map_err(|error| format!("the workspace folder can't be opened: {error}."))?;
+    let meta = root.dir_metadata().map_err(|error| format!("the workspace folder can't be read: {error}."))?;
     if (meta.dev(), meta.ino()) != instructions.identity {
         return Err("the workspace folder was replaced by another one.".into());
     }
     let folder =
         if instructions.folder.is_empty() { root.try_clone() } else { root.open_dir(Path::new(&instructions.folder)) };
-    let folder = folder.map_err(|error| format!("its folder cannot be opened: {error}."))?;
-    rustix::process::fchdir(&folder).map_err(|error| format!("its folder cannot be entered: {error}."))?;
-    let null = std::fs::File::open("/dev/null").map_err(|error| format!("/dev/null cannot be opened: {error}."))?;
-    rustix::stdio::dup2_stdin(&null).map_err(|error| format!("its input cannot be closed: {error}."))?;
+    let folder = folder.map_err(|error| format!("its folder can't be opened: {error}."))?;
+    rustix::process::fchdir(&folder).map_err(|error| format!("its folder can't be entered: {error}."))?;
+    let null = std::fs::File::open("/dev/null").map_err(|error| format!("/dev/null can't be opened: {error}."))?;
+    rustix::stdio::dup2_stdin(&null).map_err(|error| format!("its input can't be closed: {error}."))?;
     super::limits::set(instructions.processes, instructions.threads)?;
     let _ = rustix::process::setpriority_process(None, instructions.priority);
     let (shell, arguments) = SHELLS.iter().find(|(shell, _)| Path::new(shell).exists()).ok_or("there is no shell.")?;

@@ -180,7 +180,7 @@ fn full_disk_during_an_answer() {
     server.release();
     pty.see("The end.");
     until("the turn is over", || home.json(&["plans", "list"])[0]["status"] == "complete");
-    pty.until("the banner goes by itself", |screen| !screen.contains("cannot be written"));
+    pty.until("the banner goes by itself", |screen| !screen.contains("can't be written"));
     pty.keys("\x03\x04");
     assert_eq!(pty.ended().code, 0);
     let list = home.json(&["message", "list"]);

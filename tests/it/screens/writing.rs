@@ -436,7 +436,7 @@ fn quitting_with_a_full_disk_asks_first() {
     stage.press("n").type_text(" more").wait(2_000);
     let ticket =
         stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. }))).unwrap().0;
-    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Store, "The store cannot grow.")) });
+    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Store, "The store can't grow.")) });
     let tries = |stage: &Stage| {
         stage.sent.iter().filter(|(_, r)| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. }))).count()
     };
@@ -445,7 +445,7 @@ fn quitting_with_a_full_disk_asks_first() {
     assert_eq!(tries(&stage), before + 1, "a refused draft is tried again");
     let ticket =
         stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Branch(BranchRequest::KeepDraft { .. }))).unwrap().0;
-    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Store, "The store cannot grow.")) });
+    stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Store, "The store can't grow.")) });
     stage.press("ctrl-x q s").type_text("x").press("enter");
     let file = stage.kept.last().unwrap().clone();
     assert!(file.starts_with("x\n{\"role\":\"user\",\"content\":\"Why?\""), "{file}");
@@ -460,7 +460,7 @@ fn quitting_with_a_full_disk_asks_first() {
     stage.event(Event::Program(ProgramEvent::StorageFailure(Some("The store can't be written (no room).".into()))));
     stage.event(Event::Program(ProgramEvent::StorageFailure(None)));
     let screen = stage.screen(100, 30);
-    assert!(screen.contains("Disk space is available again") && !screen.contains("cannot be written"), "{screen}");
+    assert!(screen.contains("Disk space is available again") && !screen.contains("can't be written"), "{screen}");
     stage.press("ctrl-x q");
     assert!(stage.model.quit, "and nothing is asked");
 }

@@ -65,7 +65,7 @@ pub(crate) fn draw(
 
 fn title(screen: &RaceScreen) -> Line {
     let words = match &screen.of {
-        AnswerRelations::Race => format!("Race: {}", screen.columns.len()),
+        AnswerRelations::Race => format!("Race: {}", text::counted(screen.columns.len() as u64, "answer")),
         AnswerRelations::Replay { without: Some(_), .. } => "Replay without an item".to_owned(),
         AnswerRelations::Replay { without: None, .. } => "Replay".to_owned(),
     };

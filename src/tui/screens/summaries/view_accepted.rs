@@ -79,18 +79,16 @@ fn one(view: &ViewContext<'_>, card: &SummaryCard, area: Rect, buf: &mut Buffer)
     let depth = if card.active { "" } else { view.theme.glyphs.corner };
     let ink = if card.included { Ink::Text } else { Ink::Dim };
     let mut label = Line::of(ink, &format!("{depth}{sign} turns {from}–{to}"));
-    label.push(Ink::Dim, &format!("  level {}", card.depth + 1));
-    if !matches!(card.state, SummaryState::Fresh) {
-        label.push(Ink::Warn, &format!("  {}", card.state.name().replace('_', " ")));
+    label.push(Ink::Dim, &format!("  {}", card.summary.source.words()));
+    if let Some(state) = card.state.words() {
+        label.push(Ink::Warn, &format!("  {state}"));
     }
-    label.push(Ink::Dim, &format!("  by {}", card.summary.source.name()));
     let ratio = card.summary.ratio_milli();
     let value = format!(
-        "{} est. tokens, {}.{}x shorter, covers {} %",
+        "{} est. tokens, {}.{}x shorter",
         text::number(u64::from(card.summary.tokens)),
         ratio / 1_000,
-        ratio % 1_000 / 100,
-        card.summary.confidence / 10
+        ratio % 1_000 / 100
     );
     paint::pair(view.theme, &label, &Line::of(ink, &value), area, buf);
 }
@@ -114,7 +112,8 @@ fn detail(view: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
         facts.push(format!("{} kept verbatim", text::counted(summary.kept.len() as u64, "line")));
     }
     if card.depth > 0 {
-        facts.push(format!("{} below", text::counted(u64::from(card.depth), "level")));
+        let earlier = if card.depth == 1 { "summary" } else { "summaries" };
+        facts.push(format!("replaces {} earlier {earlier}", card.depth));
     }
     let mut rows = TextRows::plain(&facts.join(&dot), room, Ink::Dim);
     let stands = if card.included { "Included in the next request." } else { why_not(card) };

@@ -167,7 +167,7 @@ fn list(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buff
 fn file_line(view: &ViewContext<'_>, screen: &ToolsScreen) -> (Line, Line) {
     let Some(file) = screen.toolbox.as_ref().and_then(|all| all.file.as_ref()) else { return Default::default() };
     let (sign, ink, words) = match (&file.fault, file.word) {
-        (Some(_), _) => (view.theme.glyphs.fail, Ink::Danger, "cannot be read"),
+        (Some(_), _) => (view.theme.glyphs.fail, Ink::Danger, "can't be read"),
         (None, FileDecision::Waits) => (view.theme.glyphs.running, Ink::Warn, "needs approval"),
         (None, FileDecision::Yes) => (view.theme.glyphs.ok, Ink::Good, "used"),
         (None, FileDecision::No) => (view.theme.glyphs.out, Ink::Excluded, "not used"),
