@@ -75,7 +75,9 @@ impl CountTokens for Tokenizers {
             return self.files.count(id, text).unwrap_or_else(|| self.count(self.files.settle(id).0, text));
         }
         match vocabulary(encoding) {
-            Some(words) => pieces(text).fold(0, |sum: u32, piece| sum.saturating_add(self.piece(encoding, words, piece))),
+            Some(words) => {
+                pieces(text).fold(0, |sum: u32, piece| sum.saturating_add(self.piece(encoding, words, piece)))
+            }
             None => approximate(text),
         }
     }
