@@ -588,6 +588,7 @@ fn assert_marked_by_id(home: &Home, best: &str, map: &str) {
     let plan = home.json(&["plan", "Tell me of elephants", "--mode", "heavy"]);
     let row = plan["included"].as_array().unwrap().iter().find(|row| row["id"] == best).unwrap();
     assert_eq!(row["section"], "sticky_pins");
+    assert_eq!(home.json(&["plans", "why", best])["title"], "retry_request  src/net/retry.rs:1-4", "it was never sent");
     home.ok(&["unpin", best]);
     home.ok(&["exclude", map]);
     let plan = home.json(&["plan", QUESTION, "--mode", "heavy"]);

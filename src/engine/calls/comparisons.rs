@@ -5,6 +5,7 @@ use super::diff_worker::{DiffRequest, WantedCall};
 use super::plan_diff::PlanWithCall;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
+use crate::domain::planning::row_matching;
 use crate::engine::api::{CallSelector, ItemName, Ticket};
 use crate::engine::core::Core;
 
@@ -35,7 +36,11 @@ impl Core {
             ItemName::Atom(atom) => *atom,
             item => self.target(&branch, item)?.0,
         };
-        self.compare_in_background(ticket, DiffRequest::Item(id, atom, most));
+        let drawn = self.plans.drawn.get(&id).and_then(|drawn| row_matching::row(&drawn.solved.plan, &atom));
+        let mark = branch.marks.iter().find(|mark| mark.target == atom).and_then(|mark| mark.code.as_ref());
+        let title = drawn.map(|row| row.title.clone()).or_else(|| mark.map(|code| code.title()));
+        let title = title.unwrap_or_else(|| "this item".to_owned());
+        self.compare_in_background(ticket, DiffRequest::Item(id, (atom, title), most));
         Ok(())
     }
 

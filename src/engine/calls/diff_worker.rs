@@ -28,8 +28,8 @@ pub(crate) enum WantedCall {
 pub(crate) enum DiffRequest {
     /// The differences between two calls; without the first, between the second and the call before it.
     Diff(Option<Box<WantedCall>>, Box<WantedCall>),
-    /// An item over this many of the newest calls of a branch, or over all.
-    Item(BranchId, Atom, Option<u32>),
+    /// An item over this many of the newest calls of a branch, or over all; with its title if no call contains it.
+    Item(BranchId, (Atom, String), Option<u32>),
     /// Two branches side by side.
     Both(BranchId, BranchId),
     /// Waits until a test releases it.
@@ -126,7 +126,7 @@ impl Worker {
             DiffContext { store: &self.store, stored_plans: plans, sessions: &sessions, current, stale: &over };
         match request {
             DiffRequest::Diff(before, after) => context.diff_plans(before.as_deref(), &after),
-            DiffRequest::Item(branch, atom, most) => context.why(branch, atom, most),
+            DiffRequest::Item(branch, item, most) => context.why(branch, item, most),
             DiffRequest::Both(a, b) => context.compared(a, b),
             #[cfg(test)]
             DiffRequest::Held(until) => {
@@ -191,7 +191,7 @@ mod tests {
         let diff_worker = DiffWorker::start(store, events).expect("the thread starts");
         let (go, held) = channel();
         let branch = BranchId(Uuid::nil());
-        let passing = || DiffRequest::Item(branch, Atom::Message { node: Hash::default() }, Some(3));
+        let passing = || DiffRequest::Item(branch, (Atom::Message { node: Hash::default() }, String::new()), Some(3));
         diff_worker.compare(Ticket(1), DiffRequest::Held(held), Vec::new(), None);
         for ticket in 2..5 {
             diff_worker.compare(Ticket(ticket), passing(), Vec::new(), None);

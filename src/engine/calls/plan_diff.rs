@@ -194,7 +194,12 @@ impl<'a> DiffContext<'a> {
     }
 
     /// Answers with the history of an item over the calls of a branch.
-    pub(crate) fn why(&mut self, id: BranchId, atom: Atom, most: Option<u32>) -> Result<Answer, Failure> {
+    pub(crate) fn why(
+        &mut self,
+        id: BranchId,
+        (atom, title): (Atom, String),
+        most: Option<u32>,
+    ) -> Result<Answer, Failure> {
         let session = self.session_of(id)?;
         let branch = session.branch(id)?;
         let mut calls = self.calls(id)?;
@@ -209,7 +214,7 @@ impl<'a> DiffContext<'a> {
         }
         let past = self.history(session, branch)?;
         let stays = stays(session, &past, &atom, &looked);
-        let (title, turn) = named(session, &atom, &looked);
+        let (title, turn) = named(session, &atom, &looked).unwrap_or((title, None));
         let own = |(of, _): &&(Atom, Transition)| subject(of) == subject(&atom);
         let told = |(_, step): &(Atom, Transition)| HistoryStep {
             at: step.at,
@@ -297,16 +302,16 @@ fn causes(
 }
 
 /// Returns an item's title and turn from the newest plan that contains it, or else from its message.
-fn named(session: &SessionSnapshot, atom: &Atom, calls: &[PlanWithCall]) -> (String, Option<u32>) {
+fn named(session: &SessionSnapshot, atom: &Atom, calls: &[PlanWithCall]) -> Option<(String, Option<u32>)> {
     if let Some(row) = calls.iter().rev().find_map(|called| row_matching::row(&called.plan, atom)) {
-        return (row.title.clone(), row.source.turn);
+        return Some((row.title.clone(), row.source.turn));
     }
     let key = match atom {
         Atom::Turn { user, .. } => Some(*user),
         atom => crate::engine::plans::snapshot::anchor_key(atom),
     };
-    let head = key.and_then(|key| session.tree.by_key(key)).map(|slot| session.tree.head(slot));
-    (head.map_or_else(|| "an item".to_owned(), |head| head.preview.clone()), None)
+    let slot = key.and_then(|key| session.tree.by_key(key))?;
+    Some((session.tree.head(slot).preview.clone(), None))
 }
 
 /// Returns the item of a transition as plans name it.
