@@ -96,6 +96,19 @@ fn plan_uses_existing_vectors() {
     assert_eq!(server.texts().len(), asked + 1);
 }
 
+/// With vectors, a question belongs to the subject of an earlier one without a common word.
+#[test]
+fn subjects_are_compared_by_vectors() {
+    let server = Embeddings::start();
+    let home = Home::new(&settings(&server.base_url()));
+    talk(&home, "one");
+    retrieve(&home, QUESTION);
+    let plan = home.json(&["plan", QUESTION, "--budget", "2600", "--mode", "heavy"]);
+    let titles = plan["included"].as_array().unwrap().iter().map(|row| row["title"].to_string());
+    let heading = titles.collect::<Vec<_>>().join("\n");
+    assert!(heading.contains("subject of turn 5"), "{heading}");
+}
+
 #[test]
 fn unreachable_server_leaves_lexical_search() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

@@ -306,6 +306,12 @@ impl PathIndex<'_> {
         found.ok().map(|found| found.into_iter().map(|near| (near.doc, near.cosine)).collect())
     }
 
+    /// Returns the vector of a message's first passage; `None` if there is none yet.
+    pub(crate) fn vector(&self, key: &Hash) -> Option<&[i8]> {
+        let known = self.session_index.index.number(key).and_then(|number| self.session_index.index.known(number))?;
+        self.session_index.vectors.values(known.first)
+    }
+
     /// Returns the facts of a message by its key.
     pub(crate) fn card_facts(&self, key: &Hash) -> Option<CardFacts> {
         self.with(key, Clone::clone)

@@ -7,7 +7,7 @@ use crate::domain::call::tokens::Encoding;
 use crate::domain::planning::facts::{Flag, Task};
 use crate::domain::planning::tuning::Adaptive;
 use crate::domain::tool::cards::ToolCost;
-use crate::retrieval::cluster::HashedQuery;
+use crate::retrieval::cluster::QuestionVector;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(crate) struct MessageTerms {
 
 /// Hashed questions, by the keys of their messages; `None` for a message that asks nothing.
 #[derive(Default)]
-pub(crate) struct Questions(pub(crate) HashMap<Hash, Option<Arc<HashedQuery>>>);
+pub(crate) struct Questions(pub(crate) HashMap<Hash, Option<Arc<QuestionVector>>>);
 
 impl Questions {
     /// Clears the cache.

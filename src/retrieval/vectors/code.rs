@@ -43,6 +43,12 @@ impl Code {
         Ok(Self { scale, values })
     }
 
+    /// Returns the rotated and quantized values.
+    #[must_use]
+    pub fn values(&self) -> &[i8] {
+        &self.values
+    }
+
     /// Returns the number of dimensions.
     #[must_use]
     pub fn dims(&self) -> usize {

@@ -146,6 +146,13 @@ impl VectorIndex {
         self.places.contains_key(&doc)
     }
 
+    /// Returns a document's vector, rotated and quantized; `None` if it has none.
+    #[must_use]
+    pub fn values(&self, doc: u32) -> Option<&[i8]> {
+        let slot = *self.places.get(&doc)? as usize;
+        self.values.get(slot * self.dims..(slot + 1) * self.dims)
+    }
+
     /// Approximate bytes of memory.
     #[must_use]
     pub fn memory(&self) -> usize {

@@ -6,7 +6,7 @@ use pleach::domain::base::hash::Hash;
 use pleach::domain::call::retrieval_set::Gate;
 use pleach::domain::call::tokens::approximate;
 use pleach::domain::conversation::message::Role;
-use pleach::retrieval::cluster::{Clusters, HashedQuery};
+use pleach::retrieval::cluster::{Clusters, QuestionVector};
 use pleach::retrieval::fill::{CardRoom, Filled, fill};
 use pleach::retrieval::floor::Floor;
 use pleach::retrieval::gate::{asks_something, gate, measure, names_something};
@@ -196,7 +196,7 @@ fn terms_of_questions() {
     let mut out = String::new();
     let mut clusters = Clusters::default();
     for (number, question) in QUESTIONS.iter().enumerate() {
-        let hashed = HashedQuery::new(question);
+        let hashed = QuestionVector::of_words(question);
         let place = clusters.place(hashed.as_ref(), u32::try_from(number).unwrap());
         let taken = clusters.take(hashed.as_ref(), u32::try_from(number).unwrap());
         assert_eq!(place, taken);

@@ -1,13 +1,15 @@
 //! The subject of the open question: its cluster among the last questions of the path.
 //! Not for: clustering (`retrieval::cluster`), or how subjects are used (`turns::reflect`).
 
+use super::retrieval::limits;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::plan::Scores;
 use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::plans::snapshot::Snapshot;
-use crate::retrieval::cluster::{Clusters, HashedQuery, QuestionPlace};
+use crate::retrieval::cluster::{Clusters, QuestionPlace, QuestionVector};
+use crate::retrieval::vectors::memory::Code;
 use std::sync::Arc;
 
 /// The number of last questions that are clustered, so that the cost does not grow with the history.
@@ -18,7 +20,8 @@ const MAX_CACHED: usize = 4_096;
 const MAX_BYTES: usize = 4_096;
 
 /// Returns the place of the question among the clusters; `None` if the policy uses no clusters or the question names
-/// nothing.
+/// nothing. If there is an embedder and the mode allows retrieval, questions are compared by their vectors, once all of
+/// them have one; otherwise by their words.
 pub(crate) fn place(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
@@ -30,17 +33,55 @@ pub(crate) fn place(
     let path = &snapshot.path;
     let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
     let closed = path.turns.partition_point(|turn| turn.nodes.start < snapshot.open_at);
-    let mut clusters = Clusters::default();
+    let Some(asked) = asked else { return Ok(None) };
+    let mut questions = Vec::with_capacity(MAX_QUESTIONS);
     for at in closed.saturating_sub(MAX_QUESTIONS)..closed {
         let node = path.nodes[path.turns[at].nodes.start];
         if node.role == Role::User && node.speaks {
-            let question = hashed(builder, node.key, node.id)?;
-            clusters.take(question.as_deref(), number(at + 1, preamble));
+            questions.push((node.key, number(at + 1, preamble), hashed(builder, node.key, node.id)?));
         }
     }
-    let Some(asked) = asked else { return Ok(None) };
-    let hashed = HashedQuery::new(beginning(asked));
-    Ok(clusters.place(hashed.as_ref(), number(closed + 1, preamble)))
+    let hashed = QuestionVector::of_words(beginning(asked));
+    let number = number(closed + 1, preamble);
+    if let Some((vectors, open)) = embedded(builder, snapshot, &questions, (asked, hashed.is_some()))? {
+        let mut clusters = Clusters::of_embedded();
+        for ((_, number, _), vector) in questions.iter().zip(&vectors) {
+            clusters.take(vector.as_ref(), *number);
+        }
+        return Ok(clusters.place(Some(&open), number));
+    }
+    let mut clusters = Clusters::default();
+    for (_, number, question) in &questions {
+        clusters.take(question.as_deref(), *number);
+    }
+    Ok(clusters.place(hashed.as_ref(), number))
+}
+
+/// A question of the path: its key, its turn's number, and its hashed words if it has any.
+type PastQuestion = (Hash, u32, Option<Arc<QuestionVector>>);
+
+/// Returns the vectors of the last questions, `None` for each question without content words, and of the open one;
+/// `None` unless all these vectors exist.
+fn embedded(
+    builder: &mut InputBuilder,
+    snapshot: &Snapshot,
+    questions: &[PastQuestion],
+    (asked, has_content): (&str, bool),
+) -> Result<Option<(Vec<Option<QuestionVector>>, QuestionVector)>, Failure> {
+    let path = &snapshot.path.nodes[..snapshot.open_at];
+    let wants = builder.finder.vectors.is_some() && has_content && limits(snapshot).retrieval_tokens > 0;
+    if !wants || path.is_empty() || builder.finder.index_path(snapshot.session, path)? > 0 {
+        return Ok(None);
+    }
+    let path_index = builder.finder.path_index(snapshot.session, path)?;
+    let vector = |(key, _, hashed): &PastQuestion| match hashed {
+        Some(_) => path_index.vector(key).and_then(QuestionVector::embedded).map(Some),
+        None => Some(None),
+    };
+    let Some(vectors) = questions.iter().map(vector).collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let open = path_index.vectors.and_then(|vectors| vectors.question(asked, snapshot.priority));
+    let open = open.and_then(|vector| Code::of(&vector).ok()).and_then(|code| QuestionVector::embedded(code.values()));
+    Ok(open.map(|open| (vectors, open)))
 }
 
 /// Completes the title of the heading over results with their subject, if that began earlier. Also returns the
@@ -57,12 +98,12 @@ fn hashed(
     builder: &mut InputBuilder,
     key: Hash,
     id: crate::domain::base::ids::NodeId,
-) -> Result<Option<Arc<HashedQuery>>, Failure> {
+) -> Result<Option<Arc<QuestionVector>>, Failure> {
     if let Some(known) = builder.questions.0.get(&key) {
         return Ok(known.clone());
     }
     let words = builder.content(key, Some(id))?.map(|content| content.plain_text()).unwrap_or_default();
-    let made = HashedQuery::new(beginning(&words)).map(Arc::new);
+    let made = QuestionVector::of_words(beginning(&words)).map(Arc::new);
     if builder.questions.0.len() >= MAX_CACHED {
         builder.questions.forget();
     }
