@@ -12,7 +12,7 @@ use super::renamed;
 use super::settings::{AUTO, CallOverrides, EmbedderKind, Settings};
 use super::themes;
 use crate::domain::call::address;
-use crate::domain::call::model::{Backend, ModelInfo, Profile};
+use crate::domain::call::model::{Backend, Profile};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::policy::PolicySpec;
 use crate::domain::tool::folder_settings::FolderSettings;
@@ -184,12 +184,6 @@ impl Config {
             store: None,
             overrides: self.overrides.clone(),
         }
-    }
-
-    /// Returns the known properties of a model of a profile.
-    #[must_use]
-    pub fn model_info(&self, name: &str, profile: &str) -> ModelInfo {
-        self.models.info(name, self.settings.profiles.get(profile))
     }
 
     /// Returns a profile by its name.

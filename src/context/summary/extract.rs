@@ -42,9 +42,6 @@ pub enum Part {
 }
 
 impl Part {
-    /// All parts.
-    pub const ALL: [Self; 5] = [Self::Goals, Self::Decisions, Self::Facts, Self::Outcomes, Self::Pending];
-
     /// Returns its heading.
     #[must_use]
     pub fn heading(self) -> &'static str {

@@ -136,16 +136,6 @@ impl Limit {
             }
         }
     }
-
-    /// Returns the name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tokens => "tokens",
-            Self::Cost => "cost",
-            Self::Time => "time",
-        }
-    }
 }
 
 /// The settings with which a branch was called, with defaults, as they were at that time.

@@ -48,14 +48,6 @@ impl RunStatus {
             Self::Errored => "errored",
         }
     }
-
-    /// Parses a name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Open, Self::Complete, Self::Truncated, Self::Cancelled, Self::Interrupted, Self::Errored]
-            .into_iter()
-            .find(|status| status.name() == name)
-    }
 }
 
 /// A call, as shown in lists and under a message.

@@ -19,9 +19,6 @@ pub enum SummaryKind {
 }
 
 impl SummaryKind {
-    /// All kinds.
-    pub const ALL: [Self; 2] = [Self::Lane, Self::Session];
-
     /// Returns the name.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -29,12 +26,6 @@ impl SummaryKind {
             Self::Lane => "lane",
             Self::Session => "session",
         }
-    }
-
-    /// Parses a name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
     /// Returns the number of its priority level: 2 is session, 3 is working.
@@ -180,12 +171,6 @@ impl Summary {
     #[must_use]
     pub fn tip(&self) -> Option<Hash> {
         self.covers.last().map(|cover| cover.tip)
-    }
-
-    /// Returns whether a message was one of the sources, or is the first or last message of a covered turn.
-    #[must_use]
-    pub fn touches(&self, node: Hash) -> bool {
-        self.covers.iter().any(|c| c.user == node || c.tip == node || c.nodes.iter().any(|(key, _)| *key == node))
     }
 }
 

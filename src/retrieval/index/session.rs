@@ -1,5 +1,5 @@
 //! The index of one session: data about each message and passage, and the postings in segments. The index grows one
-//! message at a time; a removed message is masked at once.
+//! message at a time.
 //! Not for: which messages a branch may find (`scope`), scores (`search`), or texts (none are kept).
 
 use super::codec::{Reader, put};
@@ -37,7 +37,7 @@ pub struct Entry<'a> {
 /// An indexed message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IndexedMessage {
-    /// The node's key; zero after removal.
+    /// The node's key.
     pub key: Hash,
     /// Time in seconds since 1970; `i64::MIN` if unknown.
     pub at: i64,
@@ -45,7 +45,7 @@ pub struct IndexedMessage {
     pub lane: u32,
     /// Number of its first passage.
     pub first: u32,
-    /// Number of passages; 0 for an empty or removed message.
+    /// Number of passages; 0 for an empty message.
     pub passages: u16,
     /// Number of its speaker, or [`NOBODY`].
     pub speaker: u16,
@@ -62,21 +62,6 @@ pub struct Speaker {
     pub name: Term,
     /// Terms of its words.
     pub terms: Vec<Term>,
-}
-
-/// What remains to be done after a removal.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rewrite {
-    /// Nothing: the postings were in memory and are removed.
-    Done,
-    /// The store must replace this segment's lists (see `crate::retrieval::index::segment::without`) and header, which
-    /// still contain the hashed words.
-    Stored {
-        /// Number of the segment.
-        segment: u32,
-        /// Its passages to be removed, as numbers within the segment: first, and count.
-        gone: (u32, u32),
-    },
 }
 
 /// A sealed segment as stored.
@@ -277,24 +262,6 @@ impl Index {
         u16::try_from(at).unwrap_or(NOBODY)
     }
 
-    /// Masks a message at once and removes its words from the postings in memory. Returns `None` if the key is unknown.
-    pub fn remove(&mut self, key: &Hash) -> Option<Rewrite> {
-        let number = self.by_key.remove(key)?;
-        let known = &mut self.messages[number as usize];
-        let (first, count) = (known.first, u32::from(known.passages));
-        *known = IndexedMessage { key: Hash::default(), passages: 0, tokens: 0, speaker: NOBODY, ..*known };
-        let segment = self.starts.partition_point(|start| *start <= number).saturating_sub(1);
-        let part = &mut self.segments[segment];
-        self.lengths[first as usize..(first + count) as usize].fill(0);
-        let gone = (first - part.first, count);
-        part.purge(&(gone.0..gone.0 + count).collect::<Vec<_>>());
-        Some(if part.is_stored() && count > 0 {
-            Rewrite::Stored { segment: small(segment), gone }
-        } else {
-            Rewrite::Done
-        })
-    }
-
     /// Returns a message's number, by its key.
     #[must_use]
     pub fn number(&self, key: &Hash) -> Option<u32> {
@@ -307,7 +274,7 @@ impl Index {
         self.messages.get(number as usize)
     }
 
-    /// Returns the number of messages ever added, including removed ones.
+    /// Returns the number of messages.
     #[must_use]
     pub fn messages(&self) -> u32 {
         small(self.messages.len())
@@ -366,7 +333,7 @@ impl Index {
         Ok(())
     }
 
-    /// Returns the current header of a segment; after a removal the store must replace it.
+    /// Returns the header of a segment.
     #[must_use]
     pub fn header(&self, number: u32) -> Option<Vec<u8>> {
         let at = number as usize;

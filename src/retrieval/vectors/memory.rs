@@ -189,28 +189,6 @@ impl VectorIndex {
         Ok(())
     }
 
-    /// Removes a document's vector; returns whether it had one.
-    pub fn remove(&mut self, doc: u32) -> bool {
-        let Some(slot) = self.places.remove(&doc).map(|slot| slot as usize) else { return false };
-        let last = self.docs.len() - 1;
-        if slot != last {
-            self.move_last(slot, last);
-        }
-        self.docs.pop();
-        self.scales.pop();
-        self.values.truncate(last * self.dims);
-        self.signs.truncate(last.div_ceil(LANES) * self.sign_words());
-        if last == 0 {
-            self.clear();
-        }
-        true
-    }
-
-    /// Removes everything; vectors of other dimensions may follow.
-    pub fn clear(&mut self) {
-        *self = Self::default();
-    }
-
     /// Returns the `most` documents that are most similar to the question, best first; among equals the smaller number
     /// first. Limited to `allowed`, if given. Nothing is similar to the zero vector.
     pub fn nearest(
@@ -269,17 +247,6 @@ impl VectorIndex {
         self.values.resize((slot + 1) * self.dims, 0);
         self.signs.resize((slot + 1).div_ceil(LANES) * self.sign_words(), [0; LANES]);
         slot
-    }
-
-    fn move_last(&mut self, slot: usize, last: usize) {
-        self.docs[slot] = self.docs[last];
-        self.scales[slot] = self.scales[last];
-        self.values.copy_within(last * self.dims..(last + 1) * self.dims, slot * self.dims);
-        let ((to, to_lane), (from, from_lane)) = (self.sign_place(slot), self.sign_place(last));
-        for word in 0..self.sign_words() {
-            self.signs[to + word][to_lane] = self.signs[from + word][from_lane];
-        }
-        self.places.insert(self.docs[slot], u32::try_from(slot).unwrap_or(u32::MAX));
     }
 
     /// Returns the slots of all allowed documents.

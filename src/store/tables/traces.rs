@@ -28,22 +28,6 @@ impl Store {
             Ok(found)
         })
     }
-
-    /// Returns the usage reports of a session, oldest call first.
-    pub fn usage(&self, session: SessionId) -> Result<Vec<UsageReport>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT usage_report.body, usage_report.est_error_pct
-                 FROM plan_run JOIN usage_report ON usage_report.run = plan_run.n
-                 WHERE plan_run.session = (SELECT n FROM session WHERE id = ?1) ORDER BY plan_run.n",
-            )?;
-            let rows = query.query_map([session], |row| {
-                let report: UsageReport = row.get::<_, Json<_>>(0)?.0;
-                Ok(UsageReport { est_error_pct: row.get(1)?, ..report })
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
-    }
 }
 
 impl Store {

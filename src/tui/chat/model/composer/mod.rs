@@ -118,11 +118,6 @@ impl Composer {
         &mut self.area
     }
 
-    /// Moves the cursor without changing the text.
-    pub fn move_cursor(&mut self, to: CursorMove) {
-        self.area.move_cursor(to);
-    }
-
     /// The purpose of the text.
     #[must_use]
     pub fn kind(&self) -> DraftKind {
@@ -351,7 +346,7 @@ mod tests {
         let typed = chip.replace('\u{a0}', " ");
         let mut composer = Composer::default();
         composer.paste(&second);
-        composer.move_cursor(CursorMove::Head);
+        composer.area.move_cursor(CursorMove::Head);
         composer.edit().insert_str(&typed);
         assert_eq!(&*composer.text(), format!("{typed}{second}"));
         // The placeholder itself is in the text already, or is pasted into it.
@@ -360,8 +355,8 @@ mod tests {
         composer.paste(&second);
         composer.paste("\n");
         composer.paste(&chip);
-        composer.move_cursor(CursorMove::Top);
-        composer.move_cursor(CursorMove::Head);
+        composer.area.move_cursor(CursorMove::Top);
+        composer.area.move_cursor(CursorMove::Head);
         let last = chip.replace(']', ", no. 2]");
         assert_eq!(composer.pastes().map(|(chip, _)| chip).collect::<Vec<_>>(), [last.as_str()]);
         composer.paste(&last);
