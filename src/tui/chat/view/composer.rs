@@ -37,8 +37,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
     let focus = view.focused(Focus::Composer);
     let mut inside = area;
     if area.height >= 3 && area.width >= 3 {
-        let rule = view.theme.glyphs.rule.repeat(usize::from(area.width));
-        paint::line(view.theme, &Line::of(Ink::Border, &rule), area, buf);
+        paint::rule(view.theme, area, buf);
         paint::caption(view.theme, title(view, area), Rect { height: 1, ..area }, buf);
         let keys = Rect { x: area.x + 1, y: area.bottom() - 1, width: area.width - 1, height: 1 };
         paint::line(view.theme, &hints(view, usize::from(keys.width)), keys, buf);

@@ -368,6 +368,8 @@ fn thumb(view: &ViewContext<'_>, first: usize, after: usize, area: Rect, buf: &m
     let all = weight.last().copied().unwrap_or(0);
     let (from, to) = (upto(first).unwrap_or(0), upto(after).unwrap_or(all));
     if first > 0 || after < weight.len() {
-        paint::thumb(view.theme, from, all, to.saturating_sub(from).max(1), area, buf);
+        let [from, all, page] =
+            [from, all, to.saturating_sub(from).max(1)].map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
+        paint::thumb(view.theme, from, all, page, area, buf);
     }
 }

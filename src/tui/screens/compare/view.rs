@@ -39,10 +39,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cac
     let Some(compared) = &screen.compared else {
         return paint::line(view.theme, &Line::of(Ink::Dim, "Loading both branches."), inside, buf);
     };
-    if area.height >= 2 {
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(view.theme, hints(view, screen, compared, usize::from(area.width)), edge, buf);
-    }
+    view.foot(hints(view, screen, compared, usize::from(area.width)), area, buf);
     for (line, row) in head(view, compared).iter().zip(inside.rows()) {
         paint::line(view.theme, line, row, buf);
     }

@@ -20,8 +20,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &ConversationSearchScreen, ar
     let mut rows = area.rows();
     if area.height >= 3 {
         let Some(edge) = rows.next() else { return };
-        let rule = view.theme.glyphs.rule.repeat(usize::from(area.width));
-        paint::line(view.theme, &Line::of(Ink::Border, &rule), edge, buf);
+        paint::rule(view.theme, edge, buf);
         let title = Line::of(Ink::Heading, "Search this conversation")
             .with(Ink::Dim, &search_count(view, !screen.text.is_empty()));
         paint::caption(view.theme, title, edge, buf);

@@ -66,10 +66,7 @@ fn entries(view: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
         let label = text::fit(&entry.label.replace('●', view.theme.glyphs.branch), room, view.theme.glyphs.ellipsis);
         let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();
         paint::pair(view.theme, &highlighted(ink, &label, marks), &value, padded, buf);
-        view.item(row, at);
-        if at == picker.cursor {
-            paint::select(view.theme, row, buf);
-        }
+        view.entry(row, at, at == picker.cursor, buf);
     }
 }
 

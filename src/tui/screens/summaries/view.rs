@@ -53,12 +53,7 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
-    paint::clear(area, buf);
-    let inside = view.frame(title(screen), true, area, buf);
-    if area.height >= 2 {
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(view.theme, hints(view, screen, usize::from(area.width)), edge, buf);
-    }
+    let inside = view.screen(title(screen), hints(view, screen, usize::from(area.width)), area, buf);
     let mut measured = FrameRows { seen: screen.seen, source_scroll: screen.source_scroll };
     let Some(draft) = &screen.draft else {
         paint::lines(view.theme, &progress(view, screen, usize::from(inside.width)), inside, buf);
@@ -147,7 +142,7 @@ fn hints(view: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
             (Action::Leave, if making { "stop" } else { "later" }),
         ]
     };
-    super::view_accepted::hint_line(view, When::Drafts, words, width)
+    view.keys_line(When::Drafts, words, width)
 }
 
 /// What is shown while there is no draft yet.
@@ -290,8 +285,7 @@ fn text_of(
 }
 
 fn thumb(view: &ViewContext<'_>, from: usize, rows: usize, area: Rect, buf: &mut Buffer) {
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(rows), u64::from(area.height), area, buf);
+    paint::thumb(view.theme, from, rows, usize::from(area.height), area, buf);
 }
 
 /// Draws the sources, scrolled to the fact under the cursor if they follow it. Returns the number of rows and the
