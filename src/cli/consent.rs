@@ -45,10 +45,8 @@ pub(super) fn rules(run: &mut Run<'_, '_>, command: Option<&RulesCommand>) -> Re
 }
 
 fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let all = match run.client.call(Request::Tool(ToolRequest::Rule(RuleAct::List)), &mut run.io)? {
-        Answer::Rules(all) => all,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(Request::Tool(ToolRequest::Rule(RuleAct::List)))?;
+    let Answer::Rules(all) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         let shape = |(scope, rule): &(RuleScope, Rule)| json!({ "scope": scope, "tool": rule.tool, "on": rule.on, "verdict": rule.verdict });
         return run.io.value(&all.iter().map(shape).collect::<Vec<_>>());

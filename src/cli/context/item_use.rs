@@ -19,10 +19,9 @@ const TITLE_WIDTH: usize = 40;
 /// Returns the item uses of the newest of these calls that has any recorded, or None.
 pub(crate) fn of(run: &mut Run<'_, '_>, cards: &[RunCard]) -> Result<Option<CallUses>, Stop> {
     let Some(card) = cards.iter().rev().find(|card| card.uses.is_some()) else { return Ok(None) };
-    match run.client.call(Request::Call(CallRequest::Uses { run: card.id }), &mut run.io)? {
-        Answer::Uses(uses) => Ok(uses.map(|uses| *uses)),
-        other => Err(unexpected(&other)),
-    }
+    let answer = run.call(Request::Call(CallRequest::Uses { run: card.id }))?;
+    let Answer::Uses(uses) = answer else { return Err(unexpected(&answer)) };
+    Ok(uses.map(|uses| *uses))
 }
 
 /// Returns counts as JSON.

@@ -20,13 +20,8 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = pick::branch(&view, None)?;
     if history {
-        let steps = match run
-            .client
-            .call(Request::Branch(BranchRequest::Steps { branch: branch.id, atom: None }), &mut run.io)?
-        {
-            Answer::Steps(steps) => steps,
-            other => return Err(unexpected(&other)),
-        };
+        let answer = run.call(Request::Branch(BranchRequest::Steps { branch: branch.id, atom: None }))?;
+        let Answer::Steps(steps) = answer else { return Err(unexpected(&answer)) };
         if run.io.json {
             return run.io.value(&steps.iter().map(step).collect::<Vec<_>>());
         }

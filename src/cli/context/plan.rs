@@ -198,10 +198,8 @@ pub(crate) fn plans(run: &mut Run<'_, '_>, command: &Plans) -> Result<(), Stop> 
 }
 
 fn list(run: &mut Run<'_, '_>, view: &SessionView) -> Result<(), Stop> {
-    let cards = match run.client.call(Request::Call(CallRequest::List), &mut run.io)? {
-        Answer::Runs(cards) => cards,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(Request::Call(CallRequest::List))?;
+    let Answer::Runs(cards) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         let shapes: Vec<_> = cards.iter().map(|card| shape::run(card, &view.branches)).collect();
         return run.io.value(&shapes);
@@ -237,11 +235,8 @@ fn card_line(card: &RunCard, view: &SessionView) -> String {
 }
 
 fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
-    let (plan, runs) =
-        match run.client.call(Request::Call(CallRequest::StoredPlan { id: id.to_owned() }), &mut run.io)? {
-            Answer::StoredPlan { plan, runs } => (plan, runs),
-            other => return Err(unexpected(&other)),
-        };
+    let answer = run.call(Request::Call(CallRequest::StoredPlan { id: id.to_owned() }))?;
+    let Answer::StoredPlan { plan, runs } = answer else { return Err(unexpected(&answer)) };
     let uses = item_use::of(run, &runs)?;
     if run.io.json {
         let digest = runs.last().map(|card| card.request_digest);
@@ -267,11 +262,8 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
 /// `replay RUN --dry-run`.
 pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(), Stop> {
     run.open(false)?;
-    let (card, digest, body) =
-        match run.client.call(Request::Call(CallRequest::ReplayDryRun { run: id.to_owned() }), &mut run.io)? {
-            Answer::Replayed { run, digest, body } => (run, digest, body),
-            other => return Err(unexpected(&other)),
-        };
+    let answer = run.call(Request::Call(CallRequest::ReplayDryRun { run: id.to_owned() }))?;
+    let Answer::Replayed { run: card, digest, body } = answer else { return Err(unexpected(&answer)) };
     let same = digest == card.request_digest;
     if request {
         run.io.data(&body);

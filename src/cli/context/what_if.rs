@@ -26,11 +26,8 @@ pub(crate) fn what_if(
     let arms = arms.iter().map(|words| variant::read(words).map_err(|error| Stop::Usage(format!("{error}."))));
     let arms = arms.collect::<Result<Vec<_>, Stop>>()?;
     let (view, draft) = plan::draft_of(run, words, &DraftSource::of(edit, regenerate))?;
-    let found =
-        match run.client.call(Request::Plan(PlanRequest::WhatIf { branch: view.current, draft, arms }), &mut run.io)? {
-            Answer::WhatIf(found) => found,
-            other => return Err(unexpected(&other)),
-        };
+    let answer = run.call(Request::Plan(PlanRequest::WhatIf { branch: view.current, draft, arms }))?;
+    let Answer::WhatIf(found) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         return run.io.value(&shape(&found));
     }

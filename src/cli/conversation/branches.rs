@@ -21,7 +21,7 @@ const MAX_CHARS: usize = 400;
 pub(crate) fn compare(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<(), Stop> {
     let view = run.open(false)?;
     let (a, b) = (pick::branch(&view, Some(a))?.id, pick::branch(&view, b)?.id);
-    match run.client.call(Request::Branch(BranchRequest::Compare { a, b }), &mut run.io)? {
+    match run.call(Request::Branch(BranchRequest::Compare { a, b }))? {
         Answer::Compared(compared) if run.io.json => {
             let mut value = serde_json::to_value(&*compared).unwrap_or_default();
             value["plans"] = compared.plans.as_ref().map_or(Value::Null, |diff| diffs::shape(diff));

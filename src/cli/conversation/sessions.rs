@@ -18,7 +18,7 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
         SessionCommand::List => list_sessions(run),
         SessionCommand::Search { words, limit } => search::search(run, words, usize::from(*limit)),
         SessionCommand::New { title } => {
-            match run.client.call(Request::Session(SessionRequest::New { title: title.join(" ") }), &mut run.io)? {
+            match run.call(Request::Session(SessionRequest::New { title: title.join(" ") }))? {
                 Answer::Opened(view) => {
                     let value = json!({
                         "id": view.card.id,
@@ -57,10 +57,8 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
 }
 
 fn list_sessions(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let found = match run.client.call(Request::Session(SessionRequest::List), &mut run.io)? {
-        Answer::Sessions(found) => found,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(Request::Session(SessionRequest::List))?;
+    let Answer::Sessions(found) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         return run.io.value(&found.iter().map(shape::session).collect::<Vec<_>>());
     }
@@ -159,7 +157,7 @@ fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: boo
     let view = run.open(false)?;
     let at = at.map(|text| pick::end(&view, text).map(|head| head.id)).transpose()?;
     let request = Request::Branch(BranchRequest::Fork { branch: view.current, at, name, switch: !stay });
-    match run.client.call(request, &mut run.io)? {
+    match run.call(request)? {
         Answer::Branch(branch) => {
             let words = format!("{}  {}", branch.id, branch.name);
             let tree = pick::tree(&view);

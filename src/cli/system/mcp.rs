@@ -37,10 +37,9 @@ pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result
 }
 
 fn toolbox(run: &mut Run<'_, '_>, branch: Option<BranchId>, act: ServerAct) -> Result<Toolbox, Stop> {
-    match run.client.call(Request::Tool(ToolRequest::Servers(branch, act)), &mut run.io)? {
-        Answer::Toolbox(all) => Ok(*all),
-        other => Err(unexpected(&other)),
-    }
+    let answer = run.call(Request::Tool(ToolRequest::Servers(branch, act)))?;
+    let Answer::Toolbox(all) = answer else { return Err(unexpected(&answer)) };
+    Ok(*all)
 }
 
 fn switch(run: &mut Run<'_, '_>, keys: &[String], on: bool) -> Result<(), Stop> {

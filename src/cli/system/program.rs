@@ -21,17 +21,10 @@ use serde_json::{Value, json};
 
 /// `models`.
 pub(crate) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let found = match run
-        .client
-        .call(Request::Program(ProgramRequest::Models { profile: run.global.profile.clone() }), &mut run.io)?
-    {
-        Answer::Models(found) => found,
-        other => return Err(unexpected(&other)),
-    };
-    let learned = match run.client.call(Request::Program(ProgramRequest::Meters), &mut run.io)? {
-        Answer::Meters(learned) => learned,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(Request::Program(ProgramRequest::Models { profile: run.global.profile.clone() }))?;
+    let Answer::Models(found) = answer else { return Err(unexpected(&answer)) };
+    let answer = run.call(Request::Program(ProgramRequest::Meters))?;
+    let Answer::Meters(learned) = answer else { return Err(unexpected(&answer)) };
     let of = |profile: &str, model: &ModelInfo| {
         let is = |known: &&CalibrationEntry| {
             known.profile == profile && known.model == model.name && known.encoding == model.encoding.name()
@@ -84,10 +77,8 @@ pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<()
     if let Some(forget) = forget {
         return forget_quirks(run, forget);
     }
-    let findings = match run.client.call(Request::Program(ProgramRequest::Doctor), &mut run.io)? {
-        Answer::Doctor(findings) => findings,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(Request::Program(ProgramRequest::Doctor))?;
+    let Answer::Doctor(findings) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         let shapes: Vec<Value> = findings
             .iter()

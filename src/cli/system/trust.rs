@@ -42,10 +42,8 @@ pub(crate) fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), S
 
 /// Shows the changes that the folder's own settings make, and asks for approval.
 pub(crate) fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
-    let card = match run.client.call(Request::Tool(ToolRequest::FolderSettings(FolderAct::Show)), &mut run.io)? {
-        Answer::FolderSettings(card) => card,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(Request::Tool(ToolRequest::FolderSettings(FolderAct::Show)))?;
+    let Answer::FolderSettings(card) = answer else { return Err(unexpected(&answer)) };
     let Some(card) = card else {
         return Err(Failure::user("This folder has no .pleach.toml.").into());
     };
