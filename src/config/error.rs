@@ -17,11 +17,7 @@ impl Place {
     /// Returns the position of a byte offset.
     #[must_use]
     pub fn of(text: &str, byte: usize) -> Self {
-        let mut end = byte.min(text.len());
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let before = &text[..end];
+        let before = &text[..text.floor_char_boundary(byte)];
         let start = before.rfind('\n').map_or(0, |at| at + 1);
         Self { line: before.matches('\n').count() + 1, column: before[start..].chars().count() + 1 }
     }

@@ -120,10 +120,7 @@ impl Decoder {
             self.event.data.push('\n');
         }
         let room = MAX_EVENT.saturating_sub(self.event.data.len());
-        let mut end = value.len().min(room);
-        while !value.is_char_boundary(end) {
-            end -= 1;
-        }
+        let end = value.floor_char_boundary(room);
         self.event.cut |= end < value.len();
         self.event.data.push_str(&value[..end]);
         self.work += end as u64;

@@ -218,11 +218,7 @@ fn escape_len(text: &str) -> usize {
             _ => return first,
         },
     };
-    let mut end = text.len().min(body + MAX_SEQUENCE);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let rest = &text[body..end];
+    let rest = &text[body..text.floor_char_boundary(body + MAX_SEQUENCE)];
     match kind {
         '[' => rest
             .find(|c: char| !matches!(c, '\u{20}'..='\u{3f}'))

@@ -168,16 +168,16 @@ impl Content {
     /// Returns all text of the message (text parts and tool results), joined by line breaks.
     #[must_use]
     pub fn plain_text(&self) -> String {
-        let texts: Vec<&str> = self
-            .parts
-            .iter()
-            .filter_map(|part| match part {
-                Part::Text { text } => Some(text.as_str()),
-                Part::Reply { body, .. } => Some(body.as_str()),
-                Part::Reasoning { .. } | Part::Call { .. } | Part::Opaque { .. } => None,
-            })
-            .collect();
-        texts.join("\n")
+        self.texts().collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns the texts of the message: its text parts and tool results.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text { text } => Some(text.as_str()),
+            Part::Reply { body, .. } => Some(body.as_str()),
+            Part::Reasoning { .. } | Part::Call { .. } | Part::Opaque { .. } => None,
+        })
     }
 
     /// Returns the tool calls: id, name, arguments.

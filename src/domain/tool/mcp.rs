@@ -433,15 +433,9 @@ pub fn ends(text: &str, limit: usize) -> Option<(&str, &str)> {
     if text.len() <= limit {
         return None;
     }
-    let floor = |mut at: usize| {
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
-    let first = &text[..floor(limit / 5 * 4)];
+    let first = &text[..text.floor_char_boundary(limit / 5 * 4)];
     let line = first.rfind('\n').filter(|at| *at > first.len() / 2).map_or(first.len(), |at| at + 1);
-    Some((&text[..line], &text[floor(text.len() - limit / 5)..]))
+    Some((&text[..line], &text[text.floor_char_boundary(text.len() - limit / 5)..]))
 }
 
 /// Returns a text that is longer than `limit` bytes without its middle, with a note in its place.

@@ -181,10 +181,7 @@ pub fn in_lines(text: &str) -> Cow<'_, str> {
     for line in text.split_inclusive('\n') {
         let mut rest = line;
         while line.len() > LONG_LINE && rest.len() > PIECE {
-            let mut end = PIECE;
-            while !rest.is_char_boundary(end) {
-                end -= 1;
-            }
+            let end = rest.floor_char_boundary(PIECE);
             // Preferably split between two values rather than inside one.
             let between = rest[..end].rfind([' ', ',', ';', '}', ']', '>']);
             let (piece, after) = rest.split_at(between.filter(|at| *at > PIECE / 2).map_or(end, |at| at + 1));

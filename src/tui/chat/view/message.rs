@@ -200,7 +200,9 @@ impl BlockBuilder<'_> {
             Role::Assistant => {
                 rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened));
             }
-            Role::Tool => rows.extend(TextRows::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
+            Role::Tool => {
+                rows.extend(TextRows::plain(&words[..words.floor_char_boundary(TOOL_BYTES)], width, Ink::Code))
+            }
             Role::User | Role::System if opened => rows.extend(self.filled(&words, width, true)),
             Role::User | Role::System => rows.extend(self.folded(&words, width)),
         }
@@ -244,11 +246,11 @@ impl BlockBuilder<'_> {
         if words.len() <= FOLD_BYTES && words.lines().count() <= FOLD_ROWS {
             return self.filled(words, width, false);
         }
-        let mut rows = self.filled(prefix(words, FOLD_BYTES), width, true);
+        let mut rows = self.filled(&words[..words.floor_char_boundary(FOLD_BYTES)], width, true);
         rows.truncate(FOLD_ROWS);
         let bytes = text::number(u64::try_from(words.len()).unwrap_or(0));
         let sign = self.theme.glyphs.folded;
-        let shown = text::number(u64::try_from(prefix(words, FOLD_BYTES).len()).unwrap_or(0));
+        let shown = text::number(u64::try_from(words.floor_char_boundary(FOLD_BYTES)).unwrap_or(0));
         let line = format!("{sign} the first {shown} of {bytes} bytes{}", self.opens());
         rows.push(Line::of(Ink::Accent, &text::fit(&line, width, self.theme.glyphs.ellipsis)));
         rows
@@ -470,16 +472,4 @@ impl BlockBuilder<'_> {
         let look = if opened { look } else { look.folding(FOLD_CODE, &self.opens()) };
         TextRows::drawn(words.trim_end(), width, Ink::Text, look)
     }
-}
-
-/// The longest prefix of at most `bytes` bytes that ends at a character boundary.
-fn prefix(text: &str, bytes: usize) -> &str {
-    if text.len() <= bytes {
-        return text;
-    }
-    let mut end = bytes;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }

@@ -42,10 +42,7 @@ pub(crate) fn add_output(model: &mut Model, branch: BranchId, run: RunId, text: 
     let Some(live) = model.live.get_mut(&branch).filter(|live| live.run.is_none_or(|of| of == run)) else { return };
     live.tool_output.push_str(text);
     if live.tool_output.len() > SAID {
-        let mut from = live.tool_output.len() - SAID / 2;
-        while !live.tool_output.is_char_boundary(from) {
-            from += 1;
-        }
+        let from = live.tool_output.ceil_char_boundary(live.tool_output.len() - SAID / 2);
         live.tool_output.drain(..from);
     }
 }

@@ -280,12 +280,8 @@ fn text_of(
     let page = usize::from(room.height);
     let from = screen.draft_scroll.min(rows.len().saturating_sub(page));
     paint::lines(view.theme, rows.iter().skip(from), room, buf);
-    thumb(view, from, rows.len(), room, buf);
+    paint::thumb(view.theme, from, rows.len(), page, room, buf);
     rows.len()
-}
-
-fn thumb(view: &ViewContext<'_>, from: usize, rows: usize, area: Rect, buf: &mut Buffer) {
-    paint::thumb(view.theme, from, rows, usize::from(area.height), area, buf);
 }
 
 /// Draws the sources, scrolled to the fact under the cursor if they follow it. Returns the number of rows and the
@@ -313,7 +309,7 @@ fn sources(
         let y = room.y + u16::try_from(at - from).unwrap_or(0);
         paint::select(view.theme, Rect { y, height: 1, ..room }, buf);
     }
-    thumb(view, from, rows.len(), room, buf);
+    paint::thumb(view.theme, from, rows.len(), page, room, buf);
     (rows.len(), from)
 }
 
@@ -396,7 +392,7 @@ fn items(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, are
             paint::select(view.theme, row, buf);
         }
     }
-    thumb(view, from, screen.items(), room, buf);
+    paint::thumb(view.theme, from, screen.items(), page, room, buf);
 }
 
 fn dropped_row(view: &ViewContext<'_>, draft: &SummaryDraft, at: usize, matters: bool, area: Rect, buf: &mut Buffer) {

@@ -394,7 +394,7 @@ impl CallDetail<'_> {
         let key = Fields::new("trace text").text(title).hash(hash).finish();
         cache.rows(CacheKey::Text(key, true), width, || {
             let mut rows = heading(title);
-            let end = (0..=text.len().min(MAX_SHOWN_BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            let end = text.floor_char_boundary(MAX_SHOWN_BYTES);
             rows.extend(TextRows::plain(text[..end].trim_end(), usize::from(width), Ink::Code));
             if end < text.len() {
                 let key = self.view.key(Action::Copy);
