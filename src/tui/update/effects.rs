@@ -3,11 +3,7 @@
 
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, Request, Ticket};
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::tui::update::prelude::*;
 
 /// Sends a request to the engine and records the purpose of its answer. Returns the number of its ticket.
 pub(crate) fn send(model: &mut Model, request: Request, pending: Pending, out: &mut Vec<Cmd>) -> u64 {

@@ -4,13 +4,8 @@
 use super::effects::send;
 use crate::engine::api::{Request, TurnRequest};
 use crate::tui::chat::update::{completing, queueing, quit, search};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::{summaries, tour};
+use crate::tui::update::prelude::*;
 
 /// The maximum time between two related presses, in milliseconds.
 const QUIT_WINDOW_MS: u64 = 1_500;

@@ -10,6 +10,7 @@ mod leave;
 mod mouse;
 pub(crate) mod open;
 pub(crate) mod panes;
+pub(crate) mod prelude;
 pub(crate) mod session;
 pub(crate) mod settings;
 mod terminal;

@@ -6,14 +6,11 @@ use crate::domain::base::failure::Failure;
 use crate::domain::conversation::branch::Branch;
 use crate::engine::api::{Answer, Draft, ProgramRequest, Request, SessionView};
 use crate::tui::chat::update::{ask, branches, questions};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::{Pending, ProgramPending, SessionPending};
+use crate::tui::model::pending::{ProgramPending, SessionPending};
 use crate::tui::model::session::Session;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::Picker;
 use crate::tui::screens::search;
+use crate::tui::update::prelude::*;
 
 /// Handles the answers to requests about the session and its branches.
 pub(super) fn answered(

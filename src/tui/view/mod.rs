@@ -21,6 +21,7 @@ pub mod cache;
 pub mod frame;
 pub(crate) mod layout;
 pub(crate) mod paint;
+pub(crate) mod prelude;
 
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;

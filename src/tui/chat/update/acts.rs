@@ -12,17 +12,12 @@ use crate::engine::api::{
     Act, BranchRequest, Draft, DraftKind, ItemName, Request, ServerAct, SessionRequest, ToolRequest,
 };
 use crate::tui::chat::model::pending::MessagePending;
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::{Pending, SessionPending};
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::question::model::{Act as Choice, Question};
 use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::tree::model::TreeScreen;
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Sets a mark on the selected item, or removes it if the item has that mark.
 pub(crate) fn mark(model: &mut Model, kind: MarkKind, out: &mut Vec<Cmd>) {

@@ -10,12 +10,8 @@ use crate::domain::planning::mode::SearchChoice;
 use crate::engine::api::{Answer, Draft, DraftKind, Request, TurnRequest};
 use crate::tui::chat::model::pending::{NOTIFY_AFTER_MS, TurnPending};
 use crate::tui::chat::model::slash;
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::{INDEXING, Severity, WAITING};
-use crate::tui::msg::Cmd;
-use crate::tui::update::effects::send;
+use crate::tui::model::status::{INDEXING, WAITING};
+use crate::tui::update::prelude::*;
 
 /// Handles Enter: sends exactly the displayed plan. Returns the line of a command for the caller to run.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {

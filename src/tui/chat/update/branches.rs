@@ -4,13 +4,9 @@
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::engine::api::{BranchRequest, Request};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::{Pending, SessionPending};
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Switches to a branch, on the screen and in the store.
 pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {

@@ -27,18 +27,14 @@ use crate::domain::summary::draft::{AutoSummaryOverride, SummaryAuthor};
 use crate::engine::api::{
     BranchRequest, CallRequest, Draft, DraftKind, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks,
 };
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
 use crate::tui::model::panes::Shape;
-use crate::tui::model::pending::{Pending, SessionPending};
+use crate::tui::model::pending::SessionPending;
 use crate::tui::model::session::Session;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::race::model::RacePending;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 use crate::tui::update::{actions, panes, settings};
 
 /// A function that resolves a name to a message.

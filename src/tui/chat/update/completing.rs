@@ -7,12 +7,7 @@ use crate::domain::code::symbols::NamedSymbol;
 use crate::engine::api::{Answer, CodeAct, FileAct, FileList, Request, ToolRequest};
 use crate::tui::chat::model::complete::{CompletionItem, CompletionPopup, CompletionSource, mention};
 use crate::tui::chat::model::pending::ComposerPending;
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// How many names are requested.

@@ -10,13 +10,9 @@ use crate::engine::api::{Answer, BranchRequest, Request, SessionRequest};
 use crate::tui::chat::model::composer;
 use crate::tui::chat::model::pending::ComposerPending;
 use crate::tui::chat::model::queue::{DraftSaveTime, joined};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// How long after a change a draft is saved, in milliseconds.

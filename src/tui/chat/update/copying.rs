@@ -8,12 +8,8 @@ use crate::domain::conversation::state;
 use crate::engine::api::{Request, SessionRequest};
 use crate::tui::chat::model::excerpts::code_blocks;
 use crate::tui::chat::model::pending::MessagePending;
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 use std::fmt::Write as _;
 use std::sync::Arc;
 

@@ -4,13 +4,10 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
 use crate::engine::api::{FolderAct, Request, ToolRequest};
-use crate::tui::model::Model;
-use crate::tui::model::pending::{Pending, ProgramPending};
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::tui::model::pending::ProgramPending;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Requests the state of the file.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {

@@ -7,12 +7,9 @@ use crate::domain::planning::plan::Warning;
 use crate::engine::api::{Answer, PlanRequest, Planned, Request};
 use crate::tui::chat::model::pending::TurnPending;
 use crate::tui::chat::model::plan::DisplayedPlan;
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::request::model::{Content, RequestScreen};
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 
 /// Requests a plan of the draft once typing has rested.
 pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {

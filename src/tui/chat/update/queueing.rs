@@ -6,13 +6,8 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::engine::api::{Answer, BranchRequest, Draft, DraftKind, Request, TurnRequest};
 use crate::tui::chat::model::pending::{ComposerPending, TurnPending};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::update::prelude::*;
 
 /// Handles Enter during an answer: queues the message. Returns false if the message cannot wait or nothing is running.
 pub(crate) fn put(model: &mut Model, branch: BranchId, draft: &Draft) -> bool {

@@ -3,11 +3,8 @@
 
 use crate::engine::api::{BranchRequest, Request};
 use crate::tui::chat::model::composer;
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Opens the state block to read and edit it.
 pub(crate) fn edit(model: &mut Model) {

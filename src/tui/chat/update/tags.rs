@@ -4,16 +4,10 @@
 use super::acts;
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{BranchRequest, ItemName, Request, TagAct};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::tree::model::TreeScreen;
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Toggles the star of the meant message.
 pub(crate) fn favourite(model: &mut Model, out: &mut Vec<Cmd>) {

@@ -7,14 +7,9 @@ use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::slash;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::{Action, When};
 use crate::tui::model::status::Severity;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line, wrap};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::text::wrap;
+use crate::tui::view::prelude::*;
 use ratatui::widgets::Widget;
 
 /// The height that the text would use: at least one row, at most a third of the screen.

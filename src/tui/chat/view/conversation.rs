@@ -9,13 +9,9 @@ use crate::tui::chat::model::conversation::ScrollAnchor;
 use crate::tui::chat::model::search::ConversationSearch;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::text;
 use crate::tui::text::matches::MatchPart;
-use crate::tui::theme::{Ink, Theme};
-use crate::tui::view::cache::Cache;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::theme::Theme;
+use crate::tui::view::prelude::*;
 
 /// Applies pending scrolling, following, and revealing, which need the heights of rows. Returns the nodes near the view
 /// whose contents are missing.

@@ -17,14 +17,12 @@ use crate::domain::tool::trace::ToolStatus;
 use crate::tui::chat::model::live::Live;
 use crate::tui::chat::model::queue::QueueState;
 use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
-use crate::tui::text::markdown::{GrowingText, MarkdownStyle, TextRows};
+use crate::tui::text::markdown::{GrowingText, MarkdownStyle};
 use crate::tui::text::matches;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::{Ink, Theme};
-use crate::tui::view::cache::{Cache, CacheKey, GrowingRows};
-use crate::tui::view::{ViewContext, paint};
+use crate::tui::theme::Theme;
+use crate::tui::view::cache::{CacheKey, GrowingRows};
+use crate::tui::view::prelude::*;
 use std::rc::Rc;
 
 /// How many bytes of a long user message are shown while it is folded.

@@ -8,15 +8,12 @@ use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleS
 use crate::domain::tool::mcp;
 use crate::domain::tool::rerun::RerunState;
 use crate::engine::api::{Answer, Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::{ASKING, Severity};
-use crate::tui::msg::Cmd;
+use crate::tui::model::status::ASKING;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// How many bytes of a command's output are kept for the screen.

@@ -5,14 +5,9 @@ use super::model::{AROUND, ApprovalScreen};
 use crate::domain::tool::consent::{FileChange, ToolEffect};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, CacheKey};
-use crate::tui::view::{ViewContext, layout, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::cache::CacheKey;
+use crate::tui::view::layout;
+use crate::tui::view::prelude::*;
 
 /// Below this height of the terminal, the screen covers all of it.
 const LEAST_HEIGHT: u16 = 18;

@@ -5,11 +5,9 @@ use super::model::AsidePane;
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, AsideView, Request, TurnRequest};
 use crate::tui::chat::model::pending::ComposerPending;
-use crate::tui::model::Model;
-use crate::tui::model::pending::{Pending, SessionPending};
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{send, show_failure};
+use crate::tui::model::pending::SessionPending;
+use crate::tui::update::effects::show_failure;
+use crate::tui::update::prelude::*;
 
 /// Handles `/aside TEXT`.
 pub(crate) fn ask(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {

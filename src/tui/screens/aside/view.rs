@@ -13,14 +13,8 @@
 use super::model::AsidePane;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::state;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, CacheKey};
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::cache::CacheKey;
+use crate::tui::view::prelude::*;
 
 /// From this width on, the chat stays visible beside the pane.
 const MIN_WIDTH_BESIDE: u16 = 90;

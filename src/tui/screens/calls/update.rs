@@ -9,13 +9,9 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::diff::PlanDiff;
 use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest, Request};
 use crate::tui::chat::update::{acts, printed};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 
 /// Handles the answers to the requests of these screens.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, result: Result<Answer, Failure>) {

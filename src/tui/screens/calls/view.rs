@@ -4,13 +4,7 @@
 use super::model::Calls;
 use crate::domain::base::time;
 use crate::domain::call::run::{RunCard, RunStatus};
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) {
     let enter = match (calls.chosen, calls.selected()) {

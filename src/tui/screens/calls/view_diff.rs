@@ -16,13 +16,7 @@ use crate::domain::base::time;
 use crate::domain::planning::diff::{
     CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// How many spans of an item's history the request overlay shows, newest first.
 const RECENT_SPANS: usize = 3;

@@ -6,15 +6,10 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
 use crate::engine::api::{Answer, BranchRequest, ItemName, Request};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::calls::model::DiffView;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 
 /// Compares the current branch with the branch selected in the panel, or else with an obvious other one; where none is
 /// obvious, opens a list of the others.

@@ -14,14 +14,7 @@
 use super::model::CompareView;
 use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::conversation::message::Role;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::Cache;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// From this width on, both sides are visible.
 const MIN_WIDTH_BESIDE: u16 = 100;

@@ -3,12 +3,8 @@
 
 use super::model::ConversationSearchScreen;
 use crate::tui::chat::view::conversation::search_count;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, layout, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::layout;
+use crate::tui::view::prelude::*;
 
 /// Height of the search line: that of the composer, which it replaces.
 pub(crate) fn height(view: &ViewContext<'_>, area: Rect) -> u16 {

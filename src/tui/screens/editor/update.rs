@@ -15,15 +15,11 @@ use crate::engine::api::{
 use crate::tui::chat::model::composer;
 use crate::tui::chat::model::pending::ComposerPending;
 use crate::tui::chat::update::branches;
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 use tui_textarea::CursorMove;
 
 /// Handles Esc among module summaries: stops one that is being written, or else closes the editor.

@@ -14,14 +14,8 @@ use super::model::{EditorScreen, PolicyTrial, VersionComparison};
 use crate::domain::base::time;
 use crate::domain::planning::what_if::PlanFigures;
 use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
-use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::model::PendingModuleSummary;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
 
 /// Unchanged lines shown around a change.

@@ -2,13 +2,7 @@
 //! Not for: the hints of one pane (`composer`).
 
 use crate::tui::chat::model::slash;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// Width of the column with the keys.
 const KEYS: usize = 24;

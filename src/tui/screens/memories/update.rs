@@ -7,16 +7,13 @@ use crate::domain::base::ids::MemoryId;
 use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
 use crate::domain::planning::plan::Verdict;
 use crate::engine::api::{Answer, BranchRequest, ItemName, MemoryAct, MemoryRequest, MemoryScope, Request};
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::picker::update::ListEdit;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::request::model::RequestScreen;
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 
 /// Handles the answers to the requests of the list.
 pub(crate) fn answered(

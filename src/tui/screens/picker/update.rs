@@ -9,14 +9,11 @@ use crate::domain::call::tokens::short;
 use crate::domain::conversation::branch::SessionCard;
 use crate::engine::api::{Answer, MemoryAct, ProgramRequest, Request, SessionRequest};
 use crate::tui::chat::update::branches;
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::{Pending, SessionPending};
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{run_next, send, show_answer, show_failure};
+use crate::tui::update::effects::{run_next, show_answer, show_failure};
+use crate::tui::update::prelude::*;
 
 /// Handles the answers to the requests of the lists.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, result: Result<Answer, Failure>) {

@@ -2,12 +2,7 @@
 //! Not for: filtering (`model`).
 
 use super::model::{Choice, Kind, Picker, PickerRow};
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
     let place = place(picker.kind, area);

@@ -5,11 +5,9 @@ use super::model::{Prompt, Purpose};
 use crate::domain::tool::consent::Consent;
 use crate::engine::api::{self, BranchRequest, Request, SessionRequest};
 use crate::tui::chat::update::{focus, quit, tags};
-use crate::tui::model::Model;
-use crate::tui::model::pending::{Pending, SessionPending};
-use crate::tui::msg::Cmd;
+use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::{approval, editor, memories, picker};
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Handles Enter: closes the prompt and uses the line.
 pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {

@@ -16,16 +16,11 @@ use crate::engine::api::{
     Answer, BranchRequest, CallRequest, Draft, DraftKind, ItemName, ReplayedCall, Request, TurnRequest,
 };
 use crate::tui::chat::update::branches;
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 
 /// Handles the answers to the requests of races and repeated calls.
 pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {

@@ -6,14 +6,8 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::run::CAUTION;
 use crate::domain::conversation::state;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, CacheKey as Rows};
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::cache::CacheKey as Rows;
+use crate::tui::view::prelude::*;
 use std::rc::Rc;
 
 /// Width that an answer needs beside others.

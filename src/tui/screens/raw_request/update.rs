@@ -10,13 +10,9 @@ use crate::domain::call::request::{self, BodyFault};
 use crate::engine::api::{Answer, BodyCount, Draft, Exact, PlanRequest, RawRequest, Request};
 use crate::tui::chat::model::composer;
 use crate::tui::chat::update::ask;
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 use tui_textarea::CursorMove;
 

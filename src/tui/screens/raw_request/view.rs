@@ -5,12 +5,7 @@
 use super::model::{EditedRequest, RawRequestScreen, Row};
 use crate::domain::base::safe_text::Safe;
 use crate::tui::chat::view::composer;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 

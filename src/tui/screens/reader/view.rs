@@ -2,13 +2,8 @@
 //! Not for: laying out the rows (`tui::text`).
 
 use super::model::Reader;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, CacheKey};
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::cache::CacheKey;
+use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(
     view: &ViewContext<'_>,

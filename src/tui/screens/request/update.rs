@@ -12,15 +12,11 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::diff::ItemHistory;
 use crate::domain::planning::plan::RowKind;
 use crate::engine::api::{Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, Request, TransitionReport};
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
 use crate::tui::model::session::Session;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::request::model_filter::ListArrangement;
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// How long the cursor must rest before a preview is requested, in milliseconds.

@@ -12,14 +12,7 @@ use crate::domain::planning::reason::DecidedBy;
 use crate::domain::tool::cards::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{composer, next_request};
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::Cache;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 use std::fmt::Write as _;
 
 /// Rows above the list: the title, the meter, a line of warnings or about the budget, and a rule.

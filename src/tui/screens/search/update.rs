@@ -7,12 +7,8 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::search::FoundMessages;
 use crate::engine::api::{Answer, Request, SessionRequest};
 use crate::tui::chat::update::branches;
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 use crate::tui::update::session;
 
 /// How many messages are requested at most.

@@ -14,12 +14,7 @@ use super::model::SearchScreen;
 use crate::domain::base::time;
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::search::{FILTERS, FoundMessage};
-use crate::tui::model::keys::Action;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// Height of a message in the list, in rows.
 const ROWS: u16 = 2;

@@ -8,15 +8,11 @@ use crate::domain::summary::accepted::{SummaryKind, SummarySource, SummaryState}
 use crate::domain::summary::draft::{SummaryAuthor, SummaryCard, SummaryDraft};
 use crate::engine::api::{Answer, Request, SummaryAct};
 use crate::tui::chat::model::composer;
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// Handles the answers to the requests of these screens.

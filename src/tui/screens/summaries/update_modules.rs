@@ -6,13 +6,9 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request, ToolRequest};
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::editor::model::EditorPending;
 use crate::tui::screens::summaries::model::SummaryPending;
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Requests a summary of a folder or file.
 pub(crate) fn make(model: &mut Model, path: &str, by: SummaryAuthor, out: &mut Vec<Cmd>) {

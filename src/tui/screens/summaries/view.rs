@@ -14,14 +14,8 @@ use crate::domain::base::hash::Hash;
 use crate::domain::conversation::message::Role;
 use crate::domain::summary::accepted::{Summary, SummarySource};
 use crate::domain::summary::draft::{KeepReason, SourceTurn, SummaryAuthor, SummaryDraft};
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, CacheKey};
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::cache::CacheKey;
+use crate::tui::view::prelude::*;
 
 /// From this width on, the draft is drawn beside its sources.
 const MIN_WIDTH_BESIDE: u16 = 100;

@@ -7,14 +7,8 @@ use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::lane_use;
 use crate::domain::summary::accepted::SummaryState;
 use crate::domain::summary::draft::SummaryCard;
-use crate::tui::model::keys::{Action, When};
 use crate::tui::screens;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, accepted: &SummaryList, area: Rect, buf: &mut Buffer) {
     let words = [

@@ -3,13 +3,9 @@
 
 use super::model::{Edited, Editor};
 use crate::engine::api::{BranchRequest, Request};
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::{editor, raw_request, summaries};
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 use editor::model::EditorScreen;
 
 /// Closes the editor, or asks first.

@@ -3,13 +3,7 @@
 
 use super::model::{Edited, Editor};
 use crate::tui::chat::view::composer;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::Line;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 use ratatui::widgets::Widget;
 
 pub(crate) fn draw(view: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {

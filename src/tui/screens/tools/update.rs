@@ -6,13 +6,10 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::cards::{FileCard, Toolbox};
 use crate::engine::api::{Answer, Request, ServerAct, ToolRequest};
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 
 /// Handles the answers to the requests of this screen.
 pub(crate) fn answered(

@@ -13,14 +13,8 @@
 use super::model::{ListEntry, ToolsScreen};
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
 use crate::domain::tool::mcp::{OUTSIDE, Origin, ServerState};
-use crate::tui::model::keys::{Action, When};
 use crate::tui::model::status::Severity;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// The largest number of tools that OpenAI accepts in a request.
 const OPENAI_TOOL_LIMIT: usize = 128;

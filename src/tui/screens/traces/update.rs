@@ -10,16 +10,11 @@ use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{Answer, Request, ToolRequest, TraceAct, TraceWhole};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::traces::model::TracePending;
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// Opens the screen, with the panel's selected call if the panel has the focus. Closes the screen if it is open.

@@ -13,15 +13,9 @@ use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
 use crate::tui::chat::view::{composer, tools};
-use crate::tui::model::keys::{Action, When};
 use crate::tui::model::session::Session;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, CacheKey};
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::cache::CacheKey;
+use crate::tui::view::prelude::*;
 use std::rc::Rc;
 
 /// From this width on, the selected call is drawn beside the list instead of below it.

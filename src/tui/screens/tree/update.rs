@@ -5,12 +5,10 @@ use super::model::{Row, TreeScreen};
 use crate::domain::base::ids::NodeId;
 use crate::engine::api::{BranchRequest, Request};
 use crate::tui::chat::update::branches;
-use crate::tui::model::Model;
-use crate::tui::model::pending::{Pending, SessionPending};
+use crate::tui::model::pending::SessionPending;
 use crate::tui::model::session::Session;
-use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Opens the tree at the selected message, or closes it if it is on top.
 pub(crate) fn open(model: &mut Model) {

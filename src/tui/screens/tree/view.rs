@@ -15,13 +15,8 @@ use crate::domain::base::plain_text;
 use crate::domain::base::time;
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::tree::Slot;
-use crate::tui::model::keys::{Action, When};
 use crate::tui::model::session::Session;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// From this width on, the date is shown at the right.
 const DATED: u16 = 100;

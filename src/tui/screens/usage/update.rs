@@ -6,11 +6,9 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::engine::api::{Answer, CallRequest, Request};
 use crate::tui::chat::update::printed;
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 
 /// Opens the charts, or closes them if they are open.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {

@@ -16,13 +16,7 @@ use crate::domain::base::chart::{UNKNOWN, ZERO, cell, eighths};
 use crate::domain::base::time;
 use crate::domain::call::ledger::{CallCost, Ledger, Sum, Totals, percent, signed_percent};
 use crate::domain::call::run::RunStatus;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// Height of the selected call's figures with the rule above, in rows.
 const DETAIL: u16 = 5;

@@ -8,11 +8,8 @@ use crate::domain::planning::variant;
 use crate::domain::planning::what_if::WhatIf;
 use crate::engine::api::{Answer, PlanRequest, Request};
 use crate::tui::chat::update::branches;
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// Opens the screen, or closes it if it is open.

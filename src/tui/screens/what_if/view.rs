@@ -13,13 +13,7 @@
 
 use super::model::WhatIfScreen;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures};
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// Largest width of the table; beyond it, the figures would be too far from their titles.
 const WIDTH: u16 = 118;
