@@ -99,8 +99,7 @@ pub(crate) fn plan(
     }
     if run.io.json {
         let branch = solved.view.branches.iter().find(|branch| branch.id == solved.view.current);
-        let shape = shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost);
-        return run.io.value(&shape.on(branch));
+        return run.io.value(&shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost, branch));
     }
     let mut text = describe(&solved.plan, solved.calibration, None);
     let _ = write!(text, "request {} · {} bytes", solved.digest, number(solved.bytes));
@@ -240,12 +239,12 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
     let uses = item_use::of(run, &runs)?;
     if run.io.json {
         let digest = runs.last().map(|card| card.request_digest);
-        let mut value = serde_json::to_value(shape::plan(&plan, digest, None, None)).unwrap_or_default();
+        let mut value = shape::plan(&plan, digest, None, None, None);
         let marks = uses.iter().flat_map(|uses| uses.by_row(&plan)).enumerate();
         for (at, item) in marks.filter_map(|(at, item)| Some((at, item?))) {
             value["included"][at]["used_by"] = json!(item.by);
         }
-        value["runs"] = runs.iter().map(|card| json!(shape::run(card, &view.branches))).collect();
+        value["runs"] = runs.iter().map(|card| shape::run(card, &view.branches)).collect();
         return run.io.value(&value);
     }
     let mut text = describe(&plan, None, uses.as_ref());
