@@ -151,12 +151,11 @@ fn put_mark(
         return Err(StoreError::Moved);
     }
     match mark {
-        None => tx.run("DELETE FROM mark WHERE branch = ?1 AND target = ?2", &[&branch, &key])?,
+        None => tx.run("DELETE FROM mark WHERE branch = ?1 AND target = ?2", &[&branch, &key]),
         Some(mark) => tx.run(
             "INSERT INTO mark (branch, target, revision, body) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (branch, target) DO UPDATE SET revision = excluded.revision, body = excluded.body",
             &[&branch, &key, &int(mark.revision), &Json(mark)],
-        )?,
-    };
-    Ok(())
+        ),
+    }
 }

@@ -51,8 +51,7 @@ pub(crate) fn set(tx: &WriteTransaction<'_>, key: &str, value: Option<&str>) -> 
         Some(value) => tx.run(
             "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             &[&key, &value],
-        )?,
-        None => tx.run("DELETE FROM setting WHERE key = ?1", &[&key])?,
-    };
-    Ok(())
+        ),
+        None => tx.run("DELETE FROM setting WHERE key = ?1", &[&key]),
+    }
 }

@@ -50,14 +50,13 @@ pub(crate) fn put(
         return Err(StoreError::Moved);
     }
     match tag {
-        None => tx.run("DELETE FROM tag WHERE session = ?1 AND node = ?2", &[&row, &node])?,
+        None => tx.run("DELETE FROM tag WHERE session = ?1 AND node = ?2", &[&row, &node]),
         Some(tag) => tx.run(
             "INSERT INTO tag (session, node, body) VALUES (?1, ?2, ?3)
              ON CONFLICT (session, node) DO UPDATE SET body = excluded.body",
             &[&row, &node, &Json(tag)],
-        )?,
-    };
-    Ok(())
+        ),
+    }
 }
 
 /// Deletes the tags for which `is_removed` returns true.

@@ -199,7 +199,7 @@ impl BlockBuilder<'_> {
                 rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened));
             }
             Role::Tool => {
-                rows.extend(TextRows::plain(&words[..words.floor_char_boundary(TOOL_BYTES)], width, Ink::Code))
+                rows.extend(TextRows::plain(&words[..words.floor_char_boundary(TOOL_BYTES)], width, Ink::Code));
             }
             Role::User | Role::System if opened => rows.extend(self.filled(&words, width, true)),
             Role::User | Role::System => rows.extend(self.folded(&words, width)),
