@@ -19,7 +19,6 @@ use serde_json::json;
 const CONTEXT_LINES: usize = 3;
 
 /// Parses the value of `--allow`: `TOOL` or `TOOL:ON`.
-#[must_use]
 pub(super) fn parse_allow(text: &str) -> Rule {
     let (tool, on) = match text.split_once(':') {
         Some((tool, on)) => (tool, Some(on.to_owned())),

@@ -169,7 +169,6 @@ pub(super) fn pin(kind: MarkKind) -> &'static str {
 }
 
 /// Returns the fidelity of a row: the form of its most shortened message.
-#[must_use]
 pub fn fidelity(row: &Row) -> &'static str {
     let has = |wanted: fn(Form) -> bool| row.items.iter().any(|item| wanted(item.form));
     if row.kind == crate::domain::planning::plan::RowKind::Card || has(|form| form == Form::Card) {
@@ -190,7 +189,6 @@ pub fn fidelity(row: &Row) -> &'static str {
 }
 
 /// Returns a request that does not fit the budget.
-#[must_use]
 pub fn blocked(blocked: &Blocked) -> Value {
     json!({
         "blocked": true,
@@ -242,14 +240,12 @@ pub fn run(card: &RunCard, branches: &[Branch]) -> Value {
 }
 
 /// Converts millionths of a dollar to dollars.
-#[must_use]
 #[allow(clippy::cast_precision_loss, reason = "amounts far below 2^53 are exact")]
 pub fn dollars(micro: u64) -> f64 {
     micro as f64 / 1e6
 }
 
 /// Returns a message for `message list --json`. `turn` is the number of user messages up to this one; 0 becomes null.
-#[must_use]
 pub fn message(head: &NodeHead, node: Option<&Node>, turn: u32) -> Value {
     let mut value = json!({
         "id": head.id,
@@ -284,7 +280,6 @@ fn call(part: &Part) -> Option<Value> {
 }
 
 /// Returns a branch.
-#[must_use]
 pub fn branch(branch: &Branch, current: bool, messages: usize) -> Value {
     json!({
         "id": branch.id,
@@ -303,7 +298,6 @@ pub fn branch(branch: &Branch, current: bool, messages: usize) -> Value {
 }
 
 /// Returns the record of a race branch.
-#[must_use]
 pub fn branch_run(record: &BranchRun) -> Value {
     let mut value = serde_json::to_value(record).unwrap_or_default();
     value["spent"]["cost"] = record.spent.cost_micro.map(dollars).into();
@@ -312,7 +306,6 @@ pub fn branch_run(record: &BranchRun) -> Value {
 }
 
 /// Returns a session.
-#[must_use]
 pub fn session(card: &SessionCard) -> Value {
     serde_json::to_value(card).unwrap_or_default()
 }

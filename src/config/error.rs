@@ -95,7 +95,6 @@ fn key_words(key: &str) -> String {
 
 impl ConfigError {
     /// Returns a hint for the user, or an empty text.
-    #[must_use]
     pub fn hint(&self) -> String {
         match self {
             Self::Faulty { nearest: Some(near), .. } | Self::Given { nearest: Some(near), .. } => {
@@ -110,14 +109,12 @@ impl ConfigError {
     }
 
     /// Returns the failure for the screen and the command line.
-    #[must_use]
     pub fn failure(&self) -> Failure {
         Failure::new(FailureKind::Config, self.to_string()).todo(self.hint())
     }
 }
 
 /// Returns the candidate nearest to `word`, or None if no candidate is similar enough.
-#[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let limit = (word.chars().count() / 3).max(1);
     candidates

@@ -73,7 +73,6 @@ impl Decoder {
     }
 
     /// Returns the bytes examined and copied so far; proportional to the bytes fed.
-    #[must_use]
     pub fn work(&self) -> u64 {
         self.work
     }

@@ -25,7 +25,6 @@ pub(crate) fn of(run: &mut Run<'_, '_>, cards: &[RunCard]) -> Result<Option<Call
 }
 
 /// Returns counts as JSON.
-#[must_use]
 pub(crate) fn count_shape(count: &UseCount) -> Value {
     json!({
         "shown": count.shown,
@@ -36,7 +35,6 @@ pub(crate) fn count_shape(count: &UseCount) -> Value {
 }
 
 /// Returns the `stats --json` value about items; null if no uses are recorded.
-#[must_use]
 pub(crate) fn shape(totals: &UseTotals) -> Value {
     if totals.calls == 0 {
         return Value::Null;

@@ -37,7 +37,6 @@ pub enum RunStatus {
 
 impl RunStatus {
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Open => "open",

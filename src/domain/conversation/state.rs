@@ -22,7 +22,6 @@ pub struct StateBlock {
 }
 
 /// Returns the state block of an answer. A block without an end marker counts only if the answer is `finished`.
-#[must_use]
 pub fn find(answer: &str, finished: bool) -> Option<StateBlock> {
     let mut found = None;
     let mut open: Option<OpenBlock> = None;
@@ -58,7 +57,6 @@ pub fn find(answer: &str, finished: bool) -> Option<StateBlock> {
 }
 
 /// Returns the answer without its block and without white space at the end; unchanged if it has no block.
-#[must_use]
 pub fn strip(answer: &str, finished: bool) -> String {
     match find(answer, finished) {
         Some(block) => {
@@ -78,7 +76,6 @@ pub fn strip(answer: &str, finished: bool) -> String {
 
 /// Returns the number of bytes of a growing answer that can be shown already: those before the first line that starts a
 /// block, or that could become such a line.
-#[must_use]
 pub fn shown_while_streaming(answer: &str) -> usize {
     let mut fence = None;
     for line in lines(answer) {

@@ -20,7 +20,6 @@ pub enum SummaryKind {
 
 impl SummaryKind {
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Lane => "lane",
@@ -29,7 +28,6 @@ impl SummaryKind {
     }
 
     /// Returns the number of its priority level: 2 is session, 3 is working.
-    #[must_use]
     pub fn level(self) -> u8 {
         match self {
             Self::Session => 2,
@@ -52,7 +50,6 @@ pub enum SummarySource {
 
 impl SummarySource {
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Llm => "llm",
@@ -156,33 +153,28 @@ impl Summary {
     }
 
     /// Returns the ratio of original to summarized tokens, times 1,000.
-    #[must_use]
     pub fn ratio_milli(&self) -> u32 {
         ratio_milli(self.original_tokens, self.tokens)
     }
 
     /// Returns whether the summary saves too little.
-    #[must_use]
     pub fn too_detailed(&self) -> bool {
         self.ratio_milli() < LOW_RATIO
     }
 
     /// Returns the key of the last node that it covers; `None` if it covers nothing.
-    #[must_use]
     pub fn tip(&self) -> Option<Hash> {
         self.covers.last().map(|cover| cover.tip)
     }
 }
 
 /// Returns the hash of a summary's sources.
-#[must_use]
 pub fn source_hash(covers: &[TurnCover]) -> Hash {
     let start = Fields::new("capsule sources").number(covers.len() as u64);
     covers.iter().fold(start, Fields::json).finish()
 }
 
 /// Returns `before / after` times 1,000, rounded down; 0 if `after` is 0.
-#[must_use]
 pub fn ratio_milli(before: u32, after: u32) -> u32 {
     let ratio = (u64::from(before) * 1_000).checked_div(u64::from(after)).unwrap_or(0);
     u32::try_from(ratio).unwrap_or(u32::MAX)
@@ -259,7 +251,6 @@ pub enum SummaryState {
 
 impl SummaryState {
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",
@@ -284,7 +275,6 @@ pub enum SummaryUse {
 
 impl SummaryPosition {
     /// Returns the state: the worst one that applies.
-    #[must_use]
     pub fn state(&self, lag: StalenessLimits) -> SummaryState {
         let MessagesSince { messages, tokens, ms } = self.newer;
         if !self.on_path {
@@ -302,7 +292,6 @@ impl SummaryPosition {
 
     /// Returns how a summary in this position may be sent in a mode. A summary of excluded or removed turns is never
     /// sent; other stale summaries are sent only in Heavy, with a label.
-    #[must_use]
     pub fn usage(&self, mode: Mode) -> SummaryUse {
         match (self.state(StalenessLimits::default()), self.source) {
             (SummaryState::Fresh | SummaryState::StaleLag, _) => SummaryUse::Plain,

@@ -72,7 +72,6 @@ impl Segment {
     }
 
     /// Returns whether it is closed to new passages.
-    #[must_use]
     pub fn is_sealed(&self) -> bool {
         !matches!(self.body, PostingsPlace::Open(_))
     }
@@ -100,7 +99,6 @@ impl Segment {
     }
 
     /// Returns its lists sorted by term, for the store; empty if they are already there.
-    #[must_use]
     pub fn lists(&self) -> Vec<(Term, Vec<u8>)> {
         match &self.body {
             PostingsPlace::Open(lists) => {
@@ -189,7 +187,6 @@ impl Segment {
     }
 
     /// Approximate bytes of its postings and tables in memory.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         match &self.body {
             PostingsPlace::Open(lists) => lists.values().map(|list| list.bytes.capacity() + 64).sum(),

@@ -165,13 +165,11 @@ impl Index {
     }
 
     /// Returns the number of segments, including the open one.
-    #[must_use]
     pub fn segments(&self) -> u32 {
         small(self.segments.len())
     }
 
     /// Returns a sealed segment for the store; `None` if `number` is open or unknown.
-    #[must_use]
     pub fn sealed(&self, number: u32) -> Option<Sealed> {
         let segment = self.segments.get(number as usize).filter(|segment| segment.is_sealed())?;
         Some(Sealed { header: self.header(number)?, lists: segment.lists() })
@@ -212,7 +210,6 @@ impl Index {
 
     /// Returns the open segment: its passages, the messages whose words are in it, and the bytes from which
     /// [`Index::resume`] continues. `None` if the last segment is sealed.
-    #[must_use]
     pub fn tail(&self) -> Option<OpenSegment> {
         let number = self.segments.len().checked_sub(1)?;
         let (segment, start) = (&self.segments[number], self.starts[number] as usize);
@@ -229,7 +226,6 @@ impl Index {
     }
 
     /// Returns the number of passages in the open segment.
-    #[must_use]
     pub fn growing(&self) -> u32 {
         self.segments.last().filter(|last| !last.is_sealed()).map_or(0, |last| last.passages)
     }
@@ -263,49 +259,41 @@ impl Index {
     }
 
     /// Returns a message's number, by its key.
-    #[must_use]
     pub fn number(&self, key: &Hash) -> Option<u32> {
         self.by_key.get(key).copied()
     }
 
     /// Returns the message with this number.
-    #[must_use]
     pub fn known(&self, number: u32) -> Option<&IndexedMessage> {
         self.messages.get(number as usize)
     }
 
     /// Returns the number of messages.
-    #[must_use]
     pub fn messages(&self) -> u32 {
         small(self.messages.len())
     }
 
     /// Returns the number of passages.
-    #[must_use]
     pub fn passages(&self) -> u32 {
         small(self.lengths.len())
     }
 
     /// Returns the number of terms in a passage.
-    #[must_use]
     pub fn length(&self, passage: u32) -> u16 {
         self.lengths.get(passage as usize).copied().unwrap_or(0)
     }
 
     /// Returns all speakers, by their numbers.
-    #[must_use]
     pub fn speakers(&self) -> &[Speaker] {
         &self.speakers
     }
 
     /// Returns the analyzer that makes terms.
-    #[must_use]
     pub fn analyzer(&self) -> &Analyzer {
         &self.analyzer
     }
 
     /// Returns the bytes in memory: of postings, and of data about messages.
-    #[must_use]
     pub fn footprint(&self) -> (usize, usize) {
         let table = size_of::<IndexedMessage>() + size_of::<(Hash, u32)>() * 8 / 7 + 1;
         (self.segments.iter().map(Segment::bytes).sum(), self.messages.len() * table + self.lengths.len() * 2)
@@ -334,7 +322,6 @@ impl Index {
     }
 
     /// Returns the header of a segment.
-    #[must_use]
     pub fn header(&self, number: u32) -> Option<Vec<u8>> {
         let at = number as usize;
         let (segment, start) = (self.segments.get(at)?, *self.starts.get(at)?);

@@ -55,13 +55,11 @@ impl DocSet {
     }
 
     /// Returns the number of documents.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Returns whether it is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
@@ -79,7 +77,6 @@ impl DocSet {
     }
 
     /// Returns whether it contains the document.
-    #[must_use]
     pub fn contains(&self, doc: u32) -> bool {
         self.words.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
     }
@@ -123,31 +120,26 @@ impl VectorIndex {
     }
 
     /// Returns the number of vectors.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.docs.len()
     }
 
     /// Returns whether it is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.docs.is_empty()
     }
 
     /// Dimensions of the vectors; 0 while it is empty.
-    #[must_use]
     pub fn dims(&self) -> usize {
         self.dims
     }
 
     /// Returns whether a document has a vector here.
-    #[must_use]
     pub fn contains(&self, doc: u32) -> bool {
         self.places.contains_key(&doc)
     }
 
     /// Approximate bytes of memory.
-    #[must_use]
     pub fn memory(&self) -> usize {
         let place = 2 * size_of::<u32>() + 1;
         self.values.capacity()

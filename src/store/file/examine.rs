@@ -31,7 +31,6 @@ pub struct Examined {
 
 impl Examined {
     /// Returns a sentence about the plans that can't be read, or `None` if all can be.
-    #[must_use]
     pub fn plan_fault(&self) -> Option<String> {
         let first = self.plans.first()?.short();
         Some(match self.plans.len() {

@@ -107,7 +107,6 @@ impl Requests {
     }
 
     /// Whether a matching request is pending.
-    #[must_use]
     pub fn any(&self, such: impl Fn(&Pending) -> bool) -> bool {
         self.pending.values().any(such)
     }
