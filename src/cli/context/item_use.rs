@@ -8,7 +8,7 @@ use crate::cli::stop::Stop;
 use crate::domain::call::item_use::{CallUses, UnusedItem, UseCount, UseTotals};
 use crate::domain::call::ledger::percent;
 use crate::domain::call::run::RunCard;
-use crate::engine::api::{Answer, CallRequest, Request};
+use crate::engine::api::{Answer, CallRequest};
 use serde_json::{Value, json};
 
 /// The maximum number of unused items that are listed.
@@ -19,7 +19,7 @@ const TITLE_WIDTH: usize = 40;
 /// Returns the item uses of the newest of these calls that has any recorded, or None.
 pub(crate) fn of(run: &mut Run<'_, '_>, cards: &[RunCard]) -> Result<Option<CallUses>, Stop> {
     let Some(card) = cards.iter().rev().find(|card| card.uses.is_some()) else { return Ok(None) };
-    let answer = run.call(Request::Call(CallRequest::Uses { run: card.id }))?;
+    let answer = run.call(CallRequest::Uses { run: card.id })?;
     let Answer::Uses(uses) = answer else { return Err(unexpected(&answer)) };
     Ok(uses.map(|uses| *uses))
 }

@@ -39,7 +39,7 @@ fn scope(within: Within) -> Option<MemoryScope> {
 
 fn list(run: &mut Run<'_, '_>, words: Option<String>, within: Within) -> Result<(), Stop> {
     let session = run.global.session.clone();
-    let answer = run.call(Request::Memory(MemoryRequest::List { session, words, scope: scope(within) }))?;
+    let answer = run.call(MemoryRequest::List { session, words, scope: scope(within) })?;
     let Answer::Memories(found) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         return run.io.value(&found.iter().map(shape).collect::<Vec<_>>());
@@ -66,7 +66,7 @@ fn add(run: &mut Run<'_, '_>, kind: MemoryKind, words: &[String], within: Within
 
 fn act(run: &mut Run<'_, '_>, id: &str, act: MemoryAct) -> Result<(), Stop> {
     run.open(false)?;
-    run.change(Request::Memory(MemoryRequest::Change { id: id.to_owned(), act }), "Done.")
+    run.change(MemoryRequest::Change { id: id.to_owned(), act }, "Done.")
 }
 
 /// Returns the last characters of an id, which differ between memories.

@@ -18,7 +18,7 @@ use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::call::run::RunCard;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{ContextPlan, Row, Verdict};
-use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, Planned, Request, SessionView};
+use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, Planned, SessionView};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -197,7 +197,7 @@ pub(crate) fn plans(run: &mut Run<'_, '_>, command: &Plans) -> Result<(), Stop> 
 }
 
 fn list(run: &mut Run<'_, '_>, view: &SessionView) -> Result<(), Stop> {
-    let answer = run.call(Request::Call(CallRequest::List))?;
+    let answer = run.call(CallRequest::List)?;
     let Answer::Runs(cards) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         let shapes: Vec<_> = cards.iter().map(|card| shape::run(card, &view.branches)).collect();
@@ -234,7 +234,7 @@ fn card_line(card: &RunCard, view: &SessionView) -> String {
 }
 
 fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
-    let answer = run.call(Request::Call(CallRequest::StoredPlan { id: id.to_owned() }))?;
+    let answer = run.call(CallRequest::StoredPlan { id: id.to_owned() })?;
     let Answer::StoredPlan { plan, runs } = answer else { return Err(unexpected(&answer)) };
     let uses = item_use::of(run, &runs)?;
     if run.io.json {
@@ -261,7 +261,7 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
 /// `replay RUN --dry-run`.
 pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(), Stop> {
     run.open(false)?;
-    let answer = run.call(Request::Call(CallRequest::ReplayDryRun { run: id.to_owned() }))?;
+    let answer = run.call(CallRequest::ReplayDryRun { run: id.to_owned() })?;
     let Answer::Replayed { run: card, digest, body } = answer else { return Err(unexpected(&answer)) };
     let same = digest == card.request_digest;
     if request {
@@ -311,7 +311,7 @@ pub(crate) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result
         ContextCommand::Window { turns } => settings::change(run, &Setting::Window(*turns), false),
         ContextCommand::Rebuild => {
             let view = run.open(false)?;
-            run.change(Request::Branch(BranchRequest::RebuildState(view.current)), "")
+            run.change(BranchRequest::RebuildState(view.current), "")
         }
     }
 }

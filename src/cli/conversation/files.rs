@@ -22,7 +22,7 @@ pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path, keep_instructions: bool
     let name = file.display().to_string();
     let opened = to_import(run, file)?;
     let reading = (run.formats.read)(opened, &name)?;
-    let answer = run.call(Request::Session(SessionRequest::Import { reading }))?;
+    let answer = run.call(SessionRequest::Import { reading })?;
     let Answer::Imported { format, sessions, skipped } = answer else { return Err(unexpected(&answer)) };
     for skip in skipped.iter().take(20) {
         run.io.note(&format!("skipped {}: {}", skip.place, skip.why));
@@ -69,7 +69,7 @@ fn keep_instructions(run: &mut Run<'_, '_>, session: SessionId) -> Result<usize,
     let kept = items.len();
     if kept > 0 {
         let act = Act::Set { kind: MarkKind::Sticky, toggle: false };
-        run.call(Request::Branch(BranchRequest::Mark { branch: view.current, items, act }))?;
+        run.call(BranchRequest::Mark { branch: view.current, items, act })?;
     }
     Ok(kept)
 }

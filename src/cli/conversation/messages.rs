@@ -80,7 +80,7 @@ fn line(head: &NodeHead, turn: u32, enough: usize) -> String {
 }
 
 fn bodies(run: &mut Run<'_, '_>, nodes: Vec<NodeId>) -> Result<HashMap<NodeId, Arc<Node>>, Stop> {
-    let answer = run.call(Request::Session(SessionRequest::Bodies { nodes }))?;
+    let answer = run.call(SessionRequest::Bodies { nodes })?;
     let Answer::Bodies(nodes) = answer else { return Err(unexpected(&answer)) };
     Ok(nodes.into_iter().map(|node| (node.head.id, node)).collect())
 }
@@ -177,7 +177,7 @@ pub(crate) fn mark(run: &mut Run<'_, '_>, command: &MarkCommand) -> Result<(), S
         MarkCommand::Include(_) => "Included in the next request.",
     };
     let view = run.open(false)?;
-    run.change(Request::Branch(BranchRequest::Mark { branch: view.current, items, act }), done_text)
+    run.change(BranchRequest::Mark { branch: view.current, items, act }, done_text)
 }
 
 /// `undo` and `redo`.

@@ -231,7 +231,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
     follow(run, &mut entries)?;
     let [entry] = &entries;
     let before = match made.of.answer {
-        Some(node) => match run.call(Request::Session(SessionRequest::Bodies { nodes: vec![node] }))? {
+        Some(node) => match run.call(SessionRequest::Bodies { nodes: vec![node] })? {
             Answer::Bodies(nodes) => nodes.first().map(|node| state::strip(&node.content.plain_text(), true)),
             other => return Err(unexpected(&other)),
         },

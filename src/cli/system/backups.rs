@@ -35,7 +35,7 @@ pub(crate) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: b
 }
 
 fn request_backups(run: &mut Run<'_, '_>, act: BackupAct) -> Result<Vec<Holding>, Stop> {
-    let answer = run.call(Request::Program(ProgramRequest::Backups(act)))?;
+    let answer = run.call(ProgramRequest::Backups(act))?;
     let Answer::Backups(all) = answer else { return Err(unexpected(&answer)) };
     Ok(all)
 }

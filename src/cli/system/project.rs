@@ -25,7 +25,7 @@ pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -
         Some(ProjectCommand::Include { path }) => return run.change(set(path, true, false), "Included again."),
         Some(ProjectCommand::List | ProjectCommand::Show { .. }) | None => {}
     }
-    let answer = run.call(Request::Tool(ToolRequest::Project(ProjectAct::List { branch })))?;
+    let answer = run.call(ToolRequest::Project(ProjectAct::List { branch }))?;
     let Answer::Project(list) = answer else { return Err(unexpected(&answer)) };
     if let Some(ProjectCommand::Show { path }) = command {
         return show(run, &list, path);

@@ -41,7 +41,7 @@ struct TraceList {
 
 impl TraceList {
     fn read(run: &mut Run<'_, '_>, view: &SessionView, whole: bool) -> Result<Self, Stop> {
-        let answer = run.call(Request::Tool(ToolRequest::Traces(TraceAct::List { most: MAX_CALLS })))?;
+        let answer = run.call(ToolRequest::Traces(TraceAct::List { most: MAX_CALLS }))?;
         let Answer::Traces(all) = answer else { return Err(unexpected(&answer)) };
         let tree = Tree::build(view.nodes.clone());
         let slot = |trace: &ToolTrace| trace.node.and_then(|node| tree.slot(node));
@@ -176,7 +176,7 @@ fn groups(run: &mut Run<'_, '_>, trace_list: &TraceList, fits: &dyn Fn(usize) ->
 }
 
 fn whole(run: &mut Run<'_, '_>, id: &str) -> Result<TraceWhole, Stop> {
-    let answer = run.call(Request::Tool(ToolRequest::Traces(TraceAct::Show { id: id.to_owned() })))?;
+    let answer = run.call(ToolRequest::Traces(TraceAct::Show { id: id.to_owned() }))?;
     let Answer::Trace(whole) = answer else { return Err(unexpected(&answer)) };
     Ok(*whole)
 }

@@ -2,6 +2,7 @@
 //! belongs to the screen, or the part of the chat, whose update handles its answers.
 //! Not for: handling answers (`update::answers`).
 
+use crate::domain::base::families::from_families;
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::draft::Draft;
 use crate::tui::chat::model::pending::{ComposerPending, MessagePending, TurnPending};
@@ -66,6 +67,13 @@ pub enum Pending {
     /// A change whose answer is only a notice.
     Act,
 }
+
+from_families!(
+    Pending: Turn(TurnPending), Composer(ComposerPending), Message(MessagePending), Session(SessionPending),
+    Program(ProgramPending), Calls(CallsPending), Editor(EditorPending), Memories(MemoriesPending),
+    Picker(PickerPending), Race(RacePending), RawRequest(RawRequestPending), Request(RequestPending),
+    Search(SearchPending), Summary(SummaryPending), Tools(ToolsPending), Trace(TracePending),
+);
 
 /// The purpose of a request about a session or its branches.
 #[derive(Clone, PartialEq, Debug)]

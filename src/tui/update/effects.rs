@@ -6,9 +6,14 @@ use crate::engine::api::{Answer, Request, Ticket};
 use crate::tui::update::prelude::*;
 
 /// Sends a request to the engine and records the purpose of its answer. Returns the number of its ticket.
-pub(crate) fn send(model: &mut Model, request: Request, pending: Pending, out: &mut Vec<Cmd>) -> u64 {
-    let ticket = model.requests.add(pending);
-    out.push(Cmd::Send(Ticket(ticket), request));
+pub(crate) fn send(
+    model: &mut Model,
+    request: impl Into<Request>,
+    pending: impl Into<Pending>,
+    out: &mut Vec<Cmd>,
+) -> u64 {
+    let ticket = model.requests.add(pending.into());
+    out.push(Cmd::Send(Ticket(ticket), request.into()));
     ticket
 }
 

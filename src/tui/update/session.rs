@@ -4,7 +4,7 @@
 use super::effects::{send, show_answer};
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::branch::Branch;
-use crate::engine::api::{Answer, Draft, ProgramRequest, Request, SessionView};
+use crate::engine::api::{Answer, Draft, ProgramRequest, SessionView};
 use crate::tui::chat::update::{ask, branches, questions};
 use crate::tui::model::pending::{ProgramPending, SessionPending};
 use crate::tui::model::session::Session;
@@ -81,6 +81,6 @@ pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) 
         model.status.say(Severity::Trouble, sentence.clone(), model.now);
     }
     if model.engine.findings.is_empty() && view.nodes.is_empty() && !model.facts.first_start {
-        send(model, Request::Program(ProgramRequest::Doctor), Pending::Program(ProgramPending::Doctor), out);
+        send(model, ProgramRequest::Doctor, ProgramPending::Doctor, out);
     }
 }

@@ -118,7 +118,7 @@ pub(crate) fn ask(
     model.conversation.failed.remove(&branch);
     let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan });
     let since = model.now;
-    send(model, request, Pending::Turn(TurnPending::Ask { branch, draft, since, notified: false }), out);
+    send(model, request, TurnPending::Ask { branch, draft, since, notified: false }, out);
 }
 
 /// Sends a draft other than a new message.

@@ -3,7 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
-use crate::engine::api::{FolderAct, Request, ToolRequest};
+use crate::engine::api::{FolderAct, ToolRequest};
 use crate::tui::model::pending::ProgramPending;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
@@ -11,12 +11,7 @@ use crate::tui::update::prelude::*;
 
 /// Requests the state of the file.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    send(
-        model,
-        Request::Tool(ToolRequest::FolderSettings(FolderAct::Show)),
-        Pending::Program(ProgramPending::FolderSettings),
-        out,
-    );
+    send(model, ToolRequest::FolderSettings(FolderAct::Show), ProgramPending::FolderSettings, out);
 }
 
 /// Asks whether to use the file. The question contains every change; if they do not fit, they are shown first in a
@@ -65,7 +60,7 @@ pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
 
 /// Sends the decision about the file.
 pub(crate) fn say(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
-    send(model, Request::Tool(ToolRequest::FolderSettings(FolderAct::Say { digest, yes })), Pending::Act, out);
+    send(model, ToolRequest::FolderSettings(FolderAct::Say { digest, yes }), Pending::Act, out);
 }
 
 #[cfg(test)]

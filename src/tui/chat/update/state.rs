@@ -1,7 +1,7 @@
 //! The state block of the current branch: editing it, rebuilding it, or adopting an imported one.
 //! Not for: extracting it from an answer (the engine).
 
-use crate::engine::api::{BranchRequest, Request};
+use crate::engine::api::BranchRequest;
 use crate::tui::chat::model::composer;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
 use crate::tui::update::prelude::*;
@@ -24,13 +24,13 @@ pub(crate) fn edit(model: &mut Model) {
 /// Rebuilds the state block from the messages in the window.
 pub(crate) fn rebuild(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
-        send(model, Request::Branch(BranchRequest::RebuildState(branch)), Pending::Act, out);
+        send(model, BranchRequest::RebuildState(branch), Pending::Act, out);
     }
 }
 
 /// Adopts the state block that came with an import.
 pub(crate) fn adopt(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
-        send(model, Request::Branch(BranchRequest::AdoptState(branch)), Pending::Act, out);
+        send(model, BranchRequest::AdoptState(branch), Pending::Act, out);
     }
 }

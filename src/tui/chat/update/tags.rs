@@ -3,7 +3,7 @@
 
 use super::acts;
 use crate::domain::base::ids::NodeId;
-use crate::engine::api::{BranchRequest, ItemName, Request, TagAct};
+use crate::engine::api::{BranchRequest, ItemName, TagAct};
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::tree::model::TreeScreen;
@@ -26,7 +26,7 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
 /// Sets the name or the star of a message.
 pub(crate) fn put(model: &mut Model, node: NodeId, act: TagAct, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    send(model, Request::Branch(BranchRequest::Tag { branch, item: ItemName::Message(node), act }), Pending::Act, out);
+    send(model, BranchRequest::Tag { branch, item: ItemName::Message(node), act }, Pending::Act, out);
 }
 
 /// The message to tag: the selected one, or the head of the selected branch, or else the head of the current branch.

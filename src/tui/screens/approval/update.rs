@@ -202,6 +202,6 @@ fn show_rules(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
 pub(crate) fn take_off(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     let Some(Choice::Rule(scope, rule)) = picker.selected().map(|entry| entry.choice.clone()) else { return };
-    send(model, Request::Tool(ToolRequest::Rule(RuleAct::Set { scope, rule, on: false })), Pending::Act, out);
-    send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out);
+    send(model, ToolRequest::Rule(RuleAct::Set { scope, rule, on: false }), Pending::Act, out);
+    send(model, ToolRequest::Rule(RuleAct::List), Pending::Rules, out);
 }

@@ -2,7 +2,7 @@
 //! Not for: the effect of a saved request (`raw_request`) or of a saved item with versions (`editor`).
 
 use super::model::{Edited, Editor};
-use crate::engine::api::{BranchRequest, Request};
+use crate::engine::api::BranchRequest;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::{editor, raw_request, summaries};
 use crate::tui::update::prelude::*;
@@ -44,7 +44,7 @@ pub(crate) fn save(model: &mut Model, out: &mut Vec<Cmd>) {
     match what {
         Edited::State(branch) if !versions => {
             model.layers.pop();
-            send(model, Request::Branch(BranchRequest::EditState { branch, text }), Pending::Act, out);
+            send(model, BranchRequest::EditState { branch, text }, Pending::Act, out);
         }
         Edited::Draft { branch, number } => {
             model.layers.pop();

@@ -9,7 +9,7 @@ use crate::domain::tool::consent::BESIDE;
 use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::api::{Answer, Request, ToolRequest, TraceAct, TraceWhole};
+use crate::engine::api::{Answer, ToolRequest, TraceAct, TraceWhole};
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::traces::model::TracePending;
@@ -109,7 +109,7 @@ pub(crate) fn rerun(model: &mut Model, out: &mut Vec<Cmd>) {
             if model.layers.is_empty() {
                 open(model);
             }
-            send(model, Request::Tool(ToolRequest::Traces(TraceAct::Again { branch, id })), Pending::Act, out);
+            send(model, ToolRequest::Traces(TraceAct::Again { branch, id }), Pending::Act, out);
         }
         Some(_) => model.status.say(Severity::Notice, "It is still running.", model.now),
         None => nothing(model),
@@ -172,12 +172,7 @@ pub(crate) fn request_texts(model: &mut Model, out: &mut Vec<Cmd>) {
     let id = trace.id();
     let asked = model.requests.any(|pending| *pending == Pending::Trace(TracePending::Show(id.clone())));
     if !asked && !screen.texts.contains_key(&id) {
-        send(
-            model,
-            Request::Tool(ToolRequest::Traces(TraceAct::Show { id: id.clone() })),
-            Pending::Trace(TracePending::Show(id)),
-            out,
-        );
+        send(model, ToolRequest::Traces(TraceAct::Show { id: id.clone() }), TracePending::Show(id), out);
     }
 }
 
@@ -206,8 +201,8 @@ fn arrived(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut
 pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
     match selected(model).map(ToolTrace::id) {
         Some(id) => {
-            let request = Request::Tool(ToolRequest::Traces(TraceAct::Show { id: id.clone() }));
-            send(model, request, Pending::Trace(TracePending::Copy(id)), out);
+            let request = ToolRequest::Traces(TraceAct::Show { id: id.clone() });
+            send(model, request, TracePending::Copy(id), out);
         }
         None => nothing(model),
     }

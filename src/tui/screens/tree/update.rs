@@ -3,7 +3,7 @@
 
 use super::model::{Row, TreeScreen};
 use crate::domain::base::ids::NodeId;
-use crate::engine::api::{BranchRequest, Request};
+use crate::engine::api::BranchRequest;
 use crate::tui::chat::update::branches;
 use crate::tui::model::pending::SessionPending;
 use crate::tui::model::session::Session;
@@ -100,8 +100,8 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     model.jumps.land_on = Some(wanted.unwrap_or(first));
-    let request = Request::Branch(BranchRequest::Fork { branch: current, at: Some(last), name: None, switch: true });
-    send(model, request, Pending::Session(SessionPending::Fork(None)), out);
+    let request = BranchRequest::Fork { branch: current, at: Some(last), name: None, switch: true };
+    send(model, request, SessionPending::Fork(None), out);
 }
 
 /// Folds the selected segment, or moves up.
