@@ -47,7 +47,6 @@ impl<'a> Client<'a> {
     }
 
     /// Returns the next ticket.
-    #[must_use]
     pub(super) fn next_ticket(&self) -> u64 {
         self.next
     }
@@ -261,7 +260,6 @@ fn handle_indexing(event: &IndexingEvent, io: &mut Io<'_>) {
 }
 
 /// Returns the failure for an answer of an unexpected kind.
-#[must_use]
 pub(super) fn unexpected(answer: &Answer) -> Stop {
     let kind = format!("{answer:?}");
     let kind = kind.split(['(', '{', ' ']).next().unwrap_or_default();

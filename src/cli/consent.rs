@@ -12,14 +12,13 @@ use crate::domain::tool::consent::{
 };
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::OUTSIDE;
-use crate::engine::api::{Answer, Request, RuleAct, ToolRequest};
+use crate::engine::api::{Answer, RuleAct, ToolRequest};
 use serde_json::json;
 
 /// The number of unchanged lines around a change.
 const CONTEXT_LINES: usize = 3;
 
 /// Parses the value of `--allow`: `TOOL` or `TOOL:ON`.
-#[must_use]
 pub(super) fn parse_allow(text: &str) -> Rule {
     let (tool, on) = match text.split_once(':') {
         Some((tool, on)) => (tool, Some(on.to_owned())),
@@ -38,17 +37,12 @@ pub(super) fn rules(run: &mut Run<'_, '_>, command: Option<&RulesCommand>) -> Re
         Some(RulesCommand::Deny(args)) => (args, Verdict::Deny, true),
         Some(RulesCommand::Remove { verdict, rule }) => (rule, *verdict, false),
     };
-    run.change(
-        Request::Tool(ToolRequest::Rule(RuleAct::Set { scope: args.scope(), rule: args.rule(verdict), on })),
-        "Done.",
-    )
+    run.change(ToolRequest::Rule(RuleAct::Set { scope: args.scope(), rule: args.rule(verdict), on }), "Done.")
 }
 
 fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let all = match run.client.call(Request::Tool(ToolRequest::Rule(RuleAct::List)), &mut run.io)? {
-        Answer::Rules(all) => all,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(ToolRequest::Rule(RuleAct::List))?;
+    let Answer::Rules(all) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         let shape = |(scope, rule): &(RuleScope, Rule)| json!({ "scope": scope, "tool": rule.tool, "on": rule.on, "verdict": rule.verdict });
         return run.io.value(&all.iter().map(shape).collect::<Vec<_>>());

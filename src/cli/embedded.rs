@@ -14,7 +14,6 @@ pub type CommandRunner = Box<dyn FnMut(&Args, &Events) -> Printed + Send>;
 
 /// Makes a runner of commands for an engine that the full-screen program uses too. The tickets of commands start at
 /// [`Ticket::COMMANDS`], and `events` must contain only the answers to them.
-#[must_use]
 pub fn command_runner(config: Config, sender: Box<dyn RequestSender>, formats: Formats) -> CommandRunner {
     let mut next = Ticket::COMMANDS.0;
     Box::new(move |args, events| {

@@ -43,9 +43,14 @@ impl Run<'_, '_> {
         self.client.open(&self.global.session, &self.global.branch, create, &mut self.io)
     }
 
+    /// Sends a request and returns its answer.
+    pub(super) fn call(&mut self, request: impl Into<Request>) -> Result<Answer, Stop> {
+        self.client.call(request.into(), &mut self.io)
+    }
+
     /// Requests a change and prints the engine's message, or `message` if the engine has none.
-    pub(super) fn change(&mut self, request: Request, message: &str) -> Result<(), Stop> {
-        let answer = self.client.call(request, &mut self.io)?;
+    pub(super) fn change(&mut self, request: impl Into<Request>, message: &str) -> Result<(), Stop> {
+        let answer = self.call(request)?;
         self.print_result(answer, message)
     }
 

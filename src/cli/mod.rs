@@ -35,7 +35,6 @@ use stop::Stop;
 use system::{backups, mcp, program, project, traces, trust};
 
 /// Runs a command on the process's streams and returns its exit code.
-#[must_use]
 pub fn run(args: &Args, config: &Config, sender: &dyn RequestSender, events: &Events, formats: &Formats) -> u8 {
     // Presses are counted from the moment when a turn first checks for Ctrl+C. Before that, and for all other commands,
     // Ctrl+C ends the program.
@@ -45,7 +44,6 @@ pub fn run(args: &Args, config: &Config, sender: &dyn RequestSender, events: &Ev
 }
 
 /// Runs a command without the engine (see [`Args::local`]) and returns its exit code.
-#[must_use]
 pub fn run_local(args: &Args, loaded: &Result<Config, ConfigError>) -> u8 {
     on_process(args, &|| 0, |mut io| {
         let result = system::program::local(args, loaded, &mut io);
@@ -54,7 +52,6 @@ pub fn run_local(args: &Args, loaded: &Result<Config, ConfigError>) -> u8 {
 }
 
 /// Reports a failure before any command could run, and returns its exit code.
-#[must_use]
 pub fn fail(args: &Args, failure: &Failure) -> u8 {
     on_process(args, &|| 0, |mut io| finish(Err(Stop::Failed(failure.clone())), &mut io))
 }

@@ -273,7 +273,6 @@ fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// Escapes control characters in JSON lines. The values stay the same.
-#[must_use]
 pub fn escaped_lines(lines: &str) -> String {
     let mut out = String::with_capacity(lines.len());
     for line in lines.split_inclusive('\n') {
@@ -299,7 +298,6 @@ fn without_numbers(text: &str) -> String {
 }
 
 /// Replaces the engine's hints about keys by hints about commands.
-#[must_use]
 pub fn in_commands(text: &str) -> String {
     let keys = [
         ("u undoes it", "`pleach undo` undoes it"),
@@ -318,7 +316,6 @@ pub fn in_commands(text: &str) -> String {
 }
 
 /// Makes a sentence: an initial capital letter, and a period at the end unless there is another end mark.
-#[must_use]
 pub fn sentence(text: &str) -> String {
     let text = without_numbers(text.trim());
     let mut chars = text.chars();
@@ -336,7 +333,6 @@ pub fn sentence(text: &str) -> String {
 
 /// Escapes invisible characters in JSON, so that a terminal interprets none of them. The value stays the same: such
 /// characters occur only inside strings, where the escape is valid.
-#[must_use]
 pub fn escaped(json: &str) -> String {
     use std::fmt::Write as _;
     let mut out = String::with_capacity(json.len());
@@ -353,13 +349,11 @@ pub fn escaped(json: &str) -> String {
 }
 
 /// Formats a number with commas.
-#[must_use]
 pub fn number(n: impl Into<u64>) -> String {
     crate::domain::call::tokens::grouped(n.into())
 }
 
 /// Formats millionths of a dollar as dollars.
-#[must_use]
 pub fn money(micro: u64) -> String {
     if (1..100).contains(&micro) {
         return format!("$0.{micro:06}");
@@ -368,7 +362,6 @@ pub fn money(micro: u64) -> String {
 }
 
 /// Formats a time (milliseconds since 1970) in the user's time zone.
-#[must_use]
 pub fn time(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map_or_else(
         |_| "?".into(),
@@ -377,7 +370,6 @@ pub fn time(ms: i64) -> String {
 }
 
 /// Returns the first `width` characters of a line, padded with spaces or ended by an ellipsis.
-#[must_use]
 pub fn column(text: &str, width: usize) -> String {
     let line = Safe::line(text);
     let count = line.as_str().chars().count();

@@ -11,7 +11,6 @@ use crate::domain::conversation::tree::{Slot, Tree};
 use crate::engine::api::SessionView;
 
 /// Builds the session's tree.
-#[must_use]
 pub(super) fn tree(view: &SessionView) -> Tree {
     Tree::build(view.nodes.clone())
 }
@@ -62,7 +61,6 @@ pub(super) fn branch<'a>(view: &'a SessionView, text: Option<&str>) -> Result<&'
 }
 
 /// Returns the slots of a branch's path.
-#[must_use]
 pub(super) fn path(tree: &Tree, branch: &Branch) -> Vec<Slot> {
     branch.head.and_then(|head| tree.slot(head)).map(|slot| tree.path(slot)).unwrap_or_default()
 }
@@ -81,7 +79,6 @@ pub(super) fn user_message_of(view: &SessionView, node: NodeId) -> Result<NodeId
 }
 
 /// Returns the number of characters that distinguish the ids of all messages of the session, at least 8.
-#[must_use]
 pub(super) fn id_length(view: &SessionView) -> usize {
     let mut ids: Vec<String> = view.nodes.iter().map(|head| head.id.to_string()).collect();
     ids.sort_unstable();
@@ -90,7 +87,6 @@ pub(super) fn id_length(view: &SessionView) -> usize {
 }
 
 /// Returns the first characters of an id.
-#[must_use]
 pub(super) fn short(id: impl std::fmt::Display, enough: usize) -> String {
     id.to_string().chars().take(enough).collect()
 }

@@ -30,7 +30,6 @@ impl From<Failure> for Stop {
 
 impl Stop {
     /// Returns the exit code.
-    #[must_use]
     pub fn code(&self) -> u8 {
         match self {
             Self::Failed(failure) => failure.kind.exit_code(),

@@ -20,7 +20,6 @@ pub enum LayoutChoice {
 
 impl LayoutChoice {
     /// Returns the layout that the setting names, or None if the policy decides.
-    #[must_use]
     pub fn named(self) -> Option<Layout> {
         match self {
             Self::Policy => None,
@@ -30,7 +29,6 @@ impl LayoutChoice {
     }
 
     /// Returns the name in the settings.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.named().map_or("policy", Layout::name)
     }
@@ -55,7 +53,6 @@ pub enum SummariesChoice {
 
 impl SummariesChoice {
     /// Returns the name in the settings.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.over_policy().map_or("policy", AutoSummaryOverride::name)
     }

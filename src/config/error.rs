@@ -17,11 +17,7 @@ impl Place {
     /// Returns the position of a byte offset.
     #[must_use]
     pub fn of(text: &str, byte: usize) -> Self {
-        let mut end = byte.min(text.len());
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let before = &text[..end];
+        let before = &text[..text.floor_char_boundary(byte)];
         let start = before.rfind('\n').map_or(0, |at| at + 1);
         Self { line: before.matches('\n').count() + 1, column: before[start..].chars().count() + 1 }
     }
@@ -99,7 +95,6 @@ fn key_words(key: &str) -> String {
 
 impl ConfigError {
     /// Returns a hint for the user, or an empty text.
-    #[must_use]
     pub fn hint(&self) -> String {
         match self {
             Self::Faulty { nearest: Some(near), .. } | Self::Given { nearest: Some(near), .. } => {
@@ -114,14 +109,12 @@ impl ConfigError {
     }
 
     /// Returns the failure for the screen and the command line.
-    #[must_use]
     pub fn failure(&self) -> Failure {
         Failure::new(FailureKind::Config, self.to_string()).todo(self.hint())
     }
 }
 
 /// Returns the candidate nearest to `word`, or None if no candidate is similar enough.
-#[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let limit = (word.chars().count() / 3).max(1);
     candidates

@@ -210,14 +210,12 @@ impl FolderAnswer {
 
 impl Config {
     /// Returns the path of the file with the decision about the folder's settings.
-    #[must_use]
     pub fn folder_record(&self) -> PathBuf {
         record(&self.paths, &self.workspace)
     }
 
     /// Returns the folder and the name of that file, for watching it, or None if the workspace has no settings of its
     /// own. The folder is created only if the data folder exists, because `--demo` must not create a data folder.
-    #[must_use]
     pub fn watched_record(&self) -> Option<(PathBuf, String)> {
         self.folder.as_ref()?;
         let record = self.folder_record();
@@ -230,7 +228,6 @@ impl Config {
     }
 
     /// Reads the folder's file again and returns its current status.
-    #[must_use]
     pub fn folder_now(&self) -> Option<FolderSettings> {
         load(self.sources()).ok()?.folder
     }

@@ -53,7 +53,6 @@ impl Layer {
     }
 
     /// Returns the position of a key in the text.
-    #[must_use]
     pub fn place(&self, path: &[&str]) -> Option<Place> {
         let document = Document::parse(self.text.as_str()).ok()?;
         let mut table: &dyn TableLike = document.as_table();

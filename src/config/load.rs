@@ -12,7 +12,7 @@ use super::renamed;
 use super::settings::{AUTO, CallOverrides, EmbedderKind, Settings};
 use super::themes;
 use crate::domain::call::address;
-use crate::domain::call::model::{Backend, ModelInfo, Profile};
+use crate::domain::call::model::{Backend, Profile};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::policy::PolicySpec;
 use crate::domain::tool::folder_settings::FolderSettings;
@@ -41,7 +41,6 @@ impl Environment {
     }
 
     /// Returns a variable, or None if it is not set or empty.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<String> {
         (self.0)(name).filter(|value| !value.is_empty())
     }
@@ -176,7 +175,6 @@ fn origins(layers: &[Layer]) -> BTreeMap<String, String> {
 
 impl Config {
     /// Returns the sources for reading the same files again. The store that is open stays the same.
-    #[must_use]
     pub fn sources(&self) -> Sources {
         Sources {
             env: self.env.clone(),
@@ -186,14 +184,7 @@ impl Config {
         }
     }
 
-    /// Returns the known properties of a model of a profile.
-    #[must_use]
-    pub fn model_info(&self, name: &str, profile: &str) -> ModelInfo {
-        self.models.info(name, self.settings.profiles.get(profile))
-    }
-
     /// Returns a profile by its name.
-    #[must_use]
     pub fn profile(&self, name: &str) -> Option<&Profile> {
         self.settings.profiles.get(name)
     }
@@ -422,7 +413,6 @@ fn check_given(
 }
 
 /// Returns the host of an http or https address, or None if the text is not such an address.
-#[must_use]
 pub fn host(address: &str) -> Option<String> {
     let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -28,7 +28,6 @@ impl ModelTable {
 
     /// Returns the known properties of a model of a profile. The profile's context window overrides the built-in table,
     /// and the user's entry for the model overrides both.
-    #[must_use]
     pub fn info(&self, name: &str, profile: Option<&Profile>) -> ModelInfo {
         let shipped = find(&self.shipped, name).cloned().unwrap_or_default();
         let own = find(&self.own, name).cloned().unwrap_or_default();
@@ -53,7 +52,6 @@ impl ModelTable {
 
     /// Returns the path of the `tokenizer.json` that counts a model's tokens, not expanded: the model's own, or else
     /// the profile's. None if neither names one, or if the model's entry is empty.
-    #[must_use]
     pub fn tokenizer<'a>(&'a self, name: &str, profile: Option<&'a Profile>) -> Option<&'a str> {
         let own = [&self.own, &self.shipped].into_iter().find_map(|table| find(table, name)?.tokenizer.as_deref());
         own.or_else(|| profile.map(|profile| profile.tokenizer.as_str())).map(str::trim).filter(|path| !path.is_empty())

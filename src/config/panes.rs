@@ -25,7 +25,6 @@ impl Shape {
     pub const ALL: [Self; 3] = [Self::Wide, Self::Narrow, Self::Zen];
 
     /// The layout's name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Wide => "wide",
@@ -111,7 +110,6 @@ impl Arrangements {
     }
 
     /// Returns the arrangement for a size in columns and rows.
-    #[must_use]
     pub fn of(&self, size: (u16, u16)) -> Arrangement {
         self.by_class.get(&Class::of(size)).copied().unwrap_or_default()
     }

@@ -47,38 +47,32 @@ impl Paths {
     }
 
     /// Returns the path of the user's settings file.
-    #[must_use]
     pub fn user_file(&self) -> PathBuf {
         self.config_dir.join("config.toml")
     }
 
     /// Returns the folder of the user's policies.
-    #[must_use]
     pub fn policies_dir(&self) -> PathBuf {
         self.config_dir.join("policies")
     }
 
     /// Returns the folder of the user's themes.
-    #[must_use]
     pub fn themes_dir(&self) -> PathBuf {
         self.config_dir.join("themes")
     }
 
     /// Returns the path of the file with the screen arrangement.
-    #[must_use]
     pub fn screen_file(&self) -> PathBuf {
         self.state_dir.join("screen.toml")
     }
 
     /// Returns the path of the user's key table.
-    #[must_use]
     pub fn keymap_file(&self) -> PathBuf {
         self.config_dir.join("keymap.toml")
     }
 }
 
 /// Expands `~/` to the home folder.
-#[must_use]
 pub fn expand(path: &str, env: &Environment) -> PathBuf {
     match (path.strip_prefix("~/"), env.get("HOME")) {
         (Some(rest), Some(home)) => PathBuf::from(home).join(rest),

@@ -49,7 +49,6 @@ pub struct PolicyText {
 }
 
 /// Whether a text is a valid policy name.
-#[must_use]
 pub fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
     (1..=40).contains(&name.len()) && name.chars().all(fits) && !name.starts_with('-')

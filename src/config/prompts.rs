@@ -36,8 +36,8 @@ mod tests {
         for prompt in [STATE_BLOCK, STATE_FROM_MESSAGES] {
             let block = state::find(prompt, true).unwrap();
             assert!(block.terminated);
-            let names: Vec<String> = state::fields(&block.text).into_iter().map(|(name, _)| name).collect();
-            assert_eq!(names, state::FIELDS);
+            let names: Vec<&str> = block.text.lines().filter_map(|line| Some(line.split_once(':')?.0)).collect();
+            assert_eq!(names, ["Goal", "Context", "Resolved", "Technical Anchors"]);
         }
     }
 

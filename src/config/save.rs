@@ -61,7 +61,6 @@ impl Config {
     }
 
     /// Whether a folder or one of its parent folders is trusted.
-    #[must_use]
     pub fn is_trusted(&self, folder: &Path) -> bool {
         is_in_list(&self.settings.trusted_folders, folder)
     }

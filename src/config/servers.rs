@@ -25,7 +25,6 @@ const FIELDS: [&str; 9] = ["type", "command", "args", "env", "cwd", "url", "head
 
 impl Config {
     /// Returns the configured servers. Reads the folder's file again.
-    #[must_use]
     pub fn named_servers(&self) -> ConfiguredServers {
         let folder = self.workspace.display().to_string();
         let own = |(name, server): (&String, &McpServer)| spec(name, server, Origin::Settings, &folder, &self.env);

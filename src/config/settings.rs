@@ -70,7 +70,6 @@ pub struct Settings {
 
 impl Settings {
     /// Returns the effective system prompt: the built-in prompt or its replacement, followed by the extension.
-    #[must_use]
     pub fn system_prompt(&self) -> String {
         let own = self.system.replace.trim();
         let base = if own.is_empty() { super::prompts::SYSTEM.trim() } else { own };
@@ -79,7 +78,6 @@ impl Settings {
     }
 
     /// Returns the names of the top-level settings and tables that differ in `next`.
-    #[must_use]
     pub fn differences(&self, next: &Self) -> Vec<String> {
         let table = |settings: &Self| toml::Table::try_from(settings).unwrap_or_default();
         let (a, b) = (table(self), table(next));
@@ -90,7 +88,6 @@ impl Settings {
     }
 
     /// Returns the limit on the prompt in tokens, or None if it is not set.
-    #[must_use]
     pub fn cap(&self) -> Option<u32> {
         (self.budget > 0).then_some(self.budget)
     }
@@ -116,7 +113,6 @@ pub enum StateBlockChoice {
 
 impl StateBlockChoice {
     /// Returns the effective choice under a policy.
-    #[must_use]
     pub fn over(self, policy: StateBlock) -> StateBlock {
         match self {
             Self::Policy => policy,
@@ -225,7 +221,6 @@ pub struct Race {
 
 impl Race {
     /// Returns the limits that are set.
-    #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the integer")]
     pub fn limits(&self) -> Limits {
         let micro = (self.max_cost * 1e6).round().clamp(0.0, 9e15) as u64;
@@ -343,7 +338,6 @@ pub enum LogLevel {
 
 impl LogLevel {
     /// Returns the name in the settings and in log filters.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",

@@ -15,7 +15,6 @@ impl Config {
     /// Returns the initial profile: the configured one (flag, environment, file), or else openai if its address is in
     /// the environment, or else the first profile with a key. None if nothing is configured; the caller then looks for
     /// local servers.
-    #[must_use]
     pub fn start_profile(&self) -> Option<&Profile> {
         let named = self.overrides.profile.as_deref().unwrap_or(&self.settings.profile);
         if !named.is_empty() {
@@ -26,7 +25,6 @@ impl Config {
     }
 
     /// Returns the profiles with an available key, in the order in which they are offered.
-    #[must_use]
     pub fn with_keys(&self) -> Vec<&Profile> {
         let first = PROFILE_ORDER.into_iter().filter_map(|name| self.profile(name));
         let rest = self.settings.profiles.values().filter(|profile| !PROFILE_ORDER.contains(&profile.name.as_str()));
@@ -39,7 +37,6 @@ impl Config {
     }
 
     /// Returns the effective settings as TOML, with possible secrets hidden.
-    #[must_use]
     pub fn shown(&self) -> String {
         let mut settings = self.settings.clone();
         for profile in settings.profiles.values_mut() {
@@ -63,7 +60,6 @@ impl Config {
 impl Config {
     /// Returns the effective settings as TOML, each with its origin unless it is built in, and the status of the
     /// folder's own file.
-    #[must_use]
     pub fn explained(&self) -> String {
         let shown = self.shown();
         let Ok(mut document) = shown.parse::<DocumentMut>() else { return shown };

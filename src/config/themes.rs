@@ -19,7 +19,6 @@ pub struct ThemeText {
 
 impl ThemeText {
     /// Returns the description: the first line, if it is a comment.
-    #[must_use]
     pub fn about(&self) -> &str {
         self.text.lines().next().and_then(|line| line.strip_prefix('#')).unwrap_or_default().trim()
     }
@@ -37,7 +36,6 @@ pub const BUILT_IN: [(&str, &str); 6] = [
 
 /// Returns all themes: the built-in ones, then the user's own by name. A user's theme replaces a built-in theme with
 /// the same name. The second list has sentences about files that cannot be read.
-#[must_use]
 pub fn load(dir: &Path) -> (Vec<ThemeText>, Vec<String>) {
     let built_in = |(name, text): &(&str, &str)| ThemeText { name: (*name).into(), text: (*text).into(), own: false };
     let mut all: Vec<ThemeText> = BUILT_IN.iter().map(built_in).collect();

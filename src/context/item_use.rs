@@ -63,7 +63,6 @@ pub struct ChangedFile {
 impl ChangedFile {
     /// Returns the lines of `before`, from 1, that differ from `after`, without the common beginning and end. For a
     /// pure insertion, the two lines around it; `None` if the texts are equal.
-    #[must_use]
     pub fn lines(before: &str, after: &str) -> Option<(u32, u32)> {
         let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
         let most = old.len().min(new.len());
@@ -91,7 +90,6 @@ pub struct ToolUse {
 
 /// Returns for each item the kinds of evidence that the answer used it. `known` is what the model had without the items
 /// (question, tool results, instructions); `answer` is the text of the answer.
-#[must_use]
 pub fn find_uses(items: &[SentItem<'_>], known: &str, answer: &str, calls: &[ToolUse]) -> Vec<Vec<UseKind>> {
     let args: Vec<Value> = calls.iter().map(|call| serde_json::from_str(&call.args).unwrap_or_default()).collect();
     let mut answer_and_args = answer.to_owned();

@@ -47,7 +47,6 @@ pub struct AlreadyIn {
 
 /// Returns what is sent while `kept` tokens stay free for retrieved candidates, or `None` if the call is blocked.
 /// Ignores the retrieved candidates themselves: sources call this to learn what they must not repeat.
-#[must_use]
 pub fn already_in(input: &PlanInput, kept: u32) -> Option<AlreadyIn> {
     let input = &*state_request::with_state_request(input).ok()?;
     // Ignores summaries, so that a newly accepted one does not make its turns searchable.

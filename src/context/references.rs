@@ -18,7 +18,6 @@ pub const SHARED: usize = 3;
 
 /// Returns the references in a text, in order and without repetitions: `turn 7`, ids such as `#1a2b3c4d` (without the
 /// `#`), and quoted words. Ignores code blocks. At most eight references are returned.
-#[must_use]
 pub fn find_references(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut fenced = false;
@@ -77,7 +76,6 @@ fn quotations(line: &str, found: &mut Vec<String>) {
 
 /// Returns the paths and symbols in a text: whole tokens of four characters or more that contain `_`, `/`, `::`, a dot
 /// or an inner capital letter, or mix letters and digits.
-#[must_use]
 pub fn symbols(text: &str) -> BTreeSet<String> {
     all_symbols(text).take(MAX_SYMBOLS).map(str::to_owned).collect()
 }
@@ -90,7 +88,6 @@ pub fn all_symbols(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the items whose texts contain one of these names, ignoring names that [`SHARED`] or more items contain.
-#[must_use]
 pub fn holders<T: Ord>(texts: &[(usize, BTreeSet<T>)], names: &BTreeSet<T>) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     for name in names {

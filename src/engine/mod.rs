@@ -98,7 +98,6 @@ impl Engine {
     }
 
     /// Returns a handle for sending requests.
-    #[must_use]
     pub fn sender(&self) -> EngineSender {
         EngineSender(self.inbox.clone())
     }

@@ -92,14 +92,7 @@ fn keep_extra(record: &Record, line: &mut Map<String, Value>) {
 /// Writes the fields that every reader of chat messages knows.
 fn write_chat_fields(record: &Record, line: &mut Map<String, Value>) {
     let parts = &record.content.parts;
-    let texts: Vec<&str> = parts
-        .iter()
-        .filter_map(|part| match part {
-            Part::Text { text } => Some(text.as_str()),
-            Part::Reply { body, .. } => Some(body.as_str()),
-            Part::Reasoning { .. } | Part::Call { .. } | Part::Opaque { .. } => None,
-        })
-        .collect();
+    let texts: Vec<&str> = record.content.texts().collect();
     line.insert("content".into(), if texts.is_empty() { Value::Null } else { texts.join("\n").into() });
     let thoughts: Vec<&str> = parts
         .iter()

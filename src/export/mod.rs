@@ -20,14 +20,12 @@ pub struct Exported {
 }
 
 /// Writes the whole tree as JSON lines in the import format. Reading them back gives the same tree.
-#[must_use]
 pub fn jsonl(transcript: &Transcript, mask: bool) -> Exported {
     let (transcript, secrets_found) = masked(transcript, mask);
     Exported { text: jsonl::write(&transcript), secrets_found }
 }
 
 /// Writes the tree as Markdown: the current path first, and then every other branch from where it diverges.
-#[must_use]
 pub fn markdown(transcript: &Transcript, mask: bool) -> Exported {
     let (transcript, secrets_found) = masked(transcript, mask);
     Exported { text: markdown::write(&transcript), secrets_found }

@@ -63,19 +63,16 @@ impl Chunks {
     }
 
     /// Returns the usage that the server has reported so far.
-    #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
     /// Returns whether any call has no name.
-    #[must_use]
     pub fn has_unnamed_call(&self) -> bool {
         self.calls.iter().any(|slot| slot.name.is_empty())
     }
 
     /// Returns the number of surrogate halves so far that arrived without their other half.
-    #[must_use]
     pub fn lost_halves(&self) -> u32 {
         let args: u32 = self.calls.iter().map(|slot| slot.args.lost()).sum();
         self.text.lost() + self.reasoning.lost() + args
@@ -309,7 +306,6 @@ fn read_reasoning(value: &Value) -> Option<ChunkItem> {
 }
 
 /// Reads the server's usage under every field name in use. Missing numbers stay unknown.
-#[must_use]
 pub fn read_usage(value: &Value) -> Usage {
     let number = |paths: &[&str]| paths.iter().find_map(|path| value.pointer(path).and_then(count));
     // Impossibly large numbers are limited by the prompt later, so they must not be lost here.

@@ -71,13 +71,11 @@ impl Fault {
     }
 
     /// Sorts the error into a kind, for requests other than chat requests; never proposes a quirk.
-    #[must_use]
     pub fn sort(&self, status: Option<u16>) -> ProviderError {
         self.sort_for(status, &[])
     }
 
     /// Sorts the error into a kind. Proposes a quirk only if the request contains the field that the server refuses.
-    #[must_use]
     pub fn sort_for(&self, status: Option<u16>, request: &[u8]) -> ProviderError {
         let named = self.code.parse().ok().filter(|code| (400..600).contains(code));
         let status = status.filter(|status| *status != 200).or(named);
@@ -232,7 +230,6 @@ const UNSUPPORTED: [&str; 18] = [
 ];
 
 /// Returns what the user can do about each kind of error.
-#[must_use]
 pub fn hint(kind: &Kind) -> &'static str {
     match kind {
         Kind::Connect => "Is the server running, and is base_url right? `pleach doctor` tries every profile.",

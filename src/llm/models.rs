@@ -135,7 +135,6 @@ fn price(item: &Value) -> Option<Price> {
 }
 
 /// Returns the encoding that counts a model's tokens, and whether it is the model's own.
-#[must_use]
 pub fn encoding_of(model: &str) -> (Encoding, bool) {
     let lower = model.to_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);

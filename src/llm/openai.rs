@@ -102,7 +102,6 @@ impl OpenAi {
     }
 
     /// Returns the timeouts in use.
-    #[must_use]
     pub fn timing(&self) -> Timing {
         self.timing
     }

@@ -13,14 +13,12 @@ pub const MAX_WAIT: Duration = Duration::from_mins(1);
 pub const CONNECT_ATTEMPTS: u32 = 2;
 
 /// Returns whether a response with this status and kind of error may be retried.
-#[must_use]
 pub fn is_retryable(status: u16, kind: &Kind) -> bool {
     let is_temporary = matches!(status, 408 | 409 | 429) || (status >= 500 && !matches!(status, 501 | 505));
     is_temporary && matches!(kind, Kind::RateLimit | Kind::Server | Kind::Refused)
 }
 
 /// Returns the wait that the server asks for, if any. `now` is in milliseconds since 1970.
-#[must_use]
 pub fn requested_wait(headers: &HeaderMap, now: i64) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let millis = text("retry-after-ms").and_then(|ms| ms.parse::<f64>().ok()).and_then(|ms| seconds(ms / 1000.0));
@@ -43,7 +41,6 @@ fn until_date(date: &str, now: i64) -> Option<Duration> {
 
 /// Returns the pause before attempt `next` (from 2): doubles from `base`, with a jitter of up to a quarter either way,
 /// so that many clients do not return at once. The jitter is derived from the run's id.
-#[must_use]
 pub fn backoff(run: RunId, next: u32, base: Duration) -> Duration {
     let full = base.saturating_mul(1 << next.saturating_sub(2).min(6)).min(MAX_WAIT / 2);
     let jitter = Fields::new("jitter").text(&run.to_string()).number(u64::from(next)).finish().0[0];

@@ -39,12 +39,6 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Creates a decoder at the start of a stream.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Takes the next bytes and returns the events that they complete.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
@@ -79,7 +73,6 @@ impl Decoder {
     }
 
     /// Returns the bytes examined and copied so far; proportional to the bytes fed.
-    #[must_use]
     pub fn work(&self) -> u64 {
         self.work
     }
@@ -126,10 +119,7 @@ impl Decoder {
             self.event.data.push('\n');
         }
         let room = MAX_EVENT.saturating_sub(self.event.data.len());
-        let mut end = value.len().min(room);
-        while !value.is_char_boundary(end) {
-            end -= 1;
-        }
+        let end = value.floor_char_boundary(room);
         self.event.cut |= end < value.len();
         self.event.data.push_str(&value[..end]);
         self.work += end as u64;
@@ -151,7 +141,7 @@ mod tests {
     }
 
     fn split(bytes: &[u8], size: usize) -> Vec<Event> {
-        let mut decoder = Decoder::new();
+        let mut decoder = Decoder::default();
         let mut events: Vec<Event> = bytes.chunks(size).flat_map(|chunk| decoder.feed(chunk)).collect();
         events.extend(decoder.finish());
         events
@@ -178,7 +168,7 @@ mod tests {
 
     #[test]
     fn an_endless_event_is_cut() {
-        let mut decoder = Decoder::new();
+        let mut decoder = Decoder::default();
         let piece = "é".repeat(512 * 1024).into_bytes();
         let mut events = decoder.feed(b"data: a");
         for _ in 0..20 {
@@ -195,7 +185,7 @@ mod tests {
         let line = [b"data: ".as_slice(), &vec![b'x'; 1_000_000], b"\n\n"].concat();
         let lines = b"data: x\n\n".repeat(50_000);
         for (bytes, size) in [(&line, 16), (&line, 16_384), (&lines, 1), (&lines, 1_000_000)] {
-            let mut decoder = Decoder::new();
+            let mut decoder = Decoder::default();
             bytes.chunks(size).for_each(|chunk| {
                 decoder.feed(chunk);
             });
@@ -209,7 +199,7 @@ mod tests {
             "\u{feff}: hi\r\n\r\ndata: {\"日\":\"🙂\"}\r\n\r\nevent: x\rdata: a\rdata:b\r\rdata: [DONE]\n\n".as_bytes();
         let expected = whole(stream);
         for at in 0..=stream.len() {
-            let mut decoder = Decoder::new();
+            let mut decoder = Decoder::default();
             let mut events = decoder.feed(&stream[..at]);
             events.extend(decoder.feed(&stream[at..]));
             events.extend(decoder.finish());

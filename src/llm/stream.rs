@@ -147,19 +147,16 @@ impl AnswerReader {
     }
 
     /// Returns whether reading can stop: after `[DONE]`, an error, or enough of a web page.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.done || self.error.is_some()
     }
 
     /// Returns whether a finish reason arrived; only usage and `[DONE]` may still follow, and are waited for briefly.
-    #[must_use]
     pub fn finished(&self) -> bool {
         self.finish.is_some()
     }
 
     /// Events so far.
-    #[must_use]
     pub fn events(&self) -> u64 {
         self.events
     }
@@ -205,7 +202,6 @@ impl AnswerReader {
     }
 
     /// Returns the outcome, once the body ended or was abandoned.
-    #[must_use]
     pub fn close(self) -> AnswerEnd {
         let natural_end = self.natural_end();
         let limited = self.finish.as_deref().is_some_and(is_limit);

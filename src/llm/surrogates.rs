@@ -40,19 +40,16 @@ impl Parsed {
     }
 
     /// Returns the value. If [`Self::marked`], its texts must pass through a [`Joiner`] or [`lossy`].
-    #[must_use]
     pub fn value(&self) -> &Value {
         &self.value
     }
 
     /// Returns whether it contained lone halves.
-    #[must_use]
     pub fn marked(&self) -> bool {
         self.marked
     }
 
     /// Returns the value with U+FFFD for each lone half.
-    #[must_use]
     pub fn plain(&self) -> Cow<'_, Value> {
         if !self.marked {
             return Cow::Borrowed(&self.value);
@@ -137,7 +134,6 @@ fn is_low(unit: u16) -> bool {
 }
 
 /// Returns a marked text with U+FFFD for each lone half.
-#[must_use]
 pub fn lossy(text: &str) -> String {
     let mut joiner = Joiner::default();
     let mut plain = joiner.push(text, true);
@@ -182,7 +178,6 @@ impl Joiner {
     }
 
     /// Returns the number of unpaired halves so far; each was replaced with U+FFFD.
-    #[must_use]
     pub fn lost(&self) -> u32 {
         self.lost
     }

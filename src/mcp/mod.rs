@@ -35,7 +35,6 @@ use std::sync::Arc;
 pub const BUILT: bool = cfg!(feature = "mcp");
 
 /// Returns the servers. None of them is started yet.
-#[must_use]
 pub fn servers() -> Arc<dyn ToolServers> {
     #[cfg(feature = "mcp")]
     let servers = servers::ServerPool::default();

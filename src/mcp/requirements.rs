@@ -5,7 +5,6 @@ use crate::domain::tool::mcp::{ServerSpec, ServerTransport};
 use std::path::Path;
 
 /// Returns what is missing to start a server and what to do about it, or `None` if the server could be started.
-#[must_use]
 pub fn missing(spec: &ServerSpec) -> Option<(String, String)> {
     let (command, env, folder) = match &spec.way {
         Err(why) => return Some((why.clone(), "Correct the server's entry.".into())),

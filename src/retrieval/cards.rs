@@ -103,13 +103,11 @@ impl<'a> CardList<'a> {
     }
 
     /// Returns the tokens of all lines.
-    #[must_use]
     pub fn tokens(&self) -> u32 {
         self.total
     }
 
     /// Returns whether the list contains a piece at this place.
-    #[must_use]
     pub fn contains(&self, place: PiecePlace) -> bool {
         self.pieces.contains_key(&place)
     }
@@ -194,13 +192,11 @@ impl<'a> CardList<'a> {
 
     /// Returns the line of a piece among the others, with its date line and line break; empty if there is no such
     /// piece.
-    #[must_use]
     pub fn line(&self, place: PiecePlace) -> String {
         self.pieces.get(&place).map_or_else(String::new, |placed| placed.piece.line(self.form(place)))
     }
 
     /// Returns the line of a piece as if nothing preceded it, with its date line.
-    #[must_use]
     pub fn line_alone(&self, place: PiecePlace) -> String {
         let alone = |placed: &PlacedPiece| {
             placed.piece.line(Form {
@@ -220,14 +216,12 @@ impl<'a> CardList<'a> {
     }
 
     /// Returns all lines in one text.
-    #[must_use]
     pub fn text(&self) -> String {
         self.pieces.keys().map(|place| self.line(*place)).collect()
     }
 }
 
 /// Turns a speaker's name into a label: one line, trimmed, never empty.
-#[must_use]
 pub fn label(name: &str, role: &str) -> String {
     let one: String = name.split_whitespace().collect::<Vec<_>>().join(" ");
     let safe = one.trim_start_matches(|c| !opens_safely(c));
@@ -235,7 +229,6 @@ pub fn label(name: &str, role: &str) -> String {
 }
 
 /// Returns the day of a time in seconds since 1970 (UTC), such as `2023-05-08`; `None` without a time.
-#[must_use]
 pub fn day(at: i64) -> Option<String> {
     let time = jiff::Timestamp::from_second(at).ok()?;
     (at != i64::MIN).then(|| time.to_zoned(jiff::tz::TimeZone::UTC).date().to_string())

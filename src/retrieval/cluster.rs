@@ -114,7 +114,6 @@ impl Clusters {
     /// Returns the cluster of a question without recording the question: the current cluster if it is near, else the
     /// oldest other cluster that is near, else a new one, named by turn `number`. A question without content words
     /// stays in the current cluster; `None` if there is none.
-    #[must_use]
     pub fn place(&self, question: Option<&QuestionVector>, number: u32) -> Option<QuestionPlace> {
         let inherits = |id| QuestionPlace { id, likeness: None, new: false };
         let Some(question) = question else { return self.current.map(inherits) };

@@ -91,7 +91,6 @@ pub struct Filled {
 }
 
 /// Fills the room with the best hits.
-#[must_use]
 pub fn fill(options: &SearchOptions<'_>, hits: &[Hit], room: &CardRoom<'_>) -> Filled {
     let mut filler = CardFiller {
         options,

@@ -47,7 +47,6 @@ impl Floor {
     }
 
     /// Returns whether a candidate reaches the floor.
-    #[must_use]
     pub fn passes(&self, options: &SearchOptions<'_>, hit: &Hit) -> bool {
         if self.is_covered && hit.score >= self.min_score {
             return true;

@@ -111,7 +111,6 @@ const ASKING: &[&str] = &[
 const ASKING_CJK: &[&str] = &["什么", "谁", "哪", "怎么", "何", "吗", "どこ", "いつ", "誰", "なぜ"];
 
 /// Returns whether a text has a content word: neither a stop word nor a filler word.
-#[must_use]
 pub fn names_something(text: &str) -> bool {
     let mut names = false;
     Analyzer::default().each(text, &mut |_, word| names |= !is_filler(&word.lower));
@@ -119,7 +118,6 @@ pub fn names_something(text: &str) -> bool {
 }
 
 /// Returns whether a text is a question, or a request to tell something.
-#[must_use]
 pub fn asks_something(text: &str) -> bool {
     let lower = text.to_lowercase().replace('’', "'");
     let all: Vec<String> = words_of(&lower).map(|word| word.replace('\'', "")).collect();
@@ -151,7 +149,6 @@ const TOGETHER: f32 = 1.5;
 /// words that occur together somewhere, with one and a speaker's name, or with one rare one. Anything else (a remark,
 /// an order) needs a known identifier, or several words whose joint occurrence in one place is itself rare. Half of the
 /// words must be known.
-#[must_use]
 pub fn decide(signals: &MessageSignals) -> Gate {
     let skip = Gate::Skipped;
     if signals.known > 0 && signals.cue {

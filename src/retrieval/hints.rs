@@ -117,7 +117,6 @@ fn lower(word: &str) -> Cow<'_, str> {
 }
 
 /// Returns the special terms of a passage: [`TIME`] and [`NUMBER`], where they apply.
-#[must_use]
 pub fn marks(text: &str) -> Vec<Term> {
     let (mut time, mut number) = (false, false);
     for word in
@@ -165,7 +164,6 @@ impl Hints {
     }
 
     /// Returns whether the query names this time, in seconds since 1970.
-    #[must_use]
     pub fn names(&self, at: i64) -> bool {
         self.times.iter().any(|range| range.contains(&at))
     }

@@ -39,7 +39,6 @@ impl Query {
     }
 
     /// Returns whether the query contains a term.
-    #[must_use]
     pub fn contains(&self, term: Term) -> bool {
         self.terms.binary_search_by_key(&term, |(term, _)| *term).is_ok()
     }

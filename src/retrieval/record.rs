@@ -9,7 +9,6 @@ use std::ops::Range;
 impl Filled {
     /// Returns the record of these cards. `filters` is the digest of what limited the search; `content` returns the
     /// content hash of a message.
-    #[must_use]
     pub fn record(&self, gate: Gate, query: &str, filters: Hash, content: &dyn Fn(&Hash) -> Hash) -> RetrievalSet {
         let item = |card: &Card| Evidence {
             key: card.key,

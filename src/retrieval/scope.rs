@@ -89,73 +89,61 @@ impl Scope {
     }
 
     /// Returns the number of messages.
-    #[must_use]
     pub fn messages(&self) -> usize {
         self.path.len()
     }
 
     /// Returns the number of passages.
-    #[must_use]
     pub fn slots(&self) -> usize {
         self.positions.len()
     }
 
     /// Returns the index number of the message at a position.
-    #[must_use]
     pub fn number(&self, position: usize) -> u32 {
         self.path[position]
     }
 
     /// Returns the speaker of the message at a position.
-    #[must_use]
     pub fn speaker(&self, position: usize) -> u16 {
         self.speakers[position]
     }
 
     /// Returns whether the message at a position is a user's.
-    #[must_use]
     pub fn is_user(&self, position: usize) -> bool {
         self.users[position]
     }
 
     /// Numbers of the speakers on the path, sorted, without duplicates.
-    #[must_use]
     pub fn names(&self) -> &[u16] {
         &self.names
     }
 
     /// Time of the message at a position in seconds since 1970; `i64::MIN` if unknown.
-    #[must_use]
     pub fn at(&self, position: usize) -> i64 {
         self.times[position]
     }
 
     /// Returns the slots of the message at a position.
-    #[must_use]
     pub fn span(&self, position: usize) -> Range<usize> {
         self.firsts[position] as usize..self.firsts[position + 1] as usize
     }
 
     /// Returns the position of a slot's message.
-    #[must_use]
     pub fn position(&self, slot: usize) -> usize {
         self.positions[slot] as usize
     }
 
     /// Returns the slot of a passage of the index, or [`NO_SLOT`].
-    #[must_use]
     pub fn slot(&self, passage: u32) -> u32 {
         self.slots.get(passage as usize).copied().unwrap_or(NO_SLOT)
     }
 
     /// Returns the number of terms in a slot.
-    #[must_use]
     pub fn length(&self, slot: usize) -> u16 {
         self.lengths[slot]
     }
 
     /// Returns the sitting of the message at a position.
-    #[must_use]
     pub fn sitting(&self, position: usize) -> u32 {
         self.sittings[position]
     }
@@ -172,7 +160,6 @@ pub struct Filter {
 
 impl Filter {
     /// Returns for each position whether it is searchable.
-    #[must_use]
     pub fn allowed(&self, index: &Index, scope: &Scope) -> Vec<bool> {
         let mut allowed: Vec<bool> = match self.lane {
             None => vec![true; scope.messages()],

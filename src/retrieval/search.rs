@@ -175,7 +175,6 @@ fn add(options: &SearchOptions<'_>, tuning: &Tuning, weight: f32, list: &List, s
 }
 
 /// Returns the inverse document frequency: ln(1 + (N − df + ½) / (df + ½)).
-#[must_use]
 pub fn idf(all: usize, with: usize) -> f32 {
     let (all, with) = (all as f32, with as f32);
     (1.0 + (all - with + 0.5) / (with + 0.5)).ln()

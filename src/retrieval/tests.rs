@@ -2,9 +2,8 @@
 //! messages are gone, and cards fit and add up.
 
 use super::fill::{CardRoom, Filled, UnsentHit, fill};
-use super::index::codec::Postings;
-use super::index::segment::{NoSegments, Source, without};
-use super::index::session::{Entry, Index, Rewrite, Sealed};
+use super::index::segment::{NoSegments, Source};
+use super::index::session::{Entry, Index, Sealed};
 use super::index::words::Term;
 use super::query::Query;
 use super::scope::{Filter, Scope};
@@ -287,43 +286,6 @@ fn damaged_headers_are_refused() {
     assert_eq!(index.messages(), 0);
     index.attach(&sealed.header).unwrap();
     assert!(index.attach(&sealed.header).is_err(), "it does not follow itself");
-}
-
-#[test]
-fn removed_messages_are_gone_at_once_and_from_the_bytes() {
-    let mut all = Conversation::default();
-    let path: Vec<u32> = (0..50).map(|number| all.add(&format!("secretword{number} bread flour"))).collect();
-    let key = Hash::of(&7_u32.to_le_bytes());
-    assert_eq!(all.index.remove(&key), Some(Rewrite::Done));
-    assert_eq!(all.index.remove(&key), None);
-    assert!(all.hits(&path, &Filter::default(), "bread").iter().all(|hit| hit.position != 7));
-    let term = all.index.analyzer().stem("secretword7");
-    let lists = all.index.segments();
-    assert_eq!(lists, 1);
-    all.index.seal();
-    let sealed = all.index.sealed(0).unwrap();
-    assert!(sealed.lists.iter().all(|(other, _)| *other != term));
-    let bread = all.index.analyzer().stem("bread");
-    let list = &sealed.lists.iter().find(|(other, _)| *other == bread).unwrap().1;
-    assert_eq!(Postings::new(list).count(), 49);
-}
-
-#[test]
-fn removal_reports_segments_to_rewrite() {
-    let mut all = Conversation::default();
-    for number in 0..9 {
-        all.add(&format!("secretword{number} bread"));
-    }
-    all.index.seal();
-    let sealed = all.index.sealed(0).unwrap();
-    all.index.forget(0);
-    let Some(Rewrite::Stored { segment: 0, gone: (4, 1) }) = all.index.remove(&Hash::of(&4_u32.to_le_bytes())) else {
-        panic!("it is stored")
-    };
-    let lists = without(sealed.lists, &[4]);
-    let term = all.index.analyzer().stem("secretword4");
-    assert!(lists.iter().all(|(other, _)| *other != term));
-    assert_eq!(all.index.header(0).map(|header| header == sealed.header), Some(false));
 }
 
 #[test]

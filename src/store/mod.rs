@@ -71,7 +71,6 @@ impl Store {
 
     /// Returns the number of reads, from any store, that ran on the calling thread. The thread that draws the screen
     /// must not read.
-    #[must_use]
     pub fn reads_of_this_thread() -> u64 {
         file::pool::reads_here()
     }
@@ -101,14 +100,12 @@ impl Store {
     }
 
     /// Returns why posted writes are not written yet, or `None` if none wait. They are retried every second.
-    #[must_use]
     pub fn post_delay(&self) -> Option<String> {
         self.0.writer.as_ref().and_then(Writer::post_delay)
     }
 
     /// Returns whether removed text may still be in the log because another program is reading it. The log is truncated
     /// as soon as that program stops reading, by any program that has the store open then.
-    #[must_use]
     pub fn purge_pending(&self) -> bool {
         file::writer::purge_mark(&self.0.path).exists()
     }

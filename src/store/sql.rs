@@ -4,8 +4,8 @@
 use super::types::StoreError;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
-use rusqlite::ErrorCode;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Params, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -120,6 +120,31 @@ impl<T: DeserializeOwned> FromSql for Json<T> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         serde_json::from_str(value.as_str()?).map(Self).map_err(|error| FromSqlError::Other(Box::new(error)))
     }
+}
+
+/// Returns the value that a column holds as JSON text.
+pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    Ok(row.get::<_, Json<T>>(column)?.0)
+}
+
+/// Returns all rows of a query, each as `read` returns it.
+pub(super) fn all_rows<T>(
+    conn: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, StoreError> {
+    Ok(conn.prepare_cached(sql)?.query_map(values, read)?.collect::<Result<_, _>>()?)
+}
+
+/// Returns the first row of a query as `read` returns it, or `None` if there is no row.
+pub(super) fn first_row<T>(
+    conn: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Option<T>, StoreError> {
+    Ok(conn.prepare_cached(sql)?.query_row(values, read).optional()?)
 }
 
 /// Returns the first and the last blob of `N` bytes whose hex digits begin with `prefix`, or `None` if there is none.

@@ -2,9 +2,10 @@
 //! Not for: which write goes to which table (`apply`).
 
 use super::file::owners::OwnersView;
+use super::sql::first_row;
 use super::types::StoreError;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use rusqlite::{Connection, OptionalExtension, ToSql};
+use rusqlite::{Connection, ToSql};
 use std::collections::HashMap;
 
 /// A transaction in progress.
@@ -55,15 +56,20 @@ impl<'a> WriteTransaction<'a> {
         self.twins.insert(given, stored);
     }
 
+    /// Runs one statement.
+    pub(super) fn run(&self, sql: &str, values: &[&dyn ToSql]) -> Result<(), StoreError> {
+        self.changed(sql, values).map(|_| ())
+    }
+
     /// Runs one statement and returns the number of changed rows.
-    pub(super) fn run(&self, sql: &str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
+    pub(super) fn changed(&self, sql: &str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
         Ok(self.conn.prepare_cached(sql)?.execute(values)?)
     }
 
     /// Runs a statement that must change a row. Fails with `Moved` if there is no such row, because another writer
     /// removed or changed it.
     pub(super) fn run_one(&self, sql: &str, values: &[&dyn ToSql]) -> Result<(), StoreError> {
-        if self.run(sql, values)? == 0 { Err(StoreError::Moved) } else { Ok(()) }
+        if self.changed(sql, values)? == 0 { Err(StoreError::Moved) } else { Ok(()) }
     }
 
     /// Returns the row id of a session, or `Moved` if it does not exist.
@@ -82,7 +88,6 @@ impl<'a> WriteTransaction<'a> {
     }
 
     fn row(&self, sql: &str, id: &dyn ToSql) -> Result<i64, StoreError> {
-        let found = self.conn.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
-        found.ok_or(StoreError::Moved)
+        first_row(self.conn, sql, [id], |row| row.get(0))?.ok_or(StoreError::Moved)
     }
 }

@@ -85,7 +85,6 @@ impl Folder {
     }
 
     /// Returns what a path beneath the root leads to.
-    #[must_use]
     pub fn look(&self, path: &Path) -> PathTarget {
         match self.root.metadata(path) {
             Ok(_) if self.denies(path) => PathTarget::Refused(DENIED.into()),
@@ -145,7 +144,6 @@ impl Folder {
     }
 
     /// Returns the hash of a file's bytes, or `None` if the file is missing, larger than `most` bytes, or not readable.
-    #[must_use]
     pub fn hash(&self, path: &Path, most: u64) -> Option<Hash> {
         let PathTarget::File(stamp) = self.look(path) else { return None };
         let file = self.root.open(path).ok().filter(|_| stamp.bytes <= most)?;
@@ -155,7 +153,6 @@ impl Folder {
     }
 
     /// Whether `.gitignore` files exclude a folder or a folder that contains it. The nearest matching rule decides.
-    #[must_use]
     pub fn ignored(&self, folder: &Path) -> bool {
         const MAX_BYTES: u64 = 1 << 20;
         let mut levels: Vec<Gitignore> = Vec::new();
@@ -183,7 +180,6 @@ impl Folder {
 
     /// Returns the sorted names of at most `most` subfolders. Names that are not UTF-8 or that contain control
     /// characters are left out.
-    #[must_use]
     pub fn folders(&self, path: &Path, most: usize) -> Vec<String> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let Ok(entries) = self.root.read_dir(path) else { return Vec::new() };
@@ -224,7 +220,6 @@ fn refusal(error: &io::Error) -> String {
 
 /// Returns the root of the repository that a folder belongs to: the nearest folder at or above it that contains `.git`,
 /// as long as all folders in between have the same owner. Returns the folder itself if there is none.
-#[must_use]
 pub fn repository(folder: &Path) -> PathBuf {
     const MAX_PARENTS: usize = 32;
     let owner = owner_of(folder);

@@ -37,7 +37,6 @@ impl LockedFolder {
     }
 
     /// Returns the folder's path.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -167,7 +167,6 @@ fn to_outcome(result: Result<ToolText, ToolFailure>) -> ToolOutcome {
 }
 
 /// Compares two texts as a change of a file. `None` stands for a missing file.
-#[must_use]
 pub fn compared(path: &str, before: Option<std::sync::Arc<str>>, after: Option<&str>) -> FileChange {
     let change = files::diff::change(path, before, after.unwrap_or_default());
     FileChange { after: after.and(change.after), ..change }

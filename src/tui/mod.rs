@@ -83,7 +83,6 @@ pub enum Exit {
 
 impl Exit {
     /// The exit code of the program.
-    #[must_use]
     pub fn code(self) -> u8 {
         match self {
             Self::Quit => 0,

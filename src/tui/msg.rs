@@ -34,7 +34,6 @@ pub enum Msg {
 
 impl Msg {
     /// Whether the message belongs to typing text.
-    #[must_use]
     pub fn is_typing(&self) -> bool {
         match self {
             Self::Input(Input::Paste(_)) => true,

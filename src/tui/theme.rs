@@ -284,13 +284,11 @@ impl Theme {
     }
 
     /// Whether the theme has colors; without them, glyphs must distinguish what colors would.
-    #[must_use]
     pub fn has_colors(&self) -> bool {
         self.styles.values().any(|style| style.fg.is_some() || style.bg.is_some())
     }
 
     /// The style of an ink.
-    #[must_use]
     pub fn style(&self, ink: Ink) -> Style {
         self.styles.get(&ink).copied().unwrap_or_default()
     }
@@ -304,7 +302,6 @@ fn place(text: &str, span: Option<std::ops::Range<usize>>) -> String {
 }
 
 /// Whether a background is light: its luma is above the middle. Channels range to 65,535.
-#[must_use]
 pub fn is_light((r, g, b): (u16, u16, u16)) -> bool {
     let luma = 2_126 * u64::from(r) + 7_152 * u64::from(g) + 722 * u64::from(b);
     luma > 10_000 * 65_535 / 2
@@ -330,7 +327,6 @@ impl Themes {
     }
 
     /// Names of the themes with their descriptions.
-    #[must_use]
     pub fn list(&self) -> Vec<(String, String)> {
         let by = if self.light == Some(true) { "light" } else { "dark" };
         let auto = ("auto".to_owned(), format!("Follows the terminal's background; currently {by}."));
@@ -344,7 +340,6 @@ impl Themes {
 
     /// The theme with this name; `auto` depends on the background. A theme that cannot be parsed is replaced, and the
     /// error is returned with it.
-    #[must_use]
     pub fn get(&self, name: &str) -> (Theme, Option<ThemeError>) {
         let by_ground = if self.light == Some(true) { "light" } else { "dark" };
         let name = if name == "auto" { by_ground } else { name };

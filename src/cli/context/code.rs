@@ -1,12 +1,11 @@
 //! `index` and `retrieve --code`: indexes a workspace's symbols and searches them.
 //! Not for: the index itself (`code`).
 
-use super::retrieve::batch_text;
+use super::retrieve::batch;
 use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::output::number;
 use crate::cli::stop::Stop;
-use crate::domain::base::failure::Failure;
 use crate::domain::code::symbols::{
     CodeMap, CodeSearchResult, IndexStatus, NearSymbolReason, ParseOutcome, Touchpoint,
 };
@@ -32,10 +31,8 @@ struct Line {
 /// `index`.
 pub(crate) fn index(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Stop> {
     let request = Request::Tool(ToolRequest::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Index });
-    let status = match run.client.call(request, &mut run.io)? {
-        Answer::Indexed(status) => *status,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(request)?;
+    let Answer::Indexed(status) = answer else { return Err(unexpected(&answer)) };
     for note in &status.notes {
         run.io.note(note);
     }
@@ -53,10 +50,8 @@ pub(crate) fn map(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Stop>
         root: dir.map(Path::to_path_buf),
         act: CodeAct::Map { budget, anchors: MAX_SYMBOLS },
     });
-    let map = match run.client.call(request, &mut run.io)? {
-        Answer::Map(map) => *map,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(request)?;
+    let Answer::Map(map) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         return run.io.value(&map);
     }
@@ -84,27 +79,19 @@ pub(crate) fn find(
 }
 
 fn many(run: &mut Run<'_, '_>, file: &Path, dir: Option<&Path>) -> Result<(), Stop> {
-    let (name, text) = batch_text(run, file)?;
-    for (place, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let line: Line = serde_json::from_str(line).map_err(|error| {
-            Failure::user(format!("{name}, line {}: {error}.", place + 1))
-                .todo("Each line must be {\"id\": …, \"query\": …}.")
-        })?;
+    batch(run, file, "{\"id\": …, \"query\": …}", |run, line: Line, _| {
         let found = search(run, line.query, dir)?;
-        let shape = serde_json::to_string(&shape(&line.id, &found)).unwrap_or_default();
-        run.io.data(&format!("{shape}\n"));
-    }
-    Ok(())
+        Ok(shape(&line.id, &found))
+    })
 }
 
 fn search(run: &mut Run<'_, '_>, query: String, dir: Option<&Path>) -> Result<CodeSearchResult, Stop> {
     let budget = run.global.budget.unwrap_or(DEFAULT_BUDGET);
     let request =
         Request::Tool(ToolRequest::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Find { query, budget } });
-    match run.client.call(request, &mut run.io)? {
-        Answer::Code(found) => Ok(*found),
-        other => Err(unexpected(&other)),
-    }
+    let answer = run.call(request)?;
+    let Answer::Code(found) = answer else { return Err(unexpected(&answer)) };
+    Ok(*found)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "durations far below 2^53 µs are exact")]

@@ -18,7 +18,7 @@ pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<()
         Some(b) => Request::Call(CallRequest::DiffPlans { before: Some(named(a)), after: named(b) }),
         None => Request::Call(CallRequest::DiffPlans { before: None, after: named(a) }),
     };
-    match run.client.call(request, &mut run.io)? {
+    match run.call(request)? {
         Answer::Diff(diff) if run.io.json => run.io.value(&shape(&diff)),
         Answer::Diff(diff) => {
             run.io.say(&describe(&diff));
@@ -33,7 +33,7 @@ pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<()
     let view = run.open(false)?;
     let item = ItemName::Named { text: item.to_owned(), message };
     let request = Request::Plan(PlanRequest::Why { branch: view.current, item, most: None });
-    match run.client.call(request, &mut run.io)? {
+    match run.call(request)? {
         Answer::History(history) if run.io.json => run.io.value(&*history),
         Answer::History(history) => {
             run.io.say(&history_text(&history));

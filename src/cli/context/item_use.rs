@@ -8,7 +8,7 @@ use crate::cli::stop::Stop;
 use crate::domain::call::item_use::{CallUses, UnusedItem, UseCount, UseTotals};
 use crate::domain::call::ledger::percent;
 use crate::domain::call::run::RunCard;
-use crate::engine::api::{Answer, CallRequest, Request};
+use crate::engine::api::{Answer, CallRequest};
 use serde_json::{Value, json};
 
 /// The maximum number of unused items that are listed.
@@ -19,14 +19,12 @@ const TITLE_WIDTH: usize = 40;
 /// Returns the item uses of the newest of these calls that has any recorded, or None.
 pub(crate) fn of(run: &mut Run<'_, '_>, cards: &[RunCard]) -> Result<Option<CallUses>, Stop> {
     let Some(card) = cards.iter().rev().find(|card| card.uses.is_some()) else { return Ok(None) };
-    match run.client.call(Request::Call(CallRequest::Uses { run: card.id }), &mut run.io)? {
-        Answer::Uses(uses) => Ok(uses.map(|uses| *uses)),
-        other => Err(unexpected(&other)),
-    }
+    let answer = run.call(CallRequest::Uses { run: card.id })?;
+    let Answer::Uses(uses) = answer else { return Err(unexpected(&answer)) };
+    Ok(uses.map(|uses| *uses))
 }
 
 /// Returns counts as JSON.
-#[must_use]
 pub(crate) fn count_shape(count: &UseCount) -> Value {
     json!({
         "shown": count.shown,
@@ -37,7 +35,6 @@ pub(crate) fn count_shape(count: &UseCount) -> Value {
 }
 
 /// Returns the `stats --json` value about items; null if no uses are recorded.
-#[must_use]
 pub(crate) fn shape(totals: &UseTotals) -> Value {
     if totals.calls == 0 {
         return Value::Null;

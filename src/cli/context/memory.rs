@@ -39,13 +39,8 @@ fn scope(within: Within) -> Option<MemoryScope> {
 
 fn list(run: &mut Run<'_, '_>, words: Option<String>, within: Within) -> Result<(), Stop> {
     let session = run.global.session.clone();
-    let found = match run
-        .client
-        .call(Request::Memory(MemoryRequest::List { session, words, scope: scope(within) }), &mut run.io)?
-    {
-        Answer::Memories(found) => found,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(MemoryRequest::List { session, words, scope: scope(within) })?;
+    let Answer::Memories(found) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         return run.io.value(&found.iter().map(shape).collect::<Vec<_>>());
     }
@@ -60,7 +55,7 @@ fn add(run: &mut Run<'_, '_>, kind: MemoryKind, words: &[String], within: Within
     run.open(true)?;
     let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
     let request = Request::Memory(MemoryRequest::Remember { kind, text, scope: scope(within).unwrap_or(usual) });
-    match run.client.call(request, &mut run.io)? {
+    match run.call(request)? {
         Answer::Memories(made) => {
             let id = made.first().map(|memory| memory.id.to_string()).unwrap_or_default();
             run.io.either(&made.first().map(shape), &id)
@@ -71,7 +66,7 @@ fn add(run: &mut Run<'_, '_>, kind: MemoryKind, words: &[String], within: Within
 
 fn act(run: &mut Run<'_, '_>, id: &str, act: MemoryAct) -> Result<(), Stop> {
     run.open(false)?;
-    run.change(Request::Memory(MemoryRequest::Change { id: id.to_owned(), act }), "Done.")
+    run.change(MemoryRequest::Change { id: id.to_owned(), act }, "Done.")
 }
 
 /// Returns the last characters of an id, which differ between memories.

@@ -12,7 +12,7 @@ use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::task::{self, TaskSpan};
 use crate::domain::conversation::transition::Subject;
 use crate::domain::conversation::tree::{self, Tree};
-use crate::engine::api::{Answer, BranchRequest, Request, SessionView, TaskAct, TransitionReport};
+use crate::engine::api::{Answer, BranchRequest, SessionView, TaskAct, TransitionReport};
 use serde_json::{Value, json};
 
 /// `pins [--history]`.
@@ -20,13 +20,8 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = pick::branch(&view, None)?;
     if history {
-        let steps = match run
-            .client
-            .call(Request::Branch(BranchRequest::Steps { branch: branch.id, atom: None }), &mut run.io)?
-        {
-            Answer::Steps(steps) => steps,
-            other => return Err(unexpected(&other)),
-        };
+        let answer = run.call(BranchRequest::Steps { branch: branch.id, atom: None })?;
+        let Answer::Steps(steps) = answer else { return Err(unexpected(&answer)) };
         if run.io.json {
             return run.io.value(&steps.iter().map(step).collect::<Vec<_>>());
         }
@@ -169,7 +164,7 @@ pub(crate) fn task(run: &mut Run<'_, '_>, command: &TaskCommand) -> Result<(), S
         TaskCommand::Done { outcome } => TaskAct::Done(Some(outcome.join(" ")).filter(|words| !words.is_empty())),
     };
     let view = run.open(matches!(act, TaskAct::Start(_)))?;
-    run.change(Request::Branch(BranchRequest::Task { branch: view.current, act }), "Done.")
+    run.change(BranchRequest::Task { branch: view.current, act }, "Done.")
 }
 
 fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {

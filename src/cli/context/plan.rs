@@ -19,7 +19,7 @@ use crate::domain::call::run::RunCard;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{ContextPlan, Row, Verdict};
 use crate::domain::summary::draft::SummaryAuthor;
-use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, Planned, Request, SessionView};
+use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, Planned, SessionView};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -100,8 +100,7 @@ pub(crate) fn plan(
     }
     if run.io.json {
         let branch = solved.view.branches.iter().find(|branch| branch.id == solved.view.current);
-        let shape = shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost);
-        return run.io.value(&shape.on(branch));
+        return run.io.value(&shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost, branch));
     }
     let mut text = describe(&solved.plan, solved.calibration, None);
     let _ = write!(text, "request {} · {} bytes", solved.digest, number(solved.bytes));
@@ -199,10 +198,8 @@ pub(crate) fn plans(run: &mut Run<'_, '_>, command: &Plans) -> Result<(), Stop> 
 }
 
 fn list(run: &mut Run<'_, '_>, view: &SessionView) -> Result<(), Stop> {
-    let cards = match run.client.call(Request::Call(CallRequest::List), &mut run.io)? {
-        Answer::Runs(cards) => cards,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(CallRequest::List)?;
+    let Answer::Runs(cards) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         let shapes: Vec<_> = cards.iter().map(|card| shape::run(card, &view.branches)).collect();
         return run.io.value(&shapes);
@@ -238,20 +235,17 @@ fn card_line(card: &RunCard, view: &SessionView) -> String {
 }
 
 fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
-    let (plan, runs) =
-        match run.client.call(Request::Call(CallRequest::StoredPlan { id: id.to_owned() }), &mut run.io)? {
-            Answer::StoredPlan { plan, runs } => (plan, runs),
-            other => return Err(unexpected(&other)),
-        };
+    let answer = run.call(CallRequest::StoredPlan { id: id.to_owned() })?;
+    let Answer::StoredPlan { plan, runs } = answer else { return Err(unexpected(&answer)) };
     let uses = item_use::of(run, &runs)?;
     if run.io.json {
         let digest = runs.last().map(|card| card.request_digest);
-        let mut value = serde_json::to_value(shape::plan(&plan, digest, None, None)).unwrap_or_default();
+        let mut value = shape::plan(&plan, digest, None, None, None);
         let marks = uses.iter().flat_map(|uses| uses.by_row(&plan)).enumerate();
         for (at, item) in marks.filter_map(|(at, item)| Some((at, item?))) {
             value["included"][at]["used_by"] = json!(item.by);
         }
-        value["runs"] = runs.iter().map(|card| json!(shape::run(card, &view.branches))).collect();
+        value["runs"] = runs.iter().map(|card| shape::run(card, &view.branches)).collect();
         return run.io.value(&value);
     }
     let mut text = describe(&plan, None, uses.as_ref());
@@ -268,11 +262,8 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
 /// `replay RUN --dry-run`.
 pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(), Stop> {
     run.open(false)?;
-    let (card, digest, body) =
-        match run.client.call(Request::Call(CallRequest::ReplayDryRun { run: id.to_owned() }), &mut run.io)? {
-            Answer::Replayed { run, digest, body } => (run, digest, body),
-            other => return Err(unexpected(&other)),
-        };
+    let answer = run.call(CallRequest::ReplayDryRun { run: id.to_owned() })?;
+    let Answer::Replayed { run: card, digest, body } = answer else { return Err(unexpected(&answer)) };
     let same = digest == card.request_digest;
     if request {
         run.io.data(&body);
@@ -322,7 +313,7 @@ pub(crate) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result
         ContextCommand::Rebuild { by_model } => {
             let branch = run.open(false)?.current;
             let by = if *by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
-            run.change(Request::Branch(BranchRequest::RebuildState { branch, by }), "")
+            run.change(BranchRequest::RebuildState { branch, by }, "")
         }
     }
 }

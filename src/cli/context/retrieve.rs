@@ -9,6 +9,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::call::retrieval_set::{Evidence, Gate, MissReason, ScoreParts};
 use crate::engine::api::{Answer, PlanRequest, Request, Retrieved};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -45,25 +46,32 @@ pub(crate) fn retrieve(
     Ok(())
 }
 
-/// Returns a batch's name and text; `-` is standard input.
-pub(crate) fn batch_text(run: &mut Run<'_, '_>, file: &Path) -> Result<(String, String), Stop> {
-    let name = file.display().to_string();
-    Ok((name, crate::cli::input::text_of(run, file)?))
+/// Answers the requests of a file, one per line as JSON; `-` is standard input. `form` describes a line. `answer` also
+/// gets the file's name and the line's number.
+pub(crate) fn batch<L: DeserializeOwned>(
+    run: &mut Run<'_, '_>,
+    file: &Path,
+    form: &str,
+    mut answer: impl FnMut(&mut Run<'_, '_>, L, (&str, usize)) -> Result<Value, Stop>,
+) -> Result<(), Stop> {
+    let (name, text) = (file.display().to_string(), crate::cli::input::text_of(run, file)?);
+    for (place, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let line: L = serde_json::from_str(line).map_err(|error| {
+            Failure::user(format!("{name}, line {}: {error}.", place + 1)).todo(format!("Each line must be {form}."))
+        })?;
+        let value = answer(run, line, (&name, place + 1))?;
+        run.io.data(&format!("{value}\n"));
+    }
+    Ok(())
 }
 
 fn many(run: &mut Run<'_, '_>, file: &Path, anyway: bool) -> Result<(), Stop> {
-    let (name, text) = batch_text(run, file)?;
-    for (place, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let line: Line = serde_json::from_str(line).map_err(|error| {
-            Failure::user(format!("{name}, line {}: {error}.", place + 1))
-                .todo("Each line must be {\"id\": …, \"query\": …, \"session\"?: …, \"at\"?: …}.")
-        })?;
-        let at = line.at.as_ref().map(|at| moment(at, &name, place + 1)).transpose()?;
+    let form = "{\"id\": …, \"query\": …, \"session\"?: …, \"at\"?: …}";
+    batch(run, file, form, |run, line: Line, (name, number)| {
+        let at = line.at.as_ref().map(|at| moment(at, name, number)).transpose()?;
         let found = search(run, line.session, line.branch, line.query, at, anyway)?;
-        let shape = serde_json::to_string(&shape(&line.id, &found)).unwrap_or_default();
-        run.io.data(&format!("{shape}\n"));
-    }
-    Ok(())
+        Ok(shape(&line.id, &found))
+    })
 }
 
 /// Parses the time of a batch line into milliseconds since 1970.
@@ -94,10 +102,9 @@ fn search(
         budget: run.global.budget,
         anyway,
     });
-    match run.client.call(request, &mut run.io)? {
-        Answer::Retrieved(found) => Ok(*found),
-        other => Err(unexpected(&other)),
-    }
+    let answer = run.call(request)?;
+    let Answer::Retrieved(found) = answer else { return Err(unexpected(&answer)) };
+    Ok(*found)
 }
 
 fn shape(id: &Value, found: &Retrieved) -> Value {

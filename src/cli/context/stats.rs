@@ -24,17 +24,13 @@ const COLUMNS: usize = 60;
 pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let branch = view.current;
-    let mut stats = match run.client.call(Request::Summary { branch, act: SummaryAct::Stats }, &mut run.io)? {
-        Answer::Stats(stats) => *stats,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(Request::Summary { branch, act: SummaryAct::Stats })?;
+    let Answer::Stats(mut stats) = answer else { return Err(unexpected(&answer)) };
     if let Planned::Plan { plan, .. } = run.client.plan(&view, Draft::default(), &mut run.io)? {
         (stats.used, stats.budget, stats.levels) = (plan.est_total, plan.budget.prompt, level_uses(&plan).into());
     }
-    let ledger = match run.client.call(Request::Call(CallRequest::Ledger { branch, whole }), &mut run.io)? {
-        Answer::Ledger(ledger) => ledger,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(CallRequest::Ledger { branch, whole })?;
+    let Answer::Ledger(ledger) = answer else { return Err(unexpected(&answer)) };
     let own = |call: &&CallCost| !whole || call.branch == branch;
     if let Some(call) = ledger.calls.iter().rev().find(own) {
         stats.retrieved = retrieved(run, call)?;
@@ -54,7 +50,7 @@ pub(crate) fn stats(run: &mut Run<'_, '_>, whole: bool) -> Result<(), Stop> {
 /// Returns the ids of the items that a call retrieved; none if its plan was deleted.
 fn retrieved(run: &mut Run<'_, '_>, call: &CallCost) -> Result<Vec<String>, Stop> {
     let id = call.run.to_string();
-    let plan = match run.client.call(Request::Call(CallRequest::StoredPlan { id }), &mut run.io) {
+    let plan = match run.call(CallRequest::StoredPlan { id }) {
         Ok(Answer::StoredPlan { plan, .. }) => plan,
         Ok(other) => return Err(unexpected(&other)),
         Err(_) => return Ok(Vec::new()),

@@ -36,10 +36,7 @@ pub(crate) fn compress(run: &mut Run<'_, '_>, args: &Compress) -> Result<(), Sto
         draft = request_draft(run, branch, act)?;
     }
     if args.accept {
-        match run
-            .client
-            .call(Request::Summary { branch, act: SummaryAct::Accept { draft: draft.number } }, &mut run.io)?
-        {
+        match run.call(Request::Summary { branch, act: SummaryAct::Accept { draft: draft.number } })? {
             Answer::Done(_) => {}
             other => return Err(unexpected(&other)),
         }
@@ -219,10 +216,9 @@ fn automatic(settings: AutoSummarySettings) -> &'static str {
 }
 
 fn cards(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Vec<SummaryCard>, Stop> {
-    match run.client.call(Request::Summary { branch, act: SummaryAct::List }, &mut run.io)? {
-        Answer::Summaries(cards) => Ok(cards),
-        other => Err(unexpected(&other)),
-    }
+    let answer = run.call(Request::Summary { branch, act: SummaryAct::List })?;
+    let Answer::Summaries(cards) = answer else { return Err(unexpected(&answer)) };
+    Ok(cards)
 }
 
 /// `capsules`.

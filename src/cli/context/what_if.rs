@@ -9,7 +9,7 @@ use crate::cli::shape::dollars;
 use crate::cli::stop::Stop;
 use crate::domain::planning::variant;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures, WhatIf};
-use crate::engine::api::{Answer, PlanRequest, Request};
+use crate::engine::api::{Answer, PlanRequest};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -26,11 +26,8 @@ pub(crate) fn what_if(
     let arms = arms.iter().map(|words| variant::read(words).map_err(|error| Stop::Usage(format!("{error}."))));
     let arms = arms.collect::<Result<Vec<_>, Stop>>()?;
     let (view, draft) = plan::draft_of(run, words, &DraftSource::of(edit, regenerate))?;
-    let found =
-        match run.client.call(Request::Plan(PlanRequest::WhatIf { branch: view.current, draft, arms }), &mut run.io)? {
-            Answer::WhatIf(found) => found,
-            other => return Err(unexpected(&other)),
-        };
+    let answer = run.call(PlanRequest::WhatIf { branch: view.current, draft, arms })?;
+    let Answer::WhatIf(found) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         return run.io.value(&shape(&found));
     }

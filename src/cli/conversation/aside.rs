@@ -8,7 +8,7 @@ use crate::cli::shape;
 use crate::cli::stop::Stop;
 use crate::domain::base::ids::RunId;
 use crate::domain::conversation::state;
-use crate::engine::api::{Answer, AsideView, Event, Request, TurnEvent, TurnRequest};
+use crate::engine::api::{Answer, AsideView, Event, TurnEvent, TurnRequest};
 use serde_json::json;
 
 /// `aside TEXT [--keep]`.
@@ -18,21 +18,16 @@ pub(crate) fn aside(run: &mut Run<'_, '_>, words: &[String], keep: bool) -> Resu
         return Err(Stop::Usage("The question is empty. Nothing was sent.".into()));
     }
     let view = run.open(true)?;
-    let id = match run
-        .client
-        .call(Request::Turn(TurnRequest::Aside { branch: view.current, text: text.into() }), &mut run.io)?
-    {
-        Answer::Asked { run } => run,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(TurnRequest::Aside { branch: view.current, text: text.into() })?;
+    let Answer::Asked { run: id } = answer else { return Err(unexpected(&answer)) };
     let over = follow(run, id)?;
     let kept = if keep && over.failure.is_none() {
-        match run.client.call(Request::Turn(TurnRequest::KeepAside { run: id }), &mut run.io)? {
+        match run.call(TurnRequest::KeepAside { run: id })? {
             Answer::Branch(branch) => Some(branch),
             other => return Err(unexpected(&other)),
         }
     } else {
-        run.client.call(Request::Turn(TurnRequest::DropAside { run: id }), &mut run.io)?;
+        run.call(TurnRequest::DropAside { run: id })?;
         None
     };
     let words = state::strip(&over.text, true);
@@ -69,7 +64,7 @@ pub(crate) fn aside(run: &mut Run<'_, '_>, words: &[String], keep: bool) -> Resu
 fn follow(run: &mut Run<'_, '_>, id: RunId) -> Result<AsideView, Stop> {
     loop {
         if (run.io.interrupts)() > 0 {
-            run.client.call(Request::Turn(TurnRequest::DropAside { run: id }), &mut run.io)?;
+            run.call(TurnRequest::DropAside { run: id })?;
             return Err(Stop::Interrupted);
         }
         if let Some(Event::Turn(TurnEvent::Aside(view))) = run.client.next(&mut run.io)?

@@ -10,7 +10,7 @@ use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::planning::diff::DiffKind;
-use crate::engine::api::{Answer, BranchRequest, ItemName, Request};
+use crate::engine::api::{Answer, BranchRequest, ItemName};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ const MAX_CHARS: usize = 400;
 pub(crate) fn compare(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<(), Stop> {
     let view = run.open(false)?;
     let (a, b) = (pick::branch(&view, Some(a))?.id, pick::branch(&view, b)?.id);
-    match run.client.call(Request::Branch(BranchRequest::Compare { a, b }), &mut run.io)? {
+    match run.call(BranchRequest::Compare { a, b })? {
         Answer::Compared(compared) if run.io.json => {
             let mut value = serde_json::to_value(&*compared).unwrap_or_default();
             value["plans"] = compared.plans.as_ref().map_or(Value::Null, |diff| diffs::shape(diff));
@@ -51,7 +51,7 @@ pub(crate) fn pick(
         _ => ItemName::Named { text: text.clone(), message },
     };
     let items = items.iter().map(item).collect();
-    run.change(Request::Branch(BranchRequest::Pick { from: view.current, items, onto, together }), "Picked.")
+    run.change(BranchRequest::Pick { from: view.current, items, onto, together }, "Picked.")
 }
 
 /// `branch return [BRANCH]`.
@@ -59,7 +59,7 @@ pub(crate) fn return_result(run: &mut Run<'_, '_>, branch: Option<&str>, onto: O
     let view = run.open(false)?;
     let from = pick::branch(&view, branch)?.id;
     let onto = onto.map(|text| pick::branch(&view, Some(text)).map(|branch| branch.id)).transpose()?;
-    run.change(Request::Branch(BranchRequest::BringBack { from, onto }), "Result returned.")
+    run.change(BranchRequest::BringBack { from, onto }, "Result returned.")
 }
 
 fn describe(compared: &Comparison) -> String {

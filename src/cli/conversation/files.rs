@@ -22,11 +22,8 @@ pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path, keep_instructions: bool
     let name = file.display().to_string();
     let opened = to_import(run, file)?;
     let reading = (run.formats.read)(opened, &name)?;
-    let (format, sessions, skipped) =
-        match run.client.call(Request::Session(SessionRequest::Import { reading }), &mut run.io)? {
-            Answer::Imported { format, sessions, skipped } => (format, sessions, skipped),
-            other => return Err(unexpected(&other)),
-        };
+    let answer = run.call(SessionRequest::Import { reading })?;
+    let Answer::Imported { format, sessions, skipped } = answer else { return Err(unexpected(&answer)) };
     for skip in skipped.iter().take(20) {
         run.io.note(&format!("skipped {}: {}", skip.place, skip.why));
     }
@@ -72,7 +69,7 @@ fn keep_instructions(run: &mut Run<'_, '_>, session: SessionId) -> Result<usize,
     let kept = items.len();
     if kept > 0 {
         let act = Act::Set { kind: MarkKind::Sticky, toggle: false };
-        run.client.call(Request::Branch(BranchRequest::Mark { branch: view.current, items, act }), &mut run.io)?;
+        run.call(BranchRequest::Mark { branch: view.current, items, act })?;
     }
     Ok(kept)
 }
@@ -90,10 +87,8 @@ pub(crate) fn export(
         session: Some(view.card.id.to_string()),
         branch: (!all).then_some(view.current),
     });
-    let transcript = match run.client.call(request, &mut run.io)? {
-        Answer::Transcript(transcript) => transcript,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(request)?;
+    let Answer::Transcript(transcript) = answer else { return Err(unexpected(&answer)) };
     let write = match format {
         Format::Jsonl => run.formats.jsonl,
         Format::Markdown => run.formats.markdown,

@@ -96,7 +96,7 @@ pub(super) fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 
 /// Returns the branch's summaries, and the draft that awaits a decision.
 fn summaries(run: &mut Run<'_, '_>, branch: &Branch) -> Result<(Vec<SummaryCard>, Option<Arc<SummaryDraft>>), Stop> {
-    let mut ask = |act| run.client.call(Request::Summary { branch: branch.id, act }, &mut run.io);
+    let mut ask = |act| run.call(Request::Summary { branch: branch.id, act });
     let cards = match ask(SummaryAct::List)? {
         Answer::Summaries(cards) => cards,
         other => return Err(unexpected(&other)),

@@ -80,10 +80,9 @@ fn line(head: &NodeHead, turn: u32, enough: usize) -> String {
 }
 
 fn bodies(run: &mut Run<'_, '_>, nodes: Vec<NodeId>) -> Result<HashMap<NodeId, Arc<Node>>, Stop> {
-    match run.client.call(Request::Session(SessionRequest::Bodies { nodes }), &mut run.io)? {
-        Answer::Bodies(nodes) => Ok(nodes.into_iter().map(|node| (node.head.id, node)).collect()),
-        other => Err(unexpected(&other)),
-    }
+    let answer = run.call(SessionRequest::Bodies { nodes })?;
+    let Answer::Bodies(nodes) = answer else { return Err(unexpected(&answer)) };
+    Ok(nodes.into_iter().map(|node| (node.head.id, node)).collect())
 }
 
 fn show(run: &mut Run<'_, '_>, text: &str) -> Result<(), Stop> {
@@ -151,7 +150,7 @@ pub(crate) fn add(run: &mut Run<'_, '_>, (role, words): (Role, &[String]), prior
     let text = text.ok_or_else(|| Stop::Usage("No content. Give a text, or use standard input.".into()))?;
     let view = run.open(true)?;
     let added = BranchRequest::AddMessage { branch: view.current, role, text, priority };
-    match run.client.call(Request::Branch(added), &mut run.io)? {
+    match run.call(Request::Branch(added))? {
         Answer::Added(head) => {
             let value = json!({
                 "id": head.id,
@@ -178,7 +177,7 @@ pub(crate) fn mark(run: &mut Run<'_, '_>, command: &MarkCommand) -> Result<(), S
         MarkCommand::Include(_) => "Included in the next request.",
     };
     let view = run.open(false)?;
-    run.change(Request::Branch(BranchRequest::Mark { branch: view.current, items, act }), done_text)
+    run.change(BranchRequest::Mark { branch: view.current, items, act }, done_text)
 }
 
 /// `undo` and `redo`.

@@ -12,7 +12,7 @@ use crate::config::commands::command::Command;
 use crate::config::commands::conversation::{BranchCommand, SessionCommand};
 use crate::config::commands::read::{self, Typed};
 use crate::config::keys::keymap::Action;
-use crate::engine::api::{Draft, Planned, ProgramRequest, Request, SessionView};
+use crate::engine::api::{Draft, Planned, ProgramRequest, SessionView};
 
 /// The session and the branch of the conversation.
 struct PlainSession {
@@ -186,7 +186,7 @@ fn run_action(run: &mut Run<'_, '_>, action: Action) -> Result<Next, Stop> {
         Action::Quit | Action::QuitIfEmpty => return Ok(Next::Quit),
         Action::Help => run.io.say(&words::help()),
         Action::Context => context(run)?,
-        Action::Reload => run.change(Request::Program(ProgramRequest::Reload), "Reloaded; no setting changed.")?,
+        Action::Reload => run.change(ProgramRequest::Reload, "Reloaded; no setting changed.")?,
         other => {
             let name = other.name();
             return Err(Stop::Usage(format!(

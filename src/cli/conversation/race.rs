@@ -175,10 +175,8 @@ pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], lim
     }
     let view = run.open(true)?;
     let request = Request::Call(CallRequest::Race { branch: view.current, arms: arms.clone(), limits });
-    let branches = match run.client.call(request, &mut run.io)? {
-        Answer::Race(branches) => branches,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(request)?;
+    let Answer::Race(branches) = answer else { return Err(unexpected(&answer)) };
     let draft = Draft { text: text.into(), ..Draft::default() };
     let mut entries = Vec::new();
     for (branch, arm) in branches.iter().zip(&arms) {
@@ -233,12 +231,10 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
     follow(run, &mut entries)?;
     let [entry] = &entries;
     let before = match made.of.answer {
-        Some(node) => {
-            match run.client.call(Request::Session(SessionRequest::Bodies { nodes: vec![node] }), &mut run.io)? {
-                Answer::Bodies(nodes) => nodes.first().map(|node| state::strip(&node.content.plain_text(), true)),
-                other => return Err(unexpected(&other)),
-            }
-        }
+        Some(node) => match run.call(SessionRequest::Bodies { nodes: vec![node] })? {
+            Answer::Bodies(nodes) => nodes.first().map(|node| state::strip(&node.content.plain_text(), true)),
+            other => return Err(unexpected(&other)),
+        },
         None => None,
     };
     if run.io.json {

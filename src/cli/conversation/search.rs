@@ -9,7 +9,7 @@ use crate::cli::shape;
 use crate::cli::stop::Stop;
 use crate::domain::conversation::branch::SessionCard;
 use crate::domain::conversation::search::{FILTERS, FoundMessage, SearchFilter};
-use crate::engine::api::{Answer, Request, SessionRequest};
+use crate::engine::api::{Answer, SessionRequest};
 use serde_json::{Value, json};
 
 /// Width of a match in columns.
@@ -19,20 +19,13 @@ const MATCH_WIDTH: usize = 100;
 /// `matches`.
 pub(crate) fn search(run: &mut Run<'_, '_>, words: &[String], limit: usize) -> Result<(), Stop> {
     let line = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    let found = match run
-        .client
-        .call(Request::Session(SessionRequest::Find { line: format!("{line} "), limit }), &mut run.io)?
-    {
-        Answer::Found(found) => found,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(SessionRequest::Find { line: format!("{line} "), limit })?;
+    let Answer::Found(found) = answer else { return Err(unexpected(&answer)) };
     if !found.problems.is_empty() {
         return Err(Stop::Usage(found.problems.join(" ")));
     }
-    let cards = match run.client.call(Request::Session(SessionRequest::List), &mut run.io)? {
-        Answer::Sessions(cards) => cards,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(SessionRequest::List)?;
+    let Answer::Sessions(cards) = answer else { return Err(unexpected(&answer)) };
     let groups = grouped(&cards, &found.messages, title_words(&line).as_deref());
     if run.io.json {
         return run.io.value(&groups.iter().map(|(card, messages)| session(card, messages)).collect::<Vec<_>>());

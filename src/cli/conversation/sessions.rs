@@ -17,20 +17,18 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
     match command {
         SessionCommand::List => list_sessions(run),
         SessionCommand::Search { words, limit } => search::search(run, words, usize::from(*limit)),
-        SessionCommand::New { title } => {
-            match run.client.call(Request::Session(SessionRequest::New { title: title.join(" ") }), &mut run.io)? {
-                Answer::Opened(view) => {
-                    let value = json!({
-                        "id": view.card.id,
-                        "title": view.card.title,
-                        "branch": view.current,
-                        "created_at": view.card.created_at,
-                    });
-                    run.io.either(&value, &format!("{}  {}", view.card.id, view.card.title))
-                }
-                other => Err(unexpected(&other)),
+        SessionCommand::New { title } => match run.call(SessionRequest::New { title: title.join(" ") })? {
+            Answer::Opened(view) => {
+                let value = json!({
+                    "id": view.card.id,
+                    "title": view.card.title,
+                    "branch": view.current,
+                    "created_at": view.card.created_at,
+                });
+                run.io.either(&value, &format!("{}  {}", view.card.id, view.card.title))
             }
-        }
+            other => Err(unexpected(&other)),
+        },
         SessionCommand::Switch { session } => {
             let view = run.client.open(&Some(session.clone()), &None, false, &mut run.io)?;
             let value = json!({ "id": view.card.id, "title": view.card.title, "branch": view.current });
@@ -38,11 +36,11 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
         }
         SessionCommand::Rename { names } => {
             let (session, title) = target_and_name(run.global.session.clone(), names);
-            run.change(Request::Session(SessionRequest::Rename { session, title: Some(title) }), "Renamed.")
+            run.change(SessionRequest::Rename { session, title: Some(title) }, "Renamed.")
         }
         SessionCommand::Retitle { session } => {
             let session = session.clone().or_else(|| run.global.session.clone());
-            run.change(Request::Session(SessionRequest::Rename { session, title: None }), "Renamed.")
+            run.change(SessionRequest::Rename { session, title: None }, "Renamed.")
         }
         SessionCommand::Delete { session, yes, backups } => {
             let question = format!("Permanently delete the session {session:?} with all its messages?");
@@ -57,10 +55,8 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
 }
 
 fn list_sessions(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let found = match run.client.call(Request::Session(SessionRequest::List), &mut run.io)? {
-        Answer::Sessions(found) => found,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(SessionRequest::List)?;
+    let Answer::Sessions(found) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         return run.io.value(&found.iter().map(shape::session).collect::<Vec<_>>());
     }
@@ -101,16 +97,13 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
         BranchCommand::Switch { branch } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, Some(branch))?;
-            run.change(
-                Request::Branch(BranchRequest::Switch { branch: branch.id }),
-                &format!("Switched to branch {}.", branch.name),
-            )
+            run.change(BranchRequest::Switch { branch: branch.id }, &format!("Switched to branch {}.", branch.name))
         }
         BranchCommand::Rename { names } => {
             let view = run.open(false)?;
             let (which, name) = target_and_name(None, names);
             let branch = pick::branch(&view, which.as_deref())?.id;
-            run.change(Request::Branch(BranchRequest::Rename { branch, name }), "Renamed.")
+            run.change(BranchRequest::Rename { branch, name }, "Renamed.")
         }
         BranchCommand::Compare { a, b } => branches::compare(run, a, b.as_deref()),
         BranchCommand::Pick { items, onto, message, together } => {
@@ -120,16 +113,13 @@ pub(crate) fn branch(run: &mut Run<'_, '_>, command: &BranchCommand) -> Result<(
         BranchCommand::Keep { branch } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, Some(branch))?.id;
-            run.change(
-                Request::Call(CallRequest::KeepOne { branch }),
-                "Kept; the other branches of the race are archived.",
-            )
+            run.change(CallRequest::KeepOne { branch }, "Kept; the other branches of the race are archived.")
         }
         BranchCommand::Archive { branch, back } => {
             let view = run.open(false)?;
             let branch = pick::branch(&view, branch.as_deref())?.id;
             let done_text = if *back { "Restored." } else { "Archived; its messages are kept." };
-            run.change(Request::Branch(BranchRequest::Archive { branch, archived: !back }), done_text)
+            run.change(BranchRequest::Archive { branch, archived: !back }, done_text)
         }
     }
 }
@@ -159,7 +149,7 @@ fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: boo
     let view = run.open(false)?;
     let at = at.map(|text| pick::end(&view, text).map(|head| head.id)).transpose()?;
     let request = Request::Branch(BranchRequest::Fork { branch: view.current, at, name, switch: !stay });
-    match run.client.call(request, &mut run.io)? {
+    match run.call(request)? {
         Answer::Branch(branch) => {
             let words = format!("{}  {}", branch.id, branch.name);
             let tree = pick::tree(&view);
@@ -208,10 +198,9 @@ pub(crate) fn state(run: &mut Run<'_, '_>, command: &StateCommand) -> Result<(),
     let (state, offered) = (branch.state.clone(), branch.offered.clone());
     match command {
         StateCommand::Show => show_state(run, state.as_ref(), offered.as_ref()),
-        StateCommand::Adopt => run.change(
-            Request::Branch(BranchRequest::AdoptState(view.current)),
-            "State block adopted. `pleach undo` undoes it.",
-        ),
+        StateCommand::Adopt => {
+            run.change(BranchRequest::AdoptState(view.current), "State block adopted. `pleach undo` undoes it.")
+        }
         StateCommand::Edit { .. } => {
             let before = state.map(|state| state.text).unwrap_or_default();
             let text = match new_text {
@@ -225,7 +214,7 @@ pub(crate) fn state(run: &mut Run<'_, '_>, command: &StateCommand) -> Result<(),
                 return run.io.either(&json!({ "done": true, "message": "" }), "The state block is unchanged.");
             }
             run.change(
-                Request::Branch(BranchRequest::EditState { branch: view.current, text }),
+                BranchRequest::EditState { branch: view.current, text },
                 "State block replaced. `pleach undo` undoes it.",
             )
         }

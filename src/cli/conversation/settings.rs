@@ -7,7 +7,7 @@ use crate::cli::context::summaries;
 use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::setting::{LaneCommand, Setting, SettingCommand};
-use crate::engine::api::{BranchRequest, Request};
+use crate::engine::api::BranchRequest;
 use serde_json::{Value, json};
 
 /// Shows or changes a setting of the branch.
@@ -35,7 +35,7 @@ pub(crate) fn change(run: &mut Run<'_, '_>, setting: &Setting, create: bool) -> 
     let mut overrides = branch.overrides.clone();
     setting.apply(&mut overrides);
     let shown = setting.sentence(&branch.name);
-    run.change(Request::Branch(BranchRequest::Override { branch: branch.id, overrides }), &shown)
+    run.change(BranchRequest::Override { branch: branch.id, overrides }, &shown)
 }
 
 fn show(run: &mut Run<'_, '_>, command: &SettingCommand) -> Result<(), Stop> {

@@ -7,7 +7,7 @@ use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::domain::conversation::tag::{Tag, TagFilter};
 use crate::domain::conversation::tree::Slot;
-use crate::engine::api::{BranchRequest, ItemName, Request, SessionView, TagAct};
+use crate::engine::api::{BranchRequest, ItemName, SessionView, TagAct};
 use serde_json::{Value, json};
 
 /// `message label MESSAGE [NAME]`.
@@ -23,10 +23,7 @@ pub(crate) fn favourite(run: &mut Run<'_, '_>, message: &str, off: bool) -> Resu
 fn set_tag(run: &mut Run<'_, '_>, message: &str, act: TagAct, done_text: &str) -> Result<(), Stop> {
     let view = run.open(false)?;
     let node = pick::message(&view, message)?.id;
-    run.change(
-        Request::Branch(BranchRequest::Tag { branch: view.current, item: ItemName::Message(node), act }),
-        done_text,
-    )
+    run.change(BranchRequest::Tag { branch: view.current, item: ItemName::Message(node), act }, done_text)
 }
 
 /// `message labels [WORDS]`: lists all matching labels of the session in the order of the messages.

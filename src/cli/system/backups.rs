@@ -35,10 +35,9 @@ pub(crate) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: b
 }
 
 fn request_backups(run: &mut Run<'_, '_>, act: BackupAct) -> Result<Vec<Holding>, Stop> {
-    match run.client.call(Request::Program(ProgramRequest::Backups(act)), &mut run.io)? {
-        Answer::Backups(all) => Ok(all),
-        other => Err(unexpected(&other)),
-    }
+    let answer = run.call(ProgramRequest::Backups(act))?;
+    let Answer::Backups(all) = answer else { return Err(unexpected(&answer)) };
+    Ok(all)
 }
 
 fn shape(copy: &Holding) -> Value {

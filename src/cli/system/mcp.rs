@@ -10,7 +10,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, Toolbox};
 use crate::domain::tool::mcp::{Origin, ServerState};
-use crate::engine::api::{Answer, Request, ServerAct, ToolRequest};
+use crate::engine::api::{Answer, ServerAct, ToolRequest};
 
 /// `mcp`.
 pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result<(), Stop> {
@@ -30,17 +30,16 @@ pub(crate) fn mcp(run: &mut Run<'_, '_>, command: Option<&McpCommand>) -> Result
         Some(McpCommand::Approve { server, tool }) => {
             toolbox(run, None, ServerAct::Settle)?;
             let act = ServerAct::Approve { server: server.clone(), tool: tool.clone() };
-            run.change(Request::Tool(ToolRequest::Servers(None, act)), "Approved.")
+            run.change(ToolRequest::Servers(None, act), "Approved.")
         }
         Some(McpCommand::Use { yes }) => file(run, *yes),
     }
 }
 
 fn toolbox(run: &mut Run<'_, '_>, branch: Option<BranchId>, act: ServerAct) -> Result<Toolbox, Stop> {
-    match run.client.call(Request::Tool(ToolRequest::Servers(branch, act)), &mut run.io)? {
-        Answer::Toolbox(all) => Ok(*all),
-        other => Err(unexpected(&other)),
-    }
+    let answer = run.call(ToolRequest::Servers(branch, act))?;
+    let Answer::Toolbox(all) = answer else { return Err(unexpected(&answer)) };
+    Ok(*all)
 }
 
 fn switch(run: &mut Run<'_, '_>, keys: &[String], on: bool) -> Result<(), Stop> {
@@ -55,10 +54,7 @@ fn switch(run: &mut Run<'_, '_>, keys: &[String], on: bool) -> Result<(), Stop> 
         return Err(Failure::user(format!("Unknown tool {key:?}.")).todo("`pleach mcp list` lists the keys.").into());
     }
     let act = ServerAct::Switch { keys: keys.to_vec(), on };
-    run.change(
-        Request::Tool(ToolRequest::Servers(Some(branch), act)),
-        if on { "Already enabled." } else { "Already disabled." },
-    )
+    run.change(ToolRequest::Servers(Some(branch), act), if on { "Already enabled." } else { "Already disabled." })
 }
 
 fn test(run: &mut Run<'_, '_>, name: &str) -> Result<(), Stop> {
@@ -179,8 +175,5 @@ fn file(run: &mut Run<'_, '_>, yes: bool) -> Result<(), Stop> {
         let answer = run.io.answer("Enter y to approve the file until it changes:").ok_or(Stop::Interrupted)?;
         matches!(answer.as_str(), "y" | "yes")
     };
-    run.change(
-        Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest: file.digest, yes: approved })),
-        "Done.",
-    )
+    run.change(ToolRequest::Servers(None, ServerAct::File { digest: file.digest, yes: approved }), "Done.")
 }

@@ -16,22 +16,15 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::meter::{Calibration, CalibrationEntry};
 use crate::domain::call::model::ModelInfo;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingsFileStatus};
-use crate::engine::api::{Answer, Finding, ProgramRequest, Request};
+use crate::engine::api::{Answer, Finding, ProgramRequest};
 use serde_json::{Value, json};
 
 /// `models`.
 pub(crate) fn models(run: &mut Run<'_, '_>) -> Result<(), Stop> {
-    let found = match run
-        .client
-        .call(Request::Program(ProgramRequest::Models { profile: run.global.profile.clone() }), &mut run.io)?
-    {
-        Answer::Models(found) => found,
-        other => return Err(unexpected(&other)),
-    };
-    let learned = match run.client.call(Request::Program(ProgramRequest::Meters), &mut run.io)? {
-        Answer::Meters(learned) => learned,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(ProgramRequest::Models { profile: run.global.profile.clone() })?;
+    let Answer::Models(found) = answer else { return Err(unexpected(&answer)) };
+    let answer = run.call(ProgramRequest::Meters)?;
+    let Answer::Meters(learned) = answer else { return Err(unexpected(&answer)) };
     let of = |profile: &str, model: &ModelInfo| {
         let is = |known: &&CalibrationEntry| {
             known.profile == profile && known.model == model.name && known.encoding == model.encoding.name()
@@ -84,10 +77,8 @@ pub(crate) fn doctor(run: &mut Run<'_, '_>, forget: Option<Forget>) -> Result<()
     if let Some(forget) = forget {
         return forget_quirks(run, forget);
     }
-    let findings = match run.client.call(Request::Program(ProgramRequest::Doctor), &mut run.io)? {
-        Answer::Doctor(findings) => findings,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(ProgramRequest::Doctor)?;
+    let Answer::Doctor(findings) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         let shapes: Vec<Value> = findings
             .iter()
@@ -130,7 +121,7 @@ fn forget_quirks(run: &mut Run<'_, '_>, forget: Forget) -> Result<(), Stop> {
         Forget::One(quirk) => Some(quirk),
     };
     let (profile, model) = (run.global.profile.clone(), run.global.model.clone());
-    run.change(Request::Program(ProgramRequest::ForgetQuirks { profile, model, quirk }), "")
+    run.change(ProgramRequest::ForgetQuirks { profile, model, quirk }, "")
 }
 
 /// `theme`: lists the themes, or sets the theme of the full-screen program.

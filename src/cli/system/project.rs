@@ -25,10 +25,8 @@ pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -
         Some(ProjectCommand::Include { path }) => return run.change(set(path, true, false), "Included again."),
         Some(ProjectCommand::List | ProjectCommand::Show { .. }) | None => {}
     }
-    let list = match run.client.call(Request::Tool(ToolRequest::Project(ProjectAct::List { branch })), &mut run.io)? {
-        Answer::Project(list) => *list,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(ToolRequest::Project(ProjectAct::List { branch }))?;
+    let Answer::Project(list) = answer else { return Err(unexpected(&answer)) };
     if let Some(ProjectCommand::Show { path }) = command {
         return show(run, &list, path);
     }
@@ -73,10 +71,8 @@ pub(crate) fn summary(
         let answer = run.client.stoppable(make, stop, &mut run.io)?;
         return run.print_result(answer, "Module summary written.");
     }
-    let all = match run.client.call(ask(ModuleAct::List { branch }), &mut run.io)? {
-        Answer::Modules(all) => all,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(ask(ModuleAct::List { branch }))?;
+    let Answer::Modules(all) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         return run.io.value(&all);
     }

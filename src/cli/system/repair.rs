@@ -21,13 +21,11 @@ pub struct Store<'a> {
 }
 
 /// Whether the command repairs the store. It must run before an engine opens the store.
-#[must_use]
 pub fn wanted(args: &Args) -> bool {
     matches!(args.command, Some(Command::Doctor { repair: true, .. }))
 }
 
 /// Runs `doctor --repair` and returns its exit code.
-#[must_use]
 pub fn run(args: &Args, store: &Store<'_>) -> u8 {
     on_process(args, &|| 0, |mut io| {
         let result = repair(args, store, &mut io);

@@ -41,13 +41,8 @@ struct TraceList {
 
 impl TraceList {
     fn read(run: &mut Run<'_, '_>, view: &SessionView, whole: bool) -> Result<Self, Stop> {
-        let all = match run
-            .client
-            .call(Request::Tool(ToolRequest::Traces(TraceAct::List { most: MAX_CALLS })), &mut run.io)?
-        {
-            Answer::Traces(all) => all,
-            other => return Err(unexpected(&other)),
-        };
+        let answer = run.call(ToolRequest::Traces(TraceAct::List { most: MAX_CALLS }))?;
+        let Answer::Traces(all) = answer else { return Err(unexpected(&answer)) };
         let tree = Tree::build(view.nodes.clone());
         let slot = |trace: &ToolTrace| trace.node.and_then(|node| tree.slot(node));
         let head = view.branches.iter().find(|branch| branch.id == view.current).and_then(|branch| branch.head);
@@ -181,10 +176,9 @@ fn groups(run: &mut Run<'_, '_>, trace_list: &TraceList, fits: &dyn Fn(usize) ->
 }
 
 fn whole(run: &mut Run<'_, '_>, id: &str) -> Result<TraceWhole, Stop> {
-    match run.client.call(Request::Tool(ToolRequest::Traces(TraceAct::Show { id: id.to_owned() })), &mut run.io)? {
-        Answer::Trace(whole) => Ok(*whole),
-        other => Err(unexpected(&other)),
-    }
+    let answer = run.call(ToolRequest::Traces(TraceAct::Show { id: id.to_owned() }))?;
+    let Answer::Trace(whole) = answer else { return Err(unexpected(&answer)) };
+    Ok(*whole)
 }
 
 fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {

@@ -6,7 +6,7 @@ use crate::cli::client::unexpected;
 use crate::cli::stop::Stop;
 use crate::domain::base::failure::Failure;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
-use crate::engine::api::{Answer, FolderAct, Request, ToolRequest};
+use crate::engine::api::{Answer, FolderAct, ToolRequest};
 use serde_json::json;
 
 /// The explanation of trust that precedes the question.
@@ -37,15 +37,13 @@ pub(crate) fn trust(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), S
             return Ok(());
         }
     }
-    run.change(Request::Tool(ToolRequest::Trust { trusted: !off }), "Done.")
+    run.change(ToolRequest::Trust { trusted: !off }, "Done.")
 }
 
 /// Shows the changes that the folder's own settings make, and asks for approval.
 pub(crate) fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<(), Stop> {
-    let card = match run.client.call(Request::Tool(ToolRequest::FolderSettings(FolderAct::Show)), &mut run.io)? {
-        Answer::FolderSettings(card) => card,
-        other => return Err(unexpected(&other)),
-    };
+    let answer = run.call(ToolRequest::FolderSettings(FolderAct::Show))?;
+    let Answer::FolderSettings(card) = answer else { return Err(unexpected(&answer)) };
     let Some(card) = card else {
         return Err(Failure::user("This folder has no .pleach.toml.").into());
     };
@@ -64,7 +62,7 @@ pub(crate) fn settings(run: &mut Run<'_, '_>, off: bool, yes: bool) -> Result<()
         }
     };
     let approved = !off && (yes || ask_approval(run, &card)?);
-    run.change(Request::Tool(ToolRequest::FolderSettings(FolderAct::Say { digest, yes: approved })), "Done.")
+    run.change(ToolRequest::FolderSettings(FolderAct::Say { digest, yes: approved }), "Done.")
 }
 
 /// Shows every change in full and waits for approval.

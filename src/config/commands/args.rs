@@ -84,7 +84,6 @@ pub struct Global {
 
 impl Args {
     /// The settings that override the branch's own settings for this call.
-    #[must_use]
     pub fn overrides(&self) -> CallOverrides {
         CallOverrides {
             mode: self.global.mode,
@@ -97,13 +96,11 @@ impl Args {
     }
 
     /// Whether the command runs without the engine: settings, completions, manual page.
-    #[must_use]
     pub fn local(&self) -> bool {
         matches!(self.command, Some(Command::Config(_) | Command::Completions { .. } | Command::Man))
     }
 
     /// The description of the command line for clap, completions, and the manual page.
-    #[must_use]
     pub fn description() -> clap::Command {
         Self::command()
     }

@@ -66,7 +66,6 @@ pub fn read(line: &str) -> Result<Typed, String> {
 
 /// Splits a line into words as a shell does: text in quotes at the start of a word is one word. An apostrophe inside a
 /// word is part of the word.
-#[must_use]
 pub fn split(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = line.trim_start();

@@ -198,7 +198,6 @@ impl Setting {
     }
 
     /// Returns a sentence about the change, for the branch with this name.
-    #[must_use]
     pub fn sentence(&self, branch: &str) -> String {
         let back = |what: &str| format!("Branch {branch} now uses the {what} from the settings.");
         match self {

@@ -147,13 +147,11 @@ pub struct RuleArgs {
 
 impl RuleArgs {
     /// Returns the rule's scope.
-    #[must_use]
     pub fn scope(&self) -> RuleScope {
         if self.folder { RuleScope::Folder } else { RuleScope::Session }
     }
 
     /// Returns the rule with this verdict.
-    #[must_use]
     pub fn rule(&self, verdict: Verdict) -> Rule {
         Rule { tool: self.tool.clone(), on: self.on.clone(), verdict }
     }

@@ -24,13 +24,11 @@ pub struct Row {
 
 impl Row {
     /// Returns the name and the arguments, after a slash.
-    #[must_use]
     pub fn usage(&self) -> String {
         format!("/{} {}", self.name, self.words).trim_end().to_owned()
     }
 
     /// Returns the description's first clause.
-    #[must_use]
     pub fn short(&self) -> &str {
         first_clause(&self.sentence)
     }
@@ -137,19 +135,16 @@ static ALL: LazyLock<Vec<Row>> = LazyLock::new(|| {
 });
 
 /// Returns the rows of all commands, each once.
-#[must_use]
 pub fn rows() -> &'static [Row] {
     &ROWS
 }
 
 /// Returns the rows of all commands, short names, and actions.
-#[must_use]
 pub fn all() -> &'static [Row] {
     &ALL
 }
 
 /// Returns the row of the command that the line starts with. If several match, the longest name wins.
-#[must_use]
 pub fn row_of(line: &str) -> Option<&'static Row> {
     longest(all(), line)
 }

@@ -14,13 +14,11 @@ macro_rules! actions {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// The action's name in the key table.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
             /// The action's description: one sentence that starts with a verb; menus show the first words.
-            #[must_use]
             pub fn sentence(self) -> &'static str {
                 match self { $(Self::$variant => $sentence,)* }
             }

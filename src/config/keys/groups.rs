@@ -25,7 +25,6 @@ pub enum ActionGroup {
 
 impl ActionGroup {
     /// Returns the heading.
-    #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
             Self::Message => "Message",
@@ -41,7 +40,6 @@ impl ActionGroup {
 
 impl Action {
     /// Returns the action's group. The match is exhaustive, so that a new action without a group does not compile.
-    #[must_use]
     #[rustfmt::skip]
     pub const fn group(self) -> ActionGroup {
         match self {
@@ -86,7 +84,6 @@ impl Action {
     /// Whether the action changes the conversation, its branches, or a tool call, or replaces the composer's text.
     /// While the composer has text, the letter key of such an action takes effect only when it is pressed a second
     /// time.
-    #[must_use]
     pub const fn changes_something(self) -> bool {
         matches!(
             self,
@@ -124,7 +121,6 @@ impl Action {
     }
 
     /// Returns the description's first clause.
-    #[must_use]
     pub fn short(self) -> &'static str {
         first_clause(self.sentence())
     }

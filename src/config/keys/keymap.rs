@@ -87,7 +87,6 @@ impl Chord {
     }
 
     /// Returns the character that the chord types into a text, or None if it types none.
-    #[must_use]
     pub fn typed(&self) -> Option<char> {
         match self.key {
             Key::Char(c) if !self.ctrl && !self.alt => Some(c),
@@ -250,19 +249,16 @@ impl Keymap {
     }
 
     /// Sentences about bindings that were skipped, or that hide one another.
-    #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
     /// All bindings.
-    #[must_use]
     pub fn bindings(&self) -> &[Binding] {
         &self.bindings
     }
 
     /// Returns the action of a chord in the first of `places` that binds the chord.
-    #[must_use]
     pub fn find(&self, on: Chord, places: &[When]) -> Option<Action> {
         match self.step(&[on], places) {
             Step::Run(action) => Some(action),
@@ -271,7 +267,6 @@ impl Keymap {
     }
 
     /// Returns the effect of a key sequence in the first of `places` that binds the sequence or a longer one.
-    #[must_use]
     pub fn step(&self, typed: &[Chord], places: &[When]) -> Step {
         for place in places {
             for binding in self.bindings.iter().filter(|b| b.when == *place) {
@@ -288,7 +283,6 @@ impl Keymap {
 
     /// Returns the bindings that continue after these keys, each with its next key, in the order of the table. Each key
     /// occurs once.
-    #[must_use]
     pub fn continuations(&self, typed: &[Chord], places: &[When]) -> Vec<(Chord, &Binding)> {
         let mut found: Vec<(Chord, &Binding)> = Vec::new();
         for place in places {
@@ -303,7 +297,6 @@ impl Keymap {
     }
 
     /// Returns the key of an action for display: single keys before sequences, then the first binding of the table.
-    #[must_use]
     pub fn key_of(&self, action: Action) -> Option<String> {
         self.best(|binding| binding.run == action).map(|binding| binding.on.to_string())
     }
@@ -316,14 +309,12 @@ impl Keymap {
 
     /// Returns the binding to display among those that match: single keys before sequences, an avoided key last, then
     /// the first of the table.
-    #[must_use]
     pub fn best(&self, wanted: impl Fn(&Binding) -> bool) -> Option<&Binding> {
         let avoided = |b: &Binding| self.avoided.is_some_and(|chord| b.on.is(&[chord]));
         self.bindings.iter().filter(|b| wanted(b)).min_by_key(|b| (b.on.count() > 1, avoided(b)))
     }
 
     /// Returns the key of the action with this name, or the name itself if the action has no key.
-    #[must_use]
     pub fn key_named(&self, name: &str) -> String {
         Action::from_name(name).and_then(|action| self.key_of(action)).unwrap_or_else(|| name.to_owned())
     }

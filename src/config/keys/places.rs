@@ -49,7 +49,6 @@ pub enum When {
 
 impl When {
     /// Returns the title of the place in the help.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Always => "everywhere",

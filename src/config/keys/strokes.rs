@@ -28,32 +28,27 @@ impl Strokes {
     }
 
     /// The number of keys.
-    #[must_use]
     pub fn count(self) -> usize {
         self.chords().count()
     }
 
     /// Whether `typed` is the complete sequence.
-    #[must_use]
     pub fn is(self, typed: &[Chord]) -> bool {
         self.chords().eq(typed.iter().copied())
     }
 
     /// Whether the sequence starts with `typed` and continues.
-    #[must_use]
     pub fn continues(self, typed: &[Chord]) -> bool {
         self.count() > typed.len() && self.chords().take(typed.len()).eq(typed.iter().copied())
     }
 
     /// Returns the key at an index, or None after the end.
-    #[must_use]
     pub fn after(self, count: usize) -> Option<Chord> {
         self.chords().nth(count)
     }
 
     /// Whether one sequence equals the other or is a prefix of it. Two such sequences cannot be bound in the same
     /// place.
-    #[must_use]
     pub fn is_prefix_of_either(self, other: Self) -> bool {
         self.chords().zip(other.chords()).all(|(a, b)| a == b)
     }

@@ -43,7 +43,6 @@ pub fn set_causes(
 }
 
 /// Returns the causes of one difference, most direct first.
-#[must_use]
 pub fn causes(
     delta: &ItemDiff,
     before: &ContextPlan,
@@ -442,7 +441,6 @@ fn transition_cause(step: &Transition) -> Cause {
 }
 
 /// Returns a transition as a sentence, such as `You pinned it: decided by the person.`
-#[must_use]
 pub fn transition_sentence(step: &Transition) -> String {
     let who = match step.by {
         Actor::User => "You",

@@ -9,7 +9,6 @@ use crate::domain::planning::plan::{Budget, ContextPlan, Reason, Verdict};
 use crate::domain::planning::policy::Section;
 
 /// Returns the plan without the row of `atom`; `None` if no such row is included, or if it is the question itself.
-#[must_use]
 pub fn without_item(plan: &ContextPlan, shape: &RequestShape, atom: Atom) -> Option<ContextPlan> {
     let mut changed = plan.clone();
     let row = changed.rows.iter_mut().find(|row| row.included() && row.atom == atom)?;
@@ -22,7 +21,6 @@ pub fn without_item(plan: &ContextPlan, shape: &RequestShape, atom: Atom) -> Opt
 }
 
 /// Returns the plan for another model, with that model's budget. Token counts stay unchanged.
-#[must_use]
 pub fn for_model(plan: &ContextPlan, shape: &RequestShape, profile: &str, budget: Budget) -> ContextPlan {
     let changed = ContextPlan { profile: profile.to_owned(), model: shape.model.clone(), budget, ..plan.clone() };
     with_sums(changed, shape)
@@ -30,7 +28,6 @@ pub fn for_model(plan: &ContextPlan, shape: &RequestShape, profile: &str, budget
 
 /// Returns the plan with its total set to `tokens`, as counted by [`crate::context::render::checks`]. The difference
 /// comes from labels or separators that changed because a neighbor is missing; it is added to the question.
-#[must_use]
 pub fn with_total(mut plan: ContextPlan, tokens: u32) -> ContextPlan {
     let (more, less) = (tokens.saturating_sub(plan.est_total), plan.est_total.saturating_sub(tokens));
     if let Some(row) = plan.rows.iter_mut().find(|row| row.section() == Some(Section::UserMessage)) {

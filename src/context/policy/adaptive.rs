@@ -21,7 +21,6 @@ pub struct Complexity {
 
 impl Complexity {
     /// Returns the complexity in thousandths, for display.
-    #[must_use]
     pub fn shown(self) -> Milli {
         Milli(i32::try_from(u64::from(self.found) * 1_000 / u64::from(self.most)).unwrap_or(1_000))
     }
@@ -44,7 +43,6 @@ pub struct WindowTarget {
 
 /// Returns the complexity of the newest messages: `min(found / (messages × full), 1)`, where code, errors, length,
 /// technical words and questions count at most once per message. 0 without messages.
-#[must_use]
 pub fn complexity<'a>(newest_first: impl Iterator<Item = &'a MessageFacts>, spec: &Adaptive) -> Complexity {
     let indicates =
         |flag: &&Flag| matches!(flag, Flag::Code | Flag::Error | Flag::Long | Flag::Technical | Flag::Question);
@@ -59,7 +57,6 @@ pub fn complexity<'a>(newest_first: impl Iterator<Item = &'a MessageFacts>, spec
 
 /// Returns the size in tokens for a complexity and a task: `base × task × (flat + slope × complexity)`, within the
 /// bounds.
-#[must_use]
 pub fn wanted(complexity: Complexity, task: Task, spec: &Adaptive) -> u32 {
     let positive = |value: Milli| u128::try_from(value.0).unwrap_or(0);
     let most = u128::from(complexity.most);
@@ -71,7 +68,6 @@ pub fn wanted(complexity: Complexity, task: Task, spec: &Adaptive) -> u32 {
 
 /// Returns one step from a size towards another, by at most the policy's share of the base. Also returns whether that
 /// share limited it.
-#[must_use]
 pub fn step(from: u32, to: u32, spec: &Adaptive) -> (u32, bool) {
     let most = spec.step.share(spec.base);
     let next = to.clamp(from.saturating_sub(most), from.saturating_add(most));
@@ -80,7 +76,6 @@ pub fn step(from: u32, to: u32, spec: &Adaptive) -> (u32, bool) {
 
 /// Returns the target for the next call, replayed turn by turn from the base: the same path gives the same size on
 /// every branch and after every undo.
-#[must_use]
 pub fn replay(turns: &[&TurnFacts], spec: &Adaptive) -> WindowTarget {
     let recent = &turns[turns.len().saturating_sub(REPLAYED)..];
     let none = Complexity { found: 0, most: 1 };

@@ -50,14 +50,12 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns whether a text has a code block: three or more backticks at the start of a line.
-#[must_use]
 pub fn has_code(text: &str) -> bool {
     text.lines().any(|line| line.trim_start().starts_with("```"))
 }
 
 /// Returns whether a text reports an error: an error word (singular or plural) or a name such as `TypeError`, not
 /// negated up to two words before it and not followed by a zero. "No errors", "terror" and `error_count` do not count.
-#[must_use]
 pub fn reports_error(text: &str, error_words: &[String]) -> bool {
     let words: Vec<&str> = words(text).collect();
     words.iter().enumerate().any(|(at, word)| {
@@ -84,7 +82,6 @@ fn is_word(word: &str, known: &str) -> bool {
 
 /// Returns whether a text asks a question: a question mark at the end of a word, outside code blocks, addresses and
 /// patterns.
-#[must_use]
 pub fn is_question(text: &str) -> bool {
     let mut fenced = false;
     text.lines().any(|line| {
@@ -97,7 +94,6 @@ pub fn is_question(text: &str) -> bool {
 }
 
 /// Returns whether a text says, without negation, that something was solved.
-#[must_use]
 pub fn reports_solution(text: &str) -> bool {
     let words: Vec<&str> = words(text).collect();
     words.iter().enumerate().any(|(at, word)| {
@@ -107,7 +103,6 @@ pub fn reports_solution(text: &str) -> bool {
 }
 
 /// Returns the flags of a message. Only answers can report a solution.
-#[must_use]
 pub fn flags(role: Role, text: &str, spec: &Adaptive) -> Vec<Flag> {
     let technical = || words(text).any(|word| spec.technical_words.iter().any(|known| is_word(word, known)));
     let long = || text.chars().nth(spec.long_characters as usize).is_some();
@@ -123,7 +118,6 @@ pub fn flags(role: Role, text: &str, spec: &Adaptive) -> Vec<Flag> {
 }
 
 /// Returns the task after a user's message. A message without signs ("go on") leaves the task unchanged.
-#[must_use]
 pub fn task(text: &str, spec: &Adaptive, before: Task) -> Task {
     let lower_words: Vec<String> = words(text).map(str::to_lowercase).collect();
     let error = reports_error(text, &spec.error_words);

@@ -15,7 +15,6 @@ pub struct LaneTurn {
 
 /// Returns the index of the first of these turns (oldest first) that is within the newest `most` messages, rounded to
 /// whole turns; the newest turn is always included.
-#[must_use]
 pub fn recent(turns: &[LaneTurn], most: u32) -> usize {
     let mut messages = 0_u32;
     let mut start = turns.len();
@@ -53,7 +52,6 @@ pub struct DueSummary {
 /// the last summary, or else of the lane's first message. Only unsummarized turns count, so that one summary does not
 /// trigger the next. The cut is between turns, so that nothing is lost or repeated. Returns `None` if no limit is
 /// exceeded, or if there are no more than the newest `keep` messages.
-#[must_use]
 pub fn due(unsummarized: &[LaneTurn], since: u64, spec: &Lanes) -> Option<DueSummary> {
     let messages = unsummarized.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.messages));
     let tokens = unsummarized.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.tokens));
@@ -88,7 +86,6 @@ impl AnswerSlot {
     const ALL: [Self; 4] = [Self::YesNo, Self::Number, Self::Path, Self::Text];
 
     /// Returns its name in a state block.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::YesNo => "yes_no",
@@ -99,7 +96,6 @@ impl AnswerSlot {
     }
 
     /// Returns whether a message is such an answer and nothing more. A new task that contains a number is not.
-    #[must_use]
     pub fn matches(self, message: &str) -> bool {
         let text = message.trim().trim_end_matches(['.', '!', ',']).trim();
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -148,7 +144,6 @@ pub const EXPIRES: u64 = 24 * 3_600;
 
 /// Returns the pending question of a state block: its last line `Pending: <type> <question>`; key and type in any case.
 /// `None` without a known type or without a question.
-#[must_use]
 pub fn pending(state: &str) -> Option<PendingQuestion> {
     let mut found = None;
     for line in state.lines() {
@@ -182,7 +177,6 @@ pub enum Focus<K> {
 /// Returns a message's focus: an explicit reply; else a pending question of its lane that the message matches and that
 /// has not expired; else the newest answer in its lane. Also returns whether the pending question stays open: a message
 /// that does not match clears it and keeps its other focus.
-#[must_use]
 pub fn focus<K>(
     reply: Option<K>,
     pending: Option<(&PendingQuestion, u64)>,

@@ -8,14 +8,12 @@ use crate::domain::planning::plan::Form;
 use crate::domain::planning::tuning::Levels;
 
 /// Returns the recency in thousandths: `1 / (1 + minutes)`, computed from seconds and rounded.
-#[must_use]
 pub fn recency(age: u64) -> i32 {
     let below = 60 + u128::from(age);
     i32::try_from((60_000 + below / 2) / below).unwrap_or(0)
 }
 
 /// Returns the references in thousandths: later mentions / all mentions; 0 without mentions.
-#[must_use]
 pub fn references(later: u32, all: u32) -> i32 {
     if all == 0 {
         return 0;
@@ -68,7 +66,6 @@ impl LargestParts {
 /// Returns a turn's priority: the weighted sum of recency, references and similarity to the message (at least 0), each
 /// relative to its maximum, and of whether it is pinned. Turns at the start or end of a person's task get an additional
 /// part.
-#[must_use]
 pub fn priority(facts: &TurnFacts, largest: LargestParts, explicit: bool, spec: &Levels) -> Score {
     let own = largest.shares(facts);
     let mut parts = vec![
@@ -86,7 +83,6 @@ pub fn priority(facts: &TurnFacts, largest: LargestParts, explicit: bool, spec: 
 }
 
 /// Returns whether the levels must be emptied: `used` is more than `percent` of `total`.
-#[must_use]
 pub fn triggered(used: u64, total: u64, percent: u32) -> bool {
     used * 100 > total * u64::from(percent)
 }
@@ -120,7 +116,6 @@ pub struct DueSummary {
 /// their level's minimum age are taken only if those budgets are full. Low scores leave first only in the plan, since a
 /// summary covers consecutive turns: a summary is also due, whatever the levels hold, once turns were left out without
 /// one, and covers the turns up to the newest of them.
-#[must_use]
 pub fn due(
     turns: &[UnsummarizedTurn],
     fixed: u32,
@@ -154,7 +149,6 @@ pub fn due(
 }
 
 /// Returns the budgets of levels 1 to 3, as shares of a total that may be smaller than the policy's.
-#[must_use]
 pub fn budgets(total: u32, spec: &Levels) -> [u32; 3] {
     let whole = u64::from(spec.total.max(1));
     let share = |of: u32| {
@@ -205,7 +199,6 @@ pub struct Eviction {
 
 /// Evicts candidates until `over` tokens are freed or nothing old enough is left: stage by stage, lowest score first,
 /// then lowest own priority, then oldest; the newest turns after all others. Each candidate is considered once.
-#[must_use]
 pub fn empty(mut candidates: Vec<EvictionCandidate>, over: u32, spec: &Levels) -> Eviction {
     let rank = |one: &EvictionCandidate| if one.newest { (0, 0) } else { (one.score, one.priority) };
     candidates.sort_by_key(|one| (one.stage, one.newest, rank(one), one.index));
@@ -231,7 +224,6 @@ fn least_age(stage: Stage, spec: &Levels) -> u64 {
 }
 
 /// Returns whether a summary or another item of the session level is old enough to leave.
-#[must_use]
 pub fn session_may_leave(age: u64, spec: &Levels) -> bool {
     age >= named_or_default(spec.session_seconds, spec)
 }
@@ -302,7 +294,6 @@ pub struct Decision {
 /// are oldest first. The first three levels share their budgets: what the permanent and session levels do not spend is
 /// added to the working level, and what they overspend is taken from it. The newest turns, as far as they fit into a
 /// share of the working level, leave after all others; the very newest leaves only by age and trigger.
-#[must_use]
 pub fn decide(turns: &[LevelTurn], fixed: FixedTokens, total: u32, spec: &Levels) -> Decision {
     let below = fixed.permanent.saturating_add(fixed.session);
     let working = working_budget(fixed, total, spec);
@@ -334,7 +325,6 @@ pub fn decide(turns: &[LevelTurn], fixed: FixedTokens, total: u32, spec: &Levels
 
 /// Extends an earlier decision after the fixed cost has shrunk: the turns it kept stay, and turns that fit now are
 /// added.
-#[must_use]
 pub fn add(
     turns: &[LevelTurn],
     earlier: Vec<Result<Form, EvictionReason>>,
@@ -355,7 +345,6 @@ fn working_budget(fixed: FixedTokens, total: u32, spec: &Levels) -> u32 {
 }
 
 /// Returns the tokens above which the levels are emptied.
-#[must_use]
 pub fn trigger_tokens(total: u32, spec: &Levels) -> u32 {
     let trigger_tokens = u64::from(total) * u64::from(spec.trigger_percent) / 100;
     u32::try_from(trigger_tokens).unwrap_or(u32::MAX)

@@ -20,7 +20,6 @@ const COMMON: &[&str] = &[
 
 /// Returns the distinct terms of a text as sorted hashes: words of four characters or more in lower case; names and
 /// paths whole (`src/auth.rs`, `refresh_token`, `tree::Slot`).
-#[must_use]
 pub fn terms(text: &str) -> Vec<u64> {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '\\' | ':' | '-' | '\'');
     let mut found = Vec::new();
@@ -51,7 +50,6 @@ fn fnv(bytes: &[u8]) -> u64 {
 
 /// Returns for each turn (oldest first, the open one last) the number of occurrences of its terms in later turns, and
 /// in all turns. A term counts once per turn; a term that more than half of the turns use is left out.
-#[must_use]
 pub fn mentions(turns: &[Vec<u64>]) -> Vec<(u32, u32)> {
     let mut all: HashMap<u64, u32> = HashMap::new();
     for term in turns.iter().flatten() {

@@ -29,7 +29,6 @@ impl Score {
 
     /// Returns the score as displayed, at most 1,000. Ranking uses the raw sum, since several high scores would tie
     /// here.
-    #[must_use]
     pub fn shown(&self) -> i32 {
         self.raw.min(1_000)
     }
@@ -48,7 +47,6 @@ pub struct Costs {
 
 impl Costs {
     /// Returns the tokens in a form.
-    #[must_use]
     pub fn in_form(&self, form: Form) -> u32 {
         match form {
             Form::Cut(_) => self.cut,

@@ -14,7 +14,6 @@ const LONG_AGO: u64 = 64;
 
 /// Returns the recency in thousandths: `0.5^(age / half-life)`, or `exp(-age / constant)` if the policy says so; `age`
 /// in seconds. Uses only additions and multiplications, which give the same result on every machine.
-#[must_use]
 pub fn recency(age: u64, spec: &Relevance) -> i32 {
     let unit = u64::from(spec.half_life_hours.max(1)) * 3_600;
     if age / unit >= LONG_AGO {
@@ -43,7 +42,6 @@ fn exp_negative(x: f64) -> f64 {
 }
 
 /// Returns a message's relevance: the weighted sum of recency, flags, source and similarity (in thousandths).
-#[must_use]
 pub fn message(facts: &MessageFacts, similarity: Option<i32>, spec: &Relevance) -> Score {
     let weight = |flag: &Flag| match flag {
         Flag::Error => spec.error.0,
@@ -67,7 +65,6 @@ pub fn message(facts: &MessageFacts, similarity: Option<i32>, spec: &Relevance) 
 }
 
 /// Returns the relevance of a turn: that of its most relevant message (the first among equals).
-#[must_use]
 pub fn turn(facts: &TurnFacts, spec: &Relevance) -> Score {
     let scores = facts.messages.iter().map(|one| message(one, facts.similarity, spec));
     let mut best: Option<Score> = None;
@@ -115,7 +112,6 @@ pub struct ChosenTurn {
 /// Returns for each turn its place in the window, or `None` if it is left out; `turns` are oldest first. Turns in
 /// `kept` stay. First the newest turn is added; then the newest that fit into the recent part; then the others by
 /// score, newer first among equals. Turns that do not fit are skipped, and smaller ones may still be added.
-#[must_use]
 pub fn fill(turns: &[Candidate], kept: &[Option<ChosenTurn>], room: WindowRoom) -> Vec<Option<ChosenTurn>> {
     let mut taken = kept.to_vec();
     taken.resize(turns.len(), None);

@@ -6,7 +6,6 @@ use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMI
 use serde_json::Value;
 
 /// Returns the tokens of the body of a chat request; `None` for any other body.
-#[must_use]
 pub fn count_body(body: &[u8], encoding: Encoding, counter: &dyn CountTokens) -> Option<u32> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let messages = body.get("messages")?.as_array()?;

@@ -28,7 +28,6 @@ pub struct PlannedRequest<'a> {
 
 /// Returns the plan and the pieces of an edited body, or `None` if the body is not a chat request. Tokens are counted
 /// from the body alone, as in [`crate::context::render::checks`].
-#[must_use]
 pub fn edited(base: PlannedRequest<'_>, body: &str, counter: &dyn CountTokens) -> Option<(ContextPlan, Outline)> {
     let est_total = count_body(body.as_bytes(), base.plan.encoding, counter)?;
     let whole: Value = serde_json::from_str(body).ok()?;

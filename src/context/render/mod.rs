@@ -266,7 +266,6 @@ pub(in crate::context) fn framing(messages: &[WireMessage]) -> u32 {
 }
 
 /// Returns the tools as JSON for the request; `None` if the dialect or the shape has none.
-#[must_use]
 pub fn tools_json(shape: &RequestShape) -> Option<Value> {
     let wanted = shape.dialect.tools && !shape.tools.is_empty();
     wanted.then(|| as_sent(&shape.tools))
@@ -277,7 +276,6 @@ fn as_sent(tools: &[ToolSpec]) -> Value {
 }
 
 /// Returns the text of tools as a plan counts it; empty without tools.
-#[must_use]
 pub fn tools_text(tools: &[ToolSpec]) -> String {
     if tools.is_empty() { String::new() } else { as_sent(tools).to_string() }
 }
@@ -373,13 +371,11 @@ fn call_fields(content: &Content, item: &Item, extra: &mut Map<String, Value>) {
 }
 
 /// Returns the tokens of the longest common prefix of two requests.
-#[must_use]
 pub fn same_prefix(before: &Outline, now: &Outline) -> u32 {
     before.iter().zip(now).take_while(|(a, b)| a.digest == b.digest).map(|(_, b)| b.tokens).sum()
 }
 
 /// Returns the first piece of `now` that differs from `before`; `None` if `now` only extends it.
-#[must_use]
 pub fn first_other(before: &Outline, now: &Outline) -> Option<Hash> {
     before.iter().zip(now).find(|(a, b)| a.digest != b.digest).map(|(_, b)| b.of)
 }

@@ -8,7 +8,6 @@ use crate::domain::conversation::state;
 use crate::domain::planning::plan::Form;
 
 /// Returns the text of a message in a form, without calls; see [`keeps_calls`].
-#[must_use]
 pub fn message_text(key: Hash, role: Role, content: &Content, form: Form) -> String {
     match form {
         Form::Full | Form::Card => plain(content),
@@ -32,7 +31,6 @@ pub struct WireState {
 }
 
 /// Returns the exact text of a message's content field (or of its piece of one).
-#[must_use]
 pub fn wire_text(key: Hash, role: Role, content: &Content, form: Form, state: WireState) -> String {
     let text = message_text(key, role, content, form);
     match role {
@@ -46,14 +44,12 @@ pub fn wire_text(key: Hash, role: Role, content: &Content, form: Form, state: Wi
 }
 
 /// Returns whether a calling message keeps its calls in this form.
-#[must_use]
 pub fn keeps_calls(form: Form) -> bool {
     !matches!(form, Form::Elided | Form::Gone | Form::Out | Form::Card)
 }
 
 /// Returns texts and results joined by line breaks; other parts become a line that names them. Reasoning is never
 /// included.
-#[must_use]
 pub fn plain(content: &Content) -> String {
     let lines: Vec<String> = content
         .parts
@@ -70,7 +66,6 @@ pub fn plain(content: &Content) -> String {
 
 /// Returns the head and tail of a long text, in the ratio 20 to 80, with a line between them that says how much is
 /// missing and where it is.
-#[must_use]
 pub fn cut(text: &str, limit: usize, key: Hash) -> String {
     let length = text.chars().count();
     if length <= limit {
@@ -108,7 +103,6 @@ fn placeholder(role: Role, content: &Content) -> String {
 
 /// Returns a labeled block of a message: a header line, the body, a blank line. The tokens of consecutive blocks add up
 /// because of how a block begins and ends.
-#[must_use]
 pub fn block(label: &str, body: &str) -> String {
     format!("## {label}\n\n{}\n\n", body.trim())
 }
@@ -117,14 +111,12 @@ pub fn block(label: &str, body: &str) -> String {
 pub const MESSAGE_LABEL: &str = "## Message\n\n";
 
 /// Returns a text from outside (a pinned turn, a quoted reply) between delimiters that do not occur in it.
-#[must_use]
 pub fn fenced(label: &str, body: &str) -> String {
     let mark = delimiter(body);
     block(label, &format!("<<<{mark}\n{}\n{mark}>>>", body.trim_end()))
 }
 
 /// Returns twelve hex digits of the text's BLAKE3 hash, with a counter appended while they occur in the text.
-#[must_use]
 pub fn delimiter(text: &str) -> String {
     absent(text, &Hash::of(text.as_bytes()).to_string()[..12])
 }
@@ -137,7 +129,6 @@ fn absent(text: &str, base: &str) -> String {
 
 /// Returns the body of a turn's card: speaker by speaker, without state blocks and tool results, and with calls only
 /// named.
-#[must_use]
 pub fn card_body<'a>(messages: impl Iterator<Item = (Role, &'a Content)>) -> String {
     let mut out = String::new();
     for (role, content) in messages {
@@ -160,7 +151,6 @@ pub fn card_body<'a>(messages: impl Iterator<Item = (Role, &'a Content)>) -> Str
 
 /// Returns a text whose tokens add up when it is joined to others of the same role: it begins with a label if its first
 /// character requires one, and ends its last line. For dialects whose roles must alternate.
-#[must_use]
 pub fn joinable(text: &str) -> String {
     let open = if text.starts_with(opens_safely) { "" } else { MESSAGE_LABEL };
     format!("{open}{}", with_final_line_break(text.to_owned()))

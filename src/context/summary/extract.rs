@@ -42,11 +42,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// All parts.
-    pub const ALL: [Self; 5] = [Self::Goals, Self::Decisions, Self::Facts, Self::Outcomes, Self::Pending];
-
     /// Returns its heading.
-    #[must_use]
     pub fn heading(self) -> &'static str {
         match self {
             Self::Goals => "### Goals and open questions",
@@ -97,7 +93,6 @@ struct Unit<'a> {
 }
 
 /// Returns a summary of at most about `target` tokens; empty if the sources contain no sentence.
-#[must_use]
 pub fn extract(sources: &[SourceTurn], target: u32, count: &dyn Fn(&str) -> u32) -> String {
     let mut units = units(sources);
     score(&mut units);

@@ -10,7 +10,6 @@ use std::collections::HashSet;
 pub const KEPT: &str = "### Kept word for word";
 
 /// Returns a summary's text: its body, then the kept sentences, oldest first.
-#[must_use]
 pub fn joined(body: &str, kept: &[KeptSentence]) -> String {
     let body = body.trim();
     if kept.is_empty() {
@@ -21,7 +20,6 @@ pub fn joined(body: &str, kept: &[KeptSentence]) -> String {
 }
 
 /// Returns the sentence of a missing fact as a kept sentence.
-#[must_use]
 pub fn keep(item: &MissingFact) -> KeptSentence {
     KeptSentence {
         text: item.sentence.clone(),
@@ -46,7 +44,6 @@ pub fn add(kept: &mut Vec<KeptSentence>, more: impl IntoIterator<Item = KeptSent
 
 /// Keeps as many missing facts as fit in `room` tokens: first sentences, up to three fifths of the room; then bare
 /// names (paths, commands, addresses, errors, names from code), which say where to look; then sentences again.
-#[must_use]
 pub fn fill(wanted: &RequiredFacts, text: &str, room: u32, count: &dyn Fn(&str) -> u32) -> Vec<KeptSentence> {
     let mut kept = Vec::new();
     let used = |kept: &[KeptSentence]| kept.iter().map(|kept| line_cost(kept, count)).sum::<u32>();

@@ -74,7 +74,6 @@ impl Default for Size {
 
 impl Size {
     /// Target tokens for a summary of `original` tokens.
-    #[must_use]
     pub fn target(self, original: u32) -> u32 {
         let share = u64::from(original) * u64::from(self.percent.min(100)) / 100;
         u32::try_from(share).unwrap_or(u32::MAX).min(self.most)

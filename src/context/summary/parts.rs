@@ -9,7 +9,6 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 /// Splits turns into ranges of at most `room` tokens each; a larger turn is a range of its own.
-#[must_use]
 pub fn chunks(sources: &[SourceTurn], room: u32, count: &dyn Fn(&str) -> u32) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     let mut used = 0;
@@ -28,7 +27,6 @@ pub fn chunks(sources: &[SourceTurn], room: u32, count: &dyn Fn(&str) -> u32) ->
 }
 
 /// Returns turns as text for a model; the middle of each message longer than `most` characters is cut out.
-#[must_use]
 pub fn to_prompt_text(sources: &[SourceTurn], most: usize) -> String {
     let mut text = String::new();
     for turn in sources {
@@ -54,7 +52,6 @@ fn cut_middle(text: &str, most: usize) -> String {
 
 /// Merges several answers under one set of headings, without duplicate lines. Text before a heading comes first;
 /// unknown headings are put under the facts.
-#[must_use]
 pub fn merge_answers(answers: &[String]) -> String {
     if let [only] = answers {
         return only.trim().to_owned();

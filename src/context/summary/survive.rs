@@ -25,13 +25,11 @@ pub struct Survival {
 
 impl Survival {
     /// Returns the number of all facts, and of those contained.
-    #[must_use]
     pub fn sum(&self) -> (u32, u32) {
         self.kinds.iter().fold((0, 0), |(all, contained), (_, a, s)| (all + a, contained + s))
     }
 
     /// Returns the contained share in thousandths; 1,000 without facts.
-    #[must_use]
     pub fn milli(&self) -> u32 {
         let (all, contained) = self.sum();
         u32::try_from(u64::from(contained) * 1_000 / u64::from(all.max(1))).unwrap_or(0).max(if all == 0 {
@@ -43,7 +41,6 @@ impl Survival {
 }
 
 /// Returns whether a question names a path, number, identifier, quotation, or the like that `text` does not contain.
-#[must_use]
 pub fn lacks_facts(question: &str, text: &str) -> bool {
     let facts = TextFacts::new(text);
     let named = sentences(question).into_iter().flat_map(|sentence| {
@@ -88,19 +85,16 @@ impl RequiredFacts {
     }
 
     /// Returns the number of facts.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
     /// Returns whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
     /// Returns the facts that `text` lacks, highest weight first; equal weights in order of mention.
-    #[must_use]
     pub fn dropped(&self, text: &str) -> Vec<MissingFact> {
         let facts = TextFacts::new(text);
         let mut missing: Vec<MissingFact> =
@@ -110,7 +104,6 @@ impl RequiredFacts {
     }
 
     /// Returns the number of facts of each kind that `text` contains.
-    #[must_use]
     pub fn survival(&self, text: &str) -> Survival {
         let facts = TextFacts::new(text);
         let kinds = AnchorKind::ALL.into_iter().filter_map(|kind| {

@@ -4,7 +4,6 @@
 /// Distributes `width` cells of a bar among its parts by the largest remainder. Every nonzero part gets at least one
 /// cell if there are enough cells, at the expense of the largest parts. Parts of 0 get none; if all parts are 0, no
 /// cell is used.
-#[must_use]
 pub fn shares(parts: &[u64], width: usize) -> Vec<usize> {
     let total: u128 = parts.iter().map(|part| u128::from(*part)).sum();
     if total == 0 || width == 0 {
@@ -36,7 +35,6 @@ pub fn shares(parts: &[u64], width: usize) -> Vec<usize> {
 
 /// Returns the height of a column in eighths of a cell, in a chart that is `rows` cells high and whose top is the value
 /// `most`. Nonzero values are at least one eighth high.
-#[must_use]
 pub fn eighths(value: u64, most: u64, rows: u16) -> u32 {
     if value == 0 || most == 0 {
         return 0;
@@ -47,7 +45,6 @@ pub fn eighths(value: u64, most: u64, rows: u16) -> u32 {
 }
 
 /// Returns the character of a cell that is filled to this many eighths from below.
-#[must_use]
 pub fn cell(eighths: u32, ascii: bool) -> char {
     const FINE: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     const PLAIN: [char; 9] = [' ', '.', '.', ':', ':', '|', '|', '#', '#'];
@@ -61,7 +58,6 @@ pub const UNKNOWN: char = '?';
 pub const ZERO: char = '_';
 
 /// Returns a line of columns that are one cell high: `?` for unknown values, `_` for 0. The value `most` fills a cell.
-#[must_use]
 pub fn spark(values: impl IntoIterator<Item = Option<u64>>, most: u64, ascii: bool) -> String {
     let column = |value: Option<u64>| match value {
         None => UNKNOWN,

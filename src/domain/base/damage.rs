@@ -16,7 +16,6 @@ pub struct BackupCard {
 
 impl BackupCard {
     /// Returns the date and size.
-    #[must_use]
     pub fn about(&self) -> String {
         format!("{} ({} KiB)", self.at, self.bytes.div_ceil(1_024))
     }
@@ -51,7 +50,6 @@ pub struct Holding {
 
 impl Holding {
     /// Returns the file, its date and size, and its state, on one line.
-    #[must_use]
     pub fn line(&self) -> String {
         let about = format!("{}  {}", self.backup.path, self.backup.about());
         let words = match (self.fate, self.removed, &self.fault) {
@@ -83,7 +81,6 @@ pub enum BackupAct {
 }
 
 /// Returns a sentence about backups that still contain removed items; `None` if there are none.
-#[must_use]
 pub fn holding_sentence(all: &[Holding]) -> Option<String> {
     let paths = |of: &dyn Fn(&Holding) -> bool| {
         all.iter().filter(|copy| of(copy)).map(|copy| copy.backup.path.as_str()).collect::<Vec<_>>()
@@ -121,13 +118,11 @@ pub struct Damage {
 
 impl Damage {
     /// Returns what happened, as a sentence.
-    #[must_use]
     pub fn what(&self) -> String {
         format!("The store at {} is damaged: {}.", self.path, self.why.trim_end_matches('.'))
     }
 
     /// Returns the available backups, as a sentence.
-    #[must_use]
     pub fn backups_sentence(&self) -> String {
         match self.backups.as_slice() {
             [] => "It has no backup.".into(),
@@ -161,7 +156,6 @@ pub struct RepairResult {
 
 impl RepairResult {
     /// Returns the report, one sentence per element.
-    #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         if !self.moved.is_empty() {

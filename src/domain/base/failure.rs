@@ -28,7 +28,6 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// Returns the exit code on the command line.
-    #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
             Self::User | Self::Stale | Self::Internal => 1,

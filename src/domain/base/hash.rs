@@ -17,13 +17,11 @@ impl Hash {
     }
 
     /// Returns the first eight hex digits. For display only, never for identity.
-    #[must_use]
     pub fn short(&self) -> String {
         self.to_string()[..8].to_owned()
     }
 
     /// Returns whether the hex digits of the hash start with `digits` (in lower case).
-    #[must_use]
     pub fn begins(&self, digits: &str) -> bool {
         blake3::Hash::from_bytes(self.0).to_hex().starts_with(digits)
     }
@@ -119,7 +117,6 @@ impl Fields {
     }
 
     /// Returns the hash of all added fields.
-    #[must_use]
     pub fn finish(self) -> Hash {
         Hash(*self.0.finalize().as_bytes())
     }

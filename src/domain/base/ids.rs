@@ -16,7 +16,6 @@ macro_rules! id {
 
         impl $name {
             /// Returns whether the id as text starts with `text` (in lower case).
-            #[must_use]
             pub fn begins(&self, text: &str) -> bool {
                 self.0.hyphenated().encode_lower(&mut Uuid::encode_buffer()).starts_with(text)
             }

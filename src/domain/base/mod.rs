@@ -1,4 +1,5 @@
-//! Basics of the domain: ids, hashes, failures, sanitized text, secrets in text, times, bar charts, reports of the doctor.
+//! Basics of the domain: ids, hashes, failures, sanitized text, secrets in text, times, bar charts, reports of the doctor,
+//! families of values.
 //! Not for: anything about conversations or calls.
 
 #[cfg(test)]
@@ -6,6 +7,7 @@ pub(crate) mod cases;
 pub mod chart;
 pub mod damage;
 pub mod failure;
+pub(crate) mod families;
 pub mod finding;
 pub mod hash;
 pub mod ids;

@@ -5,14 +5,12 @@ use crate::domain::conversation::message::{NodeHead, Role};
 use std::borrow::Cow;
 
 /// Returns the beginning of a message: without Markdown marks for a message by a model, verbatim for others.
-#[must_use]
 pub fn beginning(head: &NodeHead) -> Cow<'_, str> {
     if head.role == Role::Assistant { line(&head.preview) } else { Cow::Borrowed(&head.preview) }
 }
 
 /// Returns a line without the Markdown marks of headings, lists, quotes, emphasis, code and links, but with their
 /// contents.
-#[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     let bare = without_block_marks(text);
     if bare.len() == text.len() && !text.contains(['*', '`', '[', '_']) {
@@ -75,7 +73,6 @@ fn link(rest: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns a sentence up to its first punctuation: `Fork here; an unsent message goes along.` gives `Fork here`.
-#[must_use]
 pub fn first_clause(sentence: &str) -> &str {
     let stop = |(at, c): (usize, char)| {
         let last = sentence[at + c.len_utf8()..].chars().next().is_none_or(char::is_whitespace);

@@ -30,7 +30,6 @@ impl Safe {
     }
 
     /// Undoes [`Safe::exact`].
-    #[must_use]
     pub fn reveal(shown: &str) -> String {
         let mut out = String::with_capacity(shown.len());
         let mut rest = shown;
@@ -52,7 +51,6 @@ impl Safe {
 
     /// Returns text for a pipe, with marks in place of invisible characters and of control characters except tabs and
     /// line breaks.
-    #[must_use]
     pub fn marked(raw: &str) -> String {
         let mut out = String::with_capacity(raw.len());
         for_each_char(raw, |c, hidden| if hidden { push_mark(&mut out, c) } else { out.push(c) });
@@ -61,7 +59,6 @@ impl Safe {
 
     /// Returns text for the clipboard, and the number of characters left out: escape sequences, invisible characters,
     /// and control characters except tabs and line breaks.
-    #[must_use]
     pub fn copied(raw: &str) -> (String, usize) {
         let mut out = String::with_capacity(raw.len());
         let mut left = 0;
@@ -77,13 +74,11 @@ impl Safe {
     }
 
     /// Returns the sanitized text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Returns the number of invisible characters in `raw`.
-    #[must_use]
     pub fn hidden(raw: &str) -> usize {
         raw.chars().filter(|c| is_invisible(*c)).count()
     }
@@ -218,11 +213,7 @@ fn escape_len(text: &str) -> usize {
             _ => return first,
         },
     };
-    let mut end = text.len().min(body + MAX_SEQUENCE);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let rest = &text[body..end];
+    let rest = &text[body..text.floor_char_boundary(body + MAX_SEQUENCE)];
     match kind {
         '[' => rest
             .find(|c: char| !matches!(c, '\u{20}'..='\u{3f}'))

@@ -3,7 +3,6 @@
 
 /// Returns the time of day, such as `09:30`, of a time in milliseconds since 1970, in a zone `offset` seconds east of
 /// UTC.
-#[must_use]
 pub fn clock(ms: i64, offset: i32) -> String {
     let seconds = ms.div_euclid(1000) + i64::from(offset);
     let of_day = seconds.rem_euclid(86_400);
@@ -12,7 +11,6 @@ pub fn clock(ms: i64, offset: i32) -> String {
 
 /// Returns the date, such as `2026-11-22`, of a time in milliseconds since 1970, in a zone `offset` seconds east of
 /// UTC.
-#[must_use]
 pub fn date(ms: i64, offset: i32) -> String {
     let days = (ms.div_euclid(1000) + i64::from(offset)).div_euclid(86_400);
     let z = days.clamp(-700_000, 2_900_000) + 719_468;

@@ -7,7 +7,6 @@ use crate::domain::base::secrets;
 const HIDDEN: &str = "•••";
 
 /// Returns an address without user name and password, and with query values, fragment, and keys in its path hidden.
-#[must_use]
 pub fn without_secrets(address: &str) -> String {
     let (whole, fragment) = address.split_once('#').map_or((address, false), |(whole, _)| (whole, true));
     let (whole, query) = whole.split_once('?').map_or((whole, None), |(whole, query)| (whole, Some(query)));

@@ -73,7 +73,6 @@ pub fn normalize(vector: &mut [f32]) {
 
 /// Returns the weighted mean of the vectors of a text's parts (weight and vector), scaled to length 1. Each part's
 /// vector is scaled to length 1 first.
-#[must_use]
 pub fn pooled(parts: Vec<(f32, Vec<f32>)>) -> Vec<f32> {
     let mut sum: Vec<f32> = Vec::new();
     for (weight, mut part) in parts {

@@ -37,7 +37,6 @@ pub enum UseKind {
 
 impl UseKind {
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Quoted => "quoted",
@@ -65,7 +64,6 @@ pub struct ItemUse {
 
 impl ItemUse {
     /// Returns the evidence as text, such as `used: quoted, named` or `not used`.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let kinds: Vec<&str> = self.by.iter().map(|kind| kind.name()).collect();
         if kinds.is_empty() { "not used".to_owned() } else { format!("used: {}", kinds.join(", ")) }
@@ -83,13 +81,11 @@ pub struct CallUses {
 
 impl CallUses {
     /// Returns the numbers of all items and of used ones.
-    #[must_use]
     pub fn count(&self) -> UseCount {
         self.items.iter().fold(UseCount::default(), UseCount::and)
     }
 
     /// Returns the use of each included row, in the order of the call's plan; `None` for rows that do not count.
-    #[must_use]
     pub fn by_row(&self, plan: &ContextPlan) -> Vec<Option<&ItemUse>> {
         let mut items = self.items.iter();
         plan.included().map(|row| if counts(row) { items.next() } else { None }).collect()
@@ -98,7 +94,6 @@ impl CallUses {
 
 /// Returns whether an answer can show that it used a row. It cannot for instructions, rules and skills, which shape an
 /// answer without leaving words in it, nor for the question.
-#[must_use]
 pub fn counts(row: &Row) -> bool {
     use RowKind as K;
     let leaves_words = match row.kind {
@@ -144,7 +139,6 @@ impl UseCount {
     }
 
     /// Returns the numbers as text, such as `12 shown, 3 used`.
-    #[must_use]
     pub fn to_text(&self) -> String {
         format!("{} shown, {} used", self.shown, self.used)
     }
@@ -169,7 +163,6 @@ pub struct UnusedItem {
 
 impl UnusedItem {
     /// Returns the report as text: `sent in 7 turns, used in none; leaving it out saves about 310 tokens a call`.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let tokens = crate::domain::call::tokens::grouped(u64::from(self.tokens));
         format!("sent in {} turns, used in none; leaving it out saves about {tokens} tokens a call", self.turns)
@@ -215,7 +208,6 @@ impl UseTotals {
 
 /// Returns, for each item by its key, the number of turns in which it was sent since an answer last used it. `calls`
 /// are newest first. The calls of a turn count as one: an item that one of them used was used in the turn.
-#[must_use]
 pub fn unused_turns<'a>(calls: impl Iterator<Item = (&'a RunCard, &'a CallUses)>) -> BTreeMap<Hash, u32> {
     let calls: Vec<_> = calls.collect();
     let (mut turns, mut used): (BTreeMap<Hash, u32>, BTreeMap<Hash, bool>) = (BTreeMap::new(), BTreeMap::new());
@@ -237,7 +229,6 @@ pub fn unused_turns<'a>(calls: impl Iterator<Item = (&'a RunCard, &'a CallUses)>
 
 /// Returns the rows of the next request that were sent repeatedly and never used. Only attached items are reported,
 /// since the policy chooses the turns of the window.
-#[must_use]
 pub fn unused<'a>(rows: impl Iterator<Item = &'a Row>, turns: &BTreeMap<Hash, u32>) -> Vec<UnusedItem> {
     let attached = |row: &&Row| counts(row) && row.section().is_some_and(Section::is_attached);
     // Accepted summaries and quoted messages cannot be left out by marks.

@@ -71,7 +71,6 @@ impl CallCost {
     }
 
     /// Returns the cached share of the prompt in thousandths; `None` if it is unknown.
-    #[must_use]
     pub fn cached_milli(&self) -> Option<u64> {
         let (part, of) = (self.cached?, self.input.filter(|input| *input > 0)?);
         Some(u64::from(part.min(of)) * 1_000 / u64::from(of))
@@ -104,14 +103,12 @@ impl Sum {
     }
 
     /// Returns the rounded mean; `None` if nothing is known.
-    #[must_use]
     pub fn mean(&self) -> Option<u64> {
         let known = u64::from(self.known);
         (known > 0).then(|| self.total.saturating_add(known / 2) / known)
     }
 
     /// Returns the sum; `None` if nothing is known.
-    #[must_use]
     pub fn known(&self) -> Option<u64> {
         (self.known > 0).then_some(self.total)
     }
@@ -157,14 +154,12 @@ impl Totals {
     }
 
     /// Returns the cached share of all prompts whose calls report it, in thousandths; `None` if none does.
-    #[must_use]
     pub fn cached_milli(&self) -> Option<u64> {
         (self.cached_of > 0).then(|| self.cached.total.min(self.cached_of) * 1_000 / self.cached_of)
     }
 
     /// Returns the mean signed error in thousandths, positive if servers counted more than estimated; `None` if nothing
     /// is known.
-    #[must_use]
     pub fn mean_signed_error(&self) -> Option<i64> {
         (self.error.known > 0).then(|| rounded(self.lean_milli, i64::from(self.error.known)))
     }
@@ -188,13 +183,11 @@ pub struct Ledger {
 }
 
 /// Returns thousandths as percent, such as `2.3 %`.
-#[must_use]
 pub fn percent(milli: u64) -> String {
     if milli >= 1_000 { format!("{} %", milli / 10) } else { format!("{}.{} %", milli / 10, milli % 10) }
 }
 
 /// Returns thousandths as percent with a sign, such as `+2.3 %`.
-#[must_use]
 pub fn signed_percent(milli: i64) -> String {
     let sign = match milli {
         0 => "",

@@ -69,21 +69,18 @@ impl Calibration {
     }
 
     /// Returns the tokens that the server would count for an estimate.
-    #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast of a float stops at the bounds")]
     pub fn apply(&self, est: u32) -> u32 {
         (f64::from(est) * self.factor + f64::from(self.offset)).round() as u32
     }
 
     /// Returns the calibrated estimate with its label and error, such as `5,480 cal ±2 %`.
-    #[must_use]
     pub fn to_text(&self, est: u32) -> String {
         let error = self.error_pct.map_or_else(String::new, |error| format!(" ±{}", percent(error)));
         format!("{} {}{error}", grouped(self.apply(est).into()), Certainty::Calibrated.label())
     }
 
     /// Returns the calibration as text, such as `× 1.051 ±2 % from 20 calls`.
-    #[must_use]
     pub fn sentence(&self) -> String {
         let error = self.error_pct.map_or_else(String::new, |error| format!(" ±{}", percent(error)));
         let calls = if self.samples == 1 { "call" } else { "calls" };
@@ -182,7 +179,6 @@ impl ShortRead {
     }
 
     /// Returns what happened, as a sentence.
-    #[must_use]
     pub fn sentence(self) -> String {
         format!(
             "The server counted {} of about {} tokens: it may have cut the prompt (its context window may be \
@@ -193,7 +189,6 @@ impl ShortRead {
     }
 
     /// Returns what to do, as a sentence.
-    #[must_use]
     pub fn todo(self) -> &'static str {
         "Set the real window as context_window in the profile, or give the model a larger window on the server."
     }

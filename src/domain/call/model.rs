@@ -62,7 +62,6 @@ pub enum Quirk {
 
 impl Quirk {
     /// Returns the change as the end of a sentence that begins with the server.
-    #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
             Self::MaxCompletionTokens => "expects max_completion_tokens instead of max_tokens",
@@ -105,7 +104,6 @@ impl Quirk {
     ];
 
     /// Returns the name, as shown in lists and typed by a person.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::MaxCompletionTokens => "max_completion_tokens",
@@ -127,7 +125,6 @@ impl Quirk {
 
     /// Returns whether the request contains what this quirk would change. The refusal of any other request is no
     /// evidence for the quirk.
-    #[must_use]
     pub fn applies_to(self, request: &Value) -> bool {
         let has = |field: &str| request.get(field).is_some();
         let messages = request.get("messages").and_then(Value::as_array);
@@ -262,7 +259,6 @@ impl Price {
 
     /// Returns the cost so far of a call in progress, in millionths of a dollar: the cost of its prompt plus
     /// `completion` tokens of its answer.
-    #[must_use]
     pub fn so_far(&self, prompt_micro: u64, completion: u32) -> u64 {
         prompt_micro + self.micro(0, 0, completion)
     }

@@ -68,13 +68,11 @@ impl Limits {
     }
 
     /// Returns whether no limit is set.
-    #[must_use]
     pub fn is_empty(self) -> bool {
         self.without_zeros() == Self::default()
     }
 
     /// Returns the limit that was reached, tokens before cost before time; `None` if none was.
-    #[must_use]
     pub fn reached(self, spent: RaceUsage) -> Option<Limit> {
         let limits = self.without_zeros();
         if limits.tokens.is_some_and(|most| spent.tokens >= most) {
@@ -87,7 +85,6 @@ impl Limits {
     }
 
     /// Returns the limits as text, such as `400 tok, $0.01, 30 s`; empty if there are none.
-    #[must_use]
     pub fn to_text(self) -> String {
         let limits = self.without_zeros();
         let mut words = Vec::new();
@@ -99,7 +96,6 @@ impl Limits {
 }
 
 /// Parses an amount in dollars with at most six decimals. Returns millionths of a dollar; `None` for anything else.
-#[must_use]
 pub fn micro(text: &str) -> Option<u64> {
     let text = text.trim().trim_start_matches('$');
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
@@ -120,7 +116,6 @@ fn dollars(micro: u64) -> String {
 
 impl Limit {
     /// Returns the reason why a call was stopped, as a sentence.
-    #[must_use]
     pub fn sentence(self, limits: Limits) -> String {
         let most = |only: Limits| only.to_text();
         match self {
@@ -134,16 +129,6 @@ impl Limit {
             Self::Time => {
                 format!("Stopped at its limit of {}.", most(Limits { seconds: limits.seconds, ..Limits::default() }))
             }
-        }
-    }
-
-    /// Returns the name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tokens => "tokens",
-            Self::Cost => "cost",
-            Self::Time => "time",
         }
     }
 }

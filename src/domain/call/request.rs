@@ -116,7 +116,6 @@ fn string_end(bytes: &[u8], at: usize) -> usize {
 }
 
 /// Returns the parts of a body, in order. A text that is not a request is one part.
-#[must_use]
 pub fn blocks(body: &str) -> Vec<Block> {
     let found = ranges(body);
     let Some(first) = found.messages.first() else {
@@ -140,7 +139,6 @@ pub fn blocks(body: &str) -> Vec<Block> {
 }
 
 /// Returns the position after the opening quote of a message's content; `None` if the content is not a string.
-#[must_use]
 pub fn content_at(body: &str, block: &Block) -> Option<usize> {
     let bytes = &body.as_bytes()[block.range.clone()];
     let (mut depth, mut at) = (0_usize, 0);
@@ -167,7 +165,6 @@ pub fn content_at(body: &str, block: &Block) -> Option<usize> {
 }
 
 /// Returns the number of bytes that a text takes inside a JSON string.
-#[must_use]
 pub fn escaped_len(text: &str) -> usize {
     serde_json::to_string(text).map_or(0, |json| json.len().saturating_sub(2))
 }
@@ -213,7 +210,6 @@ fn position(body: &str, at: usize) -> (usize, usize) {
 }
 
 /// Returns the plain text of the last user message; `None` if there is none.
-#[must_use]
 pub fn last_question(body: &str) -> Option<String> {
     let value: Value = serde_json::from_str(body).ok()?;
     let messages = value.get("messages")?.as_array()?;
@@ -222,7 +218,6 @@ pub fn last_question(body: &str) -> Option<String> {
 }
 
 /// Returns the text of a message; the texts of several parts are joined by line breaks.
-#[must_use]
 pub fn message_text(message: &Value) -> String {
     match message.get("content") {
         Some(Value::String(text)) => text.clone(),
@@ -236,7 +231,6 @@ pub fn message_text(message: &Value) -> String {
 
 /// Returns the person's own words in the edited last message of a request: without the blocks that preceded the draft
 /// in the message `before` the edit, if these are unchanged.
-#[must_use]
 pub fn own_words(before: Option<&str>, draft: &str, edited: &str) -> String {
     let blocks = before.and_then(|before| before.strip_suffix(draft));
     let own = blocks.filter(|blocks| !blocks.is_empty()).and_then(|blocks| edited.strip_prefix(blocks));
@@ -244,14 +238,12 @@ pub fn own_words(before: Option<&str>, draft: &str, edited: &str) -> String {
 }
 
 /// Returns the model name of a body; `None` if there is none.
-#[must_use]
 pub fn model(body: &str) -> Option<String> {
     serde_json::from_str::<Value>(body).ok()?.get("model")?.as_str().map(str::to_owned)
 }
 
 /// Returns the messages of a body as one editable text, each below a line such as `=== 2 user`. The run of `=` is
 /// longer than any at the beginning of a line of the messages.
-#[must_use]
 pub fn texts(body: &str) -> String {
     let messages = parsed_messages(body);
     let run = |line: &str| line.bytes().take_while(|b| *b == b'=').count();

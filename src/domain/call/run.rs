@@ -37,7 +37,6 @@ pub enum RunStatus {
 
 impl RunStatus {
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -47,14 +46,6 @@ impl RunStatus {
             Self::Interrupted => "interrupted",
             Self::Errored => "errored",
         }
-    }
-
-    /// Parses a name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Open, Self::Complete, Self::Truncated, Self::Cancelled, Self::Interrupted, Self::Errored]
-            .into_iter()
-            .find(|status| status.name() == name)
     }
 }
 

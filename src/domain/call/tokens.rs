@@ -28,7 +28,6 @@ const BUILT_IN: [(Encoding, &str); 3] = [
 
 impl Encoding {
     /// Returns the name. For a file it contains the whole hash, so that counts of two files are never mixed.
-    #[must_use]
     pub fn name(self) -> Cow<'static, str> {
         match self {
             Self::O200kBase => BUILT_IN[0].1.into(),
@@ -39,7 +38,6 @@ impl Encoding {
     }
 
     /// Returns the name for display. For a file it contains the first eight digits of its hash.
-    #[must_use]
     pub fn title(self) -> Cow<'static, str> {
         match self {
             Self::File(hash) => format!("tokenizer.json {}", hash.short()).into(),
@@ -83,7 +81,6 @@ pub enum Certainty {
 
 impl Certainty {
     /// Returns the short label shown with a number.
-    #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::Estimated => "est",
@@ -94,7 +91,6 @@ impl Certainty {
 }
 
 /// Returns a number with thousands separators: `1,204`.
-#[must_use]
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -108,7 +104,6 @@ pub fn grouped(n: u64) -> String {
 }
 
 /// Returns a number with its noun, such as `1 message` or `2 messages`. `one` is the singular.
-#[must_use]
 pub fn counted(n: u64, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{} {one}s", grouped(n)) }
 }
@@ -127,7 +122,6 @@ pub trait CountTokens: Send + Sync {
 
 /// Returns a quarter of the number of characters, rounded up for each run between safe cuts. It is the labeled fallback
 /// without a vocabulary. Rounding each run makes it additive over [`safe_cut`]s, like the vocabularies.
-#[must_use]
 pub fn approximate(text: &str) -> u32 {
     let mut total = 0_usize;
     let mut run = 0_usize;
@@ -145,19 +139,16 @@ pub fn approximate(text: &str) -> u32 {
 /// Returns whether a text that begins with `c` can follow a line break without changing the token count of either side.
 /// It cannot if `c` is white space (which would join the line break) or a slash (o200k attaches line breaks and slashes
 /// to punctuation).
-#[must_use]
 pub fn opens_safely(c: char) -> bool {
     !c.is_whitespace() && c != '/'
 }
 
 /// Returns whether two texts can be joined so that their token counts add up.
-#[must_use]
 pub fn safe_cut(left: &str, right: &str) -> bool {
     left.is_empty() || right.is_empty() || (left.ends_with('\n') && right.starts_with(opens_safely))
 }
 
 /// Returns a number of tokens in at most five columns, such as `340`, `5.2k`, `28k`, `1.05M`.
-#[must_use]
 pub fn short(n: u64) -> String {
     let (hundreds, thousands, hundredths) = ((n + 50) / 100, (n + 500) / 1_000, (n + 5_000) / 10_000);
     match n {

@@ -28,7 +28,6 @@ pub struct Usage {
 impl Usage {
     /// Returns the number of tokens of the whole prompt; `None` if the server did not report it. Cached tokens are part
     /// of `prompt`, unless there are more of them than `prompt`: then they are added.
-    #[must_use]
     pub fn whole_prompt(&self) -> Option<u32> {
         let (prompt, cached_total) = (self.prompt?, self.cached_total());
         Some(if cached_total > prompt { prompt.saturating_add(cached_total) } else { prompt })
@@ -42,7 +41,6 @@ impl Usage {
     /// Returns the number of tokens that the server read of a prompt of about `expected` tokens. If `prompt` alone is
     /// more than a fifth below `expected`, and about equal to it with cached tokens added, the server reports only the
     /// uncached part. `None` if it reports nothing or 0.
-    #[must_use]
     pub fn prompt_read(&self, expected: u32) -> Option<u32> {
         let whole = self.whole_prompt().filter(|tokens| *tokens > 0)?;
         let with = u64::from(whole) + u64::from(self.cached_total());
@@ -67,7 +65,6 @@ impl Usage {
 
     /// Returns prompt and answer as text, each number with its label: `441 in (300 cached) · 18 out actual`, or `450 in
     /// est` if nothing was reported. `est` is the estimate of the prompt; `dot` separates the parts.
-    #[must_use]
     pub fn to_text(&self, est: u32, dot: &str) -> String {
         let (estimated, actual) = (Certainty::Estimated.label(), Certainty::Actual.label());
         let parts = |known: &[(Option<u32>, &str)]| -> String {
@@ -94,7 +91,6 @@ impl Usage {
     }
 
     /// Returns whether the server reported nothing.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -165,7 +161,6 @@ impl UsageReport {
 
     /// Returns the sample from which the meter learns; `None` if the server did not report the prompt, or read far less
     /// than was sent.
-    #[must_use]
     pub fn sample(&self) -> Option<Sample> {
         let actual = self.usage.prompt_read(self.est_prompt).filter(|_| !self.short)?;
         Some(Sample { est: self.est_prompt, actual })

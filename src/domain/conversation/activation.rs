@@ -41,7 +41,6 @@ fn no(flag: &bool) -> bool {
 
 impl Touch {
     /// Returns whether the person or the answer referred to it.
-    #[must_use]
     pub fn refers(self) -> bool {
         self.user || self.model
     }

@@ -4,13 +4,11 @@
 const FILE: &str = "File ";
 
 /// Returns the heading line of an attached text: `File src/a.rs:` or `File src/a.rs, lines 3 to 9 (parse):`.
-#[must_use]
 pub fn heading(place: &str) -> String {
     format!("{FILE}{place}:")
 }
 
 /// Returns the path in a place such as `src/a.rs, lines 3 to 9 (parse)`.
-#[must_use]
 pub fn path(place: &str) -> &str {
     lines(place).map_or(place, |(path, _)| path)
 }
@@ -35,7 +33,6 @@ pub struct AttachedText<'a> {
 }
 
 /// Returns the texts attached to a message, in order.
-#[must_use]
 pub fn attached_texts(message: &str) -> Vec<AttachedText<'_>> {
     let mut found = Vec::new();
     let mut rest = message;

@@ -89,7 +89,6 @@ impl Overrides {
     /// Returns the change to `after` as an act on the branch named `branch`, such as `set the mode of main to Heavy`.
     /// `None` if nothing changed, several settings changed, or the change is not one that a person would call a
     /// setting.
-    #[must_use]
     pub fn act(&self, after: &Self, branch: &str) -> Option<String> {
         let number = |value: Option<u32>| value.map(|n| n.to_string());
         let words = (!after.focus.is_empty()).then(|| after.focus.join(", "));
@@ -191,7 +190,6 @@ impl Branch {
 
 /// Returns a branch whose path contains a node: the current branch if possible, otherwise preferably one that is not
 /// archived.
-#[must_use]
 pub fn holding(branches: &[Branch], current: BranchId, tree: &Tree, wanted: Slot) -> Option<BranchId> {
     let mut sorted: Vec<&Branch> = branches.iter().collect();
     sorted.sort_by_key(|branch| (branch.id != current, branch.archived));

@@ -62,7 +62,6 @@ pub struct Side {
 
 impl Side {
     /// Returns the number of the branch's own turns, including those that are not listed.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.turns.iter().filter(|turn| turn.pin.is_none()).count() + self.more as usize
     }

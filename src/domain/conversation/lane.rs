@@ -39,7 +39,6 @@ impl Lane {
     }
 
     /// Returns the text that is stored with messages. [`Lane::read`] parses it.
-    #[must_use]
     pub fn text(&self) -> String {
         match self {
             Self::Root => String::new(),
@@ -50,14 +49,12 @@ impl Lane {
     }
 
     /// Returns the word that names the lane in a command: its stored text, or `root` for the root lane.
-    #[must_use]
     pub fn word(&self) -> String {
         if *self == Self::Root { "root".to_owned() } else { self.text() }
     }
 
     /// Returns the key that identifies the lane among all sessions: `topic:<session>:<name>`, `reply:<session>:<root>`,
     /// `root:<session>`.
-    #[must_use]
     pub fn key(&self, session: SessionId) -> String {
         match self {
             Self::Root => format!("root:{session}"),
@@ -67,7 +64,6 @@ impl Lane {
     }
 
     /// Returns the name, without the message that a lane of replies replies to (see [`super::lane_use::title`]).
-    #[must_use]
     pub fn title(&self) -> String {
         match self {
             Self::Root => "root".into(),
@@ -108,7 +104,6 @@ impl Lane {
 
     /// Returns whether this lane and another one are the replies to the same message. Either may have only a prefix of
     /// its key.
-    #[must_use]
     pub fn was_named(&self, text: &str) -> bool {
         let Self::Reply(root) = self else { return false };
         text.strip_prefix(REPLY).is_some_and(|begins| begins.len() == EARLIER && root.starts_with(begins))

@@ -34,14 +34,12 @@ impl LaneUse {
     }
 
     /// Returns the number of tokens, estimated as a quarter of the bytes.
-    #[must_use]
     pub fn est_tokens(&self) -> u64 {
         self.bytes.div_ceil(4)
     }
 }
 
 /// Returns the lanes of a path's turns, last used first. A turn is in the lane of its first message.
-#[must_use]
 pub fn of(tree: &Tree, path: &[Slot]) -> Vec<LaneUse> {
     let mut found: Vec<LaneUse> = Vec::new();
     let mut places: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
@@ -68,7 +66,6 @@ pub fn of(tree: &Tree, path: &[Slot]) -> Vec<LaneUse> {
 
 /// Returns a lane's title: that of a lane of replies is the beginning of the message that they reply to, with
 /// `ellipsis` where it is cut. If the tree does not contain the message, returns the lane's own title.
-#[must_use]
 pub fn title(tree: &Tree, lane: &Lane, ellipsis: &str) -> String {
     let Lane::Reply(root) = lane else { return lane.title() };
     let beginning = root_message(tree, root).map(|head| beginning(&head.preview, ellipsis));

@@ -58,13 +58,11 @@ impl Atom {
     }
 
     /// Returns a hash that identifies the atom.
-    #[must_use]
     pub fn key(&self) -> Hash {
         Fields::new("atom").json(self).finish()
     }
 
     /// Returns the keys of the atom's first and last message; `None` for texts.
-    #[must_use]
     pub fn ends(&self) -> Option<(Hash, Hash)> {
         match *self {
             Self::Turn { user, tip } => Some((user, tip)),
@@ -149,19 +147,16 @@ impl MarkKind {
     }
 
     /// Returns whether the mark is a pin of any kind, even an ended lease.
-    #[must_use]
     pub fn pins(self) -> bool {
         matches!(self, Self::Sticky | Self::Leased { .. } | Self::Ephemeral)
     }
 
     /// Returns whether the mark excludes its item.
-    #[must_use]
     pub fn excludes(self) -> bool {
         matches!(self, Self::Exclude | Self::ExcludeOnce)
     }
 
     /// Returns whether the mark includes an item that would not be sent otherwise. An ended lease does not.
-    #[must_use]
     pub fn includes(self) -> bool {
         match self {
             Self::Sticky | Self::IncludeOnce | Self::Ephemeral => true,
@@ -171,13 +166,11 @@ impl MarkKind {
     }
 
     /// Returns whether the mark is removed when a turn completes.
-    #[must_use]
     pub fn once(self) -> bool {
         matches!(self, Self::ExcludeOnce | Self::IncludeOnce | Self::Ephemeral)
     }
 
     /// Returns the display name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Sticky => "sticky",
@@ -245,13 +238,11 @@ pub struct Origin {
 impl Origin {
     /// Returns whether the branch has grown since its result was brought back. `head` is the key of the branch's
     /// present head.
-    #[must_use]
     pub fn stale(&self, head: Option<Hash>) -> bool {
         self.result && head != Some(self.head)
     }
 
     /// Returns the origin as text, such as `Turns 3 to 5 of branch "alt"`.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let what = match (self.turn, self.turns) {
             (Some(turn), 0 | 1) => format!("Turn {turn}"),
@@ -273,7 +264,6 @@ fn is_zero(number: &u32) -> bool {
 
 impl Mark {
     /// Returns whether the mark includes the message with this key, which would not be sent otherwise.
-    #[must_use]
     pub fn includes_message(&self, key: Hash) -> bool {
         let targets_it =
             matches!(self.target, Atom::Message { node } | Atom::Episode { call: node, .. } if node == key);
@@ -298,7 +288,6 @@ impl Mark {
 }
 
 /// Returns the digest of a branch's marks, independent of their order.
-#[must_use]
 pub fn marks_digest(marks: &[Mark]) -> Hash {
     let mut keys: Vec<Hash> =
         marks.iter().map(|m| Fields::new("mark").json(&m.target).json(&m.kind).json(&m.note).finish()).collect();

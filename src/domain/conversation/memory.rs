@@ -34,7 +34,6 @@ impl MemoryKind {
     pub const ALL: [Self; 4] = [Self::Fact, Self::Preference, Self::Outcome, Self::Event];
 
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Fact => "fact",
@@ -75,7 +74,6 @@ pub enum MemoryStatus {
 
 impl MemoryStatus {
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Suggested => "suggested",
@@ -126,13 +124,11 @@ pub struct Memory {
 
 impl Memory {
     /// Returns the atom by which plans and marks identify the memory. Edits do not change it.
-    #[must_use]
     pub fn atom(&self) -> Atom {
         atom(self.id)
     }
 
     /// Returns whether everything except the version and the time of the last change is equal.
-    #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         let plain = |memory: &Self| Self { version: 0, updated_at: 0, ..memory.clone() };
         plain(self) == plain(other)
@@ -140,19 +136,16 @@ impl Memory {
 }
 
 /// Returns the atom by which plans and marks identify a memory.
-#[must_use]
 pub fn atom(id: MemoryId) -> Atom {
     Atom::Section { text: Fields::new("memory").text(&id.to_string()).finish() }
 }
 
 /// Returns a text in the form in which memories store it: one line, with single spaces.
-#[must_use]
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns a text for comparisons: its words in lower case, separated by spaces, without punctuation.
-#[must_use]
 pub fn normalized(text: &str) -> String {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")

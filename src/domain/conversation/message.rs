@@ -22,7 +22,6 @@ pub enum Role {
 
 impl Role {
     /// Returns the role's name in requests and files.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -72,7 +71,6 @@ pub enum End {
 
 impl End {
     /// Returns the name used in files and on the command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -160,24 +158,22 @@ impl Content {
     }
 
     /// Returns the hash of the parts, without `extra`.
-    #[must_use]
     pub fn hash(&self) -> Hash {
         Fields::new("content").json(&self.parts).finish()
     }
 
     /// Returns all text of the message (text parts and tool results), joined by line breaks.
-    #[must_use]
     pub fn plain_text(&self) -> String {
-        let texts: Vec<&str> = self
-            .parts
-            .iter()
-            .filter_map(|part| match part {
-                Part::Text { text } => Some(text.as_str()),
-                Part::Reply { body, .. } => Some(body.as_str()),
-                Part::Reasoning { .. } | Part::Call { .. } | Part::Opaque { .. } => None,
-            })
-            .collect();
-        texts.join("\n")
+        self.texts().collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns the texts of the message: its text parts and tool results.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text { text } => Some(text.as_str()),
+            Part::Reply { body, .. } => Some(body.as_str()),
+            Part::Reasoning { .. } | Part::Call { .. } | Part::Opaque { .. } => None,
+        })
     }
 
     /// Returns the tool calls: id, name, arguments.
@@ -189,7 +185,6 @@ impl Content {
     }
 
     /// Returns the size of all texts in bytes.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.parts
             .iter()
@@ -247,13 +242,11 @@ pub struct NodeHead {
 
 impl NodeHead {
     /// Returns whether the preview contains all words of the message, judged by the preview's length.
-    #[must_use]
     pub fn preview_is_whole(&self) -> bool {
         self.preview.chars().count() < PREVIEW_CHARS
     }
 
     /// Returns the first words of `text` on one line of at most 100 characters.
-    #[must_use]
     pub fn preview_of(text: &str) -> String {
         let mut line = String::new();
         for word in text.split_whitespace() {
@@ -274,7 +267,6 @@ pub type Origin<'a> = (&'a str, &'a str);
 
 /// Returns a node's key: the hash of parent's key, role, content and `twin`, and of the origin of an imported node.
 /// `twin` is the number of earlier siblings with the same role and content.
-#[must_use]
 pub fn node_key(
     parent: Option<Hash>,
     role: Role,

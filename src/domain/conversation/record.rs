@@ -51,7 +51,6 @@ pub struct Record {
 impl Record {
     /// Returns the name that the lane gives to the message at the root of its chain of replies; `None` if it is no
     /// reply lane.
-    #[must_use]
     pub fn reply_root(&self) -> Option<String> {
         match Lane::read(&self.lane) {
             Lane::Reply(root) => Some(root),
@@ -175,7 +174,6 @@ impl PartialEq for IncomingPieces {
 
 impl Transcript {
     /// Splits the session into portions, numbered as `session`.
-    #[must_use]
     pub fn pieces(self, session: usize) -> Vec<Piece> {
         let ids: HashMap<&str, u32> = (0..).zip(&self.records).map(|(at, record)| (record.id.as_str(), at)).collect();
         let number = |id: Option<&String>| id.and_then(|id| ids.get(id.as_str())).copied();
@@ -253,7 +251,6 @@ impl ImportedFile {
     }
 
     /// Returns the contents as a reader of portions.
-    #[must_use]
     pub fn incoming(self) -> IncomingPieces {
         let report = Report { format: self.format, skipped: self.skipped };
         let pieces: Vec<Piece> =

@@ -71,7 +71,6 @@ pub fn end(tree: &Tree, path: &[Slot], text: &str) -> Result<Slot, Failure> {
 }
 
 /// Returns the user message of turn `number`, from 1; `None` if the path has no such turn.
-#[must_use]
 pub fn question(tree: &Tree, path: &[Slot], number: usize) -> Option<Slot> {
     let mut questions = path.iter().copied().filter(|slot| tree.head(*slot).role == Role::User);
     questions.nth(number.checked_sub(1)?)

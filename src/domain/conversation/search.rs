@@ -107,13 +107,11 @@ impl SearchFilter {
     }
 
     /// Returns whether the search has no conditions.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.phrases.is_empty() && !self.filtered()
     }
 
     /// Returns whether the search has any filter, words aside.
-    #[must_use]
     pub fn filtered(&self) -> bool {
         let texts = [&self.session, &self.branch, &self.model, &self.tool, &self.label];
         !self.roles.is_empty()

@@ -22,7 +22,6 @@ pub struct StateBlock {
 }
 
 /// Returns the state block of an answer. A block without an end marker counts only if the answer is `finished`.
-#[must_use]
 pub fn find(answer: &str, finished: bool) -> Option<StateBlock> {
     let mut found = None;
     let mut open: Option<OpenBlock> = None;
@@ -58,7 +57,6 @@ pub fn find(answer: &str, finished: bool) -> Option<StateBlock> {
 }
 
 /// Returns the answer without its block and without white space at the end; unchanged if it has no block.
-#[must_use]
 pub fn strip(answer: &str, finished: bool) -> String {
     match find(answer, finished) {
         Some(block) => {
@@ -78,7 +76,6 @@ pub fn strip(answer: &str, finished: bool) -> String {
 
 /// Returns the number of bytes of a growing answer that can be shown already: those before the first line that starts a
 /// block, or that could become such a line.
-#[must_use]
 pub fn shown_while_streaming(answer: &str) -> usize {
     let mut fence = None;
     for line in lines(answer) {
@@ -151,42 +148,6 @@ fn header_level(line: &str) -> Option<usize> {
     (level > 0 && line[level..].starts_with(' ')).then_some(level)
 }
 
-/// The known fields of a block, in display order.
-pub const FIELDS: [&str; 4] = ["Goal", "Context", "Resolved", "Technical Anchors"];
-
-/// Parses the known fields of a block, in any case, as names and texts. An unknown line belongs to the field before it;
-/// unknown lines at the beginning form a field without a name.
-#[must_use]
-pub fn fields(block: &str) -> Vec<(String, String)> {
-    let mut found: Vec<(String, String)> = Vec::new();
-    for line in block.lines() {
-        match known_field(line) {
-            Some((name, rest)) => found.push((name.to_owned(), rest.to_owned())),
-            None => match found.last_mut() {
-                Some((_, text)) => {
-                    if !text.is_empty() {
-                        text.push('\n');
-                    }
-                    text.push_str(line.trim_end());
-                }
-                None if line.trim().is_empty() => {}
-                None => found.push((String::new(), line.trim_end().to_owned())),
-            },
-        }
-    }
-    found
-}
-
-fn known_field(line: &str) -> Option<(&'static str, &str)> {
-    let text = line.trim_start_matches(['-', '*', ' ']);
-    let (name, rest) = text.split_once(':')?;
-    let name = name.trim().trim_matches('*');
-    FIELDS
-        .into_iter()
-        .find(|field| field.eq_ignore_ascii_case(name))
-        .map(|field| (field, rest.trim().trim_matches('*').trim()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,16 +185,6 @@ mod tests {
         let answer = "Hi\n### STATE\nGoal: a\n#### deeper\nx\n## Next\ny";
         assert_eq!(text_of(answer, true).as_deref(), Some("Goal: a\n#### deeper\nx"));
         assert_eq!(strip(answer, true), "Hi\n\n## Next\ny");
-    }
-
-    #[test]
-    fn reads_fields() {
-        let block = "note\ngoal: ship\nCONTEXT: src/a.rs\n- src/b.rs\nTechnical Anchors: port 80";
-        let read = fields(block);
-        assert_eq!(read[0], (String::new(), "note".into()));
-        assert_eq!(read[1], ("Goal".into(), "ship".into()));
-        assert_eq!(read[2], ("Context".into(), "src/a.rs\n- src/b.rs".into()));
-        assert_eq!(read[3].0, "Technical Anchors");
     }
 
     #[test]
@@ -326,25 +277,6 @@ mod tests {
             ("a ---STATE---\nb", 15),
         ] {
             assert_eq!(shown_while_streaming(answer), shown, "{answer:?}");
-        }
-    }
-
-    #[test]
-    fn fields_line_by_line() {
-        for (block, read) in [
-            ("", ""),
-            (" \n\na \n b", "=a|= b"),
-            ("Goal:", "Goal="),
-            ("Goal: a\nb \n\nc", "Goal=a\nb\n\nc"),
-            ("Goal:\na", "Goal=a"),
-            ("- **Goal**: a", "Goal=a"),
-            ("* *Resolved:* a * b", "Resolved=a * b"),
-            ("Goals: a\ncontext : b: c", "=Goals: a|Context=b: c"),
-            ("goal: a\nGOAL: b", "Goal=a|Goal=b"),
-        ] {
-            let found: Vec<String> = fields(block).into_iter().map(|(name, text)| format!("{name}={text}")).collect();
-            let wanted = read.replace("|=", "\n");
-            assert_eq!(found.join("|"), wanted, "{block:?}");
         }
     }
 }

@@ -34,7 +34,6 @@ pub struct ParsedStateBlock {
 }
 
 /// Parses a state block's text.
-#[must_use]
 pub fn read(block: &str) -> ParsedStateBlock {
     let mut parsed = ParsedStateBlock::default();
     let mut state: Vec<&str> = Vec::new();

@@ -28,7 +28,6 @@ impl Tag {
     }
 
     /// Returns whether the tag has neither name nor star.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.label.is_empty() && !self.favourite
     }
@@ -36,7 +35,6 @@ impl Tag {
 
 /// Returns a name in the form in which it is stored: one line without control characters, at most [`LONGEST`]
 /// characters.
-#[must_use]
 pub fn clean(text: &str) -> String {
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty()).collect();
@@ -75,19 +73,16 @@ impl TagFilter {
     }
 
     /// Returns whether the filter has no conditions.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && !self.favourite && self.words.is_empty()
     }
 
     /// Returns whether the filter has conditions on names or stars.
-    #[must_use]
     pub fn tagged(&self) -> bool {
         self.favourite || !self.labels.is_empty()
     }
 
     /// Returns whether everything that matches this filter also matches `before`. May be false although that holds.
-    #[must_use]
     pub fn narrows(&self, before: &Self) -> bool {
         let labels = self.labels.len() >= before.labels.len()
             && before.labels.iter().zip(&self.labels).all(|(before, now)| now.contains(before.as_str()));
@@ -95,7 +90,6 @@ impl TagFilter {
     }
 
     /// Returns whether a message with this tag matches the conditions on names and stars. Ignores `words`.
-    #[must_use]
     pub fn matches(&self, tag: Option<&Tag>) -> bool {
         let label = tag.map(|tag| tag.label.to_lowercase()).unwrap_or_default();
         let named = |wanted: &String| !label.is_empty() && label.contains(wanted.as_str());

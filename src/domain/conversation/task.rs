@@ -28,7 +28,6 @@ pub struct TaskSpan {
 }
 
 /// Returns the running task of a branch: the newest one, unless it has ended.
-#[must_use]
 pub fn running(tasks: &[TaskSpan]) -> Option<&TaskSpan> {
     tasks.last().filter(|task| !task.done)
 }

@@ -18,7 +18,6 @@ pub enum Subject {
 
 impl Subject {
     /// Returns the hash under which the transitions of this subject are stored.
-    #[must_use]
     pub fn key(&self) -> Hash {
         match self {
             Self::Item(atom) => atom.key(),
@@ -51,7 +50,6 @@ pub enum ItemState {
 
 impl ItemState {
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -70,55 +70,46 @@ impl Tree {
     }
 
     /// Returns the number of nodes.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
     /// Returns whether the tree has no nodes.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
     /// Returns the head of the node in a slot.
-    #[must_use]
     pub fn head(&self, slot: Slot) -> &NodeHead {
         &self.nodes[slot as usize]
     }
 
     /// Returns the slot of a node; `None` if the tree does not contain it.
-    #[must_use]
     pub fn slot(&self, id: NodeId) -> Option<Slot> {
         self.by_id.get(&id).copied()
     }
 
     /// Returns the head of a node; `None` if the tree does not contain it.
-    #[must_use]
     pub fn get(&self, id: NodeId) -> Option<&NodeHead> {
         self.slot(id).map(|slot| self.head(slot))
     }
 
     /// Returns the slot of the node with this key; `None` if the tree does not contain it.
-    #[must_use]
     pub fn by_key(&self, key: Hash) -> Option<Slot> {
         self.by_key.get(&key).copied()
     }
 
     /// Returns the parent's slot; `None` for a root.
-    #[must_use]
     pub fn parent(&self, slot: Slot) -> Option<Slot> {
         self.parents[slot as usize]
     }
 
     /// Returns the slots of a node's children, in order; of the roots for `None`.
-    #[must_use]
     pub fn children(&self, slot: Option<Slot>) -> &[Slot] {
         slot.map_or(&self.roots, |slot| &self.children[slot as usize])
     }
 
     /// Returns the depth of a node; a root has depth 0.
-    #[must_use]
     pub fn depth(&self, slot: Slot) -> u32 {
         self.depths[slot as usize]
     }
@@ -129,7 +120,6 @@ impl Tree {
     }
 
     /// Returns the slots from the root to `tip`, both included.
-    #[must_use]
     pub fn path(&self, tip: Slot) -> Vec<Slot> {
         let mut path = Vec::with_capacity(self.depth(tip) as usize + 1);
         let mut at = Some(tip);
@@ -142,7 +132,6 @@ impl Tree {
     }
 
     /// Returns whether `above` is `below` or one of its ancestors.
-    #[must_use]
     pub fn contains(&self, above: Slot, below: Slot) -> bool {
         let mut at = below;
         while self.depth(at) > self.depth(above) {
@@ -155,7 +144,6 @@ impl Tree {
     }
 
     /// Returns the nearest common ancestor of two nodes, which may be one of them; `None` if they share no root.
-    #[must_use]
     pub fn common_ancestor(&self, mut a: Slot, mut b: Slot) -> Option<Slot> {
         while a != b {
             if self.depth(a) >= self.depth(b) {
@@ -168,7 +156,6 @@ impl Tree {
     }
 
     /// Returns the leaf that is reached from a node by following the last child at each step.
-    #[must_use]
     pub fn leaf(&self, slot: Slot) -> Slot {
         let mut at = slot;
         while let Some(last) = self.children[at as usize].last() {
@@ -178,7 +165,6 @@ impl Tree {
     }
 
     /// Returns a node's index among its siblings, from 0, and their number.
-    #[must_use]
     pub fn place(&self, slot: Slot) -> (usize, usize) {
         let siblings = self.children(self.parent(slot));
         (siblings.iter().position(|s| *s == slot).unwrap_or(0), siblings.len())
@@ -195,7 +181,6 @@ pub struct Turn {
 }
 
 /// Splits a path into turns. Every position is in exactly one turn.
-#[must_use]
 pub fn turns(tree: &Tree, path: &[Slot]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     for (position, slot) in path.iter().enumerate() {
@@ -210,7 +195,6 @@ pub fn turns(tree: &Tree, path: &[Slot]) -> Vec<Turn> {
 
 /// Returns the episodes within a range of a path, as ranges of positions: each an assistant message with calls and the
 /// results after it.
-#[must_use]
 pub fn episodes(tree: &Tree, path: &[Slot], nodes: Range<usize>) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut open = false;

@@ -118,13 +118,11 @@ pub enum Warning {
 
 impl Warning {
     /// Returns whether something that the person decided does not happen.
-    #[must_use]
     pub fn is_about_decision(&self) -> bool {
         matches!(self, Self::DecisionLeftOut { .. })
     }
 
     /// Returns the warning as a sentence.
-    #[must_use]
     pub fn sentence(&self) -> String {
         match self {
             Self::WindowAssumed { tokens } => {
@@ -221,7 +219,6 @@ pub enum BlockedRemedy {
 
 impl BlockedRemedy {
     /// Returns the remedy as a sentence.
-    #[must_use]
     pub fn sentence(&self) -> String {
         match self {
             Self::LargerBudget { at_least } => format!("raise the budget to {at_least} tokens or more"),
@@ -256,7 +253,6 @@ pub struct Blocked {
 
 impl Blocked {
     /// Returns the problem as a sentence.
-    #[must_use]
     pub fn sentence(&self) -> String {
         format!(
             "This request needs at least {} tokens (estimated), but the prompt budget is {}; nothing was sent \

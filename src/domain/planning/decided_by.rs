@@ -16,7 +16,6 @@ pub enum DecidedBy {
 
 impl Reason {
     /// Returns who decided: a person, the program's rules, or a limit.
-    #[must_use]
     pub fn decided_by(&self) -> DecidedBy {
         match self.name() {
             "sticky"

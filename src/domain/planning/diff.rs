@@ -37,7 +37,6 @@ impl DiffKind {
         [Self::Entered, Self::Left, Self::Moved, Self::Shortened, Self::Lengthened, Self::Changed, Self::Reason];
 
     /// Returns the title.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Entered => "entered",
@@ -88,7 +87,6 @@ impl ItemPlace {
     }
 
     /// Returns the place as text, such as `recent turns, 412 est. tokens`, `suggested` or `out`.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let form = match self.form {
             Form::Cut(_) | Form::Elided | Form::Gone if self.included => ", shortened",
@@ -106,7 +104,6 @@ impl ItemPlace {
     }
 
     /// Returns whether two places look the same to a person: section, form and kind of reason.
-    #[must_use]
     pub fn looks_like(&self, other: &Self) -> bool {
         self.included == other.included
             && self.section == other.section
@@ -147,7 +144,6 @@ pub enum CauseKind {
 
 impl CauseKind {
     /// Returns the title.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::You => "you",
@@ -200,13 +196,11 @@ pub struct ItemDiff {
 
 impl ItemDiff {
     /// Returns the kind under which it is listed.
-    #[must_use]
     pub fn kind(&self) -> DiffKind {
         self.kinds.first().copied().unwrap_or(DiffKind::Reason)
     }
 
     /// Returns the name in lists: its turn, or the kind of its row.
-    #[must_use]
     pub fn label(&self) -> String {
         match (self.turn, self.row) {
             (Some(turn), RowKind::Turn) => format!("turn {turn}"),
@@ -216,7 +210,6 @@ impl ItemDiff {
     }
 
     /// Returns the estimated tokens that the difference adds to the request; negative if it removes some.
-    #[must_use]
     pub fn tokens(&self) -> i64 {
         let sent = |place: &Option<ItemPlace>| {
             place.as_ref().filter(|place| place.included).map_or(0, |place| i64::from(place.tokens))
@@ -225,7 +218,6 @@ impl ItemDiff {
     }
 
     /// Returns the change as text, such as `recent turns, 412 est. tokens → not there`; `becomes` is the arrow.
-    #[must_use]
     pub fn to_text(&self, becomes: &str) -> String {
         let text =
             |place: &Option<ItemPlace>| place.as_ref().map_or_else(|| "not there".to_owned(), ItemPlace::to_text);
@@ -287,7 +279,6 @@ pub struct PlanDiff {
 
 impl PlanDiff {
     /// Returns the number of items of a kind, and the tokens they add.
-    #[must_use]
     pub fn sum(&self, kind: DiffKind) -> (usize, i64) {
         let items = self.deltas.iter().filter(|delta| delta.kind() == kind);
         items.fold((0, 0), |(count, tokens), delta| (count + 1, tokens + delta.tokens()))

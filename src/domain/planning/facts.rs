@@ -42,7 +42,6 @@ pub enum Task {
 
 impl Task {
     /// Returns the name used in files and on the screen.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::General => "general",

@@ -147,7 +147,6 @@ impl Candidate {
 
     /// Returns the hash and the tokens of the text for a position: `alone` if the previous candidate is left out,
     /// `last` if no candidate follows.
-    #[must_use]
     pub fn text(&self, alone: bool, last: bool) -> (Hash, u32) {
         self.texts[2 * usize::from(alone) + usize::from(last)]
     }

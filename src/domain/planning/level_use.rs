@@ -20,7 +20,6 @@ pub struct LevelUse {
 
 impl LevelUse {
     /// Returns whether the level exceeds its budget.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.budget.is_some_and(|budget| self.used > budget)
     }
@@ -30,7 +29,6 @@ impl LevelUse {
 /// turns in the window) and tool definitions; session
 /// is state, summaries, the code map and leases; working is the turns with message overhead; volatile is tool results
 /// and retrieved items. They sum to the plan's total.
-#[must_use]
 pub fn level_uses(plan: &ContextPlan) -> [LevelUse; 4] {
     let mut used = [plan.tools, 0, plan.framing, 0];
     for row in plan.included() {

@@ -31,7 +31,6 @@ impl Mode {
     }
 
     /// Returns the display name: `Off`, `Light`, `Heavy`.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Off => "Off",
@@ -47,7 +46,6 @@ impl Mode {
     }
 
     /// Returns the mode's limits under a prompt budget in tokens.
-    #[must_use]
     pub fn limits(self, prompt_budget: u32) -> ModeLimits {
         match self {
             Self::Off => ModeLimits { retrieval_tokens: 0, cards: 0, creates_leases: false },
@@ -85,7 +83,6 @@ impl SearchChoice {
     }
 
     /// Returns the meaning, as a sentence.
-    #[must_use]
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Auto => "Older messages are searched as the mode and the message require.",

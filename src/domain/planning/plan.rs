@@ -135,7 +135,6 @@ pub enum RowKind {
 
 impl RowKind {
     /// Returns the name used in JSON.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -205,7 +204,6 @@ pub struct Scores {
 
 impl Scores {
     /// Returns whether there is no score.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.score.is_none() && self.parts.is_empty()
     }
@@ -267,13 +265,11 @@ pub struct Row {
 
 impl Row {
     /// Returns whether the item is included.
-    #[must_use]
     pub fn included(&self) -> bool {
         matches!(self.verdict, Verdict::In { .. })
     }
 
     /// Returns the section, if included.
-    #[must_use]
     pub fn section(&self) -> Option<Section> {
         match self.verdict {
             Verdict::In { section } => Some(section),
@@ -313,14 +309,12 @@ impl Budget {
     }
 
     /// Returns the largest cap that has an effect; the model has no room beyond it.
-    #[must_use]
     pub fn most(&self) -> u32 {
         room(self.context_window, self.reserved_output, self.input_limit)
     }
 
     /// Returns the smallest cap that gives a prompt budget of `needed` tokens (see [`Budget::compute`]); `None` if the
     /// model has less room.
-    #[must_use]
     pub fn cap_for(&self, needed: u32) -> Option<u32> {
         let margin = (self.context_window / 100 * 3).max(256);
         let shrunk = u64::from(needed) * 8 / 7 + 1;
@@ -329,7 +323,6 @@ impl Budget {
     }
 
     /// Returns the action that makes more room, and what it does: a larger budget if possible, otherwise another model.
-    #[must_use]
     pub fn remedy(&self) -> (&'static str, &'static str) {
         if self.prompt + self.safety < self.most() {
             ("budget-up", "raises the budget")
@@ -395,7 +388,6 @@ pub struct ContextPlan {
 
 impl ContextPlan {
     /// Returns the tokens of each section in the layout's order, without empty sections.
-    #[must_use]
     pub fn sections(&self) -> Vec<(Section, u32)> {
         let sum = |section: Section| -> u32 {
             self.rows.iter().filter(|row| row.section() == Some(section)).map(|row| row.tokens).sum()
@@ -421,7 +413,6 @@ impl ContextPlan {
 
     /// Returns the number and tokens of the items attached to the message (see [`Section::is_attached`]), shown in the
     /// line under it.
-    #[must_use]
     pub fn attached(&self) -> (u32, u32) {
         let attached = self.included().filter(|row| row.section().is_some_and(Section::is_attached));
         attached.fold((0, 0), |(count, tokens), row| (count + 1, tokens + row.tokens))

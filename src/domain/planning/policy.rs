@@ -40,7 +40,6 @@ pub enum Section {
 
 impl Section {
     /// Returns the name used in JSON and tables.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -61,7 +60,6 @@ impl Section {
 
     /// Returns whether the section's rows are attached to the question: marked, retrieved or summarized for it. Turns
     /// of the window are not, nor are texts sent with every call.
-    #[must_use]
     pub fn is_attached(self) -> bool {
         match self {
             Self::StickyPins
@@ -78,7 +76,6 @@ impl Section {
     }
 
     /// Returns the display title.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -112,7 +109,6 @@ pub enum Layout {
 
 impl Layout {
     /// Returns the name used in configuration files.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Classic => "classic",
@@ -127,7 +123,6 @@ impl Layout {
     }
 
     /// Returns the sections in order.
-    #[must_use]
     pub fn sections(self) -> &'static [Section] {
         use Section as S;
         match self {
@@ -228,13 +223,11 @@ pub struct PolicySpec {
 impl PolicySpec {
     /// Returns whether the window contains only turns of one lane. `chosen` is whether a person chose the branch's
     /// lane.
-    #[must_use]
     pub fn keeps_to_lane(&self, chosen: bool) -> bool {
         self.choose == TurnSelection::Lane || (self.lane_window && chosen)
     }
 
     /// Returns whether the policy may leave out turns that would fit.
-    #[must_use]
     pub fn withholds(&self) -> bool {
         self.choose != TurnSelection::Recent || self.lane_window
     }

@@ -238,7 +238,6 @@ pub enum Reason {
 #[warn(clippy::wildcard_enum_match_arm, reason = "a new reason must not compile without its sentence and its name")]
 impl Reason {
     /// Returns the reason as a sentence.
-    #[must_use]
     #[allow(clippy::too_many_lines, reason = "one arm for each reason")]
     pub fn sentence(&self) -> String {
         match self {
@@ -344,7 +343,6 @@ impl Reason {
     }
 
     /// Returns the reason in two or three words.
-    #[must_use]
     pub fn label(&self) -> String {
         match self.name() {
             "open" => "open turn",
@@ -375,7 +373,6 @@ impl Reason {
     }
 
     /// Returns the name in JSON.
-    #[must_use]
     #[allow(clippy::too_many_lines, reason = "one line for each reason")]
     pub fn name(&self) -> &'static str {
         match self {

@@ -18,7 +18,6 @@ pub struct Remedy {
 
 impl Remedy {
     /// The remedy as a sentence, with the key given by the caller.
-    #[must_use]
     pub fn sentence(&self, key: &str) -> String {
         let price = match (self.pushes_out, self.pushes_turns) {
             (0, _) => "; removes no turn".to_owned(),

@@ -26,7 +26,6 @@ pub enum Subject {
 }
 
 /// Returns the subject of an atom. It stays the same when the atom grows.
-#[must_use]
 pub fn subject(atom: &Atom) -> Subject {
     match atom {
         Atom::Turn { user, .. } => Subject::Turn(*user),
@@ -39,7 +38,6 @@ pub fn subject(atom: &Atom) -> Subject {
 }
 
 /// The row of an item's own in a plan.
-#[must_use]
 pub fn row<'a>(plan: &'a ContextPlan, atom: &Atom) -> Option<&'a Row> {
     let about = subject(atom);
     plan.rows.iter().find(|row| subject(&row.atom) == about)
@@ -50,7 +48,6 @@ pub type Covers<'a> = dyn Fn(&Atom, Hash) -> bool + 'a;
 
 /// Returns the place of an item in a plan: in a row of its own, in the row of its turn, or in the row of a range.
 /// `None` if no row contains it.
-#[must_use]
 pub fn place(plan: &ContextPlan, atom: &Atom, covers: &Covers<'_>) -> Option<ItemPlace> {
     let about = subject(atom);
     let own = plan.rows.iter().position(|row| subject(&row.atom) == about);
@@ -86,7 +83,6 @@ fn is_covered(row: &Row, atom: &Atom, covers: &Covers<'_>) -> bool {
 }
 
 /// Returns the differences between two places of an item; empty if there are none.
-#[must_use]
 pub fn kinds(before: Option<&ItemPlace>, after: Option<&ItemPlace>) -> Vec<DiffKind> {
     let sent = |place: Option<&ItemPlace>| place.is_some_and(|place| place.included);
     match (before, after) {
@@ -114,7 +110,6 @@ pub fn kinds(before: Option<&ItemPlace>, after: Option<&ItemPlace>) -> Vec<DiffK
 
 /// Returns whether two reasons are equal except for numbers that change with every call. A lease with more turns left
 /// than before was renewed.
-#[must_use]
 pub fn same_reason(before: &Reason, after: &Reason) -> bool {
     match (before, after) {
         (Reason::Leased { left: old, engine: a }, Reason::Leased { left: new, engine: b }) => a == b && new <= old,
@@ -153,7 +148,6 @@ fn pairs(before: &ContextPlan, after: &ContextPlan) -> Vec<(Option<usize>, Optio
 }
 
 /// Returns the items that differ between two plans, without causes, and the number and tokens of unchanged rows.
-#[must_use]
 pub fn deltas(before: &ContextPlan, after: &ContextPlan, covers: &Covers<'_>) -> (Vec<ItemDiff>, (u32, u32)) {
     let (old_at, new_at) = (positions(before), positions(after));
     let pairs = pairs(before, after);
@@ -242,7 +236,6 @@ fn reordered(before: &ContextPlan, after: &ContextPlan, pairs: &[(Option<usize>,
 }
 
 /// Returns the settings that differ between two plans.
-#[must_use]
 pub fn settings(before: &ContextPlan, after: &ContextPlan) -> Vec<SettingDiff> {
     let values = |plan: &ContextPlan| -> [(&'static str, String); 7] {
         [

@@ -16,7 +16,6 @@ impl Milli {
     pub const ONE: Self = Self(1_000);
 
     /// Returns this share of `part`, a number of thousandths; rounded to nearest, halves away from zero.
-    #[must_use]
     pub fn of(self, part: i32) -> i32 {
         let product = i64::from(self.0) * i64::from(part);
         let half = if product < 0 { -500 } else { 500 };
@@ -24,7 +23,6 @@ impl Milli {
     }
 
     /// Returns this share of a number of tokens, rounded down; 0 if the share is negative.
-    #[must_use]
     pub fn share(self, tokens: u32) -> u32 {
         let thousandths = u64::try_from(self.0).unwrap_or(0);
         u32::try_from(u64::from(tokens) * thousandths / 1_000).unwrap_or(u32::MAX)
@@ -244,7 +242,6 @@ pub struct Tasks {
 
 impl Tasks {
     /// Returns the multiplier of a task.
-    #[must_use]
     pub fn of(&self, task: Task) -> Milli {
         match task {
             Task::General => self.general,

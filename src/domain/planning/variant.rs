@@ -65,7 +65,6 @@ fn set(variant: &mut Overrides, setting: &str, value: &str) -> Result<(), Varian
 
 /// Returns a branch's overrides, replaced by those that the variant sets. A model chosen for the branch's profile is
 /// dropped if the variant has another profile.
-#[must_use]
 pub fn merge(base: &Overrides, variant: &Overrides) -> Overrides {
     let changes_profile = variant.profile.is_some();
     Overrides {
@@ -81,7 +80,6 @@ pub fn merge(base: &Overrides, variant: &Overrides) -> Overrides {
 }
 
 /// Returns the variant as text, such as `mode Off, model gpt-4.1`.
-#[must_use]
 pub fn title(variant: &Overrides) -> String {
     let text = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name} {value}"));
     let number = |name: &str, value: Option<u32>| value.map(|value| format!("{name} {}", grouped(value.into())));

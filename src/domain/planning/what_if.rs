@@ -125,14 +125,12 @@ impl PlanFigures {
     }
 
     /// Returns the share of the prompt that may be cached, in percent; `None` if it is unknown.
-    #[must_use]
     pub fn same_pct(&self) -> Option<u32> {
         let percent = u64::from(self.same?) * 100 / u64::from(self.est.max(1));
         Some(u32::try_from(percent).unwrap_or(100))
     }
 
     /// Returns the share as text: `82 %`, or `?`.
-    #[must_use]
     pub fn same_text(&self) -> String {
         self.same_pct().map_or_else(|| "?".to_owned(), |percent| format!("{percent} %"))
     }

@@ -19,11 +19,7 @@ pub enum SummaryKind {
 }
 
 impl SummaryKind {
-    /// All kinds.
-    pub const ALL: [Self; 2] = [Self::Lane, Self::Session];
-
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Lane => "lane",
@@ -31,14 +27,7 @@ impl SummaryKind {
         }
     }
 
-    /// Parses a name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Returns the number of its priority level: 2 is session, 3 is working.
-    #[must_use]
     pub fn level(self) -> u8 {
         match self {
             Self::Session => 2,
@@ -61,7 +50,6 @@ pub enum SummarySource {
 
 impl SummarySource {
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Llm => "llm",
@@ -175,39 +163,28 @@ impl Summary {
     }
 
     /// Returns the ratio of original to summarized tokens, times 1,000.
-    #[must_use]
     pub fn ratio_milli(&self) -> u32 {
         ratio_milli(self.original_tokens, self.tokens)
     }
 
     /// Returns whether the summary saves too little.
-    #[must_use]
     pub fn too_detailed(&self) -> bool {
         self.ratio_milli() < LOW_RATIO
     }
 
     /// Returns the key of the last node that it covers; `None` if it covers nothing.
-    #[must_use]
     pub fn tip(&self) -> Option<Hash> {
         self.covers.last().map(|cover| cover.tip)
-    }
-
-    /// Returns whether a message was one of the sources, or is the first or last message of a covered turn.
-    #[must_use]
-    pub fn touches(&self, node: Hash) -> bool {
-        self.covers.iter().any(|c| c.user == node || c.tip == node || c.nodes.iter().any(|(key, _)| *key == node))
     }
 }
 
 /// Returns the hash of a summary's sources.
-#[must_use]
 pub fn source_hash(covers: &[TurnCover]) -> Hash {
     let start = Fields::new("capsule sources").number(covers.len() as u64);
     covers.iter().fold(start, Fields::json).finish()
 }
 
 /// Returns `before / after` times 1,000, rounded down; 0 if `after` is 0.
-#[must_use]
 pub fn ratio_milli(before: u32, after: u32) -> u32 {
     let ratio = (u64::from(before) * 1_000).checked_div(u64::from(after)).unwrap_or(0);
     u32::try_from(ratio).unwrap_or(u32::MAX)
@@ -284,7 +261,6 @@ pub enum SummaryState {
 
 impl SummaryState {
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",
@@ -321,7 +297,6 @@ pub enum SummaryUse {
 
 impl SummaryPosition {
     /// Returns the state: the worst one that applies.
-    #[must_use]
     pub fn state(&self, lag: StalenessLimits) -> SummaryState {
         let MessagesSince { messages, tokens, ms } = self.newer;
         if !self.on_path {
@@ -339,7 +314,6 @@ impl SummaryPosition {
 
     /// Returns how a summary in this position may be sent in a mode. A summary of excluded or removed turns is never
     /// sent; other stale summaries are sent only in Heavy, with a label.
-    #[must_use]
     pub fn usage(&self, mode: Mode) -> SummaryUse {
         match (self.state(StalenessLimits::default()), self.source) {
             (SummaryState::Fresh | SummaryState::StaleLag, _) => SummaryUse::Plain,

@@ -84,7 +84,6 @@ impl AutoSummaryOverride {
     pub const ALL: [Self; 3] = [Self::Off, Self::Draft, Self::Auto];
 
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -154,7 +153,6 @@ impl AnchorKind {
     ];
 
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Path => "path",
@@ -317,7 +315,6 @@ pub struct Stats {
 }
 
 /// Returns a kept sentence as a line of the summary's text.
-#[must_use]
 pub fn kept_line(kept: &KeptSentence) -> String {
     format!("- [turn {}, {}] {}", kept.turn, kept.who, kept.text)
 }

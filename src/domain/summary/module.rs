@@ -33,7 +33,6 @@ pub struct ModuleCard {
 
 impl ModuleCard {
     /// Returns the author, as text.
-    #[must_use]
     pub fn by(&self) -> String {
         match (self.source, &self.model) {
             (SummarySource::Extractive, _) => "pleach, from names and comments".into(),
@@ -44,7 +43,6 @@ impl ModuleCard {
     }
 
     /// Returns the meaning of the confidence, as text.
-    #[must_use]
     pub fn trust(&self) -> String {
         let percent = self.confidence / 10;
         match self.source {
@@ -56,7 +54,6 @@ impl ModuleCard {
 
     /// Returns the folder relative to the workspace, empty for the workspace itself; `None` if the summary is about one
     /// file.
-    #[must_use]
     pub fn folder(&self) -> Option<&str> {
         let is_file = self.files.len() == 1 && self.files[0].path == self.path;
         (!is_file).then_some(if self.path == "." { "" } else { &self.path })
@@ -83,7 +80,6 @@ impl Staleness {
     const MAX_DISPLAYED: usize = 3;
 
     /// Returns whether no file is changed or new.
-    #[must_use]
     pub fn is_fresh(&self) -> bool {
         self.count == 0 && self.new_count == 0
     }
@@ -106,7 +102,6 @@ impl Staleness {
 
     /// Returns the staleness as text, such as `fresh` or `stale: 2 of 61 files changed, 1 new file since`. `of` is the
     /// number of source files.
-    #[must_use]
     pub fn to_text(&self, of: usize) -> String {
         let files = if of == 1 { "file" } else { "files" };
         let changed = format!("{} of {of} {files} changed", self.count);
@@ -120,7 +115,6 @@ impl Staleness {
     }
 
     /// Returns the names as text, such as `changed: a.rs, b.rs and 4 more; new: c.rs`; empty if nothing has changed.
-    #[must_use]
     pub fn names(&self) -> String {
         let listed = |what: &str, names: &[String], count: u32| {
             let displayed = names.iter().take(Self::MAX_DISPLAYED).map(String::as_str).collect::<Vec<_>>();

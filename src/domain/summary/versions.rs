@@ -29,7 +29,6 @@ impl EditableKind {
         [Self::State, Self::Summaries, Self::Memories, Self::Policies, Self::Rules, Self::Skills, Self::Modules];
 
     /// Returns the title.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::State => "State",
@@ -93,7 +92,6 @@ pub struct Version {
 
 impl Editable {
     /// Returns the index of the current version; 0 if there is none.
-    #[must_use]
     pub fn current(&self) -> usize {
         self.versions.iter().position(|version| version.current).unwrap_or(0)
     }

@@ -33,7 +33,6 @@ pub struct ToolCard {
 
 impl ToolCard {
     /// Returns whether it is sent with calls, as long as its server is switched on.
-    #[must_use]
     pub fn is_sent(&self) -> bool {
         self.on && !self.waits
     }
@@ -124,7 +123,6 @@ pub struct FileCard {
 impl FileCard {
     /// Returns the names of the file's servers that are skipped because the settings have servers of these names;
     /// `None` if there are none.
-    #[must_use]
     pub fn skipped_servers(&self) -> Option<String> {
         let names: Vec<&str> = self.servers.iter().filter(|one| one.taken).map(|one| one.name.as_str()).collect();
         (!names.is_empty()).then(|| names.join(", "))

@@ -34,7 +34,6 @@ pub enum ToolEffect {
 
 impl ToolEffect {
     /// Returns the targets as rules name them: paths, a command line, or the tool of a server.
-    #[must_use]
     pub fn targets(&self) -> Vec<&str> {
         match self {
             Self::Look { what } => vec![what],
@@ -46,7 +45,6 @@ impl ToolEffect {
 
     /// Returns the first changed file that configures the program, with the effect of such a file; `None` if there is
     /// none.
-    #[must_use]
     pub fn config_change(&self) -> Option<(&str, &'static str)> {
         let Self::Change(changes) = self else { return None };
         changes
@@ -55,7 +53,6 @@ impl ToolEffect {
     }
 
     /// Returns whether the call changes nothing outside the conversation, as far as is known.
-    #[must_use]
     pub fn is_read_only(&self) -> bool {
         match self {
             Self::Look { .. } => true,
@@ -105,14 +102,12 @@ pub struct Hunk {
 
 impl FileChange {
     /// Returns the hash of the present text; `None` if the file does not exist.
-    #[must_use]
     pub fn hash(&self) -> Option<Hash> {
         self.before.as_ref().map(|text| Hash::of(text.as_bytes()))
     }
 
     /// Returns the file's text with only the chosen hunks applied (`true`: chosen). Hunks beyond the end of the list
     /// are chosen.
-    #[must_use]
     pub fn with(&self, taken: &[bool]) -> String {
         let lines = |text: &Option<Arc<str>>| -> Vec<String> {
             text.as_deref().unwrap_or_default().split_inclusive('\n').map(str::to_owned).collect()
@@ -131,13 +126,11 @@ impl FileChange {
     }
 
     /// Returns the numbers of added and of removed lines.
-    #[must_use]
     pub fn size(&self) -> (usize, usize) {
         self.hunks.iter().fold((0, 0), |(more, less), hunk| (more + hunk.new.len(), less + hunk.old.len()))
     }
 
     /// Returns the change as a unified diff with `around` lines of context.
-    #[must_use]
     pub fn unified(&self, around: usize) -> String {
         let lines = |text: &Option<Arc<str>>| -> Vec<String> {
             text.as_deref().unwrap_or_default().lines().map(str::to_owned).collect()
@@ -211,7 +204,6 @@ pub struct Rule {
 
 impl Rule {
     /// Returns the rule as text, such as `deny * ".env*"`.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let verdict = match self.verdict {
             Verdict::Allow => "allow",
@@ -225,7 +217,6 @@ impl Rule {
     /// Returns whether the rule applies to a call with this effect. A rule that allows must match all targets of the
     /// call. A rule that asks or denies applies if it matches any of them; if they are files, also a folder that
     /// contains one (see [`covers`]).
-    #[must_use]
     pub fn applies_to(&self, tool: &str, effect: &ToolEffect) -> bool {
         let targets = effect.targets();
         let all = self.verdict == Verdict::Allow;
@@ -250,7 +241,6 @@ impl Rule {
 /// `<`) is never allowed by a pattern with a star, because the star would match that too. Nor is a line whose program
 /// would run another one (`git -c core.sshCommand=…`), unless the pattern spells that out (see [`spells`]). A change to
 /// a file that configures the program is never allowed by a rule.
-#[must_use]
 #[allow(clippy::needless_pass_by_value, reason = "what it goes through, once for each verdict")]
 pub fn decide<'a>(
     rules: impl Iterator<Item = &'a Rule> + Clone,
@@ -289,13 +279,11 @@ fn admits(pattern: Option<&str>, line: &str) -> bool {
 }
 
 /// Returns whether a shell could run more than one program for a line, or redirect input or output.
-#[must_use]
 pub fn chains(line: &str) -> bool {
     line.contains([';', '|', '&', '\n', '\r', '`', '<', '>']) || line.contains("$(")
 }
 
 /// Returns whether a text matches a pattern, in which `*` matches any run of characters, even an empty one.
-#[must_use]
 pub fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -22,7 +22,6 @@ pub enum Row {
 
 impl Row {
     /// Returns the row as displayed.
-    #[must_use]
     pub fn to_text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -34,7 +33,6 @@ impl Row {
     }
 
     /// Returns the sign of a row of a diff: the row's first character.
-    #[must_use]
     pub fn sign(&self) -> Option<char> {
         match self {
             Self::Text(text) => text.chars().next(),
@@ -44,19 +42,16 @@ impl Row {
 }
 
 /// Returns the rows of a text.
-#[must_use]
 pub fn folded(raw: &str) -> Vec<Row> {
     fold(raw, false)
 }
 
 /// Returns the rows of a diff. Each line begins with its sign.
-#[must_use]
 pub fn folded_difference(raw: &str) -> Vec<Row> {
     fold(raw, true)
 }
 
 /// Returns the length of a text in lines, and how many of them are blank; `None` for a single line.
-#[must_use]
 pub fn length(raw: &str) -> Option<String> {
     let lines = raw.split('\n').count();
     let blank = raw.split('\n').filter(|line| is_blank(line)).count();

@@ -34,7 +34,6 @@ pub struct SettingChange {
 
 impl SettingChange {
     /// Returns the name and the difference, as lines marked with `-` and `+`.
-    #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let marked = |sign: char, value: &Option<String>| -> Vec<String> {
             value.iter().flat_map(|text| text.split('\n')).map(|line| format!("{sign} {line}")).collect()
@@ -72,13 +71,11 @@ pub struct FolderSettings {
 
 impl FolderSettings {
     /// Returns the names of the changed settings, separated by commas.
-    #[must_use]
     pub fn names(&self) -> String {
         self.changes.iter().map(|change| change.key.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns a notice about the file; `None` if there is nothing to report.
-    #[must_use]
     pub fn notice(&self) -> Option<String> {
         let path = &self.path;
         match self.standing {
@@ -108,7 +105,6 @@ impl FolderSettings {
     }
 
     /// Returns the status, in a few words.
-    #[must_use]
     pub fn to_text(&self) -> String {
         match self.standing {
             SettingsFileStatus::Untrusted => "not read: this folder is not trusted".into(),
@@ -126,7 +122,6 @@ pub const SKILLS: [&str; 3] = [".claude/skills", ".agents/skills", ".pleach/skil
 /// Returns the effect on the program of a file in a workspace, as the end of a sentence; `None` if the file does not
 /// configure the program. A tool writes such a file only after an approval of its own. The names count at any depth,
 /// because the program may be started there.
-#[must_use]
 pub fn config_effect(path: &str) -> Option<&'static str> {
     let path = path.replace('\\', "/").to_lowercase();
     let name = path.rsplit('/').next().unwrap_or_default();

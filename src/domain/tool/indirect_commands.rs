@@ -199,7 +199,6 @@ const PROGRAMS: &[Program] = &[
 
 /// Returns the words of a line that run something other than its first program. `None` if that cannot be decided,
 /// because the shell computes a part of the line.
-#[must_use]
 pub fn indirect(line: &str) -> Option<Vec<String>> {
     let words = words(line)?;
     let mut found = Vec::new();
@@ -232,7 +231,6 @@ pub fn indirect(line: &str) -> Option<Vec<String>> {
 }
 
 /// Returns whether a pattern contains all words of a line that [`indirect`] returns, each as often as the line does.
-#[must_use]
 pub fn spells(pattern: &str, line: &str) -> bool {
     let Some(found) = indirect(line) else { return false };
     let Some(mut own) = words(pattern) else { return found.is_empty() };

@@ -36,7 +36,6 @@ impl Secret {
     }
 
     /// Returns the text, for its recipient only; never for a screen, a log or a store.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -107,7 +106,6 @@ pub struct ServerSpec {
 impl ServerSpec {
     /// Returns the identity for which its tools are approved: a hash of the name and of how it is reached, without
     /// secrets.
-    #[must_use]
     pub fn identity(&self) -> Hash {
         Fields::new("mcp server").text(&self.name).text(&self.shown).finish()
     }
@@ -149,7 +147,6 @@ pub struct ToolHints {
 
 impl ToolHints {
     /// Returns the hints in a few words; empty if there are none.
-    #[must_use]
     pub fn to_text(self) -> String {
         let mut words = Vec::new();
         match self.read_only {
@@ -201,7 +198,6 @@ impl ServerTool {
     }
 
     /// Returns the digest of what a person approves: everything that the model would read, and the server's hints.
-    #[must_use]
     pub fn digest(&self) -> Hash {
         Fields::new("mcp tool")
             .text(&self.name)
@@ -236,13 +232,11 @@ pub enum ServerState {
 
 impl ServerState {
     /// Returns whether the state stays until something else happens, unlike `Starting`.
-    #[must_use]
     pub fn settled(&self) -> bool {
         !matches!(self, Self::Starting)
     }
 
     /// Returns the name.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Off { .. } => "off",
@@ -330,7 +324,6 @@ pub struct OfferedTool {
 
 impl OfferedTool {
     /// Returns the effect of a call, as far as it is known.
-    #[must_use]
     pub fn effect(&self) -> ToolEffect {
         let looks = self.hints.read_only == Some(true);
         ToolEffect::Foreign { server: self.server.clone(), tool: self.tool.clone(), looks }
@@ -338,13 +331,11 @@ impl OfferedTool {
 }
 
 /// Returns the key by which a tool of a server is switched off; without `tool`, the key of all its tools.
-#[must_use]
 pub fn switch(server: &str, tool: Option<&str>) -> String {
     format!("{server}/{}", tool.unwrap_or("*"))
 }
 
 /// Returns whether a tool of a server is switched off, by its own key or by that of all the server's tools.
-#[must_use]
 pub fn is_off(off: &[String], server: &str, tool: &str) -> bool {
     let (one, all) = (switch(server, Some(tool)), switch(server, None));
     off.iter().any(|key| *key == one || *key == all)
@@ -353,7 +344,6 @@ pub fn is_off(off: &[String], server: &str, tool: &str) -> bool {
 /// Returns the model's name for a tool of a server: at most 64 letters, digits, `_` and `-`. It depends only on the two
 /// names. If one had to be changed or cut, a digest keeps the result unique. No two servers' names share a prefix up to
 /// the `__`, so a rule about `mcp__NAME__*` is about that server alone.
-#[must_use]
 pub fn offered_name(server: &str, tool: &str) -> String {
     let digest =
         |text: &str| Fields::new("mcp name").text(text).finish().to_string().chars().take(8).collect::<String>();
@@ -382,7 +372,6 @@ pub fn offered_name(server: &str, tool: &str) -> String {
 }
 
 /// Returns a tool's display name: `server/tool` for a tool of a server, otherwise its name.
-#[must_use]
 pub fn display_name(name: &str) -> Cow<'_, str> {
     match name.strip_prefix(PREFIX).and_then(|rest| rest.split_once("__")) {
         Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Cow::Owned(format!("{server}/{tool}")),
@@ -391,7 +380,6 @@ pub fn display_name(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns the offered tools of servers, in the servers' order. A tool whose name is already taken is left out.
-#[must_use]
 pub fn offered<'a>(servers: impl Iterator<Item = (&'a str, &'a [ServerTool])>) -> Vec<OfferedTool> {
     let mut taken = BTreeSet::new();
     let mut all = Vec::new();
@@ -409,7 +397,6 @@ pub fn offered<'a>(servers: impl Iterator<Item = (&'a str, &'a [ServerTool])>) -
 }
 
 /// Returns an external text without invisible characters and control characters, and the number of those.
-#[must_use]
 pub fn plain(text: &str) -> (String, usize) {
     let mut removed = 0;
     let mut kept = String::with_capacity(text.len());
@@ -428,24 +415,16 @@ pub fn plain(text: &str) -> (String, usize) {
 
 /// Returns the first and the last part of a text that is longer than `limit` bytes; `None` if it is not. The first part
 /// ends at a line break, if there is one nearby.
-#[must_use]
 pub fn ends(text: &str, limit: usize) -> Option<(&str, &str)> {
     if text.len() <= limit {
         return None;
     }
-    let floor = |mut at: usize| {
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
-    let first = &text[..floor(limit / 5 * 4)];
+    let first = &text[..text.floor_char_boundary(limit / 5 * 4)];
     let line = first.rfind('\n').filter(|at| *at > first.len() / 2).map_or(first.len(), |at| at + 1);
-    Some((&text[..line], &text[floor(text.len() - limit / 5)..]))
+    Some((&text[..line], &text[text.floor_char_boundary(text.len() - limit / 5)..]))
 }
 
 /// Returns a text that is longer than `limit` bytes without its middle, with a note in its place.
-#[must_use]
 pub fn cut(text: String, limit: usize) -> String {
     let Some((first, last)) = ends(&text, limit) else { return text };
     let removed = text.len() - first.len() - last.len();

@@ -38,7 +38,6 @@ pub enum LinkKind {
 
 /// Returns how a later call relates to an earlier failure. `None` if the later call did not succeed, is of another
 /// tool, or runs another program.
-#[must_use]
 pub fn resolves(failure: &ToolTrace, later: &ToolTrace) -> Option<LinkKind> {
     if !failed(failure) || later.status != Some(ToolStatus::Ok) || later.name != failure.name {
         return None;
@@ -57,7 +56,6 @@ pub fn resolves(failure: &ToolTrace, later: &ToolTrace) -> Option<LinkKind> {
 }
 
 /// Returns whether the tool reported a failure.
-#[must_use]
 pub fn failed(trace: &ToolTrace) -> bool {
     trace.status == Some(ToolStatus::Failed)
 }
@@ -76,7 +74,6 @@ pub struct Link {
 /// Returns each resolved failure with the first later call that succeeded and was the same call or had the same target.
 /// `traces` are in the order of the calls; `after` returns whether its second argument is on a path below its first.
 /// Reruns resolve nothing and are not resolved, since they are outside the conversation.
-#[must_use]
 pub fn links(traces: &[&ToolTrace], after: impl Fn(&ToolTrace, &ToolTrace) -> bool) -> Vec<Link> {
     let mut found = Vec::new();
     let in_conversation = |trace: &ToolTrace| trace.more.again.is_none();
@@ -109,7 +106,6 @@ pub struct Group {
 }
 
 /// Groups the failures among calls by tool and kind of error, most frequent first, then newest.
-#[must_use]
 pub fn groups(traces: &[&ToolTrace]) -> Vec<Group> {
     let mut found: Vec<Group> = Vec::new();
     for (at, trace) in traces.iter().enumerate().rev().filter(|(_, trace)| failed(trace)) {
@@ -124,19 +120,16 @@ pub fn groups(traces: &[&ToolTrace]) -> Vec<Group> {
 }
 
 /// Returns the identity of a failure: the tool, and the line that explains it in lower case and without numbers.
-#[must_use]
 pub fn signature(trace: &ToolTrace) -> (String, String) {
     (trace.name.clone(), normal(report(trace)))
 }
 
 /// Returns the line that explains a failure: the one stored with it, otherwise the first line of its result.
-#[must_use]
 pub fn report(trace: &ToolTrace) -> &str {
     trace.more.error.as_deref().unwrap_or(&trace.preview)
 }
 
 /// Returns the kind of error: the line that explains it in lower case, without numbers, paths and quotations.
-#[must_use]
 pub fn kind(trace: &ToolTrace) -> String {
     let mut without_quotes = String::new();
     let mut quote = None;
@@ -187,7 +180,6 @@ fn normal(text: &str) -> String {
 /// Returns the line of a result that explains a failure, at most 200 characters: the first line after the status line
 /// that contains a fault word, otherwise the last one. If the result has no status line, its first line. `None` if that
 /// is empty.
-#[must_use]
 pub fn fault(body: &str) -> Option<String> {
     let (first, rest) = body.split_once('\n').unwrap_or((body, ""));
     let ended = first.starts_with('[') && first.trim_end().ends_with(']');
@@ -204,7 +196,6 @@ pub fn fault(body: &str) -> Option<String> {
 
 /// Returns the target of a call for display: the argument that names it, otherwise all arguments. Arguments that no
 /// tool can parse are returned as they were sent, marked as unreadable.
-#[must_use]
 pub fn argument(args: &str) -> String {
     let map = match read(args) {
         Ok(map) => map,
@@ -220,7 +211,6 @@ pub fn argument(args: &str) -> String {
 
 /// Returns arguments that no tool can parse, marked as unreadable, so that a bare `ls` does not look like a command
 /// that was understood. `None` if they can be parsed.
-#[must_use]
 pub fn unreadable(args: &str) -> Option<String> {
     read(args).err()
 }
@@ -244,7 +234,6 @@ fn read(args: &str) -> Result<Map<String, Value>, String> {
 }
 
 /// Returns the files that a call's arguments name, and those that its trace lists as changed.
-#[must_use]
 pub fn files(trace: &ToolTrace) -> Vec<String> {
     let args = object(&trace.args);
     let named = ["path", "file", "file_path"].into_iter().filter_map(|name| args.get(name)?.as_str());
@@ -296,7 +285,6 @@ impl TraceFilter {
     }
 
     /// Returns whether a call matches; `fixed` is whether a later call resolved it.
-    #[must_use]
     pub fn matches(&self, trace: &ToolTrace, fixed: bool) -> bool {
         let any =
             |wanted: &[String], of: &dyn Fn(&str) -> bool| wanted.is_empty() || wanted.iter().any(|word| of(word));
@@ -326,7 +314,6 @@ impl TraceFilter {
 }
 
 /// Returns the name of a call's state; `running` while it runs.
-#[must_use]
 pub fn state(trace: &ToolTrace) -> &'static str {
     trace.status.map_or("running", ToolStatus::name)
 }

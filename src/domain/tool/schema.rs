@@ -16,7 +16,6 @@ const NAMED: [&str; 4] = ["properties", "$defs", "definitions", "patternProperti
 const VALUES: [&str; 3] = ["enum", "const", "required"];
 
 /// Returns the schema that is sent, and, if it was shortened, a sentence about what is missing.
-#[must_use]
 pub fn bounded(schema: Value) -> (Value, Option<String>) {
     let size = schema.to_string().len();
     if size <= MAX_BYTES {

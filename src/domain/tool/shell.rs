@@ -87,7 +87,6 @@ const PARTIAL_OPTIONS: [&str; 8] =
 
 /// Returns whether the successful line `later` shows that the line `failed` would succeed now. Each is a working folder
 /// and a line.
-#[must_use]
 pub fn supersedes(later: (&str, &str), failed: (&str, &str)) -> bool {
     let plain = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     if later.0 == failed.0 && plain(later.1) == plain(failed.1) {
@@ -98,7 +97,6 @@ pub fn supersedes(later: (&str, &str), failed: (&str, &str)) -> bool {
 }
 
 /// Returns whether both lines run the same program first.
-#[must_use]
 pub fn same_program(one: &str, other: &str) -> bool {
     let program = |line: &str| steps("", line)?.into_iter().next()?.commands.into_iter().next()?.into_iter().next();
     program(one).is_some_and(|name| program(other) == Some(name))

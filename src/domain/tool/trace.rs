@@ -35,7 +35,6 @@ pub enum ToolStatus {
 
 impl ToolStatus {
     /// Returns the name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -102,20 +101,17 @@ pub struct ToolTrace {
 
 impl ToolTrace {
     /// Returns the tool's display name.
-    #[must_use]
     pub fn title(&self) -> Cow<'_, str> {
         super::mcp::display_name(&self.name)
     }
 
     /// Returns the id of the call: ten hexadecimal digits, the same on every machine.
-    #[must_use]
     pub fn id(&self) -> String {
         id(self.run, &self.call_id)
     }
 }
 
 /// Returns the id of a tool call from its run and the model's id for it.
-#[must_use]
 pub fn id(run: RunId, call_id: &str) -> String {
     Fields::new("tool call").bytes(run.0.as_bytes()).text(call_id).finish().to_string()[..10].to_owned()
 }
@@ -156,7 +152,6 @@ pub struct FileTexts {
 }
 
 /// Returns the path under which tools read the stored result of the call with this id.
-#[must_use]
 pub fn kept_path(id: &str) -> String {
     format!("{KEPT}{id}")
 }
@@ -172,7 +167,6 @@ const PIECE: usize = 240;
 
 /// Returns a stored result with line breaks between the pieces of long lines, as `read_file` and `search` number the
 /// lines.
-#[must_use]
 pub fn in_lines(text: &str) -> Cow<'_, str> {
     if text.split('\n').all(|line| line.len() <= LONG_LINE) {
         return Cow::Borrowed(text);
@@ -181,10 +175,7 @@ pub fn in_lines(text: &str) -> Cow<'_, str> {
     for line in text.split_inclusive('\n') {
         let mut rest = line;
         while line.len() > LONG_LINE && rest.len() > PIECE {
-            let mut end = PIECE;
-            while !rest.is_char_boundary(end) {
-                end -= 1;
-            }
+            let end = rest.floor_char_boundary(PIECE);
             // Preferably split between two values rather than inside one.
             let between = rest[..end].rfind([' ', ',', ';', '}', ']', '>']);
             let (piece, after) = rest.split_at(between.filter(|at| *at > PIECE / 2).map_or(end, |at| at + 1));

@@ -33,14 +33,12 @@ impl FileVisibility {
     }
 
     /// Returns whether every file is visible.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.rules.is_empty()
     }
 
     /// Returns whether a tool may show a file, or a folder with its contents, without asking: both the rules about the
     /// tool and those about reading files allow it.
-    #[must_use]
     pub fn shows(&self, tool: &str, path: &str) -> bool {
         self.rules.is_empty() || {
             let effect = ToolEffect::Look { what: path.to_owned() };
@@ -50,7 +48,6 @@ impl FileVisibility {
     }
 
     /// Returns the rule that denies a file to a tool, or that denies reading it at all; `None` if there is none.
-    #[must_use]
     pub fn denies(&self, tool: &str, path: &str) -> Option<&Rule> {
         let effect = ToolEffect::Look { what: path.to_owned() };
         let by = |tool: &str| match decide(self.rules.iter(), tool, &effect) {
@@ -68,7 +65,6 @@ impl FileVisibility {
     }
 
     /// Returns the patterns of the rules that deny reading some files, as written.
-    #[must_use]
     pub fn denied(&self) -> Vec<&str> {
         let denies = |rule: &&Rule| rule.verdict == Verdict::Deny && matches(&rule.tool, READS);
         self.rules.iter().filter(denies).filter_map(|rule| rule.on.as_deref()).collect()
@@ -78,7 +74,6 @@ impl FileVisibility {
 /// Returns whether the pattern of a rule that asks or denies covers a file: by the path of the file or of a folder that
 /// contains it; a pattern without `/` also by the name of the file or folder at any depth. Case is ignored, because
 /// some file systems ignore it.
-#[must_use]
 pub fn covers(pattern: &str, path: &str) -> bool {
     let (pattern, path) = (pattern.to_lowercase(), path.to_lowercase());
     let mut pattern = pattern.as_str();

@@ -7,7 +7,6 @@ use crate::config::commands::mark::{Items, MarkCommand};
 use crate::domain::conversation::mark::MarkKind;
 
 /// Returns the items that a command names and the act on them.
-#[must_use]
 pub fn marks(command: &MarkCommand) -> (Vec<ItemName>, Act) {
     let set = |kind| Act::Set { kind, toggle: false };
     match command {

@@ -270,7 +270,6 @@ pub struct TransitionReport {
 
 impl TransitionReport {
     /// Returns a sentence such as `turn 12: leased by the program, referred to in 2 of the last 5 turns`.
-    #[must_use]
     pub fn sentence(&self) -> String {
         let by = match self.step.by {
             Actor::User => "you",

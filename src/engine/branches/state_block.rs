@@ -28,6 +28,9 @@ const FRAMING: u32 = 200;
 /// The number of messages that are read from the store at a time, newest first.
 const BATCH: usize = 32;
 
+/// The fields of a state block; an answer without any of them is none.
+const FIELDS: [&str; 4] = ["Goal:", "Context:", "Resolved:", "Technical Anchors:"];
+
 /// A state block by the model, or the reason that there is none.
 pub(crate) struct WrittenState {
     ticket: Ticket,
@@ -167,7 +170,8 @@ fn write(call: &AuxiliaryCall, sources: &[NodeId], runs: &mut Vec<RunCard>) -> R
     let (said, _) = secrets::mask(&said);
     let text = state::find(&said, true).map_or_else(|| said.trim().to_owned(), |block| block.text);
     let text = state_suggestions::read(&text).state;
-    if state::fields(&text).iter().all(|(name, _)| name.is_empty()) {
+    let is_field = |line: &str| FIELDS.iter().any(|field| line.trim_start_matches(['-', '*', ' ']).starts_with(field));
+    if !text.lines().any(is_field) {
         return Err(Failure::new(FailureKind::Provider, "The model returned no state block."));
     }
     Ok(text)

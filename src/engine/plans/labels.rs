@@ -31,7 +31,7 @@ fn bounded(state: &str) -> &str {
     if state.len() <= STATE_BYTES {
         return state;
     }
-    let end = (0..=STATE_BYTES).rev().find(|at| state.is_char_boundary(*at)).unwrap_or(0);
+    let end = state.floor_char_boundary(STATE_BYTES);
     state[..end].rfind('\n').map_or(&state[..end], |line| &state[..line])
 }
 

@@ -2,10 +2,9 @@
 //! the plans that a screen waits for. Nothing is changed, and a newer preview replaces an older one.
 //! Not for: performing the act (`branches::marks`), or other settings (`what_if`).
 
-use super::input_builder::InputBuilder;
 use super::results::PreviewWork;
-use super::snapshot::{self, Snapshot};
-use super::worker::{self, Planner, Solved, WorkerTask};
+use super::snapshot;
+use super::worker::{self, Planner, WorkerTask};
 use crate::context::render::same_prefix;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
@@ -100,25 +99,12 @@ fn task(mut made: PreviewWork, planner: Planner, inbox: Sender<Inbox>) -> Worker
         if made.stop.load(Ordering::Relaxed) {
             return;
         }
-        made.result = solved(builder, &made.snapshot);
+        made.result = worker::solved(builder, &made.snapshot);
         if made.result.is_some() {
             let _ = inbox.send(Inbox::Plan(PlanReport::Preview(Box::new(made))));
         } else {
             let again = planner.clone();
             planner.run(task(made, again, inbox));
         }
-    })
-}
-
-/// Solves the plan; `None` while older messages are still being indexed.
-fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<Solved, String>> {
-    let (solution, left) = worker::try_solve(builder, snapshot);
-    if left > 0 && snapshot.waits {
-        return None;
-    }
-    Some(match solution {
-        Ok(Ok(solved)) => Ok(solved),
-        Ok(Err(blocked)) => Err(blocked.sentence()),
-        Err(failure) => Err(failure.to_string()),
     })
 }

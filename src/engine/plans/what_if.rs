@@ -2,9 +2,8 @@
 //! waits for. They change nothing that is drawn, and a newer draft cancels them.
 //! Not for: the plan that is drawn (`draft`), or comparing figures (`domain::planning::what_if`).
 
-use super::input_builder::InputBuilder;
 use super::results::{Trial, TrialPlan, TrialWork, Trials};
-use super::snapshot::{self, Question, Snapshot};
+use super::snapshot::{self, Question};
 use super::worker::{self, Planner, WorkerTask};
 use crate::context::render::same_prefix;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -211,7 +210,9 @@ fn task(mut trials: Trials, planner: Planner, inbox: Sender<Inbox>) -> WorkerTas
             return;
         }
         if let Some(next) = trials.all.iter_mut().find(|one| one.result.is_none()) {
-            next.result = next.snapshot.as_ref().and_then(|snapshot| solved(builder, snapshot));
+            let solved = next.snapshot.as_ref().and_then(|snapshot| worker::solved(builder, snapshot));
+            next.result =
+                solved.map(|result| result.map(|solved| TrialPlan { plan: solved.plan, outline: solved.outline }));
             if next.result.is_some() {
                 next.snapshot = None;
             }
@@ -222,19 +223,6 @@ fn task(mut trials: Trials, planner: Planner, inbox: Sender<Inbox>) -> WorkerTas
             let again = planner.clone();
             planner.run(task(trials, again, inbox));
         }
-    })
-}
-
-/// Solves a variant; `None` while older messages are still being indexed.
-fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<TrialPlan, String>> {
-    let (solution, left) = worker::try_solve(builder, snapshot);
-    if left > 0 && snapshot.waits {
-        return None;
-    }
-    Some(match solution {
-        Ok(Ok(solved)) => Ok(TrialPlan { plan: solved.plan, outline: solved.outline }),
-        Ok(Err(blocked)) => Err(blocked.sentence()),
-        Err(failure) => Err(failure.to_string()),
     })
 }
 

@@ -263,6 +263,19 @@ pub(crate) fn try_solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> (Sol
     }
 }
 
+/// Solves a snapshot; `None` while older messages are still being indexed.
+pub(super) fn solved(builder: &mut InputBuilder, snapshot: &Snapshot) -> Option<Result<Solved, String>> {
+    let (solution, left) = try_solve(builder, snapshot);
+    if left > 0 && snapshot.waits {
+        return None;
+    }
+    Some(match solution {
+        Ok(Ok(solved)) => Ok(solved),
+        Ok(Err(blocked)) => Err(blocked.sentence()),
+        Err(failure) => Err(failure.to_string()),
+    })
+}
+
 /// Solves a snapshot: a plan, or why none is possible. Also returns the number of messages that are not indexed yet.
 fn solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<(Result<Solved, Arc<Blocked>>, usize), Failure> {
     let built = builder.collect(snapshot)?;

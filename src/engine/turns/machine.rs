@@ -132,13 +132,11 @@ impl Arrived {
     }
 
     /// Whether nothing arrived.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty() && self.reasoning.is_empty() && self.calls.is_empty()
     }
 
     /// Returns the answer as a message without calls. Calls are kept in `extra` as incomplete.
-    #[must_use]
     pub fn without_calls(&self) -> Content {
         let mut content = self.spoken();
         if !self.calls.is_empty() {
@@ -148,7 +146,6 @@ impl Arrived {
     }
 
     /// Returns the answer as a message with its calls. Calls without an id get one.
-    #[must_use]
     pub fn with_calls(&self) -> Content {
         let mut content = self.spoken();
         for (at, call) in self.calls.iter().enumerate() {

@@ -52,7 +52,6 @@ impl TokenizerFile {
     }
 
     /// Returns the hash of the file. Counts made under one id can be cached together.
-    #[must_use]
     pub fn id(&self) -> Hash {
         self.id
     }

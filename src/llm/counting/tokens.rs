@@ -36,7 +36,6 @@ impl Tokenizers {
     }
 
     /// Returns whether the vocabulary of this encoding is loaded.
-    #[must_use]
     pub fn ready(&self, encoding: Encoding) -> bool {
         match encoding {
             Encoding::O200kBase => O200K.get().is_some(),
@@ -48,7 +47,6 @@ impl Tokenizers {
 
     /// Returns the encoding for a model's own `tokenizer.json`; `instead` is the fallback (see
     /// [`CountTokens::settle`]). Reads the file once, for its hash.
-    #[must_use]
     pub fn file(&self, path: &Path, instead: Encoding) -> Encoding {
         self.files.encoding(path, instead)
     }

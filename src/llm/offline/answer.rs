@@ -3,6 +3,7 @@
 //! Not for: pacing and counting (`model`).
 
 use super::body::Body;
+use crate::domain::call::tokens::grouped;
 use crate::llm::clip;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -71,7 +72,7 @@ fn intro(body: &Body) -> String {
         "I am the offline model, a placeholder that only quotes its context. I was given {} messages, {} \
             characters in all.",
         body.messages.len(),
-        grouped(characters)
+        grouped(characters as u64)
     )
 }
 
@@ -230,27 +231,4 @@ fn anchors(text: &str) -> Vec<String> {
         }
     }
     found
-}
-
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_grouped_in_threes() {
-        let shown = [0, 12, 999, 1_000, 12_345, 999_999, 1_000_000].map(grouped);
-        assert_eq!(shown, ["0", "12", "999", "1,000", "12,345", "999,999", "1,000,000"]);
-    }
 }

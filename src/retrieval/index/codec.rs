@@ -133,7 +133,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns whether everything was read.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

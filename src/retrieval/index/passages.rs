@@ -25,7 +25,6 @@ fn quarters(c: char) -> u32 {
 }
 
 /// Estimates the tokens of a text from its characters and their scripts.
-#[must_use]
 pub fn estimate(text: &str) -> u32 {
     let total: u64 = text.chars().map(|c| u64::from(quarters(c))).sum();
     u32::try_from(total.div_ceil(4)).unwrap_or(u32::MAX)
@@ -33,13 +32,11 @@ pub fn estimate(text: &str) -> u32 {
 
 /// Returns the byte ranges of a text's passages, in order and trimmed. A short text is one passage; an empty one has
 /// none.
-#[must_use]
 pub fn passages(text: &str) -> Vec<Range<usize>> {
     passages_of(text, PASSAGE_TOKENS)
 }
 
 /// Like [`passages`], with another limit.
-#[must_use]
 pub fn passages_of(text: &str, most: u32) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut fenced = false;

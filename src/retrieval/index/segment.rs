@@ -2,7 +2,7 @@
 //! stored so that single terms can be read back).
 //! Not for: data about messages (`session`).
 
-use super::codec::{Posting, Postings, Reader, put, put_posting};
+use super::codec::{Posting, Reader, put, put_posting};
 use super::words::Term;
 use crate::retrieval::RetrievalError;
 use std::collections::HashMap;
@@ -72,15 +72,8 @@ impl Segment {
     }
 
     /// Returns whether it is closed to new passages.
-    #[must_use]
     pub fn is_sealed(&self) -> bool {
         !matches!(self.body, PostingsPlace::Open(_))
-    }
-
-    /// Returns whether its postings are in the store.
-    #[must_use]
-    pub fn is_stored(&self) -> bool {
-        matches!(self.body, PostingsPlace::Stored)
     }
 
     /// Adds the next passage, given by its terms in any order.
@@ -106,7 +99,6 @@ impl Segment {
     }
 
     /// Returns its lists sorted by term, for the store; empty if they are already there.
-    #[must_use]
     pub fn lists(&self) -> Vec<(Term, Vec<u8>)> {
         match &self.body {
             PostingsPlace::Open(lists) => {
@@ -162,24 +154,6 @@ impl Segment {
         }
     }
 
-    /// Removes all postings of these passages; a stored segment does not change (see [`without`]).
-    pub(crate) fn purge(&mut self, removed: &[u32]) {
-        let lists = without(self.lists(), removed);
-        match &mut self.body {
-            PostingsPlace::Stored => {}
-            PostingsPlace::Resident { .. } => self.body = pack(lists),
-            PostingsPlace::Open(open) => {
-                *open = lists
-                    .into_iter()
-                    .map(|(term, bytes)| {
-                        let next = Postings::new(&bytes).last().map_or(0, |posting| posting.passage + 1);
-                        (term, OpenList { bytes, next })
-                    })
-                    .collect();
-            }
-        }
-    }
-
     /// Calls `found` with the list of each wanted term. The terms must be sorted.
     ///
     /// # Errors
@@ -213,7 +187,6 @@ impl Segment {
     }
 
     /// Approximate bytes of its postings and tables in memory.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         match &self.body {
             PostingsPlace::Open(lists) => lists.values().map(|list| list.bytes.capacity() + 64).sum(),
@@ -235,27 +208,10 @@ fn pack(mut lists: Vec<(Term, Vec<u8>)>) -> PostingsPlace {
     PostingsPlace::Resident { terms, ends, bytes }
 }
 
-/// Returns the lists without these passages (sorted numbers within the segment). They replace a stored segment's lists
-/// after a removal. Terms without other occurrences are dropped.
-#[must_use]
-pub fn without(lists: Vec<(Term, Vec<u8>)>, removed: &[u32]) -> Vec<(Term, Vec<u8>)> {
-    let kept = |(term, bytes): (Term, Vec<u8>)| {
-        if Postings::new(&bytes).all(|posting| removed.binary_search(&posting.passage).is_err()) {
-            return Some((term, bytes));
-        }
-        let (mut remaining, mut next) = (Vec::new(), 0);
-        for posting in Postings::new(&bytes).filter(|posting| removed.binary_search(&posting.passage).is_err()) {
-            put_posting(&mut remaining, next, posting);
-            next = posting.passage + 1;
-        }
-        (!remaining.is_empty()).then_some((term, remaining))
-    };
-    lists.into_iter().filter_map(kept).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::retrieval::index::codec::Postings;
 
     fn found(segment: &Segment, term: Term) -> Vec<u32> {
         let mut all = Vec::new();
@@ -266,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn sealing_changes_nothing_and_purging_removes() {
+    fn sealing_changes_nothing() {
         let mut segment = Segment::open(0);
         for passage in 0..50_u64 {
             segment.add(vec![1, passage % 3 + 10, passage % 3 + 10]);
@@ -276,12 +232,6 @@ mod tests {
         sealed.seal();
         assert_eq!([1, 10, 11, 12].map(|term| found(&sealed, term)).to_vec(), before);
         assert_eq!(segment.lists(), sealed.lists());
-        sealed.purge(&[0, 3]);
-        assert_eq!(found(&sealed, 10)[..2], [6, 9]);
-        segment.purge(&[49]);
-        segment.add(vec![1]);
-        assert_eq!(found(&segment, 1).len(), 50);
-        assert_eq!(found(&segment, 1).last(), Some(&50));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The index of one session: data about each message and passage, and the postings in segments. The index grows one
-//! message at a time; a removed message is masked at once.
+//! message at a time.
 //! Not for: which messages a branch may find (`scope`), scores (`search`), or texts (none are kept).
 
 use super::codec::{Reader, put};
@@ -37,7 +37,7 @@ pub struct Entry<'a> {
 /// An indexed message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IndexedMessage {
-    /// The node's key; zero after removal.
+    /// The node's key.
     pub key: Hash,
     /// Time in seconds since 1970; `i64::MIN` if unknown.
     pub at: i64,
@@ -45,7 +45,7 @@ pub struct IndexedMessage {
     pub lane: u32,
     /// Number of its first passage.
     pub first: u32,
-    /// Number of passages; 0 for an empty or removed message.
+    /// Number of passages; 0 for an empty message.
     pub passages: u16,
     /// Number of its speaker, or [`NOBODY`].
     pub speaker: u16,
@@ -62,21 +62,6 @@ pub struct Speaker {
     pub name: Term,
     /// Terms of its words.
     pub terms: Vec<Term>,
-}
-
-/// What remains to be done after a removal.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rewrite {
-    /// Nothing: the postings were in memory and are removed.
-    Done,
-    /// The store must replace this segment's lists (see `crate::retrieval::index::segment::without`) and header, which
-    /// still contain the hashed words.
-    Stored {
-        /// Number of the segment.
-        segment: u32,
-        /// Its passages to be removed, as numbers within the segment: first, and count.
-        gone: (u32, u32),
-    },
 }
 
 /// A sealed segment as stored.
@@ -180,13 +165,11 @@ impl Index {
     }
 
     /// Returns the number of segments, including the open one.
-    #[must_use]
     pub fn segments(&self) -> u32 {
         small(self.segments.len())
     }
 
     /// Returns a sealed segment for the store; `None` if `number` is open or unknown.
-    #[must_use]
     pub fn sealed(&self, number: u32) -> Option<Sealed> {
         let segment = self.segments.get(number as usize).filter(|segment| segment.is_sealed())?;
         Some(Sealed { header: self.header(number)?, lists: segment.lists() })
@@ -227,7 +210,6 @@ impl Index {
 
     /// Returns the open segment: its passages, the messages whose words are in it, and the bytes from which
     /// [`Index::resume`] continues. `None` if the last segment is sealed.
-    #[must_use]
     pub fn tail(&self) -> Option<OpenSegment> {
         let number = self.segments.len().checked_sub(1)?;
         let (segment, start) = (&self.segments[number], self.starts[number] as usize);
@@ -244,7 +226,6 @@ impl Index {
     }
 
     /// Returns the number of passages in the open segment.
-    #[must_use]
     pub fn growing(&self) -> u32 {
         self.segments.last().filter(|last| !last.is_sealed()).map_or(0, |last| last.passages)
     }
@@ -277,68 +258,42 @@ impl Index {
         u16::try_from(at).unwrap_or(NOBODY)
     }
 
-    /// Masks a message at once and removes its words from the postings in memory. Returns `None` if the key is unknown.
-    pub fn remove(&mut self, key: &Hash) -> Option<Rewrite> {
-        let number = self.by_key.remove(key)?;
-        let known = &mut self.messages[number as usize];
-        let (first, count) = (known.first, u32::from(known.passages));
-        *known = IndexedMessage { key: Hash::default(), passages: 0, tokens: 0, speaker: NOBODY, ..*known };
-        let segment = self.starts.partition_point(|start| *start <= number).saturating_sub(1);
-        let part = &mut self.segments[segment];
-        self.lengths[first as usize..(first + count) as usize].fill(0);
-        let gone = (first - part.first, count);
-        part.purge(&(gone.0..gone.0 + count).collect::<Vec<_>>());
-        Some(if part.is_stored() && count > 0 {
-            Rewrite::Stored { segment: small(segment), gone }
-        } else {
-            Rewrite::Done
-        })
-    }
-
     /// Returns a message's number, by its key.
-    #[must_use]
     pub fn number(&self, key: &Hash) -> Option<u32> {
         self.by_key.get(key).copied()
     }
 
     /// Returns the message with this number.
-    #[must_use]
     pub fn known(&self, number: u32) -> Option<&IndexedMessage> {
         self.messages.get(number as usize)
     }
 
-    /// Returns the number of messages ever added, including removed ones.
-    #[must_use]
+    /// Returns the number of messages.
     pub fn messages(&self) -> u32 {
         small(self.messages.len())
     }
 
     /// Returns the number of passages.
-    #[must_use]
     pub fn passages(&self) -> u32 {
         small(self.lengths.len())
     }
 
     /// Returns the number of terms in a passage.
-    #[must_use]
     pub fn length(&self, passage: u32) -> u16 {
         self.lengths.get(passage as usize).copied().unwrap_or(0)
     }
 
     /// Returns all speakers, by their numbers.
-    #[must_use]
     pub fn speakers(&self) -> &[Speaker] {
         &self.speakers
     }
 
     /// Returns the analyzer that makes terms.
-    #[must_use]
     pub fn analyzer(&self) -> &Analyzer {
         &self.analyzer
     }
 
     /// Returns the bytes in memory: of postings, and of data about messages.
-    #[must_use]
     pub fn footprint(&self) -> (usize, usize) {
         let table = size_of::<IndexedMessage>() + size_of::<(Hash, u32)>() * 8 / 7 + 1;
         (self.segments.iter().map(Segment::bytes).sum(), self.messages.len() * table + self.lengths.len() * 2)
@@ -366,8 +321,7 @@ impl Index {
         Ok(())
     }
 
-    /// Returns the current header of a segment; after a removal the store must replace it.
-    #[must_use]
+    /// Returns the header of a segment.
     pub fn header(&self, number: u32) -> Option<Vec<u8>> {
         let at = number as usize;
         let (segment, start) = (self.segments.get(at)?, *self.starts.get(at)?);

@@ -112,19 +112,16 @@ const PAST: &[&str] = &[
 ];
 
 /// Returns whether a lower-case word without apostrophes is a stop word.
-#[must_use]
 pub fn is_stop(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()
 }
 
 /// Returns whether a lower-case word without apostrophes is a filler word.
-#[must_use]
 pub fn is_filler(word: &str) -> bool {
     FILLER.binary_search(&word).is_ok()
 }
 
 /// Returns the first phrase in `text` (in lower case) that points to the past, at word borders.
-#[must_use]
 pub fn past_cue(text: &str) -> Option<&'static str> {
     let border = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     PAST.iter().copied().find(|phrase| {

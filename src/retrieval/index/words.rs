@@ -24,7 +24,6 @@ pub struct Word<'a> {
 }
 
 /// Hashes a stem: 64-bit FNV-1a with a final mix, so that all bits depend on all bytes.
-#[must_use]
 pub fn hash(stem: &str) -> Term {
     let folded =
         stem.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, byte| (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
@@ -50,7 +49,6 @@ impl Default for Analyzer {
 
 impl Analyzer {
     /// Returns the terms of a text in order, without stop words.
-    #[must_use]
     pub fn terms(&self, text: &str) -> Vec<Term> {
         let mut found = Vec::with_capacity(text.len() / 8);
         self.each(text, &mut |term, _| found.push(term));
@@ -72,7 +70,6 @@ impl Analyzer {
     }
 
     /// Returns the term of a plain word in lower case.
-    #[must_use]
     pub fn stem(&self, word: &str) -> Term {
         if word.bytes().all(|byte| byte.is_ascii_alphabetic()) { hash(&self.stemmer.stem(word)) } else { hash(word) }
     }
@@ -157,7 +154,6 @@ fn push_pairs<'a>(raw: &'a str, found: &mut dyn FnMut(Term, &Word<'a>)) {
 }
 
 /// Returns whether a character belongs to a script without spaces between words.
-#[must_use]
 pub fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
 }

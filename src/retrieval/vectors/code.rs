@@ -50,13 +50,11 @@ impl Code {
     }
 
     /// Returns the number of dimensions.
-    #[must_use]
     pub fn dims(&self) -> usize {
         self.values.len()
     }
 
     /// Returns its bytes for the store, dims + 5: the format, the scale (f32, little-endian), one byte per dimension.
-    #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER_BYTES + self.values.len());
         bytes.push(FORMAT);

@@ -55,13 +55,11 @@ impl DocSet {
     }
 
     /// Returns the number of documents.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Returns whether it is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
@@ -79,7 +77,6 @@ impl DocSet {
     }
 
     /// Returns whether it contains the document.
-    #[must_use]
     pub fn contains(&self, doc: u32) -> bool {
         self.words.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
     }
@@ -123,25 +120,21 @@ impl VectorIndex {
     }
 
     /// Returns the number of vectors.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.docs.len()
     }
 
     /// Returns whether it is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.docs.is_empty()
     }
 
     /// Dimensions of the vectors; 0 while it is empty.
-    #[must_use]
     pub fn dims(&self) -> usize {
         self.dims
     }
 
     /// Returns whether a document has a vector here.
-    #[must_use]
     pub fn contains(&self, doc: u32) -> bool {
         self.places.contains_key(&doc)
     }
@@ -154,7 +147,6 @@ impl VectorIndex {
     }
 
     /// Approximate bytes of memory.
-    #[must_use]
     pub fn memory(&self) -> usize {
         let place = 2 * size_of::<u32>() + 1;
         self.values.capacity()
@@ -194,28 +186,6 @@ impl VectorIndex {
             sign_words[lane] = word;
         }
         Ok(())
-    }
-
-    /// Removes a document's vector; returns whether it had one.
-    pub fn remove(&mut self, doc: u32) -> bool {
-        let Some(slot) = self.places.remove(&doc).map(|slot| slot as usize) else { return false };
-        let last = self.docs.len() - 1;
-        if slot != last {
-            self.move_last(slot, last);
-        }
-        self.docs.pop();
-        self.scales.pop();
-        self.values.truncate(last * self.dims);
-        self.signs.truncate(last.div_ceil(LANES) * self.sign_words());
-        if last == 0 {
-            self.clear();
-        }
-        true
-    }
-
-    /// Removes everything; vectors of other dimensions may follow.
-    pub fn clear(&mut self) {
-        *self = Self::default();
     }
 
     /// Returns the `most` documents that are most similar to the question, best first; among equals the smaller number
@@ -276,17 +246,6 @@ impl VectorIndex {
         self.values.resize((slot + 1) * self.dims, 0);
         self.signs.resize((slot + 1).div_ceil(LANES) * self.sign_words(), [0; LANES]);
         slot
-    }
-
-    fn move_last(&mut self, slot: usize, last: usize) {
-        self.docs[slot] = self.docs[last];
-        self.scales[slot] = self.scales[last];
-        self.values.copy_within(last * self.dims..(last + 1) * self.dims, slot * self.dims);
-        let ((to, to_lane), (from, from_lane)) = (self.sign_place(slot), self.sign_place(last));
-        for word in 0..self.sign_words() {
-            self.signs[to + word][to_lane] = self.signs[from + word][from_lane];
-        }
-        self.places.insert(self.docs[slot], u32::try_from(slot).unwrap_or(u32::MAX));
     }
 
     /// Returns the slots of all allowed documents.

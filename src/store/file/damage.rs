@@ -119,7 +119,6 @@ pub fn set_aside(path: &Path, start: StartWith) -> Result<RepairResult, StoreErr
 
 /// Returns everything readable in a damaged store, session by session. Unreadable content is omitted. Returns nothing
 /// if the file is no longer a database.
-#[must_use]
 pub fn salvage(path: &Path) -> Vec<Transcript> {
     reader(path, false).map(|conn| salvage::read(&conn)).unwrap_or_default()
 }

@@ -4,7 +4,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
-use crate::store::sql::uint;
+use crate::store::sql::{all_rows, uint};
 use crate::store::tables::{content, packed_plans};
 use crate::store::types::StoreError;
 use crate::store::{Store, schema};
@@ -31,7 +31,6 @@ pub struct Examined {
 
 impl Examined {
     /// Returns a sentence about the plans that can't be read, or `None` if all can be.
-    #[must_use]
     pub fn plan_fault(&self) -> Option<String> {
         let first = self.plans.first()?.short();
         Some(match self.plans.len() {
@@ -109,8 +108,7 @@ fn shape(conn: &Connection, kind: &str, name: &str) -> Result<Vec<String>, Store
         }
         _ => return Ok(Vec::new()),
     };
-    let mut query = conn.prepare_cached(sql)?;
-    Ok(query.query_map([name], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    all_rows(conn, sql, [name], |row| row.get(0))
 }
 
 /// Checks heads and parents: they exist, belong to the same session, and form no cycles.

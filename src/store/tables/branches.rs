@@ -5,10 +5,10 @@ use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Atom, Mark};
 use crate::store::Store;
-use crate::store::sql::{Json, int, uint};
+use crate::store::sql::{Json, first_row, int, json, uint};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, Write};
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::Row;
 use std::collections::HashMap;
 
 fn branch(row: &Row<'_>, session: SessionId) -> rusqlite::Result<(i64, Branch)> {
@@ -22,7 +22,7 @@ fn branch(row: &Row<'_>, session: SessionId) -> rusqlite::Result<(i64, Branch)> 
         archived: row.get(6)?,
         created_at: row.get(7)?,
         seq: uint(row.get(8)?),
-        overrides: row.get::<_, Json<_>>(9)?.0,
+        overrides: json(row, 9)?,
         anchor: row.get::<_, Option<Json<_>>>(10)?.map(|anchor| anchor.0),
         marks: Vec::new(),
         state: None,
@@ -43,7 +43,7 @@ impl Store {
                 "SELECT mark.branch, mark.body FROM branch JOIN mark ON mark.branch = branch.n
                  WHERE branch.session = (SELECT n FROM session WHERE id = ?1) ORDER BY mark.n",
             )?;
-            for row in query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Mark>>(1)?.0)))? {
+            for row in query.query_map([session], |row| Ok((row.get(0)?, json(row, 1)?)))? {
                 let (branch, mark) = row?;
                 marks.entry(branch).or_default().push(mark);
             }
@@ -126,7 +126,8 @@ fn put(tx: &WriteTransaction<'_>, branch: &Branch) -> Result<(), StoreError> {
 
 fn archive(tx: &WriteTransaction<'_>, branch: BranchId, archived: bool) -> Result<(), StoreError> {
     tx.branch(branch)?;
-    let changed = tx.run("UPDATE branch SET archived = ?2 WHERE id = ?1 AND archived <> ?2", &[&branch, &archived])?;
+    let changed =
+        tx.changed("UPDATE branch SET archived = ?2 WHERE id = ?1 AND archived <> ?2", &[&branch, &archived])?;
     if changed == 0 {
         return Ok(());
     }
@@ -144,21 +145,17 @@ fn put_mark(
     mark: Option<&Mark>,
 ) -> Result<(), StoreError> {
     let key = target.key();
-    let found: Option<i64> = tx
-        .conn
-        .prepare_cached("SELECT revision FROM mark WHERE branch = ?1 AND target = ?2")?
-        .query_row((branch, key), |row| row.get(0))
-        .optional()?;
+    let sql = "SELECT revision FROM mark WHERE branch = ?1 AND target = ?2";
+    let found: Option<i64> = first_row(tx.conn, sql, (branch, key), |row| row.get(0))?;
     if found.map(uint) != expect {
         return Err(StoreError::Moved);
     }
     match mark {
-        None => tx.run("DELETE FROM mark WHERE branch = ?1 AND target = ?2", &[&branch, &key])?,
+        None => tx.run("DELETE FROM mark WHERE branch = ?1 AND target = ?2", &[&branch, &key]),
         Some(mark) => tx.run(
             "INSERT INTO mark (branch, target, revision, body) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (branch, target) DO UPDATE SET revision = excluded.revision, body = excluded.body",
             &[&branch, &key, &int(mark.revision), &Json(mark)],
-        )?,
-    };
-    Ok(())
+        ),
+    }
 }

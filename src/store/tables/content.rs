@@ -94,6 +94,5 @@ fn shared_hash(map: &serde_json::Map<String, Value>) -> Option<Hash> {
 /// Releases one use of a large text. The last release deletes it.
 pub(crate) fn release(tx: &WriteTransaction<'_>, hash: Hash) -> Result<(), StoreError> {
     tx.run("UPDATE body SET refs = refs - 1 WHERE hash = ?1", &[&hash])?;
-    tx.run("DELETE FROM body WHERE hash = ?1 AND refs <= 0", &[&hash])?;
-    Ok(())
+    tx.run("DELETE FROM body WHERE hash = ?1 AND refs <= 0", &[&hash])
 }

@@ -4,6 +4,7 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::Encoding;
 use crate::store::Store;
+use crate::store::sql::first_row;
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::OptionalExtension;
@@ -28,10 +29,7 @@ impl Store {
 
     /// Returns a named value.
     pub fn setting(&self, key: &str) -> Result<Option<String>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached("SELECT value FROM setting WHERE key = ?1")?;
-            Ok(query.query_row([key], |row| row.get(0)).optional()?)
-        })
+        self.read(|conn| first_row(conn, "SELECT value FROM setting WHERE key = ?1", [key], |row| row.get(0)))
     }
 }
 
@@ -53,8 +51,7 @@ pub(crate) fn set(tx: &WriteTransaction<'_>, key: &str, value: Option<&str>) -> 
         Some(value) => tx.run(
             "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             &[&key, &value],
-        )?,
-        None => tx.run("DELETE FROM setting WHERE key = ?1", &[&key])?,
-    };
-    Ok(())
+        ),
+        None => tx.run("DELETE FROM setting WHERE key = ?1", &[&key]),
+    }
 }

@@ -5,34 +5,27 @@ use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::branch::StateVersion;
 use crate::domain::conversation::operation::Operation;
 use crate::store::Store;
-use crate::store::sql::{Json, int, uint};
+use crate::store::sql::{Json, all_rows, int, json, uint};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 
 impl Store {
     /// Returns a session's state versions, oldest first.
     pub fn states(&self, session: SessionId) -> Result<Vec<StateVersion>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT body FROM state_version WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY version",
-            )?;
-            let rows = query.query_map([session], |row| Ok(row.get::<_, Json<_>>(0)?.0))?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
+        let sql =
+            "SELECT body FROM state_version WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY version";
+        self.read(|conn| all_rows(conn, sql, [session], |row| json(row, 0)))
     }
 
     /// Returns a session's operations, oldest first.
     pub fn ops(&self, session: SessionId) -> Result<Vec<Operation>, StoreError> {
         self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT seq, undone, body FROM operation WHERE session = (SELECT n FROM session WHERE id = ?1)
-                 ORDER BY seq",
-            )?;
-            let rows = query.query_map([session], |row| {
-                let body: Operation = row.get::<_, Json<_>>(2)?.0;
+            let sql = "SELECT seq, undone, body FROM operation WHERE session = (SELECT n FROM session WHERE id = ?1)
+                 ORDER BY seq";
+            all_rows(conn, sql, [session], |row| {
+                let body: Operation = json(row, 2)?;
                 Ok(Operation { seq: uint(row.get(0)?), undone: row.get(1)?, ..body })
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            })
         })
     }
 }
@@ -49,8 +42,7 @@ pub(crate) fn put_state(
         "INSERT INTO state_version (session, version, node, body) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (session, version) DO UPDATE SET node = excluded.node, body = excluded.body",
         &[&row, &version.version, &version.node, &Json(&version)],
-    )?;
-    Ok(())
+    )
 }
 
 /// Stores an operation. Operations that are undone can then no longer be redone.
@@ -60,8 +52,7 @@ pub(crate) fn put_op(tx: &WriteTransaction<'_>, operation: &Operation) -> Result
     tx.run(
         "INSERT INTO operation (session, undone, body) VALUES (?1, ?2, ?3)",
         &[&row, &operation.undone, &Json(operation)],
-    )?;
-    Ok(())
+    )
 }
 
 /// Marks an operation as undone or redone.

@@ -6,9 +6,9 @@ use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::message::End;
 use crate::store::Store;
 use crate::store::file::writer::WriteDecision;
-use crate::store::sql::uint;
+use crate::store::sql::{all_rows, first_row, uint};
 use crate::store::types::{StoreError, Write};
-use rusqlite::{Connection, OptionalExtension, Params, Row};
+use rusqlite::{Connection, Row};
 use std::sync::{Arc, Mutex};
 
 /// The store as seen inside a transaction.
@@ -64,28 +64,20 @@ impl Store {
 }
 
 impl StoreLookup<'_> {
-    fn one<T>(
-        &self,
-        sql: &str,
-        params: impl Params,
-        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, StoreError> {
-        Ok(self.0.prepare_cached(sql)?.query_row(params, read).optional()?)
-    }
-
     /// Returns a named value.
     pub fn setting(&self, key: &str) -> Result<Option<String>, StoreError> {
-        self.one("SELECT value FROM setting WHERE key = ?1", [key], |row| row.get(0))
+        first_row(self.0, "SELECT value FROM setting WHERE key = ?1", [key], |row| row.get(0))
     }
 
     /// Returns the title of a session, if the session exists.
     pub fn title(&self, session: SessionId) -> Result<Option<String>, StoreError> {
-        self.one("SELECT title FROM session WHERE id = ?1", [session], |row| row.get(0))
+        first_row(self.0, "SELECT title FROM session WHERE id = ?1", [session], |row| row.get(0))
     }
 
     /// Returns the node of a session with this key.
     pub fn by_key(&self, session: SessionId, key: Hash) -> Result<Option<NodeState>, StoreError> {
-        self.one(
+        first_row(
+            self.0,
             "SELECT id, key, at, content, \"end\" FROM node
              WHERE session = (SELECT n FROM session WHERE id = ?1) AND key = ?2",
             (session, key),
@@ -95,7 +87,8 @@ impl StoreLookup<'_> {
 
     /// Returns the node of a session with this id.
     pub fn by_id(&self, session: SessionId, id: NodeId) -> Result<Option<NodeState>, StoreError> {
-        self.one(
+        first_row(
+            self.0,
             "SELECT id, key, at, content, \"end\" FROM node
              WHERE id = ?2 AND session = (SELECT n FROM session WHERE id = ?1)",
             (session, id),
@@ -105,29 +98,21 @@ impl StoreLookup<'_> {
 
     /// Returns the branches of a session in order of creation.
     pub fn branches(&self, session: SessionId) -> Result<Vec<BranchName>, StoreError> {
-        let mut query = self.0.prepare_cached(
-            "SELECT id, name, head FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
-        )?;
-        let rows = query
-            .query_map([session], |row| Ok(BranchName { id: row.get(0)?, name: row.get(1)?, head: row.get(2)? }))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let sql = "SELECT id, name, head FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n";
+        all_rows(self.0, sql, [session], |row| Ok(BranchName { id: row.get(0)?, name: row.get(1)?, head: row.get(2)? }))
     }
 
     /// Returns the number of a session's next state version.
     pub fn next_state(&self, session: SessionId) -> Result<u32, StoreError> {
-        let last: Option<i64> = self
-            .one(
-                "SELECT max(version) FROM state_version WHERE session = (SELECT n FROM session WHERE id = ?1)",
-                [session],
-                |row| row.get(0),
-            )?
-            .flatten();
+        let sql = "SELECT max(version) FROM state_version WHERE session = (SELECT n FROM session WHERE id = ?1)";
+        let last: Option<i64> = first_row(self.0, sql, [session], |row| row.get(0))?.flatten();
         Ok(u32::try_from(last.map_or(0, uint)).unwrap_or(u32::MAX - 1) + 1)
     }
 
     /// Returns whether a message has a tag.
     pub fn tagged(&self, session: SessionId, node: Hash) -> Result<bool, StoreError> {
-        let found = self.one(
+        let found = first_row(
+            self.0,
             "SELECT 1 FROM tag WHERE session = (SELECT n FROM session WHERE id = ?1) AND node = ?2",
             (session, node),
             |_| Ok(()),

@@ -5,10 +5,9 @@ use crate::domain::base::ids::{MemoryId, SessionId};
 use crate::domain::conversation::memory::{Memory, MemoryStatus, Scope};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::store::Store;
-use crate::store::sql::Json;
+use crate::store::sql::{Json, all_rows, first_row, json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
-use rusqlite::OptionalExtension as _;
 use std::collections::HashSet;
 
 /// The named value that counts changes to memories.
@@ -18,22 +17,14 @@ impl Store {
     /// Returns the memories that apply in a session, including global ones, oldest first; only global ones without a
     /// session.
     pub fn memories(&self, session: Option<SessionId>) -> Result<Vec<Memory>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT body FROM memory WHERE session IS NULL
-                 OR session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
-            )?;
-            let rows = query.query_map([session], |row| Ok(row.get::<_, Json<Memory>>(0)?.0))?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT body FROM memory WHERE session IS NULL
+                 OR session = (SELECT n FROM session WHERE id = ?1) ORDER BY n";
+        self.read(|conn| all_rows(conn, sql, [session], |row| json(row, 0)))
     }
 
     /// Returns one memory.
     pub fn memory(&self, id: MemoryId) -> Result<Option<Memory>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached("SELECT body FROM memory WHERE id = ?1")?;
-            Ok(query.query_row([id], |row| Ok(row.get::<_, Json<Memory>>(0)?.0)).optional()?)
-        })
+        self.read(|conn| first_row(conn, "SELECT body FROM memory WHERE id = ?1", [id], |row| json(row, 0)))
     }
 
     /// Returns a value that changes whenever any memory changes.
@@ -73,8 +64,7 @@ fn count_change(tx: &WriteTransaction<'_>) -> Result<(), StoreError> {
         "INSERT INTO setting (key, value) VALUES (?1, '1')
          ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
         &[&CHANGE_COUNT],
-    )?;
-    Ok(())
+    )
 }
 
 /// Deletes memories that were made from removed messages (given by id or key) and never confirmed, also from the
@@ -125,10 +115,8 @@ pub(crate) fn forget_session(tx: &WriteTransaction<'_>, id: SessionId, row: i64)
 }
 
 fn made_in(tx: &WriteTransaction<'_>, session: SessionId) -> Result<Vec<(i64, Memory)>, StoreError> {
-    let mut query =
-        tx.conn.prepare_cached("SELECT n, body FROM memory WHERE body ->> '$.source.session' = ?1 ORDER BY n")?;
-    let rows = query.query_map([session.to_string()], |row| Ok((row.get(0)?, row.get::<_, Json<Memory>>(1)?.0)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let sql = "SELECT n, body FROM memory WHERE body ->> '$.source.session' = ?1 ORDER BY n";
+    all_rows(tx.conn, sql, [session.to_string()], |row| Ok((row.get(0)?, json(row, 1)?)))
 }
 
 /// Removes the changes of such memories from all operations, and deletes operations without changes.
@@ -137,7 +125,7 @@ fn forget_changes(tx: &WriteTransaction<'_>, is_deleted: &dyn Fn(&Memory) -> boo
         "SELECT seq, body FROM operation
          WHERE EXISTS (SELECT 1 FROM json_each(operation.body, '$.changes') AS c WHERE c.value ->> '$.change' = 'memory')",
     )?;
-    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
+    let rows = query.query_map([], |row| Ok((row.get(0)?, json(row, 1)?)))?;
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
         let before = operation.changes.len();
         operation.changes.retain(|change| match change {

@@ -4,6 +4,7 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
 use crate::store::Store;
+use crate::store::sql::{all_rows, first_row};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, Write};
 use rusqlite::OptionalExtension as _;
@@ -16,23 +17,15 @@ pub(crate) type Tail = (Option<Hash>, Vec<u8>);
 impl Store {
     /// Returns the headers of a session's segments, in order.
     pub fn index_segments(&self, session: SessionId) -> Result<Vec<Segment>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT digest, header FROM shelf WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY \
-                    segment",
-            )?;
-            Ok(query.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT digest, header FROM shelf WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY \
+                    segment";
+        self.read(|conn| all_rows(conn, sql, [session], |row| Ok((row.get(0)?, row.get(1)?))))
     }
 
     /// Returns the growing part as last stored: the digest of the segment before it, and its bytes.
     pub fn index_tail(&self, session: SessionId) -> Result<Option<Tail>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT before, body FROM shelf_tail WHERE session = (SELECT n FROM session WHERE id = ?1)",
-            )?;
-            Ok(query.query_row([session], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
-        })
+        let sql = "SELECT before, body FROM shelf_tail WHERE session = (SELECT n FROM session WHERE id = ?1)";
+        self.read(|conn| first_row(conn, sql, [session], |row| Ok((row.get(0)?, row.get(1)?))))
     }
 
     /// Returns whether a segment with this number and digest is stored.
@@ -113,14 +106,12 @@ pub(crate) fn put_tail(
             return Ok(());
         }
     }
-    tx.run("INSERT OR REPLACE INTO shelf_tail (session, before, body) VALUES (?1, ?2, ?3)", &[&row, &before, &body])?;
-    Ok(())
+    tx.run("INSERT OR REPLACE INTO shelf_tail (session, before, body) VALUES (?1, ?2, ?3)", &[&row, &before, &body])
 }
 
 /// Deletes the whole index of a session.
 pub(crate) fn drop_all(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
     tx.run("DELETE FROM posting WHERE session = ?1", &[&session])?;
     tx.run("DELETE FROM shelf WHERE session = ?1", &[&session])?;
-    tx.run("DELETE FROM shelf_tail WHERE session = ?1", &[&session])?;
-    Ok(())
+    tx.run("DELETE FROM shelf_tail WHERE session = ?1", &[&session])
 }

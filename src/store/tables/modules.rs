@@ -3,7 +3,7 @@
 
 use crate::domain::summary::module::ModuleCard;
 use crate::store::Store;
-use crate::store::sql::Json;
+use crate::store::sql::{Json, all_rows, json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 
@@ -13,12 +13,8 @@ const MAX_VERSIONS: i64 = 20;
 impl Store {
     /// Returns all versions of a workspace's module summaries, by path, oldest first, and whether each one is undone.
     pub fn modules(&self, root: &str) -> Result<Vec<(ModuleCard, bool)>, StoreError> {
-        self.read(|conn| {
-            let mut query =
-                conn.prepare_cached("SELECT body, undone FROM module_card WHERE root = ?1 ORDER BY path, n")?;
-            let rows = query.query_map([root], |row| Ok((row.get::<_, Json<ModuleCard>>(0)?.0, row.get(1)?)))?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT body, undone FROM module_card WHERE root = ?1 ORDER BY path, n";
+        self.read(|conn| all_rows(conn, sql, [root], |row| Ok((json(row, 0)?, row.get(1)?))))
     }
 }
 
@@ -33,8 +29,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, root: &str, card: &ModuleCard) -> R
         "DELETE FROM module_card WHERE root = ?1 AND path = ?2 AND n NOT IN
            (SELECT n FROM module_card WHERE root = ?1 AND path = ?2 ORDER BY n DESC LIMIT ?3)",
         &[&root, &card.path, &MAX_VERSIONS],
-    )?;
-    Ok(())
+    )
 }
 
 /// Undoes the newest version, or redoes the oldest undone one. Fails with `Moved` if there is none.
@@ -46,8 +41,5 @@ pub(crate) fn step(tx: &WriteTransaction<'_>, root: &str, path: &str, forward: b
         "UPDATE module_card SET undone = 1 WHERE n =
            (SELECT n FROM module_card WHERE root = ?1 AND path = ?2 AND undone = 0 ORDER BY n DESC LIMIT 1)"
     };
-    if tx.run(sql, &[&root, &path])? == 0 {
-        return Err(StoreError::Moved);
-    }
-    Ok(())
+    tx.run_one(sql, &[&root, &path])
 }

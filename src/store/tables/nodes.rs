@@ -6,7 +6,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::domain::conversation::message::{End, Node, NodeHead, Role};
 use crate::store::Store;
-use crate::store::sql::{int, uint};
+use crate::store::sql::{all_rows, first_row, int, uint};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::types::FromSqlError;
@@ -57,19 +57,20 @@ impl Store {
     /// Returns the heads of a session's nodes, parents before children.
     pub fn heads(&self, session: SessionId) -> Result<Vec<NodeHead>, StoreError> {
         self.read(|conn| {
-            let mut query = conn
-                .prepare_cached(&format!("{LIGHT} WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n"))?;
-            Ok(query.query_map([session], head)?.collect::<Result<_, _>>()?)
+            all_rows(
+                conn,
+                &format!("{LIGHT} WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n"),
+                [session],
+                head,
+            )
         })
     }
 
     /// Returns the whole node of a session with this key.
     pub fn node_by_key(&self, session: SessionId, key: Hash) -> Result<Option<Node>, StoreError> {
         let id: Option<NodeId> = self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT id FROM node WHERE session = (SELECT n FROM session WHERE id = ?1) AND key = ?2",
-            )?;
-            Ok(query.query_row((session, key), |row| row.get(0)).optional()?)
+            let sql = "SELECT id FROM node WHERE session = (SELECT n FROM session WHERE id = ?1) AND key = ?2";
+            first_row(conn, sql, (session, key), |row| row.get(0))
         })?;
         Ok(match id {
             Some(id) => self.nodes(&[id])?.pop(),
@@ -118,11 +119,8 @@ pub(crate) fn put(tx: &mut WriteTransaction<'_>, session: SessionId, nodes: &[No
 /// Stores a node. Returns whether it is new.
 fn put_one(tx: &mut WriteTransaction<'_>, session: i64, node: &Node) -> Result<bool, StoreError> {
     let head = &node.head;
-    let known: Option<NodeId> = tx
-        .conn
-        .prepare_cached("SELECT id FROM node WHERE session = ?1 AND key = ?2")?
-        .query_row((session, head.key), |row| row.get(0))
-        .optional()?;
+    let sql = "SELECT id FROM node WHERE session = ?1 AND key = ?2";
+    let known: Option<NodeId> = first_row(tx.conn, sql, (session, head.key), |row| row.get(0))?;
     if let Some(known) = known {
         tx.record_twin(head.id, known);
         return Ok(false);

@@ -3,6 +3,7 @@
 //! Not for: which plans exist (`plans`), or their content.
 
 use crate::domain::base::hash::Hash;
+use crate::store::sql::first_row;
 use crate::store::types::StoreError;
 use rusqlite::{Connection, OptionalExtension};
 use std::io::Write as _;
@@ -109,7 +110,7 @@ fn group_for(conn: &Connection, origin: PlanOrigin) -> Result<Option<(i64, u32)>
     for (column, row) in [("branch", origin.1), ("session", origin.0)] {
         let sql = format!("SELECT \"group\" FROM plan WHERE {column} = ?1 ORDER BY n DESC LIMIT 1");
         if let (None, Some(row)) = (group, row) {
-            group = conn.prepare_cached(&sql)?.query_row([row], |row| row.get(0)).optional()?;
+            group = first_row(conn, &sql, [row], |row| row.get(0))?;
         }
     }
     let Some(group) = group else { return Ok(None) };

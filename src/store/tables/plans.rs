@@ -5,7 +5,7 @@ use super::packed_plans::{self, PlanOrigin};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::store::Store;
-use crate::store::sql::{hex_range, uint};
+use crate::store::sql::{first_row, hex_range, uint};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
@@ -62,8 +62,7 @@ fn text(conn: &Connection, id: Hash) -> Result<Option<String>, StoreError> {
     if let Some(text) = packed_plans::read(conn, id)? {
         return Ok(Some(text));
     }
-    let mut old = conn.prepare_cached("SELECT body FROM plan_text WHERE id = ?1")?;
-    Ok(old.query_row([id], |row| row.get(0)).optional()?)
+    first_row(conn, "SELECT body FROM plan_text WHERE id = ?1", [id], |row| row.get(0))
 }
 
 fn known(conn: &Connection, id: Hash) -> Result<bool, StoreError> {

@@ -4,20 +4,15 @@
 use crate::domain::base::ids::SessionId;
 use crate::domain::call::race::BranchRun;
 use crate::store::Store;
-use crate::store::sql::Json;
+use crate::store::sql::{Json, all_rows, json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 
 impl Store {
     /// Returns the race branches of a session in order of creation.
     pub fn branch_runs(&self, session: SessionId) -> Result<Vec<BranchRun>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT body FROM branch_run WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
-            )?;
-            let rows = query.query_map([session], |row| Ok(row.get::<_, Json<BranchRun>>(0)?.0))?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT body FROM branch_run WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n";
+        self.read(|conn| all_rows(conn, sql, [session], |row| json(row, 0)))
     }
 }
 
@@ -28,6 +23,5 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, record: &Branch
         "INSERT INTO branch_run (session, branch, body) VALUES (?1, ?2, ?3)
          ON CONFLICT (branch) DO UPDATE SET body = excluded.body",
         &[&row, &record.branch, &Json(record)],
-    )?;
-    Ok(())
+    )
 }

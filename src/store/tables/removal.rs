@@ -9,10 +9,9 @@ use crate::domain::conversation::message::{Content, Part};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tag::Tag;
 use crate::domain::tool::trace::{ToolTrace, TraceDetails};
-use crate::store::sql::Json;
+use crate::store::sql::{Json, first_row, json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
-use rusqlite::OptionalExtension;
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -119,11 +118,10 @@ pub(crate) fn nodes(tx: &mut WriteTransaction<'_>, session: SessionId, nodes: &[
 /// Empties a node. Returns whether it had content.
 fn node(tx: &WriteTransaction<'_>, session: i64, id: NodeId, removed: &mut RemovedNodes) -> Result<bool, StoreError> {
     type Found = (i64, Hash, Option<Hash>, Option<String>, Option<String>);
-    let found: Option<Found> = tx
-        .conn
-        .prepare_cached("SELECT n, key, content, parts, extra FROM node WHERE id = ?1 AND session = ?2")?
-        .query_row((id, session), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
-        .optional()?;
+    let sql = "SELECT n, key, content, parts, extra FROM node WHERE id = ?1 AND session = ?2";
+    let found: Option<Found> = first_row(tx.conn, sql, (id, session), |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+    })?;
     let Some((n, key, hash, parts, extra)) = found else { return Ok(false) };
     let unpacked = content::unpack(tx.conn, parts.as_deref(), extra.as_deref())?;
     removed.add(id, key, &unpacked);
@@ -149,8 +147,7 @@ fn forget_words(tx: &WriteTransaction<'_>, which: &str, value: i64) -> Result<()
         "INSERT INTO search (search, rowid, session, words)
          SELECT 'delete', n, session, words FROM node_text WHERE n IN ({which})"
     );
-    tx.run(&sql, &[&value])?;
-    Ok(())
+    tx.run(&sql, &[&value])
 }
 
 /// Deletes the token counts of a content. They are stored by the hash of the counted text: the content, its full text,
@@ -204,7 +201,7 @@ fn titles(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedNodes) -
 fn traces(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<HashSet<String>, StoreError> {
     let mut changed = HashSet::new();
     let mut query = tx.conn.prepare_cached("SELECT n, body FROM tool_trace WHERE session = ?1")?;
-    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<ToolTrace>>(1)?.0)))?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, json(row, 1)?)))?;
     for (n, mut trace) in rows.collect::<Result<Vec<(i64, ToolTrace)>, _>>()? {
         let is_removed_call = |call: &String| removed.calls.contains(call);
         let is_removed = is_removed_call(&trace.call_id) || trace.more.again.as_ref().is_some_and(is_removed_call);
@@ -227,7 +224,7 @@ fn files(tx: &WriteTransaction<'_>, session: i64, paths: &HashSet<String>) -> Re
         return Ok(());
     }
     let mut query = tx.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
-    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, json(row, 1)?)))?;
     let (mut deleted, mut kept) = (HashSet::new(), HashSet::new());
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
         let all = operation.changes.len();
@@ -328,7 +325,7 @@ fn picked_copies(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedN
         mark.origin.as_ref().is_some_and(|origin| origin.sources.iter().any(|key| keys.contains(key)))
     };
     let mut query = tx.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
-    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, json(row, 1)?)))?;
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
         let all = operation.changes.len();
         let RemovedNodes { keys, texts, .. } = &mut *removed;
@@ -353,7 +350,7 @@ fn tagged(tag: &Tag, removed: &RemovedNodes) -> bool {
 /// Removes quotations and tags of removed messages from the operations, so that undo cannot restore them.
 fn operations(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<(), StoreError> {
     let mut query = tx.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
-    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<Operation>>(1)?.0)))?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, json(row, 1)?)))?;
     for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
         let all = operation.changes.len();
         operation.changes.retain(|change| {

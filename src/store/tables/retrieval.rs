@@ -5,18 +5,14 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
 use crate::domain::call::retrieval_set::RetrievalSet;
 use crate::store::Store;
-use crate::store::sql::Json;
+use crate::store::sql::{Json, first_row, json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
-use rusqlite::OptionalExtension as _;
 
 impl Store {
     /// Returns a set by its id.
     pub fn retrieval_set(&self, id: Hash) -> Result<Option<RetrievalSet>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached("SELECT body FROM retrieval_set WHERE id = ?1")?;
-            Ok(query.query_row([id], |row| Ok(row.get::<_, Json<RetrievalSet>>(0)?.0)).optional()?)
-        })
+        self.read(|conn| first_row(conn, "SELECT body FROM retrieval_set WHERE id = ?1", [id], |row| json(row, 0)))
     }
 }
 
@@ -26,12 +22,10 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, set: &Retrieval
     tx.run(
         "INSERT INTO retrieval_set (id, session, body) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING",
         &[&set.id, &row, &Json(set)],
-    )?;
-    Ok(())
+    )
 }
 
 /// Empties the queries of a session after a message of it was removed, because queries contain messages.
 pub(crate) fn forget_queries(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
-    tx.run("UPDATE retrieval_set SET body = json_set(body, '$.query', '') WHERE session = ?1", &[&session])?;
-    Ok(())
+    tx.run("UPDATE retrieval_set SET body = json_set(body, '$.query', '') WHERE session = ?1", &[&session])
 }

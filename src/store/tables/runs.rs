@@ -7,7 +7,7 @@ use crate::domain::call::item_use::CallUses;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::message::{Content, NodeHead};
 use crate::store::Store;
-use crate::store::sql::{Json, hex_range, int};
+use crate::store::sql::{Json, all_rows, first_row, hex_range, int, json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::{OpenRun, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
@@ -20,14 +20,12 @@ pub(crate) const OPEN_RUNS: &str = "SELECT card, owner, after, head, draft FROM 
 type Draft = (NodeHead, Content);
 
 fn cards(conn: &Connection, rest: &str, values: impl Params) -> Result<Vec<RunCard>, StoreError> {
-    let mut query = conn.prepare_cached(&format!("SELECT card FROM plan_run {rest}"))?;
-    let rows = query.query_map(values, |row| Ok(row.get::<_, Json<_>>(0)?.0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    all_rows(conn, &format!("SELECT card FROM plan_run {rest}"), values, |row| json(row, 0))
 }
 
 fn open_run(row: &Row<'_>) -> rusqlite::Result<OpenRun> {
     Ok(OpenRun {
-        card: row.get::<_, Json<_>>(0)?.0,
+        card: json(row, 0)?,
         owner: row.get(1)?,
         after: row.get(2)?,
         head: row.get(3)?,
@@ -43,22 +41,17 @@ impl Store {
 
     /// Returns the item uses of the newest `limit` calls of a session that have recorded uses.
     pub fn uses(&self, session: SessionId, limit: usize) -> Result<HashMap<RunId, CallUses>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT id, uses FROM plan_run WHERE session = (SELECT n FROM session WHERE id = ?1) AND uses IS NOT NULL
-                 ORDER BY n DESC LIMIT ?2",
-            )?;
-            let rows = query.query_map((session, int(limit as u64)), |row| Ok((row.get(0)?, row.get::<_, Json<_>>(1)?.0)))?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
+        let sql =
+            "SELECT id, uses FROM plan_run WHERE session = (SELECT n FROM session WHERE id = ?1) AND uses IS NOT NULL
+                 ORDER BY n DESC LIMIT ?2";
+        let read = |row: &Row<'_>| Ok((row.get(0)?, json(row, 1)?));
+        self.read(|conn| Ok(all_rows(conn, sql, (session, int(limit as u64)), read)?.into_iter().collect()))
     }
 
     /// Returns the item uses of one call, or `None` if they were not recorded.
     pub fn uses_of(&self, run: RunId) -> Result<Option<CallUses>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached("SELECT uses FROM plan_run WHERE id = ?1 AND uses IS NOT NULL")?;
-            Ok(query.query_row([run], |row| Ok(row.get::<_, Json<_>>(0)?.0)).optional()?)
-        })
+        let sql = "SELECT uses FROM plan_run WHERE id = ?1 AND uses IS NOT NULL";
+        self.read(|conn| first_row(conn, sql, [run], |row| json(row, 0)))
     }
 
     /// Returns the calls whose id has this prefix; at most two.
@@ -74,20 +67,13 @@ impl Store {
 
     /// Returns all runs of the store that were never closed, oldest first.
     pub fn open_runs(&self) -> Result<Vec<OpenRun>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(OPEN_RUNS)?;
-            Ok(query.query_map([], open_run)?.collect::<Result<_, _>>()?)
-        })
+        self.read(|conn| all_rows(conn, OPEN_RUNS, [], open_run))
     }
 
     /// Returns the chunks of a run's stream in order.
     pub fn chunks(&self, run: RunId) -> Result<Vec<Vec<u8>>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT body FROM stream_chunk WHERE run = (SELECT n FROM plan_run WHERE id = ?1) ORDER BY seq",
-            )?;
-            Ok(query.query_map([run], |row| row.get(0))?.collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT body FROM stream_chunk WHERE run = (SELECT n FROM plan_run WHERE id = ?1) ORDER BY seq";
+        self.read(|conn| all_rows(conn, sql, [run], |row| row.get(0)))
     }
 }
 
@@ -121,8 +107,7 @@ pub(crate) fn open(tx: &WriteTransaction<'_>, run: &OpenRun) -> Result<(), Store
             &run.user.as_ref().map(Json),
             &Json(&card),
         ],
-    )?;
-    Ok(())
+    )
 }
 
 /// Records that the user message is a node: deletes it from the row, and attaches the answer after it.
@@ -142,8 +127,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, card: &RunCard) -> Result<(), Store
         "INSERT INTO plan_run (id, session, branch, plan, open, card) VALUES (?1, ?2, ?3, ?4, 0, ?5)
          ON CONFLICT (id) DO UPDATE SET plan = excluded.plan, card = excluded.card",
         &[&card.id, &tx.session(card.session)?, &tx.branch(card.branch)?, &card.plan, &Json(&card)],
-    )?;
-    Ok(())
+    )
 }
 
 /// Stores the item uses of a run. The rest of its card is unchanged.
@@ -151,8 +135,7 @@ pub(crate) fn put_uses(tx: &WriteTransaction<'_>, run: RunId, uses: &CallUses) -
     tx.run(
         "UPDATE plan_run SET uses = ?2, card = json_set(card, '$.uses', json(?3)) WHERE id = ?1",
         &[&run, &Json(uses), &Json(&uses.count())],
-    )?;
-    Ok(())
+    )
 }
 
 /// Closes a run. Fails with `Moved` if the run is already closed (by a process that took its owner for dead): the
@@ -163,15 +146,14 @@ pub(crate) fn close(tx: &WriteTransaction<'_>, card: &RunCard) -> Result<(), Sto
         "UPDATE plan_run SET open = 0, owner = NULL, draft = NULL, plan = ?2, card = ?3 WHERE id = ?1 AND open = 1",
         &[&card.id, &card.plan, &Json(&card)],
     )?;
-    tx.run("DELETE FROM stream_chunk WHERE run = ?1", &[&tx.plan_run(card.id)?])?;
-    Ok(())
+    tx.run("DELETE FROM stream_chunk WHERE run = ?1", &[&tx.plan_run(card.id)?])
 }
 
 /// Deletes the parts of diagnostics that quote removed messages; the diagnostics themselves stay.
 pub(crate) fn forget_raw(tx: &WriteTransaction<'_>, session: i64, nodes: &[NodeId]) -> Result<(), StoreError> {
     let diagnostic = "SELECT n, card FROM plan_run WHERE session = ?1 AND card ->> '$.diagnostics' IS NOT NULL";
     let mut query = tx.conn.prepare_cached(diagnostic)?;
-    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get::<_, Json<RunCard>>(1)?.0)))?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, json(row, 1)?)))?;
     for (n, mut card) in rows.collect::<Result<Vec<(i64, RunCard)>, _>>()? {
         if [card.user, card.answer].into_iter().flatten().any(|node| nodes.contains(&node)) {
             card.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.raw.clear());
@@ -183,11 +165,8 @@ pub(crate) fn forget_raw(tx: &WriteTransaction<'_>, session: i64, nodes: &[NodeI
 
 /// Stores a chunk of a stream. A chunk that arrives after the end is ignored: the answer is stored in its node.
 pub(crate) fn put_chunk(tx: &WriteTransaction<'_>, run: RunId, seq: u64, body: &[u8]) -> Result<(), StoreError> {
-    let open: Option<i64> = tx
-        .conn
-        .prepare_cached("SELECT n FROM plan_run WHERE id = ?1 AND open = 1")?
-        .query_row([run], |row| row.get(0))
-        .optional()?;
+    let sql = "SELECT n FROM plan_run WHERE id = ?1 AND open = 1";
+    let open: Option<i64> = first_row(tx.conn, sql, [run], |row| row.get(0))?;
     if let Some(run) = open {
         tx.run("INSERT OR REPLACE INTO stream_chunk (run, seq, body) VALUES (?1, ?2, ?3)", &[&run, &int(seq), &body])?;
     }

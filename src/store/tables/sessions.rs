@@ -4,10 +4,10 @@
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::branch::SessionCard;
 use crate::store::Store;
-use crate::store::sql::uint;
+use crate::store::sql::{all_rows, first_row, uint};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::Row;
 
 const CARD: &str = "SELECT id, title, created_at, updated_at, messages, branches FROM session";
 
@@ -25,45 +25,31 @@ fn card(row: &Row<'_>) -> rusqlite::Result<SessionCard> {
 impl Store {
     /// Returns all sessions, last changed first.
     pub fn sessions(&self) -> Result<Vec<SessionCard>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(&format!("{CARD} ORDER BY updated_at DESC, n DESC"))?;
-            Ok(query.query_map([], card)?.collect::<Result<_, _>>()?)
-        })
+        self.read(|conn| all_rows(conn, &format!("{CARD} ORDER BY updated_at DESC, n DESC"), [], card))
     }
 
     /// Returns one session.
     pub fn session(&self, id: SessionId) -> Result<Option<SessionCard>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(&format!("{CARD} WHERE id = ?1"))?;
-            Ok(query.query_row([id], card).optional()?)
-        })
+        self.read(|conn| first_row(conn, &format!("{CARD} WHERE id = ?1"), [id], card))
     }
 
     /// Returns the last used session that still exists.
     pub fn last_session(&self) -> Result<Option<SessionId>, StoreError> {
-        self.read(|conn| {
-            let mut query =
-                conn.prepare_cached("SELECT id FROM session WHERE used > 0 ORDER BY used DESC, n DESC LIMIT 1")?;
-            Ok(query.query_row([], |row| row.get(0)).optional()?)
-        })
+        let sql = "SELECT id FROM session WHERE used > 0 ORDER BY used DESC, n DESC LIMIT 1";
+        self.read(|conn| first_row(conn, sql, [], |row| row.get(0)))
     }
 
     /// Returns the last used branch of a session.
     pub fn last_branch(&self, session: SessionId) -> Result<Option<BranchId>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT id FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) AND used > 0
-                 ORDER BY used DESC, n DESC LIMIT 1",
-            )?;
-            Ok(query.query_row([session], |row| row.get(0)).optional()?)
-        })
+        let sql = "SELECT id FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) AND used > 0
+                 ORDER BY used DESC, n DESC LIMIT 1";
+        self.read(|conn| first_row(conn, sql, [session], |row| row.get(0)))
     }
 }
 
 /// Stores a new session.
 pub(crate) fn put(tx: &WriteTransaction<'_>, id: SessionId, title: &str, at: i64) -> Result<(), StoreError> {
-    tx.run("INSERT INTO session (id, title, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)", &[&id, &title, &at])?;
-    Ok(())
+    tx.run("INSERT INTO session (id, title, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)", &[&id, &title, &at])
 }
 
 /// Sets a title.

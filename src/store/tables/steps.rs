@@ -6,7 +6,7 @@ use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::activation::Touches;
 use crate::domain::conversation::transition::Transition;
 use crate::store::Store;
-use crate::store::sql::Json;
+use crate::store::sql::{Json, all_rows, json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::OptionalExtension as _;
@@ -15,13 +15,8 @@ use std::collections::HashMap;
 impl Store {
     /// Returns the transitions of a session's items and memories, oldest first.
     pub fn transitions(&self, session: SessionId) -> Result<Vec<Transition>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT body FROM transition WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
-            )?;
-            let rows = query.query_map([session], |row| Ok(row.get::<_, Json<Transition>>(0)?.0))?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT body FROM transition WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n";
+        self.read(|conn| all_rows(conn, sql, [session], |row| json(row, 0)))
     }
 
     /// Returns the transitions of some items, by the keys of their subjects, oldest first.
@@ -33,8 +28,7 @@ impl Store {
             )?;
             let mut found: Vec<(i64, Transition)> = Vec::new();
             for item in items {
-                let rows =
-                    query.query_map((session, item), |row| Ok((row.get(0)?, row.get::<_, Json<Transition>>(1)?.0)))?;
+                let rows = query.query_map((session, item), |row| Ok((row.get(0)?, json(row, 1)?)))?;
                 found.extend(rows.collect::<Result<Vec<_>, _>>()?);
             }
             found.sort_by_key(|(n, _)| *n);
@@ -51,7 +45,7 @@ impl Store {
             )?;
             let mut found = HashMap::new();
             for node in nodes {
-                let body = query.query_row((session, node), |row| Ok(row.get::<_, Json<Touches>>(0)?.0)).optional()?;
+                let body = query.query_row((session, node), |row| json(row, 0)).optional()?;
                 found.extend(body.map(|touches| (*node, touches)));
             }
             Ok(found)
@@ -63,8 +57,7 @@ impl Store {
 pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, step: &Transition) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     let item = step.item.key();
-    tx.run("INSERT INTO transition (session, item, body) VALUES (?1, ?2, ?3)", &[&row, &item, &Json(step)])?;
-    Ok(())
+    tx.run("INSERT INTO transition (session, item, body) VALUES (?1, ?2, ?3)", &[&row, &item, &Json(step)])
 }
 
 /// Stores what a turn touched.
@@ -78,13 +71,11 @@ pub(crate) fn put_touches(
     tx.run(
         "INSERT INTO touch (session, node, body) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
         &[&row, &node, &Json(touches)],
-    )?;
-    Ok(())
+    )
 }
 
 /// Deletes the transitions and touches of a session.
 pub(crate) fn forget_session(tx: &WriteTransaction<'_>, row: i64) -> Result<(), StoreError> {
     tx.run("DELETE FROM transition WHERE session = ?1", &[&row])?;
-    tx.run("DELETE FROM touch WHERE session = ?1", &[&row])?;
-    Ok(())
+    tx.run("DELETE FROM touch WHERE session = ?1", &[&row])
 }

@@ -5,9 +5,10 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::summary::accepted::{Summary, TurnCover};
 use crate::store::Store;
-use crate::store::sql::Json;
+use crate::store::sql::{Json, all_rows, json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, SummaryFigures};
+use rusqlite::Row;
 use std::collections::HashMap;
 
 impl Store {
@@ -31,35 +32,24 @@ impl Store {
                     cover.nodes.push((row.get(4)?, row.get(5)?));
                 }
             }
-            let mut query = view.prepare_cached(
-                "SELECT n, text, body FROM capsule WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
-            )?;
-            let rows = query.query_map([session], |row| {
+            let sql =
+                "SELECT n, text, body FROM capsule WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n";
+            all_rows(&view, sql, [session], |row| {
                 let (n, text): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
-                let body: Summary = row.get::<_, Json<_>>(2)?.0;
+                let body: Summary = json(row, 2)?;
                 Ok(Summary { text, covers: covers.remove(&n).unwrap_or_default(), ..body })
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            })
         })
     }
 
     /// Returns the figures of a session's summarizations, oldest first.
     pub fn summary_figures(&self, session: SessionId) -> Result<Vec<SummaryFigures>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT capsule, original_tokens, compressed_tokens, timestamp FROM metrics
-                 WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
-            )?;
-            let rows = query.query_map([session], |row| {
-                Ok(SummaryFigures {
-                    summary: row.get(0)?,
-                    original: row.get(1)?,
-                    compressed: row.get(2)?,
-                    at: row.get(3)?,
-                })
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT capsule, original_tokens, compressed_tokens, timestamp FROM metrics
+                 WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n";
+        let read = |row: &Row<'_>| {
+            Ok(SummaryFigures { summary: row.get(0)?, original: row.get(1)?, compressed: row.get(2)?, at: row.get(3)? })
+        };
+        self.read(|conn| all_rows(conn, sql, [session], read))
     }
 }
 
@@ -67,7 +57,7 @@ impl Store {
 pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, summary: &Summary, at: i64) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     let light = Summary { text: None, covers: Vec::new(), ..summary.clone() };
-    let new = tx.run(
+    let new = tx.changed(
         "INSERT INTO capsule (session, id, kind, level, lane, text, tokens, generated_at, body)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (session, id) DO NOTHING",
         &[
@@ -125,7 +115,7 @@ pub(crate) fn forget(tx: &WriteTransaction<'_>, session: i64, nodes: &[Hash]) ->
              FROM capsule_cover AS c JOIN capsule ON capsule.n = c.capsule
              WHERE (c.node = ?2 OR c.user = ?2 OR c.tip = ?2) AND capsule.session = ?1 AND capsule.text IS NOT NULL",
         )?;
-        let rows = query.query_map((session, node), |row| Ok((row.get(0)?, row.get::<_, Json<Summary>>(1)?.0)))?;
+        let rows = query.query_map((session, node), |row| Ok((row.get(0)?, json(row, 1)?)))?;
         for (n, body) in rows.collect::<Result<Vec<(i64, Summary)>, _>>()? {
             let body = Summary { kept: Vec::new(), ..body };
             tx.run("UPDATE capsule SET text = NULL, body = ?2 WHERE n = ?1", &[&n, &Json(&body)])?;

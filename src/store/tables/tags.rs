@@ -5,22 +5,17 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::tag::Tag;
 use crate::store::Store;
-use crate::store::sql::Json;
+use crate::store::sql::{Json, all_rows, first_row, json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::Connection;
 use std::collections::HashSet;
 
 impl Store {
     /// Returns a session's tags, in the order of the messages' keys.
     pub fn tags(&self, session: SessionId) -> Result<Vec<Tag>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT body FROM tag WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY node",
-            )?;
-            let rows = query.query_map([session], |row| Ok(row.get::<_, Json<Tag>>(0)?.0))?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
+        let sql = "SELECT body FROM tag WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY node";
+        self.read(|conn| all_rows(conn, sql, [session], |row| json(row, 0)))
     }
 }
 
@@ -49,23 +44,19 @@ pub(crate) fn put(
     tag: Option<&Tag>,
 ) -> Result<(), StoreError> {
     let row = tx.session(session)?;
-    let current: Option<Json<Tag>> = tx
-        .conn
-        .prepare_cached("SELECT body FROM tag WHERE session = ?1 AND node = ?2")?
-        .query_row((row, node), |row| row.get(0))
-        .optional()?;
+    let sql = "SELECT body FROM tag WHERE session = ?1 AND node = ?2";
+    let current: Option<Json<Tag>> = first_row(tx.conn, sql, (row, node), |row| row.get(0))?;
     if current.as_ref().map(|tag| &tag.0) != expect {
         return Err(StoreError::Moved);
     }
     match tag {
-        None => tx.run("DELETE FROM tag WHERE session = ?1 AND node = ?2", &[&row, &node])?,
+        None => tx.run("DELETE FROM tag WHERE session = ?1 AND node = ?2", &[&row, &node]),
         Some(tag) => tx.run(
             "INSERT INTO tag (session, node, body) VALUES (?1, ?2, ?3)
              ON CONFLICT (session, node) DO UPDATE SET body = excluded.body",
             &[&row, &node, &Json(tag)],
-        )?,
-    };
-    Ok(())
+        ),
+    }
 }
 
 /// Deletes the tags for which `is_removed` returns true.
@@ -75,7 +66,7 @@ pub(crate) fn forget(
     is_removed: &dyn Fn(&Tag) -> bool,
 ) -> Result<(), StoreError> {
     let mut query = tx.conn.prepare_cached("SELECT body FROM tag WHERE session = ?1")?;
-    let rows = query.query_map([session], |row| Ok(row.get::<_, Json<Tag>>(0)?.0))?;
+    let rows = query.query_map([session], |row| json(row, 0))?;
     for tag in rows.collect::<Result<Vec<Tag>, _>>()?.into_iter().filter(|tag| is_removed(tag)) {
         tx.run("DELETE FROM tag WHERE session = ?1 AND node = ?2", &[&session, &tag.node])?;
     }

@@ -6,10 +6,9 @@ use crate::domain::base::ids::{RunId, SessionId};
 use crate::domain::call::usage::UsageReport;
 use crate::domain::tool::trace::ToolTrace;
 use crate::store::Store;
-use crate::store::sql::{Json, int};
+use crate::store::sql::{Json, first_row, int, json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
-use rusqlite::OptionalExtension;
 
 /// The maximum number of characters of full results kept per session.
 const MAX_OUTPUT: i64 = 64 << 20;
@@ -22,26 +21,10 @@ impl Store {
                 "SELECT body FROM tool_trace WHERE session = (SELECT n FROM session WHERE id = ?1)
                  ORDER BY n DESC LIMIT ?2",
             )?;
-            let rows = query.query_map((session, int(limit as u64)), |row| Ok(row.get::<_, Json<_>>(0)?.0))?;
+            let rows = query.query_map((session, int(limit as u64)), |row| json(row, 0))?;
             let mut found: Vec<ToolTrace> = rows.collect::<Result<_, _>>()?;
             found.reverse();
             Ok(found)
-        })
-    }
-
-    /// Returns the usage reports of a session, oldest call first.
-    pub fn usage(&self, session: SessionId) -> Result<Vec<UsageReport>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT usage_report.body, usage_report.est_error_pct
-                 FROM plan_run JOIN usage_report ON usage_report.run = plan_run.n
-                 WHERE plan_run.session = (SELECT n FROM session WHERE id = ?1) ORDER BY plan_run.n",
-            )?;
-            let rows = query.query_map([session], |row| {
-                let report: UsageReport = row.get::<_, Json<_>>(0)?.0;
-                Ok(UsageReport { est_error_pct: row.get(1)?, ..report })
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
         })
     }
 }
@@ -49,20 +32,14 @@ impl Store {
 impl Store {
     /// Returns the text of a workspace file before or after a tool changed it.
     pub fn file_text(&self, session: SessionId, hash: Hash) -> Result<Option<String>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT text FROM file_text WHERE session = (SELECT n FROM session WHERE id = ?1) AND hash = ?2",
-            )?;
-            Ok(query.query_row((session, hash), |row| row.get(0)).optional()?)
-        })
+        let sql = "SELECT text FROM file_text WHERE session = (SELECT n FROM session WHERE id = ?1) AND hash = ?2";
+        self.read(|conn| first_row(conn, sql, (session, hash), |row| row.get(0)))
     }
 
     /// Returns the full result of a tool call, if it was kept.
     pub fn tool_output(&self, run: RunId, call_id: &str) -> Result<Option<String>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached("SELECT text FROM tool_output WHERE run = ?1 AND call_id = ?2")?;
-            Ok(query.query_row((run, call_id), |row| row.get(0)).optional()?)
-        })
+        let sql = "SELECT text FROM tool_output WHERE run = ?1 AND call_id = ?2";
+        self.read(|conn| first_row(conn, sql, (run, call_id), |row| row.get(0)))
     }
 
     /// Passes the newest `limit` usage reports of all sessions to `take`, newest first, until it returns false.
@@ -71,7 +48,7 @@ impl Store {
             let mut query = conn.prepare_cached("SELECT body FROM usage_report ORDER BY run DESC LIMIT ?1")?;
             let mut rows = query.query([int(limit as u64)])?;
             while let Some(row) = rows.next()? {
-                if !take(row.get::<_, Json<_>>(0)?.0) {
+                if !take(json(row, 0)?) {
                     break;
                 }
             }
@@ -84,8 +61,7 @@ impl Store {
 pub(crate) fn put_file_text(tx: &WriteTransaction<'_>, session: SessionId, text: &str) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     let hash = Hash::of(text.as_bytes());
-    tx.run("INSERT OR IGNORE INTO file_text (session, hash, text) VALUES (?1, ?2, ?3)", &[&row, &hash, &text])?;
-    Ok(())
+    tx.run("INSERT OR IGNORE INTO file_text (session, hash, text) VALUES (?1, ?2, ?3)", &[&row, &hash, &text])
 }
 
 /// Stores the full result of a call, and deletes the session's oldest results to stay within the limit.
@@ -109,8 +85,7 @@ pub(crate) fn put_output(
            ) WHERE total > ?2
          )",
         &[&row, &MAX_OUTPUT],
-    )?;
-    Ok(())
+    )
 }
 
 /// Stores a trace, new or changed.
@@ -121,8 +96,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, trace: &ToolTra
         "INSERT INTO tool_trace (session, run, call_id, body) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (run, call_id) DO UPDATE SET body = excluded.body",
         &[&row, &trace.run, &trace.call_id, &Json(&trace)],
-    )?;
-    Ok(())
+    )
 }
 
 /// Stores the usage report of a call that is in the store.
@@ -132,6 +106,5 @@ pub(crate) fn put_usage(tx: &WriteTransaction<'_>, report: &UsageReport) -> Resu
         "INSERT INTO usage_report (run, est_error_pct, body) VALUES (?1, ?2, ?3)
          ON CONFLICT (run) DO UPDATE SET est_error_pct = excluded.est_error_pct, body = excluded.body",
         &[&run, &report.est_error_pct, &Json(report)],
-    )?;
-    Ok(())
+    )
 }

@@ -76,11 +76,9 @@ fn lossy(bytes: &[u8], most: usize, from_start: bool) -> String {
         return text.into_owned();
     }
     if from_start {
-        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        text[..end].to_owned()
+        text[..text.floor_char_boundary(most)].to_owned()
     } else {
-        let start = (text.len() - most..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-        text[start..].to_owned()
+        text[text.ceil_char_boundary(text.len() - most)..].to_owned()
     }
 }
 

@@ -87,7 +87,7 @@ fn cut(mut report: String, limit: usize) -> String {
     if report.len() <= limit {
         return report;
     }
-    let most = (0..=limit).rev().find(|at| report.is_char_boundary(*at)).unwrap_or(0);
+    let most = report.floor_char_boundary(limit);
     let end = report[..most].rfind('\n').map_or(most, |at| at + 1);
     let rest = report.len() - end;
     report.truncate(end);

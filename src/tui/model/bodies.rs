@@ -21,7 +21,6 @@ pub struct Bodies {
 
 impl Bodies {
     /// The content of a node, if it is loaded.
-    #[must_use]
     pub fn get(&self, id: NodeId) -> Option<&Arc<Node>> {
         self.loaded.get(&id).map(|(node, _)| node)
     }
@@ -75,7 +74,6 @@ impl Bodies {
     }
 
     /// The bytes in the cache.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -198,25 +198,21 @@ pub struct Model {
 
 impl Model {
     /// The current branch.
-    #[must_use]
     pub fn branch(&self) -> Option<&crate::domain::conversation::branch::Branch> {
         self.session.as_ref().and_then(session::Session::branch)
     }
 
     /// Whether this is the current branch.
-    #[must_use]
     pub fn is_current(&self, branch: BranchId) -> bool {
         self.session.as_ref().is_some_and(|session| session.current == branch)
     }
 
     /// The open turn of the current branch.
-    #[must_use]
     pub fn live_here(&self) -> Option<&Live> {
         self.branch().and_then(|branch| self.live.get(&branch.id))
     }
 
     /// When the next tick is due, in milliseconds since the program began; None if nothing happens by itself.
-    #[must_use]
     pub fn next_wake(&self) -> Option<u64> {
         let still = self.display.settings.reduced_motion;
         let ticking = self.live_here().filter(|_| !still).map(|live| live.next_second(self.now));
@@ -235,13 +231,11 @@ impl Model {
     }
 
     /// Whether the hint of the following keys is shown.
-    #[must_use]
     pub fn shows_key_hints(&self) -> bool {
         !self.input.sequence.is_empty() && self.hints_at().is_none()
     }
 
     /// The displayed theme: the one under the cursor while the list of themes is open.
-    #[must_use]
     pub fn shown_theme(&self) -> &str {
         let list = self.layers.all::<Picker>().find(|picker| picker.kind == Kind::Themes);
         let tried = list.and_then(Picker::selected);
@@ -286,7 +280,6 @@ impl Model {
     }
 
     /// A key that runs an action in every pane if there is one; otherwise any key of the action, or its slash command.
-    #[must_use]
     pub fn key_anywhere(&self, action: Action) -> String {
         let always = self.keys.best(|binding| binding.run == action && binding.when == When::Always);
         let key = always.map(|binding| binding.on.to_string());
@@ -301,7 +294,6 @@ impl Model {
     }
 
     /// The sections of the key table that apply, most specific first.
-    #[must_use]
     pub fn places(&self) -> Vec<When> {
         if let Some(screen) = self.layers.last() {
             return screen.places().to_vec();

@@ -24,7 +24,6 @@ pub const MIN_CONVERSATION: u16 = 40;
 pub const MIN_TOOLS: u16 = 4;
 
 /// Whether the screen is too small for more than one pane, whatever the layout.
-#[must_use]
 pub fn is_small((columns, rows): (u16, u16)) -> bool {
     columns < 60 || rows < 16
 }
@@ -40,7 +39,6 @@ fn default_width(columns: u16) -> (u16, u16) {
 
 /// The widths of the left and the right sidebar, limited so that the conversation keeps its least width. The left width is
 /// 0 where there is room for only one sidebar.
-#[must_use]
 pub fn sidebar_widths(arrangement: &Arrangement, columns: u16) -> (u16, u16) {
     let (left, right) = default_width(columns);
     let sidebars = if left == 0 { 1 } else { 2 };
@@ -51,19 +49,16 @@ pub fn sidebar_widths(arrangement: &Arrangement, columns: u16) -> (u16, u16) {
 
 impl Model {
     /// The arrangement for the current size of the screen.
-    #[must_use]
     pub fn arrangement(&self) -> Arrangement {
         self.display.arrangements.of(self.size)
     }
 
     /// Whether panels are shown beside the conversation.
-    #[must_use]
     pub fn side_by_side(&self) -> bool {
         self.size.0 >= COLUMNS && !is_small(self.size) && self.arrangement().layout == Shape::Wide
     }
 
     /// Whether the user hid a pane. A hidden pane with the focus is shown anyway, so that every pane can be reached.
-    #[must_use]
     pub fn hidden(&self, pane: Focus) -> bool {
         let arrangement = self.arrangement();
         let away = match pane {
@@ -76,7 +71,6 @@ impl Model {
     }
 
     /// Whether the context panel is visible, so that its figures are not repeated elsewhere.
-    #[must_use]
     pub fn context_in_view(&self) -> bool {
         self.focus == Focus::Context || (self.side_by_side() && !self.hidden(Focus::Context))
     }

@@ -2,6 +2,7 @@
 //! belongs to the screen, or the part of the chat, whose update handles its answers.
 //! Not for: handling answers (`update::answers`).
 
+use crate::domain::base::families::from_families;
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::draft::Draft;
 use crate::domain::summary::draft::SummaryAuthor;
@@ -70,6 +71,13 @@ pub enum Pending {
     Act,
 }
 
+from_families!(
+    Pending: Turn(TurnPending), Composer(ComposerPending), Message(MessagePending), Session(SessionPending),
+    Program(ProgramPending), Calls(CallsPending), Editor(EditorPending), Memories(MemoriesPending),
+    Picker(PickerPending), Race(RacePending), RawRequest(RawRequestPending), Request(RequestPending),
+    Search(SearchPending), Summary(SummaryPending), Tools(ToolsPending), Trace(TracePending),
+);
+
 /// The purpose of a request about a session or its branches.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SessionPending {
@@ -110,7 +118,6 @@ impl Requests {
     }
 
     /// Whether a matching request is pending.
-    #[must_use]
     pub fn any(&self, such: impl Fn(&Pending) -> bool) -> bool {
         self.pending.values().any(such)
     }

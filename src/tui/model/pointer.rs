@@ -74,7 +74,6 @@ pub struct Pointer {
 }
 
 /// The target at a position. Of overlapping areas, the one drawn last.
-#[must_use]
 pub fn at(hits: &[HitArea], x: u16, y: u16) -> Option<Target> {
     let holds = |hit: &&HitArea| hit.area.contains((x, y).into());
     hits.iter().rev().find(holds).map(|hit| hit.target)

@@ -75,26 +75,22 @@ impl Session {
     }
 
     /// The current branch.
-    #[must_use]
     pub fn branch(&self) -> Option<&Branch> {
         self.find(self.current)
     }
 
     /// A branch.
-    #[must_use]
     pub fn find(&self, id: BranchId) -> Option<&Branch> {
         self.branches.iter().find(|branch| branch.id == id)
     }
 
     /// A branch whose path contains a node.
-    #[must_use]
     pub fn holding(&self, node: NodeId) -> Option<BranchId> {
         branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)
     }
 
     /// The lane of the next message on the current branch unless it is a reply: the branch's override, or else the lane
     /// of its head.
-    #[must_use]
     pub fn lane(&self) -> Lane {
         let Some(branch) = self.branch() else { return Lane::Root };
         let stands = || branch.head.and_then(|id| self.tree.get(id)).map(|head| head.lane.as_str());
@@ -102,19 +98,16 @@ impl Session {
     }
 
     /// The name of the running task of the current branch.
-    #[must_use]
     pub fn task(&self) -> Option<&str> {
         self.branch().and_then(|branch| task::running(&branch.overrides.tasks)).map(|task| task.name.as_str())
     }
 
     /// The settings of the current branch.
-    #[must_use]
     pub fn settings(&self) -> Option<&Settings> {
         self.settings.get(&self.current)
     }
 
     /// The name and star of a message.
-    #[must_use]
     pub fn tag(&self, head: &NodeHead) -> Option<&Tag> {
         if self.tags.is_empty() { None } else { self.tags.get(&head.key) }
     }
@@ -151,7 +144,6 @@ impl Session {
     }
 
     /// Whether the use of items is known for any answer.
-    #[must_use]
     pub fn knows_uses(&self) -> bool {
         self.by_answer.values().any(|card| card.uses.is_some())
     }
@@ -182,19 +174,16 @@ impl Session {
     }
 
     /// The newest call that answers a user message, in its first round.
-    #[must_use]
     pub fn run_of_user(&self, node: NodeId) -> Option<&RunCard> {
         self.by_user.get(&node)
     }
 
     /// The call that returned an answer.
-    #[must_use]
     pub fn run_of_answer(&self, node: NodeId) -> Option<&RunCard> {
         self.by_answer.get(&node)
     }
 
     /// The trace of a tool result.
-    #[must_use]
     pub fn trace_of(&self, node: NodeId) -> Option<&ToolTrace> {
         self.trace_of.get(&node).and_then(|at| self.traces.get(*at))
     }

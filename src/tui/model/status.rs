@@ -84,13 +84,11 @@ impl Status {
     }
 
     /// The displayed message: the newest alarm, or else the newest message.
-    #[must_use]
     pub fn shown(&self) -> Option<&StatusMessage> {
         self.messages.iter().rev().find(|message| message.weight == Severity::Alarm).or_else(|| self.messages.back())
     }
 
     /// Number of the other messages.
-    #[must_use]
     pub fn more(&self) -> usize {
         self.messages.len().saturating_sub(1)
     }
@@ -105,7 +103,6 @@ impl Status {
     }
 
     /// Number of failures reported so far.
-    #[must_use]
     pub fn troubles(&self) -> u64 {
         self.troubles
     }
@@ -126,7 +123,6 @@ impl Status {
     }
 
     /// When the next message disappears.
-    #[must_use]
     pub fn until(&self) -> Option<u64> {
         self.messages.iter().filter_map(|message| message.until).min()
     }

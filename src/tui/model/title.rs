@@ -9,7 +9,6 @@ use crate::domain::base::safe_text::Safe;
 const ROOM: usize = 48;
 
 /// The terminal's title: `pleach: session ▸ branch`, with a mark before it while an answer arrives on any branch.
-#[must_use]
 pub fn title(model: &Model, ascii: bool) -> String {
     let Some(session) = &model.session else { return "pleach".to_owned() };
     let (mark, into) = if ascii { ("* ", ">") } else { ("◌ ", "▸") };
@@ -19,7 +18,6 @@ pub fn title(model: &Model, ascii: bool) -> String {
 }
 
 /// A name for the title: one short line without control characters.
-#[must_use]
 pub fn name(raw: &str) -> String {
     let safe = Safe::line(raw);
     let mut words: String = safe.as_str().chars().filter(|c| !c.is_control()).take(ROOM + 1).collect();

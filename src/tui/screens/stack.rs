@@ -38,19 +38,16 @@ impl Stack {
     }
 
     /// Number of open screens.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Whether no screen is open.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The topmost screen.
-    #[must_use]
     pub fn last(&self) -> Option<&dyn Screen> {
         self.0.last().map(|screen| &**screen)
     }
@@ -66,7 +63,6 @@ impl Stack {
     }
 
     /// The topmost screen if it has type `S`.
-    #[must_use]
     pub fn top<S: Screen>(&self) -> Option<&S> {
         self.0.last().and_then(is)
     }
@@ -77,13 +73,11 @@ impl Stack {
     }
 
     /// Whether the topmost screen has type `S`.
-    #[must_use]
     pub fn on<S: Screen>(&self) -> bool {
         self.top::<S>().is_some()
     }
 
     /// The screen directly below the topmost, if it has type `S`.
-    #[must_use]
     pub fn below<S: Screen>(&self) -> Option<&S> {
         self.0.iter().rev().nth(1).and_then(is)
     }

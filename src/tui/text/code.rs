@@ -177,18 +177,6 @@ impl HighlightCache {
         }
         new
     }
-
-    /// Number of lines with known highlighting.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.known.len()
-    }
-
-    /// Whether no highlighting is known.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
-    }
 }
 
 /// Applies highlighting to the code in a row; other pieces, such as a quote's bar, stay as they are.
@@ -256,6 +244,6 @@ mod tests {
     fn the_cache_is_bounded() {
         let mut colors = HighlightCache::default();
         colors.put((0..100_000).map(|key| (key, HighlightedLine::from([]))).collect());
-        assert_eq!(colors.len(), MAX_CACHED_LINES);
+        assert_eq!(colors.known.len(), MAX_CACHED_LINES);
     }
 }

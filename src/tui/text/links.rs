@@ -18,7 +18,6 @@ pub struct Links(Rc<RefCell<HashMap<[u8; 3], Rc<str>>>>);
 
 impl Links {
     /// The number of an address; None if another address has it.
-    #[must_use]
     pub fn number(&self, address: &Rc<str>) -> Option<[u8; 3]> {
         let mut hasher = DefaultHasher::new();
         address.hash(&mut hasher);
@@ -32,7 +31,6 @@ impl Links {
     }
 
     /// The address with a number.
-    #[must_use]
     pub fn address(&self, number: [u8; 3]) -> Option<Rc<str>> {
         self.0.borrow().get(&number).cloned()
     }

@@ -21,13 +21,11 @@ pub struct TextRows;
 
 impl TextRows {
     /// The rows of a Markdown text in the default style.
-    #[must_use]
     pub fn all(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         Self::drawn(raw, room, ink, MarkdownStyle::default())
     }
 
     /// The rows of a Markdown text in a given style.
-    #[must_use]
     pub fn drawn(raw: &str, room: usize, ink: Ink, look: MarkdownStyle) -> Vec<Line> {
         let mut grown = GrowingText::new(room, ink, look);
         grown.feed(raw);
@@ -37,13 +35,11 @@ impl TextRows {
     }
 
     /// The rows of a plain text, only wrapped.
-    #[must_use]
     pub fn plain(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         wrapped(Safe::text(raw).as_str(), room, ink)
     }
 
     /// The rows of a plain text with every invisible character shown.
-    #[must_use]
     pub fn exact(raw: &str, room: usize, ink: Ink) -> Vec<Line> {
         wrapped(Safe::exact(raw).as_str(), room, ink)
     }
@@ -135,7 +131,6 @@ impl GrowingText {
     }
 
     /// Whether this is not a continuation of the text that was finished, because it is shorter.
-    #[must_use]
     pub fn is_ahead_of(&self, text: &str) -> bool {
         !text.is_char_boundary(self.finished)
     }

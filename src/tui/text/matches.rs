@@ -23,7 +23,6 @@ fn searched(rows: &[Line]) -> impl Iterator<Item = (usize, &Line)> {
 }
 
 /// The text of rows without the lines and bars around it. Rows are joined by a space.
-#[must_use]
 pub fn words(rows: &[Line]) -> String {
     let mut out = String::new();
     for (_, row) in searched(rows) {
@@ -35,7 +34,6 @@ pub fn words(rows: &[Line]) -> String {
 
 /// Finds `query` in rows, from the top. `fold` makes characters comparable and must have been applied to the query. A
 /// run of white space, or the end of a row, counts as one space.
-#[must_use]
 pub fn find(rows: &[Line], query: &str, fold: fn(char) -> char) -> Vec<Vec<MatchPart>> {
     let mut text = String::new();
     // Row, column, and width for every byte of the text.

@@ -78,13 +78,11 @@ impl Line {
     }
 
     /// Width in columns.
-    #[must_use]
     pub fn width(&self) -> usize {
         self.pieces.iter().map(|piece| width(&piece.text)).sum()
     }
 
     /// The text without inks.
-    #[must_use]
     pub fn plain(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }
@@ -101,13 +99,11 @@ impl Line {
 }
 
 /// Width of a text in columns as it will be drawn, grapheme by grapheme.
-#[must_use]
 pub fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.graphemes(true).map(UnicodeWidthStr::width).sum() }
 }
 
 /// Sanitizes a text and cuts it to at most `room` columns, with `ellipsis` where it was cut.
-#[must_use]
 pub fn fit(raw: &str, room: usize, ellipsis: &str) -> String {
     let safe = Safe::line(raw);
     if width(safe.as_str()) <= room {
@@ -128,7 +124,6 @@ pub fn fit(raw: &str, room: usize, ellipsis: &str) -> String {
 }
 
 /// Sanitizes a text and cuts its beginning off, so that at most `room` columns remain.
-#[must_use]
 pub fn fit_end(raw: &str, room: usize) -> String {
     let safe = Safe::line(raw);
     let mut left = room;
@@ -145,25 +140,21 @@ pub fn fit_end(raw: &str, room: usize) -> String {
 }
 
 /// A number with thousands separated: `1,204`.
-#[must_use]
 pub fn number(n: u64) -> String {
     crate::domain::call::tokens::grouped(n)
 }
 
 /// A number of tokens in at most five columns: `340`, `5.2k`, `28k`, `1.05M`.
-#[must_use]
 pub fn short(n: u64) -> String {
     crate::domain::call::tokens::short(n)
 }
 
 /// Thousandths with two decimals: `16.30`.
-#[must_use]
 pub fn thousandths(n: i32) -> String {
     format!("{:.2}", f64::from(n) / 1_000.0)
 }
 
 /// Millionths of a dollar: `$0.0011`, `$1.20`.
-#[must_use]
 pub fn money(micro: u64) -> String {
     let (whole, part) = (micro / 1_000_000, micro % 1_000_000);
     if whole > 0 {
@@ -177,7 +168,6 @@ pub fn money(micro: u64) -> String {
 }
 
 /// A duration: `12 ms`, `3.4 s`, `2 min 5 s`.
-#[must_use]
 pub fn duration(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
@@ -187,14 +177,12 @@ pub fn duration(ms: u64) -> String {
 }
 
 /// An estimated cost: `≈ $0.0011`. A cost below the smallest that is shown has no sign.
-#[must_use]
 pub fn about_money(about: &str, micro: u64) -> String {
     let cost = money(micro);
     if cost.starts_with('<') { cost } else { format!("{about} {cost}") }
 }
 
 /// A percentage: `19 %`, and `<1 %` for less that is not 0.
-#[must_use]
 pub fn percent(part: u32, whole: u32) -> String {
     match u64::from(part) * 100 / u64::from(whole.max(1)) {
         0 if part > 0 => "<1 %".to_owned(),
@@ -203,7 +191,6 @@ pub fn percent(part: u32, whole: u32) -> String {
 }
 
 /// `1 message`, `2 messages`.
-#[must_use]
 pub fn counted(n: u64, one: &str) -> String {
     crate::domain::call::tokens::counted(n, one)
 }

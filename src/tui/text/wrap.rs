@@ -6,7 +6,6 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Breaks one sanitized line (without line ends) into rows of at most `room` columns. The rows after the first are
 /// `indent` columns narrower; the caller inserts the indentation. A grapheme wider than `room` is shown as `?`.
-#[must_use]
 pub fn rows(line: &str, room: usize, indent: usize) -> Vec<String> {
     let room = room.max(1);
     let indent = if indent + 8 > room { 0 } else { indent };
@@ -22,7 +21,6 @@ pub fn rows(line: &str, room: usize, indent: usize) -> Vec<String> {
 }
 
 /// The indentation that rows after the first can have at this width.
-#[must_use]
 pub fn usable_indent(room: usize, indent: usize) -> usize {
     if indent + 8 > room { 0 } else { indent }
 }

@@ -6,7 +6,7 @@ use super::{leave, open, panes, settings, travel};
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::versions::EditableKind;
-use crate::engine::api::{ProgramRequest, Request, RuleAct, SessionRequest, ToolRequest, TraceAct};
+use crate::engine::api::{ProgramRequest, RuleAct, SessionRequest, ToolRequest, TraceAct};
 use crate::tui::chat::update::{
     acts, ask, branches, commands, completing, composing, copying, focus, folder, questions, queueing, quit,
     search as search_chat, state, tags, typing,
@@ -83,8 +83,8 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Clear => leave::clear(model, out),
         A::Quit => quit::quit(model),
         A::QuitIfEmpty if model.composer.is_empty() => quit::quit(model),
-        A::Undo => drop(send(model, Request::Session(SessionRequest::Undo), Pending::Act, out)),
-        A::Redo => drop(send(model, Request::Session(SessionRequest::Redo), Pending::Act, out)),
+        A::Undo => drop(send(model, SessionRequest::Undo, Pending::Act, out)),
+        A::Redo => drop(send(model, SessionRequest::Redo, Pending::Act, out)),
 
         // The terminal, the panels, settings.
         A::Redraw => out.push(Cmd::Redraw),
@@ -105,7 +105,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Tour => screens::tour::update::open(model, out),
         A::Help => model.layers.push(HelpScreen::default()),
         A::Doctor => {
-            send(model, Request::Program(ProgramRequest::Doctor), Pending::Program(ProgramPending::Doctor), out);
+            send(model, ProgramRequest::Doctor, ProgramPending::Doctor, out);
         }
         A::Trust => questions::trust(model),
         A::FolderSettings => folder::open(model, out),
@@ -149,12 +149,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         // Sessions, models, search, tree.
         A::Sessions => picker::update::sessions(model, String::new(), out),
         A::NewSession => {
-            send(
-                model,
-                Request::Session(SessionRequest::New { title: String::new() }),
-                Pending::Session(SessionPending::Open),
-                out,
-            );
+            send(model, SessionRequest::New { title: String::new() }, SessionPending::Open, out);
         }
         A::RenameSession => branches::title_prompt(model),
         A::Models => picker::update::models(model, out),
@@ -206,7 +201,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::GroupFailures => traces::update::group_failures(model),
         A::FollowLink => traces::update::follow_link(model),
         A::RunAgain => traces::update::rerun(model, out),
-        A::StopAgain => drop(send(model, Request::Tool(ToolRequest::Traces(TraceAct::Stop)), Pending::Act, out)),
+        A::StopAgain => drop(send(model, ToolRequest::Traces(TraceAct::Stop), Pending::Act, out)),
         A::AddResult => traces::update::insert_result(model),
         A::CopyArguments => traces::update::copy_arguments(model, out),
         A::ToMessage => traces::update::to_message(model, out),
@@ -216,7 +211,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::RefuseTool => approval::update::decide(model, ToolDecision::Deny, out),
         A::RefuseWhy => approval::update::decide(model, ToolDecision::DenyWithReason, out),
         A::TakeHunk => approval::update::decide(model, ToolDecision::ToggleHunk, out),
-        A::Rules => drop(send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out)),
+        A::Rules => drop(send(model, ToolRequest::Rule(RuleAct::List), Pending::Rules, out)),
         A::Mcp => tools::update::open(model, out),
 
         // These need a screen or an empty message; here they have no effect.

@@ -7,13 +7,11 @@ use super::{session, settings};
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, Ticket};
 use crate::tui::chat::update::{ask, composing, messages, state};
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::{
     approval, aside, calls, compare, editor, memories, picker, race, raw_request, request, search, summaries, tools,
     traces, usage, what_if,
 };
+use crate::tui::update::prelude::*;
 
 /// Passes an answer to the family of its request.
 #[deny(clippy::wildcard_enum_match_arm)]

@@ -3,16 +3,17 @@
 
 use crate::domain::base::failure::Failure;
 use crate::engine::api::{Answer, Request, Ticket};
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::tui::update::prelude::*;
 
 /// Sends a request to the engine and records the purpose of its answer. Returns the number of its ticket.
-pub(crate) fn send(model: &mut Model, request: Request, pending: Pending, out: &mut Vec<Cmd>) -> u64 {
-    let ticket = model.requests.add(pending);
-    out.push(Cmd::Send(Ticket(ticket), request));
+pub(crate) fn send(
+    model: &mut Model,
+    request: impl Into<Request>,
+    pending: impl Into<Pending>,
+    out: &mut Vec<Cmd>,
+) -> u64 {
+    let ticket = model.requests.add(pending.into());
+    out.push(Cmd::Send(Ticket(ticket), request.into()));
     ticket
 }
 

@@ -2,15 +2,10 @@
 //! Not for: questions before the program ends (`chat::update::quit`).
 
 use super::effects::send;
-use crate::engine::api::{Request, TurnRequest};
+use crate::engine::api::TurnRequest;
 use crate::tui::chat::update::{completing, queueing, quit, search};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::{summaries, tour};
+use crate::tui::update::prelude::*;
 
 /// The maximum time between two related presses, in milliseconds.
 const QUIT_WINDOW_MS: u64 = 1_500;
@@ -65,7 +60,7 @@ fn cancel_waiting(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     let asks = |pending: &Pending| matches!(pending, Pending::Turn(turn) if turn.asks_on(branch));
     let waits = !model.live.contains_key(&branch) && model.requests.any(asks);
     if waits {
-        send(model, Request::Turn(TurnRequest::Cancel { branch }), Pending::Act, out);
+        send(model, TurnRequest::Cancel { branch }, Pending::Act, out);
     }
     waits
 }
@@ -75,7 +70,7 @@ pub(crate) fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     if let Some(live) = model.live.get_mut(&branch) {
         live.stopping = true;
-        send(model, Request::Turn(TurnRequest::Cancel { branch }), Pending::Act, out);
+        send(model, TurnRequest::Cancel { branch }, Pending::Act, out);
     }
 }
 

@@ -10,17 +10,18 @@ mod leave;
 mod mouse;
 pub(crate) mod open;
 pub(crate) mod panes;
+pub(crate) mod prelude;
 pub(crate) mod session;
 pub(crate) mod settings;
 mod terminal;
 mod travel;
 
 use crate::domain::base::ids::NodeId;
-use crate::engine::api::{ProgramRequest, Request, SessionRequest};
+use crate::engine::api::{ProgramRequest, SessionRequest};
 use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::chat::update::{ask, completing, composing, planning, printed, quit};
 use crate::tui::model::Model;
-use crate::tui::model::pending::{Pending, ProgramPending, SessionPending};
+use crate::tui::model::pending::{ProgramPending, SessionPending};
 use crate::tui::model::status::Severity;
 use crate::tui::msg::{Cmd, Done, FrameMsg, Msg};
 use crate::tui::screens;
@@ -76,14 +77,9 @@ fn finish(model: &mut Model, done: Done) {
 /// Returns the first commands: open the session, and look for servers if nothing is set up.
 pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>) -> Vec<Cmd> {
     let mut out = Vec::new();
-    send(
-        model,
-        Request::Session(SessionRequest::Open { session, branch, create: true }),
-        Pending::Session(SessionPending::Open),
-        &mut out,
-    );
+    send(model, SessionRequest::Open { session, branch, create: true }, SessionPending::Open, &mut out);
     if model.facts.first_start {
-        send(model, Request::Program(ProgramRequest::Doctor), Pending::Program(ProgramPending::Doctor), &mut out);
+        send(model, ProgramRequest::Doctor, ProgramPending::Doctor, &mut out);
     }
     for problem in model.keys.problems().to_vec() {
         model.status.say(Severity::Trouble, problem, model.now);
@@ -95,11 +91,6 @@ pub fn start(model: &mut Model, session: Option<String>, branch: Option<String>)
 fn ask_for_missing(model: &mut Model, nodes: &[NodeId], out: &mut Vec<Cmd>) {
     let nodes = model.bodies.lacking(nodes);
     if !nodes.is_empty() {
-        send(
-            model,
-            Request::Session(SessionRequest::Bodies { nodes }),
-            Pending::Message(MessagePending::Contents),
-            out,
-        );
+        send(model, SessionRequest::Bodies { nodes }, MessagePending::Contents, out);
     }
 }

@@ -3,12 +3,10 @@
 //! Not for: which part is at a position (the view records it).
 
 use super::{actions, panes};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
 use crate::tui::model::list::shift;
 use crate::tui::model::pointer::{self, Border, Mouse, PointerAction, Target};
-use crate::tui::msg::{Cmd, FileCmd};
+use crate::tui::msg::FileCmd;
+use crate::tui::update::prelude::*;
 
 /// The maximum time between the clicks of a double click, in milliseconds.
 const DOUBLE_CLICK_MS: u64 = 400;

@@ -2,12 +2,9 @@
 //! Not for: Enter on screens (each screen's `update`).
 
 use crate::tui::chat::update::{acts, branches};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::reader::model::Reader;
+use crate::tui::update::prelude::*;
 
 /// Renames the branch that is selected in the panel.
 pub(crate) fn rename(model: &mut Model) {

@@ -1,12 +1,10 @@
 //! The arrangement of the panes: layouts, hiding and resizing. Every change is saved for the current size of the screen.
 //! Not for: rows and columns of the panes (`view::layout`).
 
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
 use crate::tui::model::panes::{Arrangement, MIN_TOOLS, Shape, sidebar_widths};
 use crate::tui::model::pointer::Border;
-use crate::tui::msg::{Cmd, FileCmd};
+use crate::tui::msg::FileCmd;
+use crate::tui::update::prelude::*;
 
 /// The columns by which one key press changes a width.
 const STEP: u16 = 2;

@@ -4,16 +4,13 @@
 use super::effects::{send, show_answer};
 use crate::domain::base::failure::Failure;
 use crate::domain::conversation::branch::Branch;
-use crate::engine::api::{Answer, Draft, ProgramRequest, Request, SessionView};
+use crate::engine::api::{Answer, Draft, ProgramRequest, SessionView};
 use crate::tui::chat::update::{ask, branches, questions};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::{Pending, ProgramPending, SessionPending};
+use crate::tui::model::pending::{ProgramPending, SessionPending};
 use crate::tui::model::session::Session;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::Picker;
 use crate::tui::screens::search;
+use crate::tui::update::prelude::*;
 
 /// Handles the answers to requests about the session and its branches.
 pub(super) fn answered(
@@ -84,6 +81,6 @@ pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) 
         model.status.say(Severity::Trouble, sentence.clone(), model.now);
     }
     if model.engine.findings.is_empty() && view.nodes.is_empty() && !model.facts.first_start {
-        send(model, Request::Program(ProgramRequest::Doctor), Pending::Program(ProgramPending::Doctor), out);
+        send(model, ProgramRequest::Doctor, ProgramPending::Doctor, out);
     }
 }

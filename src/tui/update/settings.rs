@@ -3,14 +3,12 @@
 
 use super::effects::{send, show_answer};
 use crate::domain::base::failure::Failure;
-use crate::engine::api::{Answer, ProgramRequest, Request};
+use crate::engine::api::{Answer, ProgramRequest};
 use crate::tui::chat::update::folder;
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::{Pending, ProgramPending};
-use crate::tui::model::status::Severity;
-use crate::tui::msg::{Cmd, ConfigMsg, FileCmd, Fresh};
+use crate::tui::model::pending::ProgramPending;
+use crate::tui::msg::{ConfigMsg, FileCmd, Fresh};
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
+use crate::tui::update::prelude::*;
 
 /// Handles a configuration that was read again or written.
 #[deny(clippy::wildcard_enum_match_arm)]
@@ -109,5 +107,5 @@ fn reloaded(model: &mut Model, result: Result<Box<Fresh>, String>, out: &mut Vec
     for problem in model.keys.problems().iter().cloned().chain(fresh.notes).collect::<Vec<_>>() {
         model.status.say(Severity::Trouble, problem, model.now);
     }
-    send(model, Request::Program(ProgramRequest::Reload), Pending::Program(ProgramPending::Reload(fresh.asked)), out);
+    send(model, ProgramRequest::Reload, ProgramPending::Reload(fresh.asked), out);
 }

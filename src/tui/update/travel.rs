@@ -1,10 +1,8 @@
 //! Moves the cursor and scrolls in the topmost screen, or else in the focused pane; moves the focus between panes.
 //! Not for: what a screen does with a move (`screens`).
 
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
 use crate::tui::model::list::shift;
+use crate::tui::update::prelude::*;
 
 /// Moves by a row or a page, or to an end.
 pub(super) fn travel(model: &mut Model, run: Action) {

@@ -7,10 +7,7 @@ use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::panes::{self, MIN_TOOLS, Shape};
 use crate::tui::model::pointer::{Border, Target};
-use crate::tui::text::Line;
-use crate::tui::theme::Ink;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// Largest width of the conversation when it is alone.
 const MAX_ALONE_WIDTH: u16 = 104;

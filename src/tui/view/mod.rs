@@ -21,13 +21,14 @@ pub mod cache;
 pub mod frame;
 pub(crate) mod layout;
 pub(crate) mod paint;
+pub(crate) mod prelude;
 
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::model::pointer::{HitArea, Target};
-use crate::tui::text::Line;
 use crate::tui::text::markdown::MarkdownStyle;
+use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -60,6 +61,14 @@ impl ViewContext<'_> {
     /// Records a row of a screen for the mouse.
     pub(crate) fn item(&self, area: Rect, at: usize) {
         self.hit(area, Target::Item(at));
+    }
+
+    /// Completes a drawn row of a screen's list: records it for the mouse and marks it if it is selected.
+    pub(crate) fn entry(&self, area: Rect, at: usize, selected: bool, buf: &mut Buffer) {
+        self.item(area, at);
+        if selected {
+            paint::select(self.theme, area, buf);
+        }
     }
 
     pub(crate) fn focused(&self, focus: Focus) -> bool {
@@ -97,5 +106,34 @@ impl ViewContext<'_> {
 
     pub(crate) fn frame(&self, title: Line, focus: bool, area: Rect, buf: &mut Buffer) -> Rect {
         paint::frame(self.theme, title, focus, area, buf)
+    }
+
+    /// Clears the area, and draws a screen's title and, at the lower edge, its line of keys. Returns the area inside.
+    pub(crate) fn screen(&self, title: Line, keys: Line, area: Rect, buf: &mut Buffer) -> Rect {
+        paint::clear(area, buf);
+        let inside = self.frame(title, true, area, buf);
+        self.foot(keys, area, buf);
+        inside
+    }
+
+    /// Draws a line of keys at the lower edge of an area.
+    pub(crate) fn foot(&self, keys: Line, area: Rect, buf: &mut Buffer) {
+        if area.height >= 2 {
+            paint::caption(self.theme, keys, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+        }
+    }
+
+    /// Keys with their descriptions, as many as fit into `width` columns.
+    pub(crate) fn keys_line(&self, when: When, words: &[(Action, &str)], width: usize) -> Line {
+        let mut line = Line::new();
+        for (action, word) in words {
+            let key = self.key_in(*action, when);
+            if line.width() + text::width(&key) + text::width(word) + 7 > width {
+                continue;
+            }
+            line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
+            line.push(Ink::Dim, &format!(" {word}"));
+        }
+        line
     }
 }

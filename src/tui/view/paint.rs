@@ -132,7 +132,7 @@ fn page_title(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(title.width() + 2).unwrap_or(u16::MAX);
     caption(theme, title, edge, buf);
     let rule = Rect { x: edge.x.saturating_add(wide), width: edge.width.saturating_sub(wide), ..edge };
-    line(theme, &Line::of(Ink::Border, &theme.glyphs.rule.repeat(usize::from(rule.width))), rule, buf);
+    self::rule(theme, rule, buf);
 }
 
 /// Draws text on the upper or lower edge of a frame, with a space at both ends.
@@ -155,6 +155,31 @@ pub(crate) fn caption(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) 
 /// Clears an area.
 pub(crate) fn clear(area: Rect, buf: &mut Buffer) {
     Clear.render(area.intersection(buf.area), buf);
+}
+
+/// Draws a horizontal line along the top of an area.
+pub(crate) fn rule(theme: &Theme, area: Rect, buf: &mut Buffer) {
+    line(theme, &Line::of(Ink::Border, &theme.glyphs.rule.repeat(usize::from(area.width))), area, buf);
+}
+
+/// Splits a body that is at least `wide` columns wide into a list of `left` columns and a pane beside it, and any other
+/// into a list of `top` rows and a pane below it.
+pub(crate) fn split(body: Rect, wide: u16, left: u16, top: u16) -> (Rect, Rect) {
+    if body.width >= wide {
+        return (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body });
+    }
+    (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
+}
+
+/// Draws the line between the parts of a [`split`] body: a vertical one beside the list, a horizontal one below it.
+/// Returns the area that the pane has left.
+pub(crate) fn divide(theme: &Theme, body: Rect, pane: Rect, buf: &mut Buffer) -> Rect {
+    if pane.width < body.width {
+        left_rule(theme, pane, buf);
+        return pane;
+    }
+    rule(theme, pane, buf);
+    Rect { y: pane.y + 1, height: pane.height.saturating_sub(1), ..pane }
 }
 
 /// Draws a vertical line at the left of a pane, with a column between.
@@ -187,8 +212,8 @@ pub(crate) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &
 }
 
 /// Draws a scroll thumb at the right edge of an area.
-pub(crate) fn thumb(theme: &Theme, at: u64, of: u64, page: u64, area: Rect, buf: &mut Buffer) {
-    let rows = u64::from(area.height);
+pub(crate) fn thumb(theme: &Theme, at: usize, of: usize, page: usize, area: Rect, buf: &mut Buffer) {
+    let rows = usize::from(area.height);
     if of <= page || rows == 0 || area.width == 0 {
         return;
     }

@@ -437,7 +437,7 @@ fn usage_events_names_and_waits() {
         b"",
     ] {
         for size in [1, 3, 1_000] {
-            let mut decoder = Decoder::new();
+            let mut decoder = Decoder::default();
             let mut events: Vec<_> = bytes.chunks(size).flat_map(|piece| decoder.feed(piece)).collect();
             let before = events.len();
             events.extend(decoder.finish());

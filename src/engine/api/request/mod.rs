@@ -11,6 +11,7 @@ mod tool;
 mod turn;
 
 use super::acts::{EditableAct, SummaryAct};
+use crate::domain::base::families::from_families;
 use crate::domain::base::ids::BranchId;
 pub use branch::BranchRequest;
 pub use call::CallRequest;
@@ -51,3 +52,8 @@ pub enum Request {
         act: SummaryAct,
     },
 }
+
+from_families!(
+    Request: Session(SessionRequest), Branch(BranchRequest), Turn(TurnRequest), Plan(PlanRequest), Call(CallRequest),
+    Memory(MemoryRequest), Tool(ToolRequest), Editable(EditableAct), Program(ProgramRequest),
+);

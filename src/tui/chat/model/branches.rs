@@ -95,7 +95,6 @@ impl BranchPanel {
     }
 
     /// The branch under the cursor.
-    #[must_use]
     pub fn selected(&self) -> Option<BranchId> {
         self.rows.get(self.cursor).map(|row| row.branch)
     }
@@ -133,19 +132,16 @@ impl BranchPanel {
     }
 
     /// Number of lines.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len() + self.ends.len()
     }
 
     /// Whether there are no lines.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The end without a branch under the cursor.
-    #[must_use]
     pub fn selected_end(&self) -> Option<&UnnamedEnd> {
         self.cursor.checked_sub(self.rows.len()).and_then(|at| self.ends.get(at))
     }

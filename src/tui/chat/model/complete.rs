@@ -66,13 +66,11 @@ pub struct CompletionPopup {
 
 impl CompletionPopup {
     /// The selected item; None while the popup is closed.
-    #[must_use]
     pub fn selected(&self) -> Option<&CompletionItem> {
         self.items.get(self.cursor).filter(|_| !self.closed)
     }
 
     /// Whether the popup is visible.
-    #[must_use]
     pub fn seen(&self) -> bool {
         !self.closed && (!self.items.is_empty() || !self.note.is_empty())
     }
@@ -121,7 +119,6 @@ fn own_name(name: &str) -> &str {
 }
 
 /// The mention being typed before a column of a line: the column of its `@` and the text after it.
-#[must_use]
 pub fn mention(line: &str, column: usize) -> Option<(usize, String)> {
     let before: Vec<char> = line.chars().take(column).collect();
     let at = before.iter().rposition(|c| *c == '@')?;

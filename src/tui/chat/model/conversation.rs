@@ -139,20 +139,17 @@ impl Conversation {
     }
 
     /// The selected message.
-    #[must_use]
     pub fn selected(&self) -> Option<Slot> {
         self.path.get(self.cursor).copied()
     }
 
     /// The user message of the turn at a position of the path.
-    #[must_use]
     pub fn asked_by(&self, tree: &Tree, position: usize) -> Option<Slot> {
         let before = self.path.get(..=position)?;
         before.iter().rev().copied().find(|slot| tree.head(*slot).role == Role::User)
     }
 
     /// Number of messages after the turn of this message, not counting tool results.
-    #[must_use]
     pub fn later_than(&self, tree: &Tree, node: NodeId) -> usize {
         let asks = |slot: &&Slot| tree.head(**slot).role == Role::User;
         let Some(at) = self.path.iter().position(|slot| tree.head(*slot).id == node) else { return 0 };

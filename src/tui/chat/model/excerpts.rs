@@ -16,7 +16,6 @@ pub struct Excerpt {
 }
 
 /// Returns the code blocks of a message, in order.
-#[must_use]
 pub fn code_blocks(message: &str) -> Vec<Excerpt> {
     let mut found = Vec::new();
     let mut open: Option<Excerpt> = None;

@@ -40,7 +40,6 @@ impl History {
     }
 
     /// Whether a message of the history is shown.
-    #[must_use]
     pub fn is_shown(&self) -> bool {
         self.shown.is_some()
     }

@@ -96,13 +96,11 @@ impl Live {
     }
 
     /// Whole seconds since the turn began.
-    #[must_use]
     pub fn seconds(&self, now: u64) -> u64 {
         now.saturating_sub(self.began) / 1000
     }
 
     /// When the displayed seconds change next.
-    #[must_use]
     pub fn next_second(&self, now: u64) -> u64 {
         self.began + (self.seconds(now) + 1) * 1000
     }

@@ -30,7 +30,6 @@ pub enum TurnPending {
 impl TurnPending {
     /// When to tell the person that the call waits for its plan, in milliseconds since the program began; None if there
     /// is no need.
-    #[must_use]
     pub fn notify_at(&self) -> Option<u64> {
         match self {
             Self::Ask { since, notified: false, .. } => Some(since + NOTIFY_AFTER_MS),
@@ -39,7 +38,6 @@ impl TurnPending {
     }
 
     /// Whether this is a call on the branch.
-    #[must_use]
     pub fn asks_on(&self, on: BranchId) -> bool {
         match self {
             Self::Ask { branch, .. } => *branch == on,

@@ -77,7 +77,6 @@ impl PlanState {
 
     /// How much less the displayed plan reuses than the best plan since the last call: tokens, and what they cost. None
     /// if not less.
-    #[must_use]
     pub fn lost_prefix(&self) -> Option<(u32, u64)> {
         let now = ReusedPrefix::of(self.shown.as_ref()?)?;
         let best = self.best.filter(|best| best.branch == now.branch && best.tokens > now.tokens)?;
@@ -95,7 +94,6 @@ impl PlanState {
     }
 
     /// The displayed plan, if it is for this branch.
-    #[must_use]
     pub fn plan(&self, branch: BranchId) -> Option<&Arc<ContextPlan>> {
         match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
             Planned::Plan { plan, .. } => Some(plan),
@@ -104,7 +102,6 @@ impl PlanState {
     }
 
     /// How the model's server counts compared to the estimate, if known.
-    #[must_use]
     pub fn calibration(&self) -> Option<Calibration> {
         match &self.shown.as_ref()?.solved {
             Planned::Plan { calibration, .. } => *calibration,
@@ -113,7 +110,6 @@ impl PlanState {
     }
 
     /// Why there is no plan for this branch, if it is blocked.
-    #[must_use]
     pub fn blocked(&self, branch: BranchId) -> Option<&Arc<Blocked>> {
         match &self.shown.as_ref().filter(|shown| shown.branch == branch)?.solved {
             Planned::Blocked(blocked) => Some(blocked),
@@ -122,13 +118,11 @@ impl PlanState {
     }
 
     /// Whether the screen knows of no newer plan on its way.
-    #[must_use]
     pub fn current(&self) -> bool {
         self.due.is_none() && !self.outdated
     }
 
     /// Id of the displayed plan if it is current and for exactly this branch and draft.
-    #[must_use]
     pub fn exactly(&self, branch: BranchId, draft: &Draft) -> Option<Hash> {
         let shown = self.shown.as_ref()?;
         let is_current = self.current() && shown.generation == self.generation;

@@ -32,7 +32,6 @@ pub struct Queue(BTreeMap<BranchId, Vec<Queued>>);
 
 impl Queue {
     /// The queued messages of a branch, in sending order.
-    #[must_use]
     pub fn of(&self, branch: BranchId) -> &[Queued] {
         self.0.get(&branch).map_or(&[], Vec::as_slice)
     }
@@ -65,7 +64,6 @@ impl Queue {
     }
 
     /// Whether this message is being sent.
-    #[must_use]
     pub fn is_sending(&self, branch: BranchId, draft: &Draft) -> bool {
         self.of(branch).first().is_some_and(|first| first.standing == QueueState::Sending && same(&first.draft, draft))
     }
@@ -95,13 +93,11 @@ impl Queue {
     }
 
     /// Whether messages of a branch are held.
-    #[must_use]
     pub fn is_held(&self, branch: BranchId) -> bool {
         self.of(branch).iter().any(|queued| queued.standing == QueueState::Held)
     }
 
     /// The texts of a branch's queued messages, joined by empty lines.
-    #[must_use]
     pub fn words(&self, branch: BranchId) -> Arc<str> {
         match self.of(branch) {
             [] => Arc::from(""),
@@ -125,7 +121,6 @@ pub struct DraftSaveTime {
 }
 
 /// Joins queued messages and the draft, as they are saved for a restart.
-#[must_use]
 pub fn joined(line: &Arc<str>, written: &Arc<str>) -> Arc<str> {
     match (line.is_empty(), written.is_empty()) {
         (true, _) => written.clone(),

@@ -38,7 +38,6 @@ pub struct ConversationSearch {
 }
 
 /// A text in the form that a search compares: lower case, every run of white space as one space.
-#[must_use]
 pub fn comparable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -52,7 +51,6 @@ pub fn comparable(text: &str) -> String {
 }
 
 /// One character in lower case; never more than one.
-#[must_use]
 pub fn lower(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
@@ -65,38 +63,32 @@ impl ConversationSearch {
     }
 
     /// The query in comparable form.
-    #[must_use]
     pub fn query(&self) -> &str {
         &self.query
     }
 
     /// The current match.
-    #[must_use]
     pub fn current(&self) -> Option<SearchMatch> {
         self.matches.get(self.current).copied()
     }
 
     /// The number of the current match, from 1, and the number of matches; (0, 0) without a match.
-    #[must_use]
     pub fn position(&self) -> (usize, usize) {
         let count = self.matches.len();
         ((self.current + 1).min(count), count)
     }
 
     /// How many matches a message has.
-    #[must_use]
     pub fn count_in(&self, block: usize) -> usize {
         self.matches.iter().filter(|found| found.block == block).count()
     }
 
     /// Whether the text of a message with this content was read.
-    #[must_use]
     pub fn knows(&self, slot: Slot, content: Option<Hash>) -> bool {
         self.texts.get(&slot).is_some_and(|(known, _)| *known == content)
     }
 
     /// Whether texts of this path remain to be read.
-    #[must_use]
     pub fn is_behind(&self, path: &[Slot]) -> bool {
         self.unread > 0 || self.read != (path.len(), path.last().copied())
     }

@@ -6,7 +6,6 @@ use crate::config::commands::table::{self, Row};
 use crate::tui::model::fuzzy::Fuzzy;
 
 /// Returns the rows of the command table that complete the line.
-#[must_use]
 pub fn completions(line: &str) -> Vec<&'static Row> {
     let Some(typed) = line.strip_prefix('/') else { return Vec::new() };
     let all = table::all().iter();
@@ -23,7 +22,6 @@ pub fn completions(line: &str) -> Vec<&'static Row> {
 }
 
 /// All commands, each once.
-#[must_use]
 pub fn commands() -> &'static [Row] {
     table::rows()
 }
@@ -34,7 +32,6 @@ pub fn short_names() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// The row of the command whose arguments are being typed, if any.
-#[must_use]
 pub fn hint(line: &str) -> Option<&'static Row> {
     line.strip_prefix('/').filter(|typed| typed.contains(char::is_whitespace)).and_then(table::row_of)
 }

@@ -8,21 +8,14 @@ use crate::domain::call::tokens::counted;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::{End, Role};
 use crate::domain::tool::cards::ToolCost;
-use crate::engine::api::{
-    Act, BranchRequest, Draft, DraftKind, ItemName, Request, ServerAct, SessionRequest, ToolRequest,
-};
+use crate::engine::api::{Act, BranchRequest, Draft, DraftKind, ItemName, ServerAct, SessionRequest, ToolRequest};
 use crate::tui::chat::model::pending::MessagePending;
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::{Pending, SessionPending};
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::question::model::{Act as Choice, Question};
 use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::tree::model::TreeScreen;
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Sets a mark on the selected item, or removes it if the item has that mark.
 pub(crate) fn mark(model: &mut Model, kind: MarkKind, out: &mut Vec<Cmd>) {
@@ -65,7 +58,7 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
         model.status.say(Severity::Notice, "Select an item first.", model.now);
         return;
     }
-    send(model, Request::Branch(BranchRequest::Mark { branch, items, act }), Pending::Act, out);
+    send(model, BranchRequest::Mark { branch, items, act }, Pending::Act, out);
 }
 
 /// Switches a tool off or on for the branch; tools take no other mark. `tool` is None on the line of all tools.
@@ -81,7 +74,7 @@ fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act
         return model.status.say(Severity::Notice, words, model.now);
     }
     let act = ServerAct::Switch { keys: vec![tool.name], on: !tool.on };
-    send(model, Request::Tool(ToolRequest::Servers(Some(branch), act)), Pending::Tools(ToolsPending::Change), out);
+    send(model, ToolRequest::Servers(Some(branch), act), ToolsPending::Change, out);
 }
 
 /// The selected item. In the conversation, `message` selects a single answer or tool result instead of its turn; a
@@ -150,12 +143,7 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
         }
     };
     crate::tui::screens::search::update::remember_place(model);
-    send(
-        model,
-        Request::Branch(BranchRequest::Fork { branch, at, name: None, switch: true }),
-        Pending::Session(SessionPending::Fork(None)),
-        out,
-    );
+    send(model, BranchRequest::Fork { branch, at, name: None, switch: true }, SessionPending::Fork(None), out);
 }
 
 /// Loads the selected turn's user message into the composer for editing.
@@ -173,12 +161,7 @@ pub(crate) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
     let found = if model.layers.is_empty() { from_here() } else { from_overlay };
     match found {
         Some(id) => {
-            send(
-                model,
-                Request::Session(SessionRequest::Bodies { nodes: vec![id] }),
-                Pending::Message(MessagePending::Edit(id)),
-                out,
-            );
+            send(model, SessionRequest::Bodies { nodes: vec![id] }, MessagePending::Edit(id), out);
         }
         None => model.status.say(Severity::Notice, "You can edit only your own messages.", model.now),
     }
@@ -269,7 +252,7 @@ pub(crate) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
     let node = at.map(|at| session.tree.head(model.conversation.path[at]).id).or_else(|| selected_node(model));
     let Some(node) = node else { return };
     let pending = at.map_or(Pending::Act, |at| Pending::Message(MessagePending::Sibling(at)));
-    send(model, Request::Branch(BranchRequest::Sibling { branch, node, step }), pending, out);
+    send(model, BranchRequest::Sibling { branch, node, step }, pending, out);
 }
 
 /// Selects the message whose version was switched, and tells which version it is.
@@ -301,12 +284,7 @@ fn copy_node(model: &mut Model, node: Option<NodeId>, out: &mut Vec<Cmd>) {
     match model.bodies.get(id) {
         Some(node) => out.push(Cmd::Copy(node.content.plain_text())),
         None => {
-            send(
-                model,
-                Request::Session(SessionRequest::Bodies { nodes: vec![id] }),
-                Pending::Message(MessagePending::Copy(id)),
-                out,
-            );
+            send(model, SessionRequest::Bodies { nodes: vec![id] }, MessagePending::Copy(id), out);
         }
     }
 }

@@ -10,12 +10,8 @@ use crate::domain::planning::mode::SearchChoice;
 use crate::engine::api::{Answer, Draft, DraftKind, Request, TurnRequest};
 use crate::tui::chat::model::pending::{NOTIFY_AFTER_MS, TurnPending};
 use crate::tui::chat::model::slash;
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::{INDEXING, Severity, WAITING};
-use crate::tui::msg::Cmd;
-use crate::tui::update::effects::send;
+use crate::tui::model::status::{INDEXING, WAITING};
+use crate::tui::update::prelude::*;
 
 /// Handles Enter: sends exactly the displayed plan. Returns the line of a command for the caller to run.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
@@ -122,7 +118,7 @@ pub(crate) fn ask(
     model.conversation.failed.remove(&branch);
     let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan });
     let since = model.now;
-    send(model, request, Pending::Turn(TurnPending::Ask { branch, draft, since, notified: false }), out);
+    send(model, request, TurnPending::Ask { branch, draft, since, notified: false }, out);
 }
 
 /// Sends a draft other than a new message.

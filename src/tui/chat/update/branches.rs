@@ -3,14 +3,10 @@
 
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::{Branch, Overrides};
-use crate::engine::api::{BranchRequest, Request};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::{Pending, SessionPending};
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::engine::api::BranchRequest;
+use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Switches to a branch, on the screen and in the store.
 pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
@@ -21,7 +17,7 @@ pub(crate) fn switch(model: &mut Model, id: BranchId, out: &mut Vec<Cmd>) {
     }
     let Some(branch) = session.find(id).cloned() else { return };
     switch_to(model, branch, false);
-    send(model, Request::Branch(BranchRequest::Switch { branch: id }), Pending::Session(SessionPending::Switch), out);
+    send(model, BranchRequest::Switch { branch: id }, SessionPending::Switch, out);
 }
 
 /// Switches to a branch on the screen only. The draft stays with the previous branch, or moves along with `with_draft`.
@@ -54,7 +50,7 @@ pub(crate) fn set_overrides(model: &mut Model, overrides: Overrides, out: &mut V
             known.overrides = overrides.clone();
         }
     }
-    send(model, Request::Branch(BranchRequest::Override { branch, overrides }), Pending::Act, out);
+    send(model, BranchRequest::Override { branch, overrides }, Pending::Act, out);
 }
 
 /// Switches to the next context mode.
@@ -120,5 +116,5 @@ pub(crate) fn archive(model: &mut Model, out: &mut Vec<Cmd>) {
         model.status.say(Severity::Trouble, text, model.now);
         return;
     }
-    send(model, Request::Branch(BranchRequest::Archive { branch: id, archived }), Pending::Act, out);
+    send(model, BranchRequest::Archive { branch: id, archived }, Pending::Act, out);
 }

@@ -27,18 +27,14 @@ use crate::domain::summary::draft::{AutoSummaryOverride, SummaryAuthor};
 use crate::engine::api::{
     BranchRequest, CallRequest, Draft, DraftKind, ItemName, MemoryScope, Request, SessionRequest, TaskAct, marks,
 };
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
 use crate::tui::model::panes::Shape;
-use crate::tui::model::pending::{Pending, SessionPending};
+use crate::tui::model::pending::SessionPending;
 use crate::tui::model::session::Session;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::race::model::RacePending;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 use crate::tui::update::{actions, panes, settings};
 
 /// A function that resolves a name to a message.
@@ -124,7 +120,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
             let without = without.clone().map(|text| ItemName::Named { text, message: false });
             let (profile, name) = (args.global.profile.clone(), args.global.model.clone());
             let request = CallRequest::Replay { run: run.clone(), profile, model: name, without };
-            send(model, Request::Call(request), Pending::Race(RacePending::Replay), out);
+            send(model, Request::Call(request), RacePending::Replay, out);
             Way::Done
         }
         Command::Plan { text, what_if: true, arm, edit: None, regenerate: None, .. }
@@ -270,7 +266,7 @@ fn race_of(model: &mut Model, text: &[String], arms: &[String], limits: Limits, 
 fn mark(model: &mut Model, command: &MarkCommand, out: &mut Vec<Cmd>) -> Way {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return Way::Done };
     let (items, act) = marks(command);
-    send(model, Request::Branch(BranchRequest::Mark { branch, items, act }), Pending::Act, out);
+    send(model, BranchRequest::Mark { branch, items, act }, Pending::Act, out);
     Way::Done
 }
 
@@ -397,7 +393,7 @@ fn task(model: &mut Model, command: &TaskCommand, out: &mut Vec<Cmd>) -> Way {
         TaskCommand::Done { outcome } => TaskAct::Done(Some(outcome.join(" ")).filter(|words| !words.is_empty())),
     };
     if let Some(branch) = model.branch().map(|branch| branch.id) {
-        send(model, Request::Branch(BranchRequest::Task { branch, act }), Pending::Act, out);
+        send(model, BranchRequest::Task { branch, act }, Pending::Act, out);
     }
     Way::Done
 }
@@ -437,7 +433,7 @@ fn fork(model: &mut Model, name: Option<String>, at: Option<&str>, out: &mut Vec
         Err(way) => return way,
     };
     let request = BranchRequest::Fork { branch, at, name, switch: true };
-    send(model, Request::Branch(request), Pending::Session(SessionPending::Fork(None)), out);
+    send(model, Request::Branch(request), SessionPending::Fork(None), out);
     Way::Done
 }
 
@@ -475,7 +471,7 @@ fn session(model: &mut Model, command: &SessionCommand, out: &mut Vec<Cmd>) -> W
             return Way::Print;
         }
     };
-    send(model, Request::Session(request), Pending::Session(SessionPending::Open), out);
+    send(model, Request::Session(request), SessionPending::Open, out);
     Way::Done
 }
 

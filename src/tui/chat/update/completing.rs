@@ -7,12 +7,7 @@ use crate::domain::code::symbols::NamedSymbol;
 use crate::engine::api::{Answer, CodeAct, FileAct, FileList, Request, ToolRequest};
 use crate::tui::chat::model::complete::{CompletionItem, CompletionPopup, CompletionSource, mention};
 use crate::tui::chat::model::pending::ComposerPending;
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// How many names are requested.
@@ -42,15 +37,10 @@ pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
             popup.fill(CompletionSource::Symbols, Vec::new());
         } else {
             let act = CodeAct::Names { typed: word.clone(), most: MAX_NAMES };
-            popup.symbols = send(
-                model,
-                Request::Tool(ToolRequest::Code { root: None, act }),
-                Pending::Composer(ComposerPending::Complete),
-                out,
-            );
+            popup.symbols = send(model, ToolRequest::Code { root: None, act }, ComposerPending::Complete, out);
         }
         let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: word, limit: MAX_NAMES }));
-        popup.ticket = send(model, request, Pending::Composer(ComposerPending::Complete), out);
+        popup.ticket = send(model, request, ComposerPending::Complete, out);
     }
     model.popup = Some(popup);
 }
@@ -68,14 +58,9 @@ fn typed(model: &mut Model, popup: &CompletionPopup, out: &mut Vec<Cmd>) {
         return;
     }
     let act = CodeAct::Names { typed: name.to_owned(), most: MAX_NAMES };
-    send(
-        model,
-        Request::Tool(ToolRequest::Code { root: None, act }),
-        Pending::Composer(ComposerPending::Check(name.to_owned())),
-        out,
-    );
-    let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: name.to_owned(), limit: MAX_NAMES }));
-    send(model, request, Pending::Composer(ComposerPending::Check(name.to_owned())), out);
+    send(model, ToolRequest::Code { root: None, act }, ComposerPending::Check(name.to_owned()), out);
+    let request = ToolRequest::Files(FileAct::Find { query: name.to_owned(), limit: MAX_NAMES });
+    send(model, request, ComposerPending::Check(name.to_owned()), out);
 }
 
 /// Attaches the file or symbol with this name, if there is exactly one.
@@ -99,7 +84,7 @@ pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut V
         }
         _ => return,
     };
-    send(model, request, Pending::Composer(ComposerPending::Attach { name, place }), out);
+    send(model, request, ComposerPending::Attach { name, place }, out);
 }
 
 /// Stores the file names.
@@ -154,7 +139,7 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
             (Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Source(named) }), place)
         }
     };
-    send(model, request, Pending::Composer(ComposerPending::Attach { name: item.name, place }), out);
+    send(model, request, ComposerPending::Attach { name: item.name, place }, out);
     true
 }
 

@@ -6,17 +6,13 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::message::{Node, Role};
-use crate::engine::api::{Answer, BranchRequest, Request, SessionRequest};
+use crate::engine::api::{Answer, BranchRequest, SessionRequest};
 use crate::tui::chat::model::composer;
 use crate::tui::chat::model::pending::ComposerPending;
 use crate::tui::chat::model::queue::{DraftSaveTime, joined};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// How long after a change a draft is saved, in milliseconds.
@@ -66,12 +62,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     model.keep.branch = Some(branch);
     if let Some(text) = model.composer.take_cleared().filter(|text| text.len() <= MAX_SAVED_BYTES) {
-        send(
-            model,
-            Request::Branch(BranchRequest::KeepCleared { branch, text }),
-            Pending::Composer(ComposerPending::Save),
-            out,
-        );
+        send(model, BranchRequest::KeepCleared { branch, text }, ComposerPending::Save, out);
     }
     let written = model.composer.unsent();
     let text = unsent(model, branch, &written);
@@ -103,12 +94,7 @@ fn store(model: &mut Model, branch: BranchId, text: Arc<str>, out: &mut Vec<Cmd>
     model.keep.due = None;
     let stored = if text.len() > MAX_SAVED_BYTES { Arc::from("") } else { text.clone() };
     model.composer.mark_saved(branch, text);
-    send(
-        model,
-        Request::Branch(BranchRequest::KeepDraft { branch, text: stored }),
-        Pending::Composer(ComposerPending::Save),
-        out,
-    );
+    send(model, BranchRequest::KeepDraft { branch, text: stored }, ComposerPending::Save, out);
 }
 
 /// Requests earlier messages of the path, once per session. Returns false if there is nothing to wait for.
@@ -127,12 +113,7 @@ pub(crate) fn ask_for_earlier(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
         return false;
     }
     model.composer.awaits_history = true;
-    send(
-        model,
-        Request::Session(SessionRequest::Bodies { nodes }),
-        Pending::Composer(ComposerPending::History(id)),
-        out,
-    );
+    send(model, SessionRequest::Bodies { nodes }, ComposerPending::History(id), out);
     true
 }
 

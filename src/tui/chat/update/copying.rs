@@ -5,15 +5,11 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::message::{End, Node, Role};
 use crate::domain::conversation::state;
-use crate::engine::api::{Request, SessionRequest};
+use crate::engine::api::SessionRequest;
 use crate::tui::chat::model::excerpts::code_blocks;
 use crate::tui::chat::model::pending::MessagePending;
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -27,12 +23,7 @@ pub(crate) fn menu(model: &mut Model, out: &mut Vec<Cmd>) {
     match model.bodies.get(id).cloned() {
         Some(node) => show(model, &node),
         None => {
-            send(
-                model,
-                Request::Session(SessionRequest::Bodies { nodes: vec![id] }),
-                Pending::Message(MessagePending::CopyMenu(id)),
-                out,
-            );
+            send(model, SessionRequest::Bodies { nodes: vec![id] }, MessagePending::CopyMenu(id), out);
         }
     }
 }
@@ -82,12 +73,7 @@ pub(crate) fn turn(model: &mut Model, node: NodeId, out: &mut Vec<Cmd>) {
     let first = (0..=here).rev().find(|at| head(*at).role == Role::User).unwrap_or(here);
     let after = (here + 1..path.len()).find(|at| head(*at).role == Role::User).unwrap_or(path.len());
     let nodes: Vec<NodeId> = (first..after).map(|at| head(at).id).collect();
-    send(
-        model,
-        Request::Session(SessionRequest::Bodies { nodes: nodes.clone() }),
-        Pending::Message(MessagePending::CopyTurn(nodes)),
-        out,
-    );
+    send(model, SessionRequest::Bodies { nodes: nodes.clone() }, MessagePending::CopyTurn(nodes), out);
 }
 
 /// Joins messages into one Markdown text, in this order.
@@ -112,11 +98,6 @@ pub(crate) fn joined(order: &[NodeId], nodes: &[Arc<Node>]) -> String {
 /// Copies the current branch.
 pub(crate) fn branch(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
-        send(
-            model,
-            Request::Session(SessionRequest::Markdown { branch }),
-            Pending::Message(MessagePending::CopyBranch),
-            out,
-        );
+        send(model, SessionRequest::Markdown { branch }, MessagePending::CopyBranch, out);
     }
 }

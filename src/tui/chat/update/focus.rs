@@ -3,10 +3,8 @@
 
 use super::branches;
 use crate::domain::code::settings;
-use crate::tui::model::Model;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
+use crate::tui::update::prelude::*;
 
 /// Asks for the focus; an empty line removes it.
 pub(crate) fn prompt(model: &mut Model) {

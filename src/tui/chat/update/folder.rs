@@ -3,23 +3,15 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
-use crate::engine::api::{FolderAct, Request, ToolRequest};
-use crate::tui::model::Model;
-use crate::tui::model::pending::{Pending, ProgramPending};
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::engine::api::{FolderAct, ToolRequest};
+use crate::tui::model::pending::ProgramPending;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Requests the state of the file.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
-    send(
-        model,
-        Request::Tool(ToolRequest::FolderSettings(FolderAct::Show)),
-        Pending::Program(ProgramPending::FolderSettings),
-        out,
-    );
+    send(model, ToolRequest::FolderSettings(FolderAct::Show), ProgramPending::FolderSettings, out);
 }
 
 /// Asks whether to use the file. The question contains every change; if they do not fit, they are shown first in a
@@ -68,7 +60,7 @@ pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
 
 /// Sends the decision about the file.
 pub(crate) fn say(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
-    send(model, Request::Tool(ToolRequest::FolderSettings(FolderAct::Say { digest, yes })), Pending::Act, out);
+    send(model, ToolRequest::FolderSettings(FolderAct::Say { digest, yes }), Pending::Act, out);
 }
 
 #[cfg(test)]

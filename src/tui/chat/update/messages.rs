@@ -8,11 +8,8 @@ use crate::domain::base::safe_text::Safe;
 use crate::domain::conversation::message::Node;
 use crate::engine::api::Answer;
 use crate::tui::chat::model::pending::MessagePending;
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// Handles the answers to requests about messages.

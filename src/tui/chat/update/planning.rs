@@ -4,15 +4,12 @@
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::plan::Warning;
-use crate::engine::api::{Answer, PlanRequest, Planned, Request};
+use crate::engine::api::{Answer, PlanRequest, Planned};
 use crate::tui::chat::model::pending::TurnPending;
 use crate::tui::chat::model::plan::DisplayedPlan;
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::request::model::{Content, RequestScreen};
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 
 /// Requests a plan of the draft once typing has rested.
 pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -26,12 +23,7 @@ pub(crate) fn replan_when_due(model: &mut Model, out: &mut Vec<Cmd>) {
     model.plan.asked = Some((branch, draft.clone()));
     model.requests.pending.retain(|_, what_for| *what_for != Pending::Turn(TurnPending::Plan));
     let generation = model.plan.generation;
-    send(
-        model,
-        Request::Plan(PlanRequest::Replan { branch, generation, draft }),
-        Pending::Turn(TurnPending::Plan),
-        out,
-    );
+    send(model, PlanRequest::Replan { branch, generation, draft }, TurnPending::Plan, out);
 }
 
 /// Handles the requested plan, unless the draft changed since.

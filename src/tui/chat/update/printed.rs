@@ -5,10 +5,8 @@ use crate::config::commands::Printed;
 use crate::config::commands::args::Args;
 use crate::config::commands::read::{self, Typed};
 use crate::engine::api::DraftKind;
-use crate::tui::model::Model;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::reader::model::Reader;
+use crate::tui::update::prelude::*;
 
 /// How many characters of output still fit into a notice.
 const NOTICE: usize = 200;

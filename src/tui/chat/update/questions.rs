@@ -7,10 +7,8 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{End, NodeHead, Role};
 use crate::domain::planning::plan::{Blocked, BlockedRemedy};
 use crate::engine::api::Draft;
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::status::Severity;
 use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::update::prelude::*;
 
 /// Asks whether to trust the folder, or to stop trusting it.
 pub(crate) fn trust(model: &mut Model) {

@@ -4,15 +4,10 @@
 use super::{ask, composing};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::engine::api::{Answer, BranchRequest, Draft, DraftKind, Request, TurnRequest};
+use crate::engine::api::{Answer, BranchRequest, Draft, DraftKind, TurnRequest};
 use crate::tui::chat::model::pending::{ComposerPending, TurnPending};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::update::prelude::*;
 
 /// Handles Enter during an answer: queues the message. Returns false if the message cannot wait or nothing is running.
 pub(crate) fn put(model: &mut Model, branch: BranchId, draft: &Draft) -> bool {
@@ -35,12 +30,7 @@ pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft,
     model.composer.sent(&draft.text);
     model.queue.push(branch, draft);
     model.plan.touch(model.now);
-    crate::tui::update::effects::send(
-        model,
-        Request::Turn(TurnRequest::Claim(branch)),
-        Pending::Turn(TurnPending::Claim(branch)),
-        out,
-    );
+    crate::tui::update::effects::send(model, TurnRequest::Claim(branch), TurnPending::Claim(branch), out);
 }
 
 /// Handles that this program may ask on the branch: sends the first queued message, or gives the right back if there is
@@ -51,8 +41,8 @@ pub(crate) fn claim_granted(model: &mut Model, branch: BranchId, result: Result<
             if !next(model, branch, false, out) {
                 crate::tui::update::effects::send(
                     model,
-                    Request::Turn(TurnRequest::GiveBackClaim(branch)),
-                    Pending::Composer(ComposerPending::Save),
+                    TurnRequest::GiveBackClaim(branch),
+                    ComposerPending::Save,
                     out,
                 );
             }
@@ -164,8 +154,8 @@ fn save_unsent(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
             model.composer.mark_saved(branch, text.clone());
             crate::tui::update::effects::send(
                 model,
-                Request::Branch(BranchRequest::KeepDraft { branch, text }),
-                Pending::Composer(ComposerPending::Save),
+                BranchRequest::KeepDraft { branch, text },
+                ComposerPending::Save,
                 out,
             );
         }

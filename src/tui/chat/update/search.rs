@@ -2,11 +2,8 @@
 //! Not for: the search of all sessions (`screens::search`).
 
 use crate::tui::chat::model::search::ConversationSearch;
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::status::Severity;
 use crate::tui::screens::conversation_search::model::ConversationSearchScreen;
+use crate::tui::update::prelude::*;
 
 /// Opens the search line.
 pub(crate) fn open(model: &mut Model) {

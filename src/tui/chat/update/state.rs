@@ -3,15 +3,13 @@
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::summary::draft::SummaryAuthor;
-use crate::engine::api::{Answer, BranchRequest, Request};
+use crate::engine::api::{Answer, BranchRequest};
 use crate::tui::chat::model::composer;
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
 use crate::tui::model::status::WRITING_STATE;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 
 /// Opens the state block to read and edit it.
 pub(crate) fn edit(model: &mut Model) {
@@ -35,7 +33,7 @@ pub(crate) fn rebuild(model: &mut Model, by: SummaryAuthor, out: &mut Vec<Cmd>) 
         let text = "The model is writing the state block…";
         model.status.report(WRITING_STATE, text, model.now);
     }
-    send(model, Request::Branch(BranchRequest::RebuildState { branch, by }), Pending::State(by), out);
+    send(model, BranchRequest::RebuildState { branch, by }, Pending::State(by), out);
 }
 
 /// Shows the new state's notice. If no answer has a state block, asks whether the model should write one.
@@ -63,6 +61,6 @@ pub(crate) fn rebuilt(model: &mut Model, by: SummaryAuthor, result: Result<Answe
 /// Adopts the state block that came with an import.
 pub(crate) fn adopt(model: &mut Model, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
-        send(model, Request::Branch(BranchRequest::AdoptState(branch)), Pending::Act, out);
+        send(model, BranchRequest::AdoptState(branch), Pending::Act, out);
     }
 }

@@ -3,17 +3,11 @@
 
 use super::acts;
 use crate::domain::base::ids::NodeId;
-use crate::engine::api::{BranchRequest, ItemName, Request, TagAct};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::engine::api::{BranchRequest, ItemName, TagAct};
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::tree::model::TreeScreen;
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Toggles the star of the meant message.
 pub(crate) fn favourite(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -32,7 +26,7 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
 /// Sets the name or the star of a message.
 pub(crate) fn put(model: &mut Model, node: NodeId, act: TagAct, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    send(model, Request::Branch(BranchRequest::Tag { branch, item: ItemName::Message(node), act }), Pending::Act, out);
+    send(model, BranchRequest::Tag { branch, item: ItemName::Message(node), act }, Pending::Act, out);
 }
 
 /// The message to tag: the selected one, or the head of the selected branch, or else the head of the current branch.

@@ -3,10 +3,8 @@
 
 use super::composing;
 use crate::tui::chat::model::slash;
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Chord, Key};
-use crate::tui::msg::Cmd;
+use crate::tui::update::prelude::*;
 use tui_textarea::{Input, Key as AreaKey, TextArea};
 
 /// Converts a key to an input of the text area.

@@ -4,13 +4,8 @@
 use crate::tui::chat::model::branches::{BranchPanel, Row};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// The height that the panel would use, including its title.
 pub(crate) fn rows(model: &Model) -> u16 {

@@ -7,14 +7,9 @@ use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::slash;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::{Action, When};
 use crate::tui::model::status::Severity;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line, wrap};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::text::wrap;
+use crate::tui::view::prelude::*;
 use ratatui::widgets::Widget;
 
 /// The height that the text would use: at least one row, at most a third of the screen.
@@ -37,8 +32,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
     let focus = view.focused(Focus::Composer);
     let mut inside = area;
     if area.height >= 3 && area.width >= 3 {
-        let rule = view.theme.glyphs.rule.repeat(usize::from(area.width));
-        paint::line(view.theme, &Line::of(Ink::Border, &rule), area, buf);
+        paint::rule(view.theme, area, buf);
         paint::caption(view.theme, title(view, area), Rect { height: 1, ..area }, buf);
         let keys = Rect { x: area.x + 1, y: area.bottom() - 1, width: area.width - 1, height: 1 };
         paint::line(view.theme, &hints(view, usize::from(keys.width)), keys, buf);

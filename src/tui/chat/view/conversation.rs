@@ -9,13 +9,9 @@ use crate::tui::chat::model::conversation::ScrollAnchor;
 use crate::tui::chat::model::search::ConversationSearch;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::text;
 use crate::tui::text::matches::MatchPart;
-use crate::tui::theme::{Ink, Theme};
-use crate::tui::view::cache::Cache;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::theme::Theme;
+use crate::tui::view::prelude::*;
 
 /// Applies pending scrolling, following, and revealing, which need the heights of rows. Returns the nodes near the view
 /// whose contents are missing.
@@ -368,6 +364,8 @@ fn thumb(view: &ViewContext<'_>, first: usize, after: usize, area: Rect, buf: &m
     let all = weight.last().copied().unwrap_or(0);
     let (from, to) = (upto(first).unwrap_or(0), upto(after).unwrap_or(all));
     if first > 0 || after < weight.len() {
-        paint::thumb(view.theme, from, all, to.saturating_sub(from).max(1), area, buf);
+        let [from, all, page] =
+            [from, all, to.saturating_sub(from).max(1)].map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
+        paint::thumb(view.theme, from, all, page, area, buf);
     }
 }

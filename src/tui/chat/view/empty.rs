@@ -2,14 +2,8 @@
 //! Not for: empty panels, which draw their own text.
 
 use crate::domain::base::finding::Finding;
-use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 pub(crate) fn opening(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let words = if view.model.requests.pending.is_empty() { "No session is open." } else { "Opening the session" };

@@ -6,11 +6,7 @@ use super::next_request;
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::lane_use;
 use crate::domain::planning::draft::Planned;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// Width of the small meter.
 const METER: usize = 8;

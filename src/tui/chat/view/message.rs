@@ -17,14 +17,12 @@ use crate::domain::tool::trace::ToolStatus;
 use crate::tui::chat::model::live::Live;
 use crate::tui::chat::model::queue::QueueState;
 use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
 use crate::tui::model::session::Session;
-use crate::tui::text::markdown::{GrowingText, MarkdownStyle, TextRows};
+use crate::tui::text::markdown::{GrowingText, MarkdownStyle};
 use crate::tui::text::matches;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::{Ink, Theme};
-use crate::tui::view::cache::{Cache, CacheKey, GrowingRows};
-use crate::tui::view::{ViewContext, paint};
+use crate::tui::theme::Theme;
+use crate::tui::view::cache::{CacheKey, GrowingRows};
+use crate::tui::view::prelude::*;
 use std::rc::Rc;
 
 /// How many bytes of a long user message are shown while it is folded.
@@ -200,7 +198,9 @@ impl BlockBuilder<'_> {
             Role::Assistant => {
                 rows.extend(self.filled(&state::strip(&words, head.end == End::Complete), width, opened));
             }
-            Role::Tool => rows.extend(TextRows::plain(prefix(&words, TOOL_BYTES), width, Ink::Code)),
+            Role::Tool => {
+                rows.extend(TextRows::plain(&words[..words.floor_char_boundary(TOOL_BYTES)], width, Ink::Code));
+            }
             Role::User | Role::System if opened => rows.extend(self.filled(&words, width, true)),
             Role::User | Role::System => rows.extend(self.folded(&words, width)),
         }
@@ -244,11 +244,11 @@ impl BlockBuilder<'_> {
         if words.len() <= FOLD_BYTES && words.lines().count() <= FOLD_ROWS {
             return self.filled(words, width, false);
         }
-        let mut rows = self.filled(prefix(words, FOLD_BYTES), width, true);
+        let mut rows = self.filled(&words[..words.floor_char_boundary(FOLD_BYTES)], width, true);
         rows.truncate(FOLD_ROWS);
         let bytes = text::number(u64::try_from(words.len()).unwrap_or(0));
         let sign = self.theme.glyphs.folded;
-        let shown = text::number(u64::try_from(prefix(words, FOLD_BYTES).len()).unwrap_or(0));
+        let shown = text::number(u64::try_from(words.floor_char_boundary(FOLD_BYTES)).unwrap_or(0));
         let line = format!("{sign} the first {shown} of {bytes} bytes{}", self.opens());
         rows.push(Line::of(Ink::Accent, &text::fit(&line, width, self.theme.glyphs.ellipsis)));
         rows
@@ -470,16 +470,4 @@ impl BlockBuilder<'_> {
         let look = if opened { look } else { look.folding(FOLD_CODE, &self.opens()) };
         TextRows::drawn(words.trim_end(), width, Ink::Text, look)
     }
-}
-
-/// The longest prefix of at most `bytes` bytes that ends at a character boundary.
-fn prefix(text: &str, bytes: usize) -> &str {
-    if text.len() <= bytes {
-        return text;
-    }
-    let mut end = bytes;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }

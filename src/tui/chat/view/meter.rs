@@ -11,11 +11,7 @@
 use crate::domain::base::chart::shares;
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
 use crate::domain::planning::policy::Section;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// A part of the bar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,13 +7,8 @@ use crate::domain::tool::trace::{ToolStatus, ToolTrace};
 use crate::tui::chat::model::live::Live;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::{Ink, Theme};
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::theme::Theme;
+use crate::tui::view::prelude::*;
 
 /// How many rows of a running tool's output are shown.
 const MAX_OUTPUT_ROWS: usize = 8;

@@ -86,13 +86,11 @@ impl ApprovalScreen {
     }
 
     /// Whether the screen opened so recently that a key may have been meant for what was there before.
-    #[must_use]
     pub fn fresh(&self, now: u64) -> bool {
         self.appeared_at.is_some_and(|came| now < came.saturating_add(MEANT))
     }
 
     /// The selection of each file's hunks.
-    #[must_use]
     pub fn chosen(&self) -> Vec<Vec<bool>> {
         let files = match &self.pending.effect {
             ToolEffect::Change(changes) => changes.len(),
@@ -103,7 +101,6 @@ impl ApprovalScreen {
     }
 
     /// Whether there are hunks and none is selected.
-    #[must_use]
     pub fn nothing(&self) -> bool {
         !self.hunks.is_empty() && self.hunks.iter().all(|taken| !taken.taken)
     }
@@ -136,7 +133,6 @@ impl ApprovalScreen {
     }
 
     /// Identifies a part of this call in the view's cache.
-    #[must_use]
     pub fn key(&self, part: usize) -> Hash {
         Fields::new("asking").text(&self.pending.tool).text(&self.pending.args).number(part as u64).finish()
     }
@@ -144,7 +140,6 @@ impl ApprovalScreen {
     /// The rules that a person may make of this call: the exact target and, for a single command, a pattern with the
     /// same first words. A command line that a shell could use to start something else gets no pattern, since `*` never
     /// matches such a line.
-    #[must_use]
     pub fn rules(&self) -> Vec<Rule> {
         let rule = |on: Option<String>| Rule { tool: self.pending.tool.clone(), on, verdict: Verdict::Allow };
         match &self.pending.effect {

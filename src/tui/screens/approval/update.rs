@@ -8,15 +8,12 @@ use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleS
 use crate::domain::tool::mcp;
 use crate::domain::tool::rerun::RerunState;
 use crate::engine::api::{Answer, Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::{ASKING, Severity};
-use crate::tui::msg::Cmd;
+use crate::tui::model::status::ASKING;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// How many bytes of a command's output are kept for the screen.
@@ -42,10 +39,7 @@ pub(crate) fn add_output(model: &mut Model, branch: BranchId, run: RunId, text: 
     let Some(live) = model.live.get_mut(&branch).filter(|live| live.run.is_none_or(|of| of == run)) else { return };
     live.tool_output.push_str(text);
     if live.tool_output.len() > SAID {
-        let mut from = live.tool_output.len() - SAID / 2;
-        while !live.tool_output.is_char_boundary(from) {
-            from += 1;
-        }
+        let from = live.tool_output.ceil_char_boundary(live.tool_output.len() - SAID / 2);
         live.tool_output.drain(..from);
     }
 }
@@ -208,6 +202,6 @@ fn show_rules(model: &mut Model, rules: Vec<(RuleScope, Rule)>) {
 pub(crate) fn take_off(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     let Some(Choice::Rule(scope, rule)) = picker.selected().map(|entry| entry.choice.clone()) else { return };
-    send(model, Request::Tool(ToolRequest::Rule(RuleAct::Set { scope, rule, on: false })), Pending::Act, out);
-    send(model, Request::Tool(ToolRequest::Rule(RuleAct::List)), Pending::Rules, out);
+    send(model, ToolRequest::Rule(RuleAct::Set { scope, rule, on: false }), Pending::Act, out);
+    send(model, ToolRequest::Rule(RuleAct::List), Pending::Rules, out);
 }

@@ -5,14 +5,9 @@ use super::model::{AROUND, ApprovalScreen};
 use crate::domain::tool::consent::{FileChange, ToolEffect};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, CacheKey};
-use crate::tui::view::{ViewContext, layout, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::cache::CacheKey;
+use crate::tui::view::layout;
+use crate::tui::view::prelude::*;
 
 /// Below this height of the terminal, the screen covers all of it.
 const LEAST_HEIGHT: u16 = 18;
@@ -27,13 +22,8 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
-    paint::clear(area, buf);
     let title = format!("{} needs approval", display_name(&ask.pending.tool));
-    let inside = view.frame(Line::of(Ink::Warn, &title), true, area, buf);
-    if area.height >= 2 {
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(view.theme, hints(view, ask, usize::from(area.width)), edge, buf);
-    }
+    let inside = view.screen(Line::of(Ink::Warn, &title), hints(view, ask, usize::from(area.width)), area, buf);
     let inside = match &ask.note {
         Some(note) => {
             let last = Rect { y: inside.bottom().saturating_sub(1), height: inside.height.min(1), ..inside };
@@ -48,8 +38,7 @@ pub(crate) fn draw(
     let page = usize::from(inside.height);
     let from = ask.scroll.min(rows.len().saturating_sub(page));
     paint::lines(view.theme, rows.iter().skip(from), inside, buf);
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(rows.len()), count(page), inside, buf);
+    paint::thumb(view.theme, from, rows.len(), page, inside, buf);
     ((rows.len(), page), starts)
 }
 
@@ -112,7 +101,7 @@ fn hints(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     }
     words.extend([(Action::RefuseWhy, "deny with a message"), (Action::AllowAlways, "always")]);
     words.push((Action::Leave, "later"));
-    crate::tui::screens::summaries::view_accepted::hint_line(view, When::Consent, &words, width)
+    view.keys_line(When::Consent, &words, width)
 }
 
 /// The rows above the hunks (for a command, all rows), and the number of rows after which the effect is complete.

@@ -3,13 +3,11 @@
 
 use super::model::AsidePane;
 use crate::domain::base::failure::Failure;
-use crate::engine::api::{Answer, AsideView, Request, TurnRequest};
+use crate::engine::api::{Answer, AsideView, TurnRequest};
 use crate::tui::chat::model::pending::ComposerPending;
-use crate::tui::model::Model;
-use crate::tui::model::pending::{Pending, SessionPending};
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{send, show_failure};
+use crate::tui::model::pending::SessionPending;
+use crate::tui::update::effects::show_failure;
+use crate::tui::update::prelude::*;
 
 /// Handles `/aside TEXT`.
 pub(crate) fn ask(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
@@ -19,7 +17,7 @@ pub(crate) fn ask(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
         return model.status.say(Severity::Trouble, text, model.now);
     }
     leave(model, out);
-    let ticket = send(model, Request::Turn(TurnRequest::Aside { branch, text: words.into() }), Pending::Aside, out);
+    let ticket = send(model, TurnRequest::Aside { branch, text: words.into() }, Pending::Aside, out);
     model.layers.push(AsidePane::new(branch, words, ticket));
 }
 
@@ -38,7 +36,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, result: Result<Answer, Fa
         }
         // The pane was closed before the call was made.
         Ok(Answer::Asked { run }) => {
-            send(model, Request::Turn(TurnRequest::DropAside { run }), Pending::Composer(ComposerPending::Save), out);
+            send(model, TurnRequest::DropAside { run }, ComposerPending::Save, out);
         }
         Ok(_) => {}
         Err(failure) => {
@@ -66,7 +64,7 @@ pub(crate) fn arrived(model: &mut Model, view: AsideView) {
 pub(crate) fn leave(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(pane) = model.layers.take_top::<AsidePane>() else { return };
     if let Some(run) = pane.run {
-        send(model, Request::Turn(TurnRequest::DropAside { run }), Pending::Act, out);
+        send(model, TurnRequest::DropAside { run }, Pending::Act, out);
     }
 }
 
@@ -77,12 +75,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     };
     match (pane.run, &pane.card) {
         (Some(run), Some(_)) => {
-            send(
-                model,
-                Request::Turn(TurnRequest::KeepAside { run }),
-                Pending::Session(SessionPending::Fork(None)),
-                out,
-            );
+            send(model, TurnRequest::KeepAside { run }, SessionPending::Fork(None), out);
         }
         _ => model.status.say(
             Severity::Trouble,

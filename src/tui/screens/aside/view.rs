@@ -13,15 +13,8 @@
 use super::model::AsidePane;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::state;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, CacheKey};
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::cache::CacheKey;
+use crate::tui::view::prelude::*;
 
 /// From this width on, the chat stays visible beside the pane.
 const MIN_WIDTH_BESIDE: u16 = 90;
@@ -36,15 +29,10 @@ pub(crate) fn draw(
 ) -> (usize, usize) {
     let width = if area.width >= MIN_WIDTH_BESIDE { (area.width * 2 / 5).clamp(44, 90) } else { area.width };
     let place = Rect { x: area.right() - width, width, ..area };
-    paint::clear(place, buf);
     let title = Line::of(Ink::Heading, "Side question").with(Ink::Dim, " (not saved)");
-    let inside = view.frame(title, true, place, buf);
-    if place.height >= 2 {
-        let words = [(Action::KeepAside, "keep as a branch"), (Action::Leave, "discard"), (Action::Copy, "copy")];
-        let words = if pane.card.is_some() { &words[..] } else { &words[1..2] };
-        let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
-        paint::caption(view.theme, view_accepted::hint_line(view, When::Trials, words, usize::from(width)), edge, buf);
-    }
+    let words = [(Action::KeepAside, "keep as a branch"), (Action::Leave, "discard"), (Action::Copy, "copy")];
+    let words = if pane.card.is_some() { &words[..] } else { &words[1..2] };
+    let inside = view.screen(title, view.keys_line(When::Trials, words, usize::from(width)), place, buf);
     let within = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };
     let room = within.width.saturating_sub(1).max(1);
     let wide = usize::from(room);
@@ -67,8 +55,7 @@ pub(crate) fn draw(
     let height = usize::from(inside.height);
     let from = pane.scroll.min(rows.len().saturating_sub(height));
     paint::colored_lines(view.theme, rows.iter().skip(from), cache, within, buf);
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(rows.len()), count(height), inside, buf);
+    paint::thumb(view.theme, from, rows.len(), height, inside, buf);
     (rows.len(), height)
 }
 

@@ -50,7 +50,6 @@ impl Calls {
     }
 
     /// The call under the cursor.
-    #[must_use]
     pub fn selected(&self) -> Option<&RunCard> {
         self.cards.get(self.cursor)
     }
@@ -117,7 +116,6 @@ impl DiffView {
     }
 
     /// The difference under the cursor; None on a heading.
-    #[must_use]
     pub fn selected(&self) -> Option<&ItemDiff> {
         match self.entries.get(self.cursor)? {
             Entry::Delta(at) => self.diff.as_ref()?.deltas.get(*at),

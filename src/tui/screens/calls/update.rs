@@ -9,13 +9,9 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::diff::PlanDiff;
 use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest, Request};
 use crate::tui::chat::update::{acts, printed};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 
 /// Handles the answers to the requests of these screens.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, result: Result<Answer, Failure>) {
@@ -38,7 +34,7 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, re
 /// Opens the call history, or closes it if it is open.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
     if !model.layers.close::<Calls>(|_| true) {
-        send(model, Request::Call(CallRequest::List), Pending::Calls(CallsPending::List), out);
+        send(model, CallRequest::List, CallsPending::List, out);
         model.layers.push(Calls::default());
     }
 }
@@ -46,7 +42,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Opens the call history with the cursor on a call.
 pub(crate) fn open_at(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     model.layers.close::<Calls>(|_| true);
-    send(model, Request::Call(CallRequest::List), Pending::Calls(CallsPending::List), out);
+    send(model, CallRequest::List, CallsPending::List, out);
     model.layers.push(Calls { wanted: Some(run), ..Calls::new() });
 }
 
@@ -100,7 +96,7 @@ pub(crate) fn against_last(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 fn open_diff(model: &mut Model, request: Request, out: &mut Vec<Cmd>) {
-    let ticket = send(model, request, Pending::Calls(CallsPending::Diff), out);
+    let ticket = send(model, request, CallsPending::Diff, out);
     model.layers.push(DiffView { ticket, ..DiffView::default() });
 }
 
@@ -126,12 +122,7 @@ pub(crate) fn history(model: &mut Model, out: &mut Vec<Cmd>) {
             model.status.say(Severity::Notice, text, model.now);
         }
         Some(item) => {
-            send(
-                model,
-                Request::Plan(PlanRequest::Why { branch, item, most: None }),
-                Pending::Calls(CallsPending::History),
-                out,
-            );
+            send(model, PlanRequest::Why { branch, item, most: None }, CallsPending::History, out);
         }
     }
 }

@@ -4,43 +4,19 @@
 use super::model::Calls;
 use crate::domain::base::time;
 use crate::domain::call::run::{RunCard, RunStatus};
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-
-/// Keys with their descriptions, as many as fit into `width` columns.
-pub(crate) fn hint_line(view: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
-    let mut line = Line::new();
-    for (action, word) in words {
-        let key = view.key_in(*action, When::Calls);
-        if line.width() + text::width(&key) + text::width(word) + 7 > width {
-            continue;
-        }
-        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
-        line.push(Ink::Dim, &format!(" {word}"));
-    }
-    line
-}
+use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) {
-    paint::clear(area, buf);
-    let inside = view.frame(Line::of(Ink::Heading, "Call history"), true, area, buf);
     let enter = match (calls.chosen, calls.selected()) {
         (Some(chosen), Some(card)) if chosen != card.id => "compare the two",
         _ => "compare with the previous call",
     };
-    if area.height >= 2 {
-        let mut words = vec![(Action::Open, enter), (Action::ChooseCall, "select to compare")];
-        let known = calls.selected().is_some_and(|card| card.uses.is_some());
-        words.extend(known.then_some((Action::Details, "items used")));
-        words.push((Action::Leave, "close"));
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(view.theme, hint_line(view, &words, usize::from(area.width)), edge, buf);
-    }
+    let mut words = vec![(Action::Open, enter), (Action::ChooseCall, "select to compare")];
+    let known = calls.selected().is_some_and(|card| card.uses.is_some());
+    words.extend(known.then_some((Action::Details, "items used")));
+    words.push((Action::Leave, "close"));
+    let keys = view.keys_line(When::Calls, &words, usize::from(area.width));
+    let inside = view.screen(Line::of(Ink::Heading, "Call history"), keys, area, buf);
     if calls.cards.is_empty() {
         let none = "No calls in this session yet. Each call is recorded here with its plan before it is sent.";
         let words = if calls.loading { "Loading the calls." } else { none };
@@ -55,17 +31,12 @@ pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
     for ((at, card), row) in calls.cards.iter().enumerate().skip(from).zip(list.rows()) {
         let row = Rect { width: row.width.saturating_sub(bar), ..row };
         one(view, calls, card, row, buf);
-        view.item(row, at);
-        if at == calls.cursor {
-            paint::select(view.theme, row, buf);
-        }
+        view.entry(row, at, at == calls.cursor, buf);
     }
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(calls.cards.len()), count(page), list, buf);
+    paint::thumb(view.theme, from, calls.cards.len(), page, list, buf);
     if let (Some(card), true) = (calls.selected(), below > 1) {
         let rule = Rect { y: list.bottom(), height: 1, ..inside };
-        let line = view.theme.glyphs.rule.repeat(usize::from(rule.width));
-        paint::line(view.theme, &Line::of(Ink::Border, &line), rule, buf);
+        paint::rule(view.theme, rule, buf);
         if view.model.status.shown().is_some() {
             paint::clear(rule, buf);
             crate::tui::chat::view::composer::notice(view, rule, buf);

@@ -12,18 +12,11 @@
 //! Not for: the list of calls (`view`).
 
 use super::model::{DiffView, Entry, HistoryScreen};
-use super::view::hint_line;
 use crate::domain::base::time;
 use crate::domain::planning::diff::{
     CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
-use crate::tui::model::keys::Action;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// How many spans of an item's history the request overlay shows, newest first.
 const RECENT_SPANS: usize = 3;
@@ -38,25 +31,14 @@ pub(crate) fn list_rows(area: Rect) -> u16 {
 fn split(inside: Rect) -> (Rect, Rect) {
     let head = inside.height.min(HEAD);
     let body = Rect { y: inside.y + head, height: inside.height - head, ..inside };
-    if body.width >= 100 {
-        let left = body.width * 60 / 100;
-        return (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body });
-    }
-    let top = (body.height * 3 / 5).max(body.height.min(3));
-    (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
+    paint::split(body, 100, body.width * 60 / 100, (body.height * 3 / 5).max(body.height.min(3)))
 }
 
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &DiffView, area: Rect, buf: &mut Buffer) {
-    paint::clear(area, buf);
     let title = screen.diff.as_ref().map_or_else(|| "What changed".to_owned(), |diff| title(view, diff));
     let title = paint::cut(view.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
-    let inside = view.frame(title, true, area, buf);
-    if area.height >= 2 {
-        let words =
-            [(Action::Open, "item history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "close")];
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(view.theme, hint_line(view, &words, usize::from(area.width)), edge, buf);
-    }
+    let words = [(Action::Open, "item history"), (Action::DetailDown, "scroll the detail"), (Action::Leave, "close")];
+    let inside = view.screen(title, view.keys_line(When::Calls, &words, usize::from(area.width)), area, buf);
     let Some(diff) = &screen.diff else {
         return paint::line(view.theme, &Line::of(Ink::Dim, "Comparing the two plans."), inside, buf);
     };
@@ -70,15 +52,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &DiffView, area: Rect, buf: &
     let Some(delta) = screen.selected() else { return };
     let rows = detail_rows(view, delta, usize::from(detail.width).max(1));
     let scroll = screen.scroll.min(rows.len().saturating_sub(1));
-    if detail.width == inside.width && !detail.is_empty() {
-        let rule = view.theme.glyphs.rule.repeat(usize::from(detail.width));
-        paint::line(view.theme, &Line::of(Ink::Border, &rule), detail, buf);
-        let below = Rect { y: detail.y + 1, height: detail.height - 1, ..detail };
-        paint::lines(view.theme, rows.iter().skip(scroll), below, buf);
-    } else {
-        paint::left_rule(view.theme, detail, buf);
-        paint::lines(view.theme, rows.iter().skip(scroll), detail, buf);
-    }
+    let room = paint::divide(view.theme, inside, detail, buf);
+    paint::lines(view.theme, rows.iter().skip(scroll), room, buf);
 }
 
 fn title(view: &ViewContext<'_>, diff: &PlanDiff) -> String {
@@ -144,10 +119,7 @@ fn entries(view: &ViewContext<'_>, screen: &DiffView, diff: &PlanDiff, area: Rec
                 }
             }
         }
-        view.item(row, at);
-        if at == screen.cursor {
-            paint::select(view.theme, row, buf);
-        }
+        view.entry(row, at, at == screen.cursor, buf);
     }
 }
 
@@ -237,23 +209,17 @@ pub(crate) fn draw_history(
     area: Rect,
     buf: &mut Buffer,
 ) -> (usize, usize) {
-    paint::clear(area, buf);
     let history = &screen.history;
     let turn = history.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
     let words = format!("History of {turn}{}", history.title.lines().next().unwrap_or_default());
     let title = paint::cut(view.theme, Ink::Heading, &words, usize::from(area.width.saturating_sub(6)));
-    let inside = view.frame(title, true, area, buf);
-    if area.height >= 2 {
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        let words = [(Action::Leave, "close")];
-        paint::caption(view.theme, hint_line(view, &words, usize::from(area.width)), edge, buf);
-    }
+    let words = [(Action::Leave, "close")];
+    let inside = view.screen(title, view.keys_line(When::Calls, &words, usize::from(area.width)), area, buf);
     let rows = history_rows(view, history, usize::from(inside.width.saturating_sub(1)).max(1));
     let page = usize::from(inside.height);
     let from = screen.scroll.min(rows.len().saturating_sub(page));
     paint::lines(view.theme, rows.iter().skip(from), inside, buf);
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(rows.len()), count(page), inside, buf);
+    paint::thumb(view.theme, from, rows.len(), page, inside, buf);
     (rows.len(), page)
 }
 

@@ -26,20 +26,17 @@ pub struct CompareView {
 
 impl CompareView {
     /// The turn under the cursor.
-    #[must_use]
     pub fn selected(&self) -> Option<&Turn> {
         self.compared.as_ref()?.sides[self.side].turns.get(self.cursor[self.side])
     }
 
     /// The focused branch and the other one.
-    #[must_use]
     pub fn branches(&self) -> Option<(BranchId, BranchId)> {
         let sides = &self.compared.as_ref()?.sides;
         Some((sides[self.side].branch, sides[1 - self.side].branch))
     }
 
     /// The turns to pick: the selected ones, or else the one under the cursor.
-    #[must_use]
     pub fn wanted(&self) -> Vec<Atom> {
         let Some(compared) = &self.compared else { return Vec::new() };
         let turns = &compared.sides[self.side].turns;

@@ -5,16 +5,11 @@ use super::model::CompareView;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
-use crate::engine::api::{Answer, BranchRequest, ItemName, Request};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::engine::api::{Answer, BranchRequest, ItemName};
 use crate::tui::screens::calls::model::DiffView;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 
 /// Compares the current branch with the branch selected in the panel, or else with an obvious other one; where none is
 /// obvious, opens a list of the others.
@@ -90,7 +85,7 @@ pub(crate) fn named(model: &mut Model, words: &str, out: &mut Vec<Cmd>) {
 
 pub(crate) fn open(model: &mut Model, other: BranchId, out: &mut Vec<Cmd>) {
     let Some(here) = model.branch().map(|branch| branch.id) else { return };
-    let ticket = send(model, Request::Branch(BranchRequest::Compare { a: here, b: other }), Pending::Compare, out);
+    let ticket = send(model, BranchRequest::Compare { a: here, b: other }, Pending::Compare, out);
     model.layers.push(CompareView { ticket, ..CompareView::default() });
 }
 
@@ -135,12 +130,12 @@ pub(crate) fn pick(model: &mut Model, out: &mut Vec<Cmd>) {
         return model.status.say(Severity::Notice, "This side has no turns of its own.", model.now);
     }
     let together = items.len() > 1;
-    send(model, Request::Branch(BranchRequest::Pick { from, items, onto, together }), Pending::Act, out);
+    send(model, BranchRequest::Pick { from, items, onto, together }, Pending::Act, out);
 }
 
 /// Merges the result of the focused branch into the other branch.
 pub(crate) fn return_result(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(view) = model.layers.top::<CompareView>() else { return };
     let Some((from, onto)) = view.branches() else { return };
-    send(model, Request::Branch(BranchRequest::BringBack { from, onto: Some(onto) }), Pending::Act, out);
+    send(model, BranchRequest::BringBack { from, onto: Some(onto) }, Pending::Act, out);
 }

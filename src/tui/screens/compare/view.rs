@@ -14,14 +14,7 @@
 use super::model::CompareView;
 use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::conversation::message::Role;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::Cache;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// From this width on, both sides are visible.
 const MIN_WIDTH_BESIDE: u16 = 100;
@@ -39,10 +32,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cac
     let Some(compared) = &screen.compared else {
         return paint::line(view.theme, &Line::of(Ink::Dim, "Loading both branches."), inside, buf);
     };
-    if area.height >= 2 {
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(view.theme, hints(view, screen, compared, usize::from(area.width)), edge, buf);
-    }
+    view.foot(hints(view, screen, compared, usize::from(area.width)), area, buf);
     for (line, row) in head(view, compared).iter().zip(inside.rows()) {
         paint::line(view.theme, line, row, buf);
     }

@@ -3,12 +3,8 @@
 
 use super::model::ConversationSearchScreen;
 use crate::tui::chat::view::conversation::search_count;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, layout, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::layout;
+use crate::tui::view::prelude::*;
 
 /// Height of the search line: that of the composer, which it replaces.
 pub(crate) fn height(view: &ViewContext<'_>, area: Rect) -> u16 {
@@ -20,8 +16,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &ConversationSearchScreen, ar
     let mut rows = area.rows();
     if area.height >= 3 {
         let Some(edge) = rows.next() else { return };
-        let rule = view.theme.glyphs.rule.repeat(usize::from(area.width));
-        paint::line(view.theme, &Line::of(Ink::Border, &rule), edge, buf);
+        paint::rule(view.theme, edge, buf);
         let title = Line::of(Ink::Heading, "Search this conversation")
             .with(Ink::Dim, &search_count(view, !screen.text.is_empty()));
         paint::caption(view.theme, title, edge, buf);

@@ -85,7 +85,6 @@ impl EditorScreen {
     }
 
     /// The next kind, or the previous one if `step` is negative.
-    #[must_use]
     pub fn next(&self, step: i64) -> EditableKind {
         let all = EditableKind::ALL;
         let here = all.iter().position(|kind| *kind == self.kind).unwrap_or(0);
@@ -109,19 +108,16 @@ impl EditorScreen {
     }
 
     /// The item under the cursor.
-    #[must_use]
     pub fn selected(&self) -> Option<&Editable> {
         self.items.get(self.cursor)
     }
 
     /// The shown version.
-    #[must_use]
     pub fn shown(&self) -> Option<&Version> {
         self.selected()?.versions.get(self.version)
     }
 
     /// The version that the shown one is compared with, if there is one.
-    #[must_use]
     pub fn other(&self) -> Option<&Version> {
         let item = self.selected()?;
         let place = match self.comparison {

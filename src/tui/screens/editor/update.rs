@@ -15,15 +15,11 @@ use crate::engine::api::{
 use crate::tui::chat::model::composer;
 use crate::tui::chat::model::pending::ComposerPending;
 use crate::tui::chat::update::branches;
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 use tui_textarea::CursorMove;
 
 /// Handles Esc among module summaries: stops one that is being written, or else closes the editor.
@@ -48,8 +44,7 @@ pub(crate) fn open(model: &mut Model, kind: EditableKind, out: &mut Vec<Cmd>) {
     let there = model.layers.all::<EditorScreen>().any(|screen| screen.kind == kind);
     model.layers.close::<EditorScreen>(|_| true);
     let Some(branch) = model.branch().map(|branch| branch.id).filter(|_| !there) else { return };
-    let ticket =
-        send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editor(EditorPending::List), out);
+    let ticket = send(model, EditableAct::List { branch, kind }, EditorPending::List, out);
     model.status.settle();
     model.layers.push(EditorScreen::new(branch, kind, ticket));
 }
@@ -57,8 +52,7 @@ pub(crate) fn open(model: &mut Model, kind: EditableKind, out: &mut Vec<Cmd>) {
 /// Switches to the next or the previous kind of item.
 pub(crate) fn switch_kind(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
     let Some((branch, kind)) = top(model).map(|screen| (screen.branch, screen.next(step))) else { return };
-    let ticket =
-        send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editor(EditorPending::List), out);
+    let ticket = send(model, EditableAct::List { branch, kind }, EditorPending::List, out);
     change_top(model, |screen| screen.switch_kind(kind, ticket));
 }
 
@@ -66,8 +60,7 @@ pub(crate) fn switch_kind(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
 fn reload(model: &mut Model, out: &mut Vec<Cmd>) {
     let open = model.layers.all::<EditorScreen>().next().map(|screen| (screen.branch, screen.kind));
     let Some((branch, kind)) = open else { return };
-    let ticket =
-        send(model, Request::Editable(EditableAct::List { branch, kind }), Pending::Editor(EditorPending::List), out);
+    let ticket = send(model, EditableAct::List { branch, kind }, EditorPending::List, out);
     for screen in model.layers.all_mut::<EditorScreen>() {
         screen.loading = Some(ticket);
     }
@@ -208,7 +201,7 @@ pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
         Edited::Module(path) => Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Edit { path, text }))),
         Edited::Draft { .. } | Edited::Request { .. } => return,
     };
-    let ticket = send(model, request, Pending::Editor(EditorPending::Change), out);
+    let ticket = send(model, request, EditorPending::Change, out);
     if let Some(editor) = model.layers.top_mut::<Editor>() {
         (editor.saving, editor.fault) = (Some(ticket), None);
     }
@@ -268,7 +261,7 @@ pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
         }
     };
     let act = ProjectAct::Set { branch: screen.branch, path, on: None, once: false };
-    send(model, Request::Tool(ToolRequest::Project(act)), Pending::Editor(EditorPending::Change), out);
+    send(model, ToolRequest::Project(act), EditorPending::Change, out);
 }
 
 /// Writes the selected module summary again, by the author of the current version; one that a person wrote, by pleach.
@@ -291,7 +284,7 @@ pub(crate) fn use_skill(model: &mut Model, name: &str, out: &mut Vec<Cmd>) {
     model.composer.put_name(0, &format!("@{path}"));
     model.plan.touch(model.now);
     let pending = Pending::Composer(ComposerPending::Attach { name: path.clone(), place: path.clone() });
-    send(model, Request::Tool(ToolRequest::Files(FileAct::Read { path })), pending, out);
+    send(model, ToolRequest::Files(FileAct::Read { path }), pending, out);
 }
 
 /// Applies the selected policy to the branch (undoable), or attaches the selected skill to the message.
@@ -328,8 +321,8 @@ fn try_out_named(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     };
     let draft = model.composer.next_draft();
-    let request = Request::Editable(EditableAct::TryPolicy { branch, draft, policy: policy.clone() });
-    let ticket = send(model, request, Pending::Editor(EditorPending::TryPolicy), out);
+    let request = EditableAct::TryPolicy { branch, draft, policy: policy.clone() };
+    let ticket = send(model, request, EditorPending::TryPolicy, out);
     change_top(model, |screen| screen.trial = Some(PolicyTrial { policy, ticket, result: None }));
 }
 
@@ -367,6 +360,6 @@ pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) {
         (None, false) => Request::Session(SessionRequest::Undo),
         (None, true) => Request::Session(SessionRequest::Redo),
     };
-    send(model, request, Pending::Editor(EditorPending::Change), out);
+    send(model, request, EditorPending::Change, out);
     change_top(model, |screen| screen.policy_applied = false);
 }

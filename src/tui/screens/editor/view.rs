@@ -14,15 +14,8 @@ use super::model::{EditorScreen, PolicyTrial, VersionComparison};
 use crate::domain::base::time;
 use crate::domain::planning::what_if::PlanFigures;
 use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
-use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::summaries::model::PendingModuleSummary;
-use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
 
 /// Unchanged lines shown around a change.
@@ -32,9 +25,8 @@ const COMPARED: usize = 2_000;
 
 /// Draws the editor. Returns the number of rows of the text and the height of its view.
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
-    paint::clear(area, buf);
-    let inside = view.frame(Line::of(Ink::Heading, "Editors"), true, area, buf);
-    keys(view, screen, area, buf);
+    let keys = keys(view, screen, usize::from(area.width));
+    let inside = view.screen(Line::of(Ink::Heading, "Editors"), keys, area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     tabs(view, screen, Rect { height: room.height.min(1), ..room }, buf);
     let body = Rect { y: room.y + 1, height: room.height.saturating_sub(1), ..room };
@@ -50,31 +42,15 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, bu
     }
     let (list, detail) = split(screen, body);
     items(view, screen, list, buf);
-    if detail.width < body.width {
-        paint::left_rule(view.theme, detail, buf);
-        item(view, screen, detail, buf)
-    } else {
-        let rule = view.theme.glyphs.rule.repeat(usize::from(detail.width));
-        paint::line(view.theme, &Line::of(Ink::Border, &rule), detail, buf);
-        let below = Rect { y: detail.y + 1, height: detail.height.saturating_sub(1), ..detail };
-        item(view, screen, below, buf)
-    }
+    item(view, screen, paint::divide(view.theme, body, detail, buf), buf)
 }
 
 fn split(screen: &EditorScreen, body: Rect) -> (Rect, Rect) {
-    if body.width >= 90 {
-        let left = (body.width / 3).min(48);
-        return (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body });
-    }
     let wanted = u16::try_from(screen.items.len()).unwrap_or(u16::MAX);
-    let top = wanted.min(body.height / 3).max(1);
-    (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
+    paint::split(body, 90, (body.width / 3).min(48), wanted.min(body.height / 3).max(1))
 }
 
-fn keys(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) {
-    if area.height < 2 {
-        return;
-    }
+fn keys(view: &ViewContext<'_>, screen: &EditorScreen, width: usize) -> Line {
     let policies = screen.kind == EditableKind::Policies;
     let copies = screen.selected().is_some_and(|item| item.editing == Editability::Copy);
     let mut words = vec![(Action::EditThing, if copies { "copy and edit" } else { "edit" }), (Action::Undo, "undo")];
@@ -101,9 +77,7 @@ fn keys(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
     if policies {
         words.push((Action::CopyPolicy, "copy"));
     }
-    let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-    let line = hint_line(view, &words, usize::from(area.width));
-    paint::caption(view.theme, line, edge, buf);
+    hint_line(view, &words, width)
 }
 
 /// The line of keys; some of them are in the key table's section of all panels.
@@ -112,9 +86,9 @@ fn hint_line(view: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> 
         view.model.keys.bindings().iter().any(|binding| binding.run == *action && binding.when == When::Workshop)
     };
     let (mine, rest): (Vec<_>, Vec<_>) = words.iter().copied().partition(|(action, _)| own(action));
-    let mut line = view_accepted::hint_line(view, When::Workshop, &mine, width.saturating_sub(16));
+    let mut line = view.keys_line(When::Workshop, &mine, width.saturating_sub(16));
     let left = width.saturating_sub(line.width());
-    let more = view_accepted::hint_line(view, When::Panel, &rest, left);
+    let more = view.keys_line(When::Panel, &rest, left);
     if !more.pieces.is_empty() && !line.pieces.is_empty() {
         line.push(Ink::Dim, "  ");
     }
@@ -189,13 +163,9 @@ fn items(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Bu
         let room = usize::from(row.width).saturating_sub(text::width(&note) + 4);
         let label = Line::of(ink, &format!("{sign} ")).with(ink, &text::fit(&item.title, room, glyphs.ellipsis));
         paint::pair(view.theme, &label, &Line::of(Ink::Dim, &format!("{note} ")), row, buf);
-        view.item(row, at);
-        if at == screen.cursor {
-            paint::select(view.theme, row, buf);
-        }
+        view.entry(row, at, at == screen.cursor, buf);
     }
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(screen.items.len()), count(page), area, buf);
+    paint::thumb(view.theme, from, screen.items.len(), page, area, buf);
 }
 
 fn item(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
@@ -225,8 +195,7 @@ fn item(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
     let page = usize::from(room.height);
     let scroll = screen.scroll.min(rows.len().saturating_sub(page));
     paint::lines(view.theme, rows.iter().skip(scroll), room, buf);
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(scroll), count(rows.len()), count(page), room, buf);
+    paint::thumb(view.theme, scroll, rows.len(), page, room, buf);
     paint::lines(view.theme, &below, Rect { y: room.bottom(), height: foot, ..area }, buf);
     (rows.len(), page)
 }

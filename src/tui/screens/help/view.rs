@@ -2,14 +2,7 @@
 //! Not for: the hints of one pane (`composer`).
 
 use crate::tui::chat::model::slash;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// Width of the column with the keys.
 const KEYS: usize = 24;
@@ -123,18 +116,13 @@ fn one(keys: &str, does: &str, width: usize) -> Vec<Line> {
 
 /// Draws the list. Returns the largest scroll position.
 pub(crate) fn draw(view: &ViewContext<'_>, scroll: usize, area: Rect, buf: &mut Buffer) -> usize {
-    paint::clear(area, buf);
-    let inside = view.frame(Line::of(Ink::Heading, "Keys"), true, area, buf);
-    if area.height >= 2 {
-        let words = [(Action::Down, "down"), (Action::ScrollDown, "next page"), (Action::Leave, "close")];
-        let line = view_accepted::hint_line(view, When::Panel, &words, usize::from(area.width));
-        paint::caption(view.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
-    }
+    let words = [(Action::Down, "down"), (Action::ScrollDown, "next page"), (Action::Leave, "close")];
+    let keys = view.keys_line(When::Panel, &words, usize::from(area.width));
+    let inside = view.screen(Line::of(Ink::Heading, "Keys"), keys, area, buf);
     let rows = rows(view, usize::from(inside.width));
     let last = rows.len().saturating_sub(usize::from(inside.height));
     let from = scroll.min(last);
     paint::lines(view.theme, rows.iter().skip(from), inside, buf);
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(rows.len()), u64::from(inside.height), inside, buf);
+    paint::thumb(view.theme, from, rows.len(), usize::from(inside.height), inside, buf);
     last
 }

@@ -7,16 +7,13 @@ use crate::domain::base::ids::MemoryId;
 use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Scope};
 use crate::domain::planning::plan::Verdict;
 use crate::engine::api::{Answer, BranchRequest, ItemName, MemoryAct, MemoryRequest, MemoryScope, Request};
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::picker::update::ListEdit;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::request::model::RequestScreen;
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 
 /// Handles the answers to the requests of the list.
 pub(crate) fn answered(
@@ -46,12 +43,7 @@ fn ask(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let session = model.session.as_ref().map(|session| session.card.id.to_string());
-    let ticket = send(
-        model,
-        Request::Memory(MemoryRequest::List { session, words: None, scope: None }),
-        Pending::Memories(MemoriesPending::List),
-        out,
-    );
+    let ticket = send(model, MemoryRequest::List { session, words: None, scope: None }, MemoriesPending::List, out);
     for picker in model.layers.all_mut::<Picker>() {
         if picker.kind == Kind::Memories {
             (picker.loading, picker.ticket) = (true, ticket);
@@ -93,12 +85,7 @@ fn arrived(model: &mut Model, ticket: u64, all: &[Memory]) {
 
 /// Requests a change of a memory.
 pub(crate) fn act(model: &mut Model, id: MemoryId, act: MemoryAct, out: &mut Vec<Cmd>) {
-    send(
-        model,
-        Request::Memory(MemoryRequest::Change { id: id.to_string(), act }),
-        Pending::Memories(MemoriesPending::Change),
-        out,
-    );
+    send(model, MemoryRequest::Change { id: id.to_string(), act }, MemoriesPending::Change, out);
 }
 
 /// Reports a change and loads the list again.
@@ -122,7 +109,7 @@ pub(crate) fn remember(model: &mut Model, text: &str, out: &mut Vec<Cmd>) {
 pub(crate) fn add(model: &mut Model, kind: MemoryKind, text: String, scope: Option<MemoryScope>, out: &mut Vec<Cmd>) {
     let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
     let request = MemoryRequest::Remember { kind, text, scope: scope.unwrap_or(usual) };
-    send(model, Request::Memory(request), Pending::Memories(MemoriesPending::Change), out);
+    send(model, Request::Memory(request), MemoriesPending::Change, out);
 }
 
 /// The text and id of the memory under the cursor.
@@ -165,12 +152,7 @@ pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
         overlay.and_then(RequestScreen::selected).map(|(row, _)| (row.atom, row.verdict == Verdict::Suggested));
     match selected {
         Some((atom, true)) => {
-            send(
-                model,
-                Request::Branch(BranchRequest::Dismiss { branch, item: ItemName::Atom(atom) }),
-                Pending::Act,
-                out,
-            );
+            send(model, BranchRequest::Dismiss { branch, item: ItemName::Atom(atom) }, Pending::Act, out);
         }
         _ => model.status.say(Severity::Notice, "Only suggested pins can be dismissed here.", model.now),
     }

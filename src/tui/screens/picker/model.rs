@@ -154,7 +154,6 @@ impl Picker {
     }
 
     /// Rows of the list from top to bottom.
-    #[must_use]
     pub fn rows(&self) -> Vec<PickerRow> {
         let typed = !self.filter.trim().is_empty();
         let heading = |at: usize| self.headings.iter().filter(move |(before, _)| !typed && *before == at);
@@ -190,7 +189,6 @@ impl Picker {
     }
 
     /// The entry under the cursor.
-    #[must_use]
     pub fn selected(&self) -> Option<&Entry> {
         self.shown.get(self.cursor).and_then(|at| self.entries.get(*at))
     }
@@ -214,7 +212,6 @@ fn fit(fuzzy: &mut Fuzzy, entry: &Entry) -> Option<(Score, Vec<usize>)> {
 }
 
 /// Whether the letters of `wanted` occur in `text` in this order, ignoring case and spaces.
-#[must_use]
 pub fn matches(text: &str, wanted: &str) -> bool {
     let mut letters = text.chars().flat_map(char::to_lowercase);
     wanted.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).all(|w| letters.any(|c| c == w))

@@ -9,14 +9,11 @@ use crate::domain::call::tokens::short;
 use crate::domain::conversation::branch::SessionCard;
 use crate::engine::api::{Answer, MemoryAct, ProgramRequest, Request, SessionRequest};
 use crate::tui::chat::update::branches;
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::{Pending, SessionPending};
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{run_next, send, show_answer, show_failure};
+use crate::tui::update::effects::{run_next, show_answer, show_failure};
+use crate::tui::update::prelude::*;
 
 /// Handles the answers to the requests of the lists.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, result: Result<Answer, Failure>) {
@@ -38,12 +35,7 @@ pub(crate) fn sessions(model: &mut Model, words: String, out: &mut Vec<Cmd>) {
 
 /// Opens the list of models.
 pub(crate) fn models(model: &mut Model, out: &mut Vec<Cmd>) {
-    let ticket = send(
-        model,
-        Request::Program(ProgramRequest::Models { profile: None }),
-        Pending::Picker(PickerPending::Models),
-        out,
-    );
+    let ticket = send(model, ProgramRequest::Models { profile: None }, PickerPending::Models, out);
     let mut picker = Picker::new(Kind::Models);
     picker.loading = true;
     picker.ticket = ticket;
@@ -77,7 +69,7 @@ pub(crate) fn filter_changed(model: &mut Model, out: &mut Vec<Cmd>) {
     } else {
         Request::Session(SessionRequest::Search { words })
     };
-    let ticket = send(model, request, Pending::Picker(PickerPending::Sessions), out);
+    let ticket = send(model, request, PickerPending::Sessions, out);
     if let Some(picker) = model.layers.top_mut::<Picker>() {
         picker.loading = true;
         picker.ticket = ticket;
@@ -201,7 +193,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Choice::Session(id) => {
             let request =
                 Request::Session(SessionRequest::Open { session: Some(id.to_string()), branch: None, create: false });
-            send(model, request, Pending::Session(SessionPending::Open), out);
+            send(model, request, SessionPending::Open, out);
         }
         Choice::Without(run, atom) => {
             model.layers.pop();

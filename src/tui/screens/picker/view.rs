@@ -2,12 +2,7 @@
 //! Not for: filtering (`model`).
 
 use super::model::{Choice, Kind, Picker, PickerRow};
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
     let place = place(picker.kind, area);
@@ -66,10 +61,7 @@ fn entries(view: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
         let label = text::fit(&entry.label.replace('●', view.theme.glyphs.branch), room, view.theme.glyphs.ellipsis);
         let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();
         paint::pair(view.theme, &highlighted(ink, &label, marks), &value, padded, buf);
-        view.item(row, at);
-        if at == picker.cursor {
-            paint::select(view.theme, row, buf);
-        }
+        view.entry(row, at, at == picker.cursor, buf);
     }
 }
 

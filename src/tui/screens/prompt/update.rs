@@ -3,13 +3,11 @@
 
 use super::model::{Prompt, Purpose};
 use crate::domain::tool::consent::Consent;
-use crate::engine::api::{self, BranchRequest, Request, SessionRequest};
+use crate::engine::api::{self, BranchRequest, SessionRequest};
 use crate::tui::chat::update::{focus, quit, tags};
-use crate::tui::model::Model;
-use crate::tui::model::pending::{Pending, SessionPending};
-use crate::tui::msg::Cmd;
+use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::{approval, editor, memories, picker};
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Handles Enter: closes the prompt and uses the line.
 pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -20,11 +18,11 @@ pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     match purpose {
         Purpose::RenameBranch(branch) => {
-            send(model, Request::Branch(BranchRequest::Rename { branch, name: text }), Pending::Act, out);
+            send(model, BranchRequest::Rename { branch, name: text }, Pending::Act, out);
         }
         Purpose::RenameSession(id) => {
             let session = id.map(|id| id.to_string());
-            send(model, Request::Session(SessionRequest::Rename { session, title: Some(text) }), Pending::Act, out);
+            send(model, SessionRequest::Rename { session, title: Some(text) }, Pending::Act, out);
             picker::update::filter_changed(model, out);
         }
         Purpose::SaveUnsaved => quit::named(model, text, out),
@@ -39,12 +37,7 @@ pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
             approval::update::give(model, (branch, index), Consent::No { why: Some(text) }, None, out);
         }
         Purpose::NewSession => {
-            send(
-                model,
-                Request::Session(SessionRequest::New { title: text }),
-                Pending::Session(SessionPending::Open),
-                out,
-            );
+            send(model, SessionRequest::New { title: text }, SessionPending::Open, out);
         }
     }
 }

@@ -2,11 +2,7 @@
 //! Not for: the purpose of the line (`update`).
 
 use super::model::Prompt;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, prompt: &Prompt, area: Rect, buf: &mut Buffer) {
     let place = paint::centered(area, 70, 3);

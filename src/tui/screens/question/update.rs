@@ -5,7 +5,7 @@ use super::model::{Act, Question};
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::tool::consent::Consent;
-use crate::engine::api::{self, BranchRequest, DraftKind, ItemName, Request, SessionRequest, ToolRequest};
+use crate::engine::api::{self, BranchRequest, DraftKind, ItemName, SessionRequest, ToolRequest};
 use crate::tui::chat::update::{ask, branches, commands, folder, queueing, quit};
 use crate::tui::model::Model;
 use crate::tui::model::pending::{Pending, SessionPending};
@@ -24,8 +24,8 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Act::Run(action) => run_next(model, action),
         Act::Command(line) => commands::typed(model, &line, out),
         Act::ForkAndSend(branch, draft) => {
-            let request = Request::Branch(BranchRequest::Fork { branch, at: None, name: None, switch: true });
-            send(model, request, Pending::Session(SessionPending::Fork(Some(draft))), out);
+            let request = BranchRequest::Fork { branch, at: None, name: None, switch: true };
+            send(model, request, SessionPending::Fork(Some(draft)), out);
         }
         Act::Regenerate(node) => ask::ask_kind(model, DraftKind::Regenerate(node), out),
         Act::Wait(branch, draft) => {
@@ -49,7 +49,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         Act::ReplayModel(run) => race::update::models(model, run, out),
         Act::ReplayWithout(run) => race::update::without(model, run, out),
         Act::DeleteSession(id) => {
-            send(model, Request::Session(SessionRequest::Delete { session: Some(id.to_string()) }), Pending::Act, out);
+            send(model, SessionRequest::Delete { session: Some(id.to_string()) }, Pending::Act, out);
             screens::picker::update::filter_changed(model, out);
         }
         Act::RejectDraft(branch) => summaries::update::reject(model, branch, out),
@@ -70,7 +70,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
 fn mark(model: &mut Model, atoms: Vec<Atom>, act: api::Act, out: &mut Vec<Cmd>) {
     if let Some(branch) = model.branch().map(|branch| branch.id) {
         let items = atoms.into_iter().map(ItemName::Atom).collect();
-        send(model, Request::Branch(BranchRequest::Mark { branch, items, act }), Pending::Act, out);
+        send(model, BranchRequest::Mark { branch, items, act }, Pending::Act, out);
     }
 }
 
@@ -79,7 +79,7 @@ fn trusted_now(model: &mut Model, trusted: bool, out: &mut Vec<Cmd>) {
     if let Some(session) = &mut model.session {
         session.workspace.1 = trusted;
     }
-    send(model, Request::Tool(ToolRequest::Trust { trusted }), Pending::Act, out);
+    send(model, ToolRequest::Trust { trusted }, Pending::Act, out);
 }
 
 /// Changes the overrides of the current branch.

@@ -2,12 +2,7 @@
 //! Not for: the effect of a choice (`update`).
 
 use super::model::Question;
-use crate::tui::text::Line;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, question: &Question, area: Rect, buf: &mut Buffer) {
     let width = area.width.saturating_sub(4).clamp(1, 76);

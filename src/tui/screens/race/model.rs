@@ -57,13 +57,11 @@ impl RaceScreen {
     }
 
     /// The selected answer.
-    #[must_use]
     pub fn selected(&self) -> Option<&Column> {
         self.columns.get(self.cursor)
     }
 
     /// The branches of the answers that are not selected.
-    #[must_use]
     pub fn others(&self) -> Vec<BranchId> {
         let others = self.columns.iter().enumerate().filter(|(at, _)| *at != self.cursor);
         others.filter_map(|(_, column)| column.branch).collect()
@@ -85,7 +83,6 @@ impl RaceScreen {
 
 impl Column {
     /// The node of the answer; None until the answer is complete.
-    #[must_use]
     pub fn answer(&self, session: Option<&Session>, live: &HashMap<BranchId, Live>) -> Option<NodeId> {
         let Some(branch) = self.branch else { return self.node };
         if live.contains_key(&branch) {

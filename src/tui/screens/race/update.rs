@@ -12,20 +12,13 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::plan::ContextPlan;
 use crate::domain::planning::policy::Section;
 use crate::domain::planning::variant;
-use crate::engine::api::{
-    Answer, BranchRequest, CallRequest, Draft, DraftKind, ItemName, ReplayedCall, Request, TurnRequest,
-};
+use crate::engine::api::{Answer, BranchRequest, CallRequest, Draft, DraftKind, ItemName, ReplayedCall, TurnRequest};
 use crate::tui::chat::update::branches;
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
 use crate::tui::screens::question::model::{Act, Question};
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 
 /// Handles the answers to the requests of races and repeated calls.
 pub(crate) fn answered(model: &mut Model, pending: RacePending, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
@@ -76,8 +69,8 @@ pub(crate) fn replay(
 ) {
     let (profile, name) = to.map_or((None, None), |(profile, name)| (Some(profile), Some(name)));
     let without = without.map(ItemName::Atom);
-    let request = Request::Call(CallRequest::Replay { run: run.to_string(), profile, model: name, without });
-    send(model, request, Pending::Race(RacePending::Replay), out);
+    let request = CallRequest::Replay { run: run.to_string(), profile, model: name, without };
+    send(model, request, RacePending::Replay, out);
 }
 
 /// Opens the list of models to repeat a call with.
@@ -90,12 +83,7 @@ pub(crate) fn models(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
 
 /// Requests the items of a stored call.
 pub(crate) fn without(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
-    send(
-        model,
-        Request::Call(CallRequest::StoredPlan { id: run.to_string() }),
-        Pending::Race(RacePending::Items(run)),
-        out,
-    );
+    send(model, CallRequest::StoredPlan { id: run.to_string() }, RacePending::Items(run), out);
 }
 
 /// Opens the list of a stored call's items, of which one is left out.
@@ -140,8 +128,8 @@ fn add_branches(model: &mut Model, branches: Vec<Branch>) {
 /// Creates a branch for each of the settings; the text is then sent on all of them.
 pub(crate) fn race(model: &mut Model, arms: Vec<Overrides>, limits: Limits, text: String, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let request = Request::Call(CallRequest::Race { branch, arms: arms.clone(), limits });
-    send(model, request, Pending::Race(RacePending::Branches(arms, text)), out);
+    let request = CallRequest::Race { branch, arms: arms.clone(), limits };
+    send(model, request, RacePending::Branches(arms, text), out);
 }
 
 /// Sends the prompt on each branch of a new race.
@@ -155,8 +143,8 @@ fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, 
         .collect();
     add_branches(model, made);
     for (branch, title) in ids {
-        let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: None });
-        send(model, request, Pending::Race(RacePending::Entry(branch)), out);
+        let request = TurnRequest::Ask { branch, draft: draft.clone(), plan: None };
+        send(model, request, RacePending::Entry(branch), out);
         columns.push(Column { title, branch: Some(branch), node: None });
     }
     model.layers.push(RaceScreen::new(AnswerRelations::Race, columns));
@@ -178,7 +166,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     model.layers.pop();
     crate::tui::screens::search::update::remember_place(model);
     if race {
-        send(model, Request::Call(CallRequest::KeepOne { branch }), Pending::Act, out);
+        send(model, CallRequest::KeepOne { branch }, Pending::Act, out);
     }
     branches::switch(model, branch, out);
 }
@@ -196,7 +184,7 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     if screen.columns.iter().all(|column| column.branch.is_none()) {
         model.layers.pop();
     }
-    send(model, Request::Branch(BranchRequest::PutAway { branches: vec![branch] }), Pending::Act, out);
+    send(model, BranchRequest::PutAway { branches: vec![branch] }, Pending::Act, out);
 }
 
 /// Records that the omitted item mattered: it becomes a suggested pin on the original branch (undoable).
@@ -220,7 +208,7 @@ pub(crate) fn mattered(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     branch.overrides.mattered.push(atom);
     let overrides = branch.overrides.clone();
-    send(model, Request::Branch(BranchRequest::Override { branch: origin, overrides }), Pending::Act, out);
+    send(model, BranchRequest::Override { branch: origin, overrides }, Pending::Act, out);
     let key = model.keys.key_of(Action::Context).unwrap_or_default();
     model.status.say(Severity::Notice, format!("The item is now suggested as a pin; {key} shows it."), model.now);
 }

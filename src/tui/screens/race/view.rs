@@ -6,15 +6,8 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::run::CAUTION;
 use crate::domain::conversation::state;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, CacheKey as Rows};
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::cache::CacheKey as Rows;
+use crate::tui::view::prelude::*;
 use std::rc::Rc;
 
 /// Width that an answer needs beside others.
@@ -29,13 +22,8 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> (Vec<NodeId>, (usize, usize)) {
-    paint::clear(area, buf);
-    let inside = view.frame(title(screen), true, area, buf);
-    if area.height >= 2 {
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        let line = view_accepted::hint_line(view, When::Trials, &hints(screen), usize::from(area.width));
-        paint::caption(view.theme, line, edge, buf);
-    }
+    let keys = view.keys_line(When::Trials, &hints(screen), usize::from(area.width));
+    let inside = view.screen(title(screen), keys, area, buf);
     let mut caution = TextRows::plain(CAUTION, usize::from(inside.width).max(1), Ink::Dim);
     caution.truncate(if inside.height >= 10 && caution.len() <= 2 { 2 } else { 0 });
     paint::lines(view.theme, &caution, inside, buf);

@@ -201,7 +201,6 @@ impl RawRequestScreen {
     }
 
     /// Index of the block of the selected row.
-    #[must_use]
     pub fn selected(&self) -> Option<usize> {
         match self.rows.get(self.cursor)? {
             Row::Head(fold) | Row::Bytes(fold, ..) => Some(*fold),

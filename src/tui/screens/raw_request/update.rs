@@ -7,16 +7,12 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::request::{self, BodyFault};
-use crate::engine::api::{Answer, BodyCount, Draft, Exact, PlanRequest, RawRequest, Request};
+use crate::engine::api::{Answer, BodyCount, Draft, Exact, PlanRequest, RawRequest};
 use crate::tui::chat::model::composer;
 use crate::tui::chat::update::ask;
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 use tui_textarea::CursorMove;
 
@@ -42,12 +38,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 fn show(model: &mut Model, edit: Option<bool>, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let draft = model.composer.next_draft();
-    send(
-        model,
-        Request::Plan(PlanRequest::Exact { branch, act: Exact::Show }),
-        Pending::RawRequest(RawRequestPending::Body { branch, draft, edit }),
-        out,
-    );
+    send(model, PlanRequest::Exact { branch, act: Exact::Show }, RawRequestPending::Body { branch, draft, edit }, out);
 }
 
 /// Ends the search or closes the screen. An edited request is kept, so that nothing written is lost.
@@ -177,12 +168,7 @@ fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
     let mut raw = RawRequestScreen::new(branch, draft, body, digest, (0, 0));
     raw.edit = Some(EditedRequest { base: base.clone(), counted: None, sending: false });
     model.layers.push(raw);
-    send(
-        model,
-        Request::Plan(PlanRequest::Exact { branch, act }),
-        Pending::RawRequest(RawRequestPending::Count(digest)),
-        out,
-    );
+    send(model, PlanRequest::Exact { branch, act }, RawRequestPending::Count(digest), out);
 }
 
 /// Sends the edited request, exactly as shown.
@@ -199,12 +185,7 @@ pub(crate) fn send_edited(model: &mut Model, out: &mut Vec<Cmd>) {
             hand.sending = true;
             model.conversation.failed.remove(&branch);
             let act = Exact::Send { draft: draft.clone(), body };
-            send(
-                model,
-                Request::Plan(PlanRequest::Exact { branch, act }),
-                Pending::RawRequest(RawRequestPending::Send { branch, draft, digest }),
-                out,
-            );
+            send(model, PlanRequest::Exact { branch, act }, RawRequestPending::Send { branch, draft, digest }, out);
         }
     }
 }

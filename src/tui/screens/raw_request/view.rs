@@ -5,12 +5,7 @@
 use super::model::{EditedRequest, RawRequestScreen, Row};
 use crate::domain::base::safe_text::Safe;
 use crate::tui::chat::view::composer;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -145,12 +140,7 @@ pub(crate) fn settle(raw: &mut RawRequestScreen, area: Rect) {
 }
 
 pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, buf: &mut Buffer) {
-    paint::clear(area, buf);
-    let inside = view.frame(title(raw), true, area, buf);
-    if area.height >= 2 {
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(view.theme, hints(view, raw, usize::from(area.width)), edge, buf);
-    }
+    let inside = view.screen(title(raw), hints(view, raw, usize::from(area.width)), area, buf);
     if inside.is_empty() {
         return;
     }
@@ -171,13 +161,9 @@ pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
                 paint::line(view.theme, &bytes(raw, range.clone(), *quoted), within, buf);
             }
         }
-        view.item(place, at);
-        if at == raw.cursor {
-            paint::select(view.theme, place, buf);
-        }
+        view.entry(place, at, at == raw.cursor, buf);
     }
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(raw.rows.len()), count(page), list, buf);
+    paint::thumb(view.theme, from, raw.rows.len(), page, list, buf);
     if view.model.status.shown().is_some() && inside.height > 3 {
         let foot = Rect { y: inside.bottom() - 1, height: 1, ..inside };
         paint::clear(foot, buf);

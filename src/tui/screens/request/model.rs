@@ -53,7 +53,6 @@ pub enum Content {
 
 impl Content {
     /// Returns the rows of the plan, whether it was solved or blocked.
-    #[must_use]
     pub fn rows(&self) -> &[Row] {
         match self {
             Self::Plan(plan) => &plan.rows,
@@ -283,7 +282,6 @@ impl RequestScreen {
     }
 
     /// Whether the item of a line is selected.
-    #[must_use]
     pub fn is_selected(&self, entry: Entry) -> bool {
         !self.selection.is_empty() && self.atom(entry).is_some_and(|atom| self.selection.contains(&atom))
     }
@@ -308,7 +306,6 @@ impl RequestScreen {
     }
 
     /// The selected items: listed ones in the order of the list, then the others.
-    #[must_use]
     pub fn selected_atoms(&self) -> Vec<Atom> {
         let listed = self.entries.iter().filter_map(|entry| self.atom(*entry));
         let mut all: Vec<Atom> = listed.filter(|atom| self.selection.contains(atom)).collect();
@@ -319,7 +316,6 @@ impl RequestScreen {
     }
 
     /// Sum of the selected items' tokens.
-    #[must_use]
     pub fn selected_tokens(&self) -> u64 {
         let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
         let item =
@@ -340,7 +336,6 @@ impl RequestScreen {
     }
 
     /// Whether every selected row has a mark of this kind.
-    #[must_use]
     pub fn all_have(&self, kind: MarkKind) -> bool {
         let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
         let same = |pin: Option<MarkKind>| {
@@ -374,7 +369,6 @@ impl RequestScreen {
     }
 
     /// The row under the cursor, with the index of the message if the cursor is on one.
-    #[must_use]
     pub fn selected(&self) -> Option<(&Row, Option<usize>)> {
         let rows = self.content.as_ref()?.rows();
         match *self.entries.get(self.cursor)? {
@@ -385,7 +379,6 @@ impl RequestScreen {
     }
 
     /// The tool under the cursor.
-    #[must_use]
     pub fn selected_tool(&self) -> Option<&ToolCost> {
         match (self.content.as_ref()?, *self.entries.get(self.cursor)?) {
             (Content::Plan(plan), Entry::Tool(at)) => plan.tool_costs.get(at),
@@ -394,7 +387,6 @@ impl RequestScreen {
     }
 
     /// Whether the cursor is on the line of all tools.
-    #[must_use]
     pub fn on_tools(&self) -> bool {
         matches!(self.entries.get(self.cursor), Some(Entry::Tools(_)))
     }
@@ -406,13 +398,11 @@ impl RequestScreen {
     }
 
     /// The atom of the line under the cursor; None on a heading or a tool.
-    #[must_use]
     pub fn selected_atom(&self) -> Option<Atom> {
         self.entries.get(self.cursor).and_then(|entry| self.atom(*entry))
     }
 
     /// The node of the line under the cursor: its message, or the first message of its row.
-    #[must_use]
     pub fn selected_node(&self) -> Option<NodeId> {
         if let Some(turn) = self.selected_range_turn() {
             return Some(turn.node);
@@ -437,13 +427,11 @@ impl RequestScreen {
     }
 
     /// The turns of a range that was opened; empty for other rows.
-    #[must_use]
     pub fn turns_in_range(&self, row: &Row) -> &[RangeTurn] {
         self.range_turns.get(&row.atom.key()).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The turn of a range under the cursor.
-    #[must_use]
     pub fn selected_range_turn(&self) -> Option<&RangeTurn> {
         match (self.content.as_ref()?.rows(), *self.entries.get(self.cursor)?) {
             (rows, Entry::RangeTurn(at, turn)) => self.turns_in_range(rows.get(at)?).get(turn),

@@ -31,7 +31,6 @@ impl Order {
     }
 
     /// How the screen names the order.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Plan => "in plan order",
@@ -82,7 +81,6 @@ impl Group {
     }
 
     /// How the screen names the grouping.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Section => "by section",
@@ -104,7 +102,6 @@ pub struct ListArrangement {
 
 impl ListArrangement {
     /// How the screen describes the arrangement; None for the default.
-    #[must_use]
     pub fn description(self) -> Option<String> {
         match (self.group, self.order) {
             (Group::Section, Order::Plan) => None,
@@ -136,7 +133,6 @@ impl Heading {
     }
 
     /// The heading's text.
-    #[must_use]
     pub fn title(self) -> String {
         match self {
             Self::Kind(kind) => kind.name().to_owned(),
@@ -173,7 +169,6 @@ impl RowFilter {
     }
 
     /// Whether a row passes the filter.
-    #[must_use]
     pub fn matches(&self, row: &Row) -> bool {
         let any = |wanted: &[String], names: &[&str]| {
             wanted.is_empty()

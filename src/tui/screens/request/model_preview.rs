@@ -41,7 +41,6 @@ pub struct ActionPreview {
 
 impl RequestScreen {
     /// What a preview made now would depend on; None without a solved plan.
-    #[must_use]
     pub fn preview_key(&self) -> Option<PreviewKey> {
         match self.content.as_ref()? {
             Content::Plan(plan) => Some((plan.id, self.selected_atom(), self.selection_version)),
@@ -51,7 +50,6 @@ impl RequestScreen {
 
     /// The action to preview: including the selected items that are left out; without a selection, the remedy of the
     /// row under the cursor.
-    #[must_use]
     pub fn action_to_preview(&self) -> Option<PreviewedAction> {
         let rows = self.content.as_ref()?.rows();
         let include = |atoms: Vec<Atom>| PreviewedAction {

@@ -22,7 +22,6 @@ pub struct RangeTurn {
 }
 
 /// The turns of a session that a range covers, newest first. Empty if an end of the range is not in the tree.
-#[must_use]
 pub fn turns_of_range(tree: &Tree, range: &Row) -> Vec<RangeTurn> {
     let Atom::Range { first, last } = range.atom else { return Vec::new() };
     let (Some(from), Some(to)) = (tree.by_key(first), tree.by_key(last)) else { return Vec::new() };

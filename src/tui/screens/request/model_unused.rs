@@ -16,7 +16,6 @@ impl RequestScreen {
     }
 
     /// What is known of an included row that no answer used; None for other rows.
-    #[must_use]
     pub fn unused_row(&self, row: &Row) -> Option<&UnusedItem> {
         self.unused.iter().flatten().find(|item| item.atom == row.atom && row.included())
     }

@@ -11,16 +11,12 @@ use crate::domain::call::item_use::UnusedItem;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::diff::ItemHistory;
 use crate::domain::planning::plan::RowKind;
-use crate::engine::api::{Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, Request, TransitionReport};
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
+use crate::engine::api::{Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, TransitionReport};
 use crate::tui::model::session::Session;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::request::model_filter::ListArrangement;
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// How long the cursor must rest before a preview is requested, in milliseconds.
@@ -196,28 +192,13 @@ pub(crate) fn request_contents(model: &mut Model, out: &mut Vec<Cmd>) {
     let needs_history =
         !overlay.history_answered.contains(&atom.key()) && !requested(Pending::Request(RequestPending::History(atom)));
     if !overlay.texts.contains_key(&atom.key()) && !requested(Pending::Request(RequestPending::Text(atom))) {
-        send(
-            model,
-            Request::Plan(PlanRequest::RowText { branch, atom }),
-            Pending::Request(RequestPending::Text(atom)),
-            out,
-        );
-        send(
-            model,
-            Request::Branch(BranchRequest::Steps { branch, atom: Some(atom) }),
-            Pending::Request(RequestPending::Steps(atom)),
-            out,
-        );
+        send(model, PlanRequest::RowText { branch, atom }, RequestPending::Text(atom), out);
+        send(model, BranchRequest::Steps { branch, atom: Some(atom) }, RequestPending::Steps(atom), out);
     }
     // The engine drops this request when the next one arrives, so it is repeated when the cursor returns to this row.
     if needs_history {
         let item = ItemName::Atom(atom);
-        send(
-            model,
-            Request::Plan(PlanRequest::Why { branch, item, most: Some(HISTORY_CALLS) }),
-            Pending::Request(RequestPending::History(atom)),
-            out,
-        );
+        send(model, PlanRequest::Why { branch, item, most: Some(HISTORY_CALLS) }, RequestPending::History(atom), out);
     }
 }
 
@@ -228,12 +209,7 @@ pub(crate) fn request_unused(model: &mut Model, out: &mut Vec<Cmd>) {
         model.layers.top::<RequestScreen>().is_none_or(|overlay| overlay.unused.is_some() || overlay.content.is_none());
     let requested = model.requests.any(|pending| *pending == Pending::Request(RequestPending::Unused));
     if let (true, Some(branch)) = (known && !asked && !requested, model.branch().map(|branch| branch.id)) {
-        send(
-            model,
-            Request::Call(CallRequest::Ledger { branch, whole: false }),
-            Pending::Request(RequestPending::Unused),
-            out,
-        );
+        send(model, CallRequest::Ledger { branch, whole: false }, RequestPending::Unused, out);
     }
 }
 
@@ -293,8 +269,8 @@ pub(crate) fn request_preview(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(previewed) = overlay.preview.action.clone() else { return };
     let items = previewed.atoms.into_iter().map(ItemName::Atom).collect();
     let act = Act::Set { kind: previewed.kind, toggle: previewed.toggle };
-    let request = Request::Plan(PlanRequest::Preview { branch, draft: draft.clone(), items, act });
-    let ticket = send(model, request, Pending::Request(RequestPending::Preview), out);
+    let request = PlanRequest::Preview { branch, draft: draft.clone(), items, act };
+    let ticket = send(model, request, RequestPending::Preview, out);
     if let Some(overlay) = top_screen(model) {
         overlay.preview.ticket = Some(ticket);
     }

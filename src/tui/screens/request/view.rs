@@ -12,14 +12,7 @@ use crate::domain::planning::reason::DecidedBy;
 use crate::domain::tool::cards::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{composer, next_request};
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::Cache;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 use std::fmt::Write as _;
 
 /// Rows above the list: the title, the meter, a line of warnings or about the budget, and a rule.
@@ -39,13 +32,7 @@ fn inside(area: Rect) -> Rect {
 fn split(inside: Rect) -> (Rect, Rect) {
     let head = inside.height.min(HEAD);
     let body = Rect { y: inside.y + head, height: inside.height - head, ..inside };
-    if body.width >= 100 {
-        let left = body.width * 55 / 100;
-        (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body })
-    } else {
-        let top = (body.height * 3 / 5).max(body.height.min(3));
-        (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
-    }
+    paint::split(body, 100, body.width * 55 / 100, (body.height * 3 / 5).max(body.height.min(3)))
 }
 
 pub(crate) fn draw(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
@@ -58,25 +45,14 @@ pub(crate) fn draw(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     let (list, pane) = split(inside);
     entries(view, overlay, list, buf);
     let rows = view_detail::rows(view, overlay, cache, pane.width);
-    if pane.width == inside.width && !pane.is_empty() {
-        rule(view, pane, buf);
-        let below = Rect { y: pane.y + 1, height: pane.height - 1, ..pane };
-        paint::lines(view.theme, rows.iter().skip(overlay.detail_scroll), below, buf);
-    } else {
-        paint::left_rule(view.theme, pane, buf);
-        paint::lines(view.theme, rows.iter().skip(overlay.detail_scroll), pane, buf);
-    }
+    let room = paint::divide(view.theme, inside, pane, buf);
+    paint::lines(view.theme, rows.iter().skip(overlay.detail_scroll), room, buf);
     let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
     if view.model.status.shown().is_some() {
         composer::notice(view, foot, buf);
     } else {
         paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
     }
-}
-
-fn rule(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let line = view.theme.glyphs.rule.repeat(usize::from(area.width));
-    paint::line(view.theme, &Line::of(Ink::Border, &line), area, buf);
 }
 
 /// `Next request · 11 in, 9 left out · 1.1k of 1.3k · ≈ $0.0003`
@@ -178,7 +154,7 @@ fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
     }
     if area.height >= HEAD {
         let last = Rect { y: area.y + HEAD - 1, height: 1, ..area };
-        rule(view, last, buf);
+        paint::rule(view.theme, last, buf);
         let broken = overlay.content.as_ref().is_some_and(|it| it.rows().iter().any(|row| breaks_at(view, row)));
         if broken {
             let beside = Rect { width: split(area).0.width, ..last };

@@ -9,13 +9,9 @@ use crate::domain::base::time;
 use crate::domain::planning::plan::{Row, Verdict};
 use crate::domain::planning::what_if::{ActPreview, MovedItem, PlanFigures};
 use crate::domain::tool::cards::ToolCost;
-use crate::tui::model::keys::{Action, When};
 use crate::tui::screens::calls::view_diff;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::ViewContext;
-use crate::tui::view::cache::{Cache, CacheKey};
+use crate::tui::view::cache::CacheKey;
+use crate::tui::view::prelude::*;
 
 /// How many bytes of a text the pane shows at most; the raw request has all of it.
 const DETAIL_BYTES: usize = 200_000;

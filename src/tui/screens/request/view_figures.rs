@@ -4,10 +4,7 @@
 use super::model::{Content, RequestScreen};
 use crate::domain::planning::draft::Planned;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::ViewContext;
+use crate::tui::view::prelude::*;
 use std::fmt::Write as _;
 
 /// The figures of the plan as sentences, wrapped to `room` columns.

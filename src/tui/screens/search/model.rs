@@ -59,7 +59,6 @@ impl SearchScreen {
     }
 
     /// The message under the cursor.
-    #[must_use]
     pub fn selected(&self) -> Option<&FoundMessage> {
         self.found.messages.get(self.cursor)
     }

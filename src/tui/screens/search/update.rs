@@ -5,14 +5,10 @@ use super::model::{ReturnPoint, SearchPending, SearchScreen, remember};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::search::FoundMessages;
-use crate::engine::api::{Answer, Request, SessionRequest};
+use crate::engine::api::{Answer, SessionRequest};
 use crate::tui::chat::update::branches;
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 use crate::tui::update::session;
 
 /// How many messages are requested at most.
@@ -66,12 +62,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let line = screen.line.clone();
-    let ticket = send(
-        model,
-        Request::Session(SessionRequest::Find { line, limit: MAX_RESULTS }),
-        Pending::Search(SearchPending::Find),
-        out,
-    );
+    let ticket = send(model, SessionRequest::Find { line, limit: MAX_RESULTS }, SearchPending::Find, out);
     if let Some(screen) = model.layers.top_mut::<SearchScreen>() {
         (screen.loading, screen.ticket) = (true, ticket);
     }
@@ -101,12 +92,7 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         select_message(model, node);
         return;
     }
-    send(
-        model,
-        Request::Session(SessionRequest::OpenAt { session, node }),
-        Pending::Search(SearchPending::GoTo(node)),
-        out,
-    );
+    send(model, SessionRequest::OpenAt { session, node }, SearchPending::GoTo(node), out);
 }
 
 /// Goes to a message of the open session, on a branch that contains it.
@@ -145,12 +131,7 @@ pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
         return restore(model, spot);
     }
     let (session, branch) = (Some(spot.session.to_string()), Some(spot.branch.to_string()));
-    send(
-        model,
-        Request::Session(SessionRequest::Open { session, branch, create: false }),
-        Pending::Search(SearchPending::Return(spot)),
-        out,
-    );
+    send(model, SessionRequest::Open { session, branch, create: false }, SearchPending::Return(spot), out);
 }
 
 /// Restores the selected message and the scroll position of a place.

@@ -14,12 +14,7 @@ use super::model::SearchScreen;
 use crate::domain::base::time;
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::search::{FILTERS, FoundMessage};
-use crate::tui::model::keys::Action;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// Height of a message in the list, in rows.
 const ROWS: u16 = 2;
@@ -28,15 +23,11 @@ const LEAD: usize = 3;
 
 /// Draws the search. Returns how many messages fit.
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &SearchScreen, area: Rect, buf: &mut Buffer) -> usize {
-    paint::clear(area, buf);
-    let inside = view.frame(Line::of(Ink::Heading, "Search all messages"), true, area, buf);
-    if area.height >= 2 {
-        let back = view.key(Action::Back);
-        let hint = format!("Enter go to   {back} go back   up/down select   Esc close");
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        let room = usize::from(area.width.saturating_sub(6));
-        paint::caption(view.theme, paint::cut(view.theme, Ink::Dim, &hint, room), edge, buf);
-    }
+    let back = view.key(Action::Back);
+    let hint = format!("Enter go to   {back} go back   up/down select   Esc close");
+    let room = usize::from(area.width.saturating_sub(6));
+    let keys = paint::cut(view.theme, Ink::Dim, &hint, room);
+    let inside = view.screen(Line::of(Ink::Heading, "Search all messages"), keys, area, buf);
     if inside.height < 4 {
         return 1;
     }
@@ -56,13 +47,9 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &SearchScreen, area: Rect, bu
         let y = list.y + u16::try_from(nth - from).unwrap_or(0) * ROWS;
         let place = Rect { y, height: ROWS.min(list.bottom().saturating_sub(y)), ..list };
         one(view, message, place, buf);
-        view.item(place, nth);
-        if nth == screen.cursor {
-            paint::select(view.theme, place, buf);
-        }
+        view.entry(place, nth, nth == screen.cursor, buf);
     }
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(screen.found.messages.len()), count(page), list, buf);
+    paint::thumb(view.theme, from, screen.found.messages.len(), page, list, buf);
     page
 }
 

@@ -40,7 +40,6 @@ pub struct PendingModuleSummary {
 
 impl PendingModuleSummary {
     /// Describes its progress: `summarizing src/engine: 120 est. tokens so far`
-    #[must_use]
     pub fn words(&self) -> String {
         let path = &self.path;
         match (self.files, self.tokens) {
@@ -153,13 +152,11 @@ impl DraftScreen {
     }
 
     /// Number of facts in the list.
-    #[must_use]
     pub fn items(&self) -> usize {
         self.draft.as_ref().map_or(0, |draft| draft.summary.kept.len() + draft.dropped.len())
     }
 
     /// The fact at an index of the list: kept sentences first, then missing facts.
-    #[must_use]
     pub fn item(&self, at: usize) -> Option<Item> {
         let draft = self.draft.as_ref()?;
         let kept = draft.summary.kept.len();
@@ -170,13 +167,11 @@ impl DraftScreen {
     }
 
     /// The fact under the cursor.
-    #[must_use]
     pub fn selected(&self) -> Option<Item> {
         self.item(self.cursor)
     }
 
     /// The fact under the cursor if it is missing in the draft.
-    #[must_use]
     pub fn dropped(&self) -> Option<&MissingFact> {
         match self.selected()? {
             Item::Dropped(at) => self.draft.as_ref()?.dropped.get(at),
@@ -185,7 +180,6 @@ impl DraftScreen {
     }
 
     /// Number of missing facts that may matter; these come first.
-    #[must_use]
     pub fn salient_count(&self) -> usize {
         self.draft.as_ref().map_or(0, |draft| draft.dropped.iter().take_while(|item| item.weight >= SALIENT).count())
     }
@@ -259,7 +253,6 @@ impl SummaryList {
     }
 
     /// The summary under the cursor.
-    #[must_use]
     pub fn selected(&self) -> Option<&SummaryCard> {
         self.cards.get(self.cursor)
     }

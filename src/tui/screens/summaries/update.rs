@@ -8,15 +8,11 @@ use crate::domain::summary::accepted::{SummaryKind, SummarySource, SummaryState}
 use crate::domain::summary::draft::{SummaryAuthor, SummaryCard, SummaryDraft};
 use crate::engine::api::{Answer, Request, SummaryAct};
 use crate::tui::chat::model::composer;
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// Handles the answers to the requests of these screens.
@@ -81,7 +77,7 @@ pub(crate) fn compress(
 
 /// Requests a draft and opens its screen.
 fn make(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>) {
-    send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Draft(branch)), out);
+    send(model, Request::Summary { branch, act }, SummaryPending::Draft(branch), out);
     if model.layers.all::<DraftScreen>().next().is_none() {
         let waiting = model.drafts.waiting.get(&branch).cloned();
         model.layers.push(DraftScreen::new(branch, waiting));
@@ -182,7 +178,7 @@ fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
 /// Sends the edited text to the engine.
 pub(crate) fn save(model: &mut Model, branch: BranchId, number: u64, text: String, out: &mut Vec<Cmd>) {
     let act = SummaryAct::Edit { draft: number, text: text.clone() };
-    send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Edit { branch, number, text }), out);
+    send(model, Request::Summary { branch, act }, SummaryPending::Edit { branch, number, text }, out);
 }
 
 /// Reports that a draft failed. If a person stopped it, that was reported already.
@@ -262,7 +258,7 @@ pub(crate) fn open_list(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn reload_list(model: &mut Model, out: &mut Vec<Cmd>) {
     let branch = model.layers.all::<SummaryList>().next().map(|list| list.branch);
     if let Some(branch) = branch {
-        send(model, Request::Summary { branch, act: SummaryAct::List }, Pending::Summary(SummaryPending::List), out);
+        send(model, Request::Summary { branch, act: SummaryAct::List }, SummaryPending::List, out);
     }
 }
 
@@ -285,7 +281,7 @@ pub(crate) fn undo_summary(model: &mut Model, out: &mut Vec<Cmd>) {
     } else {
         (current, SummaryAct::UndoLevel { kind: SummaryKind::Lane })
     };
-    send(model, Request::Summary { branch, act }, Pending::Summary(SummaryPending::Change), out);
+    send(model, Request::Summary { branch, act }, SummaryPending::Change, out);
 }
 
 /// Writes a summary again: a draft with the other author, a summary of the list with its own.

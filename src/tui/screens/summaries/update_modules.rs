@@ -5,26 +5,17 @@ use super::model::PendingModuleSummary;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::summary::draft::SummaryAuthor;
-use crate::engine::api::{Answer, ModuleAct, ProjectAct, Request, ToolRequest};
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::engine::api::{Answer, ModuleAct, ProjectAct, ToolRequest};
 use crate::tui::screens::editor::model::EditorPending;
 use crate::tui::screens::summaries::model::SummaryPending;
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Requests a summary of a folder or file.
 pub(crate) fn make(model: &mut Model, path: &str, by: SummaryAuthor, out: &mut Vec<Cmd>) {
     let path = path.trim().trim_start_matches('@').to_owned();
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let act = ModuleAct::Make { branch, path: path.clone(), by };
-    let ticket = send(
-        model,
-        Request::Tool(ToolRequest::Project(ProjectAct::Module(act))),
-        Pending::Editor(EditorPending::Change),
-        out,
-    );
+    let ticket = send(model, ToolRequest::Project(ProjectAct::Module(act)), EditorPending::Change, out);
     let shown = path.trim_start_matches("./").trim_end_matches('/').to_owned();
     let one = PendingModuleSummary { branch, path: shown, by, files: (0, 0), tokens: 0, stopping: false };
     model.drafts.parts.insert(ticket, one);
@@ -47,12 +38,7 @@ pub(crate) fn stop(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
         (one.stopping, any) = (true, true);
     }
     if any {
-        send(
-            model,
-            Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Stop { branch }))),
-            Pending::Summary(SummaryPending::Stop),
-            out,
-        );
+        send(model, ToolRequest::Project(ProjectAct::Module(ModuleAct::Stop { branch })), SummaryPending::Stop, out);
     }
     any
 }

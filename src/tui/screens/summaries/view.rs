@@ -14,14 +14,8 @@ use crate::domain::base::hash::Hash;
 use crate::domain::conversation::message::Role;
 use crate::domain::summary::accepted::{Summary, SummarySource};
 use crate::domain::summary::draft::{KeepReason, SourceTurn, SummaryAuthor, SummaryDraft};
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, CacheKey};
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::cache::CacheKey;
+use crate::tui::view::prelude::*;
 
 /// From this width on, the draft is drawn beside its sources.
 const MIN_WIDTH_BESIDE: u16 = 100;
@@ -53,12 +47,7 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
-    paint::clear(area, buf);
-    let inside = view.frame(title(screen), true, area, buf);
-    if area.height >= 2 {
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(view.theme, hints(view, screen, usize::from(area.width)), edge, buf);
-    }
+    let inside = view.screen(title(screen), hints(view, screen, usize::from(area.width)), area, buf);
     let mut measured = FrameRows { seen: screen.seen, source_scroll: screen.source_scroll };
     let Some(draft) = &screen.draft else {
         paint::lines(view.theme, &progress(view, screen, usize::from(inside.width)), inside, buf);
@@ -147,7 +136,7 @@ fn hints(view: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
             (Action::Leave, if making { "stop" } else { "later" }),
         ]
     };
-    super::view_accepted::hint_line(view, When::Drafts, words, width)
+    view.keys_line(When::Drafts, words, width)
 }
 
 /// What is shown while there is no draft yet.
@@ -285,13 +274,8 @@ fn text_of(
     let page = usize::from(room.height);
     let from = screen.draft_scroll.min(rows.len().saturating_sub(page));
     paint::lines(view.theme, rows.iter().skip(from), room, buf);
-    thumb(view, from, rows.len(), room, buf);
+    paint::thumb(view.theme, from, rows.len(), page, room, buf);
     rows.len()
-}
-
-fn thumb(view: &ViewContext<'_>, from: usize, rows: usize, area: Rect, buf: &mut Buffer) {
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(rows), u64::from(area.height), area, buf);
 }
 
 /// Draws the sources, scrolled to the fact under the cursor if they follow it. Returns the number of rows and the
@@ -319,7 +303,7 @@ fn sources(
         let y = room.y + u16::try_from(at - from).unwrap_or(0);
         paint::select(view.theme, Rect { y, height: 1, ..room }, buf);
     }
-    thumb(view, from, rows.len(), room, buf);
+    paint::thumb(view.theme, from, rows.len(), page, room, buf);
     (rows.len(), from)
 }
 
@@ -402,7 +386,7 @@ fn items(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, are
             paint::select(view.theme, row, buf);
         }
     }
-    thumb(view, from, screen.items(), room, buf);
+    paint::thumb(view.theme, from, screen.items(), page, room, buf);
 }
 
 fn dropped_row(view: &ViewContext<'_>, draft: &SummaryDraft, at: usize, matters: bool, area: Rect, buf: &mut Buffer) {

@@ -7,44 +7,20 @@ use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::lane_use;
 use crate::domain::summary::accepted::SummaryState;
 use crate::domain::summary::draft::SummaryCard;
-use crate::tui::model::keys::{Action, When};
 use crate::tui::screens;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-
-/// Keys with their descriptions, as many as fit into `width` columns.
-pub(crate) fn hint_line(view: &ViewContext<'_>, when: When, words: &[(Action, &str)], width: usize) -> Line {
-    let mut line = Line::new();
-    for (action, word) in words {
-        let key = view.key_in(*action, when);
-        if line.width() + text::width(&key) + word.len() + 7 > width {
-            continue;
-        }
-        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
-        line.push(Ink::Dim, &format!(" {word}"));
-    }
-    line
-}
+use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, accepted: &SummaryList, area: Rect, buf: &mut Buffer) {
-    paint::clear(area, buf);
-    let inside = view.frame(Line::of(Ink::Heading, "Summaries of this branch"), true, area, buf);
-    if area.height >= 2 {
-        let words = [
-            (Action::Open, "read"),
-            (Action::TakeBack, "undo"),
-            (Action::Redraft, "rewrite"),
-            (Action::Draft, "draft"),
-            (Action::Copy, "copy"),
-            (Action::Leave, "close"),
-        ];
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(view.theme, hint_line(view, When::Drafts, &words, usize::from(area.width)), edge, buf);
-    }
+    let words = [
+        (Action::Open, "read"),
+        (Action::TakeBack, "undo"),
+        (Action::Redraft, "rewrite"),
+        (Action::Draft, "draft"),
+        (Action::Copy, "copy"),
+        (Action::Leave, "close"),
+    ];
+    let keys = view.keys_line(When::Drafts, &words, usize::from(area.width));
+    let inside = view.screen(Line::of(Ink::Heading, "Summaries of this branch"), keys, area, buf);
     if accepted.cards.is_empty() {
         let key = view.key(Action::Draft);
         let none = format!("No summaries are in use here. {key} drafts one; it is used only after you accept it.");
@@ -58,15 +34,11 @@ pub(crate) fn draw(view: &ViewContext<'_>, accepted: &SummaryList, area: Rect, b
     let from = accepted.cursor.saturating_sub(page / 2).min(accepted.cards.len().saturating_sub(page));
     for ((at, card), row) in accepted.cards.iter().enumerate().skip(from).zip(list.rows()) {
         one(view, card, row, buf);
-        view.item(row, at);
-        if at == accepted.cursor {
-            paint::select(view.theme, row, buf);
-        }
+        view.entry(row, at, at == accepted.cursor, buf);
     }
     let below = Rect { y: list.bottom(), height: inside.height - list.height, ..inside };
     if let (Some(card), false) = (accepted.selected(), below.is_empty()) {
-        let rule = view.theme.glyphs.rule.repeat(usize::from(below.width));
-        paint::line(view.theme, &Line::of(Ink::Border, &rule), below, buf);
+        paint::rule(view.theme, below, buf);
         let room = Rect { y: below.y + 1, height: below.height - 1, ..below };
         let rows = detail(view, card, usize::from(room.width).max(1));
         paint::lines(view.theme, rows.iter().skip(accepted.scroll.min(rows.len().saturating_sub(1))), room, buf);

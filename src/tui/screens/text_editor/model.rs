@@ -81,13 +81,11 @@ pub struct Editor {
 
 impl Editor {
     /// Returns the text.
-    #[must_use]
     pub fn text(&self) -> String {
         self.area.lines().join("\n")
     }
 
     /// Whether discarding the text would lose changes.
-    #[must_use]
     pub fn changed(&self) -> bool {
         self.before.as_ref().is_some_and(|before| *before != self.text())
     }

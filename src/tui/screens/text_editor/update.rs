@@ -2,14 +2,10 @@
 //! Not for: the effect of a saved request (`raw_request`) or of a saved item with versions (`editor`).
 
 use super::model::{Edited, Editor};
-use crate::engine::api::{BranchRequest, Request};
-use crate::tui::model::Model;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::msg::Cmd;
+use crate::engine::api::BranchRequest;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::{editor, raw_request, summaries};
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 use editor::model::EditorScreen;
 
 /// Closes the editor, or asks first.
@@ -48,7 +44,7 @@ pub(crate) fn save(model: &mut Model, out: &mut Vec<Cmd>) {
     match what {
         Edited::State(branch) if !versions => {
             model.layers.pop();
-            send(model, Request::Branch(BranchRequest::EditState { branch, text }), Pending::Act, out);
+            send(model, BranchRequest::EditState { branch, text }, Pending::Act, out);
         }
         Edited::Draft { branch, number } => {
             model.layers.pop();

@@ -3,27 +3,17 @@
 
 use super::model::{Edited, Editor};
 use crate::tui::chat::view::composer;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::text::Line;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 use ratatui::widgets::Widget;
 
 pub(crate) fn draw(view: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
-    paint::clear(area, buf);
-    let inside = view.frame(Line::of(Ink::Heading, &editor.title), true, area, buf);
-    if area.height >= 2 {
-        let (save, own) = (view.key(Action::Save), view.key_in(Action::Compose, When::Editor));
-        let saves = match editor.what {
-            Edited::Request { .. } => "previews it",
-            _ => "saves",
-        };
-        let hint = format!("{save} {saves}  {own} your editor  Esc closes");
-        paint::caption(view.theme, Line::of(Ink::Dim, &hint), Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
-    }
+    let (save, own) = (view.key(Action::Save), view.key_in(Action::Compose, When::Editor));
+    let saves = match editor.what {
+        Edited::Request { .. } => "previews it",
+        _ => "saves",
+    };
+    let hint = format!("{save} {saves}  {own} your editor  Esc closes");
+    let inside = view.screen(Line::of(Ink::Heading, &editor.title), Line::of(Ink::Dim, &hint), area, buf);
     let fault =
         editor.fault.as_ref().map(|words| TextRows::plain(words, usize::from(inside.width).max(1), Ink::Danger));
     let rows = fault.unwrap_or_default();

@@ -58,7 +58,6 @@ impl ToolsScreen {
     }
 
     /// The lines of the list.
-    #[must_use]
     pub fn entries(&self) -> Vec<ListEntry> {
         let Some(all) = &self.toolbox else { return Vec::new() };
         let mut entries: Vec<ListEntry> = all.file.iter().map(|_| ListEntry::File).collect();
@@ -72,13 +71,11 @@ impl ToolsScreen {
     }
 
     /// The line under the cursor.
-    #[must_use]
     pub fn entry(&self) -> Option<ListEntry> {
         self.entries().get(self.cursor).copied()
     }
 
     /// The server of a line, or of the tool on it.
-    #[must_use]
     pub fn server(&self, entry: ListEntry) -> Option<&ServerCard> {
         match entry {
             ListEntry::File => None,
@@ -87,7 +84,6 @@ impl ToolsScreen {
     }
 
     /// The tool of a line.
-    #[must_use]
     pub fn tool(&self, entry: ListEntry) -> Option<&ToolCard> {
         match entry {
             ListEntry::Tool(_, tool) => self.server(entry)?.tools.get(tool),
@@ -96,7 +92,6 @@ impl ToolsScreen {
     }
 
     /// The folder's file of servers, if it needs a decision and could be used.
-    #[must_use]
     pub fn waiting_file(&self) -> Option<&FileCard> {
         let all = self.toolbox.as_ref().filter(|all| all.trusted && all.enabled)?;
         all.file.as_ref().filter(|file| {

@@ -5,14 +5,11 @@ use super::model::{ListEntry, ToolsPending, ToolsScreen};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::cards::{FileCard, Toolbox};
-use crate::engine::api::{Answer, Request, ServerAct, ToolRequest};
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::engine::api::{Answer, ServerAct, ToolRequest};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 
 /// Handles the answers to the requests of this screen.
 pub(crate) fn answered(
@@ -50,12 +47,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let ticket = send(
-        model,
-        Request::Tool(ToolRequest::Servers(Some(branch), ServerAct::List)),
-        Pending::Tools(ToolsPending::List),
-        out,
-    );
+    let ticket = send(model, ToolRequest::Servers(Some(branch), ServerAct::List), ToolsPending::List, out);
     model.layers.push(ToolsScreen::new(branch, ticket));
 }
 
@@ -72,12 +64,7 @@ pub(crate) fn show(model: &mut Model, tool: String, out: &mut Vec<Cmd>) {
 pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
     let open = model.layers.all::<ToolsScreen>().next().map(|screen| screen.branch);
     let Some(branch) = open else { return };
-    let ticket = send(
-        model,
-        Request::Tool(ToolRequest::Servers(Some(branch), ServerAct::List)),
-        Pending::Tools(ToolsPending::List),
-        out,
-    );
+    let ticket = send(model, ToolRequest::Servers(Some(branch), ServerAct::List), ToolsPending::List, out);
     for screen in model.layers.all_mut::<ToolsScreen>() {
         screen.ticket = ticket;
     }
@@ -137,12 +124,7 @@ fn ask_file(file: &FileCard, rows: usize) -> Question {
 
 /// Sends the decision about the folder's file.
 pub(crate) fn decide_file(model: &mut Model, digest: Hash, yes: bool, out: &mut Vec<Cmd>) {
-    send(
-        model,
-        Request::Tool(ToolRequest::Servers(None, ServerAct::File { digest, yes })),
-        Pending::Tools(ToolsPending::Change),
-        out,
-    );
+    send(model, ToolRequest::Servers(None, ServerAct::File { digest, yes }), ToolsPending::Change, out);
 }
 
 /// Switches the selected tool, or all tools of the selected server, on or off.
@@ -155,12 +137,7 @@ pub(crate) fn toggle(model: &mut Model, out: &mut Vec<Cmd>) {
         (None, None) => return approve(model, out),
     };
     let branch = Some(screen.branch);
-    send(
-        model,
-        Request::Tool(ToolRequest::Servers(branch, ServerAct::Switch { keys: vec![key], on })),
-        Pending::Tools(ToolsPending::Change),
-        out,
-    );
+    send(model, ToolRequest::Servers(branch, ServerAct::Switch { keys: vec![key], on }), ToolsPending::Change, out);
 }
 
 pub(crate) fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -169,12 +146,7 @@ pub(crate) fn restart(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(server) = server.map(|server| server.name.clone()) else {
         return model.status.say(Severity::Notice, "Only servers can be restarted.", model.now);
     };
-    send(
-        model,
-        Request::Tool(ToolRequest::Servers(None, ServerAct::Restart { server })),
-        Pending::Tools(ToolsPending::Change),
-        out,
-    );
+    send(model, ToolRequest::Servers(None, ServerAct::Restart { server }), ToolsPending::Change, out);
 }
 
 /// Approves the selected line: a changed tool, all changed tools of a server, or, after asking, the folder's file.
@@ -194,12 +166,7 @@ pub(crate) fn approve(model: &mut Model, out: &mut Vec<Cmd>) {
         return model.status.say(Severity::Notice, "Nothing needs approval there.", model.now);
     }
     let tool = tool.map(|tool| tool.tool.clone());
-    send(
-        model,
-        Request::Tool(ToolRequest::Servers(None, ServerAct::Approve { server: name, tool })),
-        Pending::Tools(ToolsPending::Change),
-        out,
-    );
+    send(model, ToolRequest::Servers(None, ServerAct::Approve { server: name, tool }), ToolsPending::Change, out);
 }
 
 /// Handles Enter: opens a tool's description, folds a server's tools, or asks about the folder's file.

@@ -13,24 +13,16 @@
 use super::model::{ListEntry, ToolsScreen};
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
 use crate::domain::tool::mcp::{OUTSIDE, Origin, ServerState};
-use crate::tui::model::keys::{Action, When};
 use crate::tui::model::status::Severity;
-use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// The largest number of tools that OpenAI accepts in a request.
 const OPENAI_TOOL_LIMIT: usize = 128;
 
 /// Draws the screen. Returns the number of rows of the details and the height of their view.
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) -> (usize, usize) {
-    paint::clear(area, buf);
-    let inside = view.frame(Line::of(Ink::Heading, "Tools and servers"), true, area, buf);
-    keys(view, screen, area, buf);
+    let keys = keys(view, screen, usize::from(area.width));
+    let inside = view.screen(Line::of(Ink::Heading, "Tools and servers"), keys, area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     let width = usize::from(room.width).max(1);
     let Some(all) = &screen.toolbox else {
@@ -54,30 +46,15 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf
     }
     let (left, right) = split(screen, body);
     list(view, screen, left, buf);
-    if right.width < body.width {
-        paint::left_rule(view.theme, right, buf);
-        details(view, screen, right, buf)
-    } else {
-        let rule = view.theme.glyphs.rule.repeat(usize::from(right.width));
-        paint::line(view.theme, &Line::of(Ink::Border, &rule), right, buf);
-        details(view, screen, Rect { y: right.y + 1, height: right.height.saturating_sub(1), ..right }, buf)
-    }
+    details(view, screen, paint::divide(view.theme, body, right, buf), buf)
 }
 
 fn split(screen: &ToolsScreen, body: Rect) -> (Rect, Rect) {
-    if body.width >= 90 {
-        let left = (body.width / 2).min(64);
-        return (Rect { width: left, ..body }, Rect { x: body.x + left + 3, width: body.width - left - 3, ..body });
-    }
     let wanted = u16::try_from(screen.entries().len()).unwrap_or(u16::MAX);
-    let top = wanted.min(body.height / 2).max(1);
-    (Rect { height: top, ..body }, Rect { y: body.y + top, height: body.height - top, ..body })
+    paint::split(body, 90, (body.width / 2).min(64), wanted.min(body.height / 2).max(1))
 }
 
-fn keys(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) {
-    if area.height < 2 {
-        return;
-    }
+fn keys(view: &ViewContext<'_>, screen: &ToolsScreen, width: usize) -> Line {
     let waits = screen.entry().is_some_and(|entry| {
         entry == ListEntry::File
             || screen.tool(entry).map_or_else(|| any_waits(screen.server(entry)), |tool| tool.waits)
@@ -87,15 +64,14 @@ fn keys(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buff
         words.push((Action::ApproveTool, "approve"));
     }
     words.push((Action::RestartServer, "restart"));
-    let width = usize::from(area.width);
-    let mut line = view_accepted::hint_line(view, When::Toolbox, &words, width);
+    let mut line = view.keys_line(When::Toolbox, &words, width);
     let more = [(Action::Open, "open"), (Action::Undo, "undo"), (Action::Leave, "close")];
-    let more = view_accepted::hint_line(view, When::Panel, &more, width.saturating_sub(line.width() + 2));
+    let more = view.keys_line(When::Panel, &more, width.saturating_sub(line.width() + 2));
     if !more.pieces.is_empty() {
         line.push(Ink::Dim, "  ");
         line.pieces.extend(more.pieces);
     }
-    paint::caption(view.theme, line, Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+    line
 }
 
 fn any_waits(server: Option<&ServerCard>) -> bool {
@@ -155,13 +131,9 @@ fn list(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buff
             _ => continue,
         };
         paint::pair(view.theme, &label, &value.with(Ink::Dim, " "), row, buf);
-        view.item(row, at);
-        if at == screen.cursor {
-            paint::select(view.theme, row, buf);
-        }
+        view.entry(row, at, at == screen.cursor, buf);
     }
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(entries.len()), count(page), area, buf);
+    paint::thumb(view.theme, from, entries.len(), page, area, buf);
 }
 
 fn file_line(view: &ViewContext<'_>, screen: &ToolsScreen) -> (Line, Line) {
@@ -249,8 +221,7 @@ fn details(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut B
     let page = usize::from(area.height);
     let scroll = screen.scroll.min(rows.len().saturating_sub(page));
     paint::lines(view.theme, rows.iter().skip(scroll), area, buf);
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(scroll), count(rows.len()), count(page), area, buf);
+    paint::thumb(view.theme, scroll, rows.len(), page, area, buf);
     (rows.len(), page)
 }
 

@@ -70,7 +70,6 @@ impl Tour {
     }
 
     /// Whether every step is done.
-    #[must_use]
     pub fn ended(&self) -> bool {
         self.part().is_none()
     }

@@ -2,11 +2,9 @@
 //! Not for: what the parts are (`model_steps`).
 
 use super::model::{FirstPlan, Tour, planned, shape};
-use crate::tui::model::Model;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::request::model::RequestScreen;
+use crate::tui::update::prelude::*;
 
 /// Starts the tour.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {

@@ -3,13 +3,7 @@
 
 use super::model::{Part, Tour};
 use super::model_steps::STEPS;
-use crate::tui::model::keys::Action;
-use crate::tui::text::Line;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let Some(tour) = view.model.tour.as_ref().filter(|_| area.height > 0) else { return };

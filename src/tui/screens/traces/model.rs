@@ -151,7 +151,6 @@ impl Traces {
     }
 
     /// The link from a failure to its fix.
-    #[must_use]
     pub fn fix(&self, place: usize) -> Option<&Link> {
         self.links.iter().find(|link| link.failed == place)
     }
@@ -162,7 +161,6 @@ impl Traces {
     }
 
     /// Index of the selected call among the session's calls.
-    #[must_use]
     pub fn place(&self) -> Option<usize> {
         match self.rows.get(self.cursor) {
             Some(Row::Call(place)) => Some(*place),
@@ -171,7 +169,6 @@ impl Traces {
     }
 
     /// The selected call.
-    #[must_use]
     pub fn selected<'a>(&self, session: &'a Session) -> Option<&'a ToolTrace> {
         session.traces.get(self.place()?)
     }
@@ -243,7 +240,6 @@ fn after(session: &Session, above: &ToolTrace, below: &ToolTrace) -> bool {
 }
 
 /// Indices of the calls of the displayed path: those whose result is on it, those running on it, and reruns of both.
-#[must_use]
 pub fn shown(session: &Session, conversation: &Conversation, live: Option<RunId>) -> Vec<usize> {
     let on_path = |trace: &ToolTrace| {
         let slot = trace.node.and_then(|node| session.tree.slot(node));
@@ -265,7 +261,6 @@ pub fn shown(session: &Session, conversation: &Conversation, live: Option<RunId>
 }
 
 /// For each result on the path that failed or fixed a failure: whether it is the fix, and a short note about the other.
-#[must_use]
 pub fn link_notes(session: &Session, conversation: &Conversation) -> HashMap<NodeId, (bool, String)> {
     let here = shown(session, conversation, None);
     let traces: Vec<&ToolTrace> = here.iter().map(|place| &session.traces[*place]).collect();
@@ -299,7 +294,6 @@ pub fn link_notes(session: &Session, conversation: &Conversation) -> HashMap<Nod
 }
 
 /// A fence of backticks longer than any run of backticks in the text.
-#[must_use]
 pub fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)

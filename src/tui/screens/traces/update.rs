@@ -9,17 +9,12 @@ use crate::domain::tool::consent::BESIDE;
 use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::api::{Answer, Request, ToolRequest, TraceAct, TraceWhole};
-use crate::tui::model::Model;
-use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::Action;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
+use crate::engine::api::{Answer, ToolRequest, TraceAct, TraceWhole};
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::screens::traces::model::TracePending;
-use crate::tui::update::effects::{send, show_answer};
+use crate::tui::update::effects::show_answer;
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// Opens the screen, with the panel's selected call if the panel has the focus. Closes the screen if it is open.
@@ -114,7 +109,7 @@ pub(crate) fn rerun(model: &mut Model, out: &mut Vec<Cmd>) {
             if model.layers.is_empty() {
                 open(model);
             }
-            send(model, Request::Tool(ToolRequest::Traces(TraceAct::Again { branch, id })), Pending::Act, out);
+            send(model, ToolRequest::Traces(TraceAct::Again { branch, id }), Pending::Act, out);
         }
         Some(_) => model.status.say(Severity::Notice, "It is still running.", model.now),
         None => nothing(model),
@@ -177,12 +172,7 @@ pub(crate) fn request_texts(model: &mut Model, out: &mut Vec<Cmd>) {
     let id = trace.id();
     let asked = model.requests.any(|pending| *pending == Pending::Trace(TracePending::Show(id.clone())));
     if !asked && !screen.texts.contains_key(&id) {
-        send(
-            model,
-            Request::Tool(ToolRequest::Traces(TraceAct::Show { id: id.clone() })),
-            Pending::Trace(TracePending::Show(id)),
-            out,
-        );
+        send(model, ToolRequest::Traces(TraceAct::Show { id: id.clone() }), TracePending::Show(id), out);
     }
 }
 
@@ -211,8 +201,8 @@ fn arrived(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut
 pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
     match selected(model).map(ToolTrace::id) {
         Some(id) => {
-            let request = Request::Tool(ToolRequest::Traces(TraceAct::Show { id: id.clone() }));
-            send(model, request, Pending::Trace(TracePending::Copy(id)), out);
+            let request = ToolRequest::Traces(TraceAct::Show { id: id.clone() });
+            send(model, request, TracePending::Copy(id), out);
         }
         None => nothing(model),
     }

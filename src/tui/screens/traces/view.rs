@@ -13,16 +13,9 @@ use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::ToolTrace;
 use crate::tui::chat::view::{composer, tools};
-use crate::tui::model::keys::{Action, When};
 use crate::tui::model::session::Session;
-use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::cache::{Cache, CacheKey};
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::cache::CacheKey;
+use crate::tui::view::prelude::*;
 use std::rc::Rc;
 
 /// From this width on, the selected call is drawn beside the list instead of below it.
@@ -60,13 +53,8 @@ pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> FrameRows {
-    paint::clear(area, buf);
     let mut measured = FrameRows { wanted: Vec::new(), seen: (0, 0), page: 0 };
-    let inside = view.frame(title(view, screen), true, area, buf);
-    if area.height >= 2 {
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(view.theme, hints(view, screen, usize::from(area.width)), edge, buf);
-    }
+    let inside = view.screen(title(view, screen), hints(view, screen, usize::from(area.width)), area, buf);
     let Some(session) = view.model.session.as_ref().filter(|_| !inside.is_empty()) else { return measured };
     let said = view.model.status.shown().is_some() && inside.height > 4;
     let inside = Rect { height: inside.height - u16::from(said), ..inside };
@@ -86,9 +74,8 @@ pub(crate) fn draw(
         match list {
             Some(list) if list.y == detail.y => paint::left_rule(view.theme, detail, buf),
             Some(list) => {
-                let rule = view.theme.glyphs.rule.repeat(usize::from(list.width));
                 let place = Rect { y: list.bottom(), height: 1, ..list };
-                paint::line(view.theme, &Line::of(Ink::Border, &rule), place, buf);
+                paint::rule(view.theme, place, buf);
             }
             None => {}
         }
@@ -99,8 +86,7 @@ pub(crate) fn draw(
         let page = usize::from(detail.height);
         let from = screen.scroll.min(count.saturating_sub(page));
         paint::lines(view.theme, parts.iter().flat_map(|part| part.iter()).skip(from), detail, buf);
-        let number = |n: usize| u64::try_from(n).unwrap_or(0);
-        paint::thumb(view.theme, number(from), number(count), number(page), detail, buf);
+        paint::thumb(view.theme, from, count, page, detail, buf);
         measured.seen = (count, page);
     }
     measured
@@ -170,7 +156,7 @@ fn hints(view: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
         (Action::Copy, "copy"),
         (Action::ToMessage, "go to message"),
     ]);
-    view_accepted::hint_line(view, When::Tools, &words, width)
+    view.keys_line(When::Tools, &words, width)
 }
 
 /// Draws the list. Returns its height.
@@ -205,13 +191,9 @@ fn rows(view: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, 
                 }
             }
         }
-        view.item(place, at);
-        if at == screen.cursor {
-            paint::select(view.theme, place, buf);
-        }
+        view.entry(place, at, at == screen.cursor, buf);
     }
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(screen.rows.len()), count(page), area, buf);
+    paint::thumb(view.theme, from, screen.rows.len(), page, area, buf);
     page
 }
 
@@ -406,7 +388,7 @@ impl CallDetail<'_> {
         let key = Fields::new("trace text").text(title).hash(hash).finish();
         cache.rows(CacheKey::Text(key, true), width, || {
             let mut rows = heading(title);
-            let end = (0..=text.len().min(MAX_SHOWN_BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            let end = text.floor_char_boundary(MAX_SHOWN_BYTES);
             rows.extend(TextRows::plain(text[..end].trim_end(), usize::from(width), Ink::Code));
             if end < text.len() {
                 let key = self.view.key(Action::Copy);

@@ -118,13 +118,11 @@ impl TreeScreen {
     }
 
     /// Whether the filter has segments left to check.
-    #[must_use]
     pub fn looking(&self) -> bool {
         !self.scan.done
     }
 
     /// Progress of the filter in percent.
-    #[must_use]
     pub fn filter_progress(&self, session: &Session) -> usize {
         let all = self.scan.among.as_ref().map_or(session.forest.rows.len(), Vec::len);
         self.scan.next * 100 / all.max(1)
@@ -159,26 +157,22 @@ impl TreeScreen {
     }
 
     /// The line under the cursor.
-    #[must_use]
     pub fn line(&self) -> Option<ListLine> {
         self.shown.get(self.cursor).copied()
     }
 
     /// The segment under the cursor.
-    #[must_use]
     pub fn selected<'a>(&self, session: &'a Session) -> Option<&'a Row> {
         session.forest.rows.get(self.line()?.row)
     }
 
     /// The message of the line under the cursor: the one that matches the filter, or else the first of the segment.
-    #[must_use]
     pub fn message(&self, session: &Session) -> Option<Slot> {
         let line = self.line()?;
         line.hit.or_else(|| session.forest.rows.get(line.row).map(|row| row.first))
     }
 
     /// Whether the segments below a segment are hidden.
-    #[must_use]
     pub fn is_folded(&self, tree: &Tree, row: &Row) -> bool {
         row.below > 0 && !self.folded.is_empty() && self.folded.contains(&tree.head(row.first).id)
     }
@@ -304,13 +298,11 @@ fn slots(tree: &Tree, from: Slot, last: Slot) -> impl Iterator<Item = Slot> + '_
 }
 
 /// The title of a segment: the beginning of its first question, or else of its first message.
-#[must_use]
 pub fn title<'a>(tree: &'a Tree, row: &Row) -> Cow<'a, str> {
     plain_text::beginning(tree.head(title_slot(tree, row)))
 }
 
 /// Whether the title is the message's whole text.
-#[must_use]
 pub fn is_title_complete(tree: &Tree, row: &Row) -> bool {
     tree.head(title_slot(tree, row)).preview_is_whole()
 }

@@ -83,19 +83,16 @@ impl TreeRows {
     }
 
     /// The branches whose head is the end of a segment.
-    #[must_use]
     pub fn branches(&self, row: &Row) -> &[BranchId] {
         self.basis.heads.get(&row.last).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Index of a message's segment.
-    #[must_use]
     pub fn place(&self, slot: Slot) -> Option<usize> {
         self.places.get(slot as usize).map(|at| *at as usize)
     }
 
     /// Indices of the segments with a message that is pinned on any branch.
-    #[must_use]
     pub fn pinned(&self, session: &Session) -> HashSet<usize> {
         let marks = session.branches.iter().flat_map(|branch| &branch.marks);
         let sticky = marks.filter(|mark| matches!(mark.kind, MarkKind::Sticky));

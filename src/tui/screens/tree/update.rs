@@ -3,14 +3,12 @@
 
 use super::model::{Row, TreeScreen};
 use crate::domain::base::ids::NodeId;
-use crate::engine::api::{BranchRequest, Request};
+use crate::engine::api::BranchRequest;
 use crate::tui::chat::update::branches;
-use crate::tui::model::Model;
-use crate::tui::model::pending::{Pending, SessionPending};
+use crate::tui::model::pending::SessionPending;
 use crate::tui::model::session::Session;
-use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::send;
+use crate::tui::update::prelude::*;
 
 /// Opens the tree at the selected message, or closes it if it is on top.
 pub(crate) fn open(model: &mut Model) {
@@ -102,8 +100,8 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     model.jumps.land_on = Some(wanted.unwrap_or(first));
-    let request = Request::Branch(BranchRequest::Fork { branch: current, at: Some(last), name: None, switch: true });
-    send(model, request, Pending::Session(SessionPending::Fork(None)), out);
+    let request = BranchRequest::Fork { branch: current, at: Some(last), name: None, switch: true };
+    send(model, request, SessionPending::Fork(None), out);
 }
 
 /// Folds the selected segment, or moves up.

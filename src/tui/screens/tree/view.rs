@@ -15,28 +15,22 @@ use crate::domain::base::plain_text;
 use crate::domain::base::time;
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::tree::Slot;
-use crate::tui::model::keys::{Action, When};
 use crate::tui::model::session::Session;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// From this width on, the date is shown at the right.
 const DATED: u16 = 100;
 
 /// Draws the tree. Returns how many rows fit.
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf: &mut Buffer) -> usize {
-    paint::clear(area, buf);
-    let Some(session) = &view.model.session else { return 1 };
+    let Some(session) = &view.model.session else {
+        paint::clear(area, buf);
+        return 1;
+    };
     let room = usize::from(area.width.saturating_sub(6));
     let heading = format!("Tree of {}", session.card.title);
-    let inside = view.frame(paint::cut(view.theme, Ink::Heading, &heading, room), true, area, buf);
-    if area.height >= 2 {
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        paint::caption(view.theme, hints(view, screen, usize::from(area.width)), edge, buf);
-    }
+    let keys = hints(view, screen, usize::from(area.width));
+    let inside = view.screen(paint::cut(view.theme, Ink::Heading, &heading, room), keys, area, buf);
     if inside.height < 3 {
         return 1;
     }
@@ -57,13 +51,9 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf:
     for ((nth, line), place) in screen.shown.iter().enumerate().skip(from).zip(list.rows()) {
         let Some(row) = session.forest.rows.get(line.row) else { continue };
         one(view, session, screen, (row, line.hit, pinned.contains(&line.row)), place, buf);
-        view.item(place, nth);
-        if nth == screen.cursor {
-            paint::select(view.theme, place, buf);
-        }
+        view.entry(place, nth, nth == screen.cursor, buf);
     }
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(screen.shown.len()), count(page), list, buf);
+    paint::thumb(view.theme, from, screen.shown.len(), page, list, buf);
     page
 }
 

@@ -44,19 +44,16 @@ impl UsageScreen {
     }
 
     /// The calls, oldest first.
-    #[must_use]
     pub fn calls(&self) -> &[CallCost] {
         self.ledger.as_ref().map(|ledger| ledger.calls.as_slice()).unwrap_or_default()
     }
 
     /// The selected call.
-    #[must_use]
     pub fn selected(&self) -> Option<&CallCost> {
         self.calls().get(self.cursor)
     }
 
     /// The selected call's id.
-    #[must_use]
     pub fn run(&self) -> Option<RunId> {
         self.selected().map(|call| call.run)
     }

@@ -4,13 +4,11 @@
 use super::model::UsageScreen;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
-use crate::engine::api::{Answer, CallRequest, Request};
+use crate::engine::api::{Answer, CallRequest};
 use crate::tui::chat::update::printed;
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::msg::Cmd;
 use crate::tui::screens;
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 
 /// Opens the charts, or closes them if they are open.
 pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -23,7 +21,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 fn ask(model: &mut Model, branch: BranchId, whole: bool, out: &mut Vec<Cmd>) -> u64 {
-    send(model, Request::Call(CallRequest::Ledger { branch, whole }), Pending::Usage, out)
+    send(model, CallRequest::Ledger { branch, whole }, Pending::Usage, out)
 }
 
 /// Toggles between the calls of the branch and of the whole session.

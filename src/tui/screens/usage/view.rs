@@ -16,14 +16,7 @@ use crate::domain::base::chart::{UNKNOWN, ZERO, cell, eighths};
 use crate::domain::base::time;
 use crate::domain::call::ledger::{CallCost, Ledger, Sum, Totals, percent, signed_percent};
 use crate::domain::call::run::RunStatus;
-use crate::tui::model::keys::{Action, When};
-use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// Height of the selected call's figures with the rule above, in rows.
 const DETAIL: u16 = 5;
@@ -153,24 +146,18 @@ pub(crate) fn page(screen: &UsageScreen, area: Rect) -> usize {
 }
 
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf: &mut Buffer) {
-    paint::clear(area, buf);
     let session = view.model.session.as_ref();
     let name = session.and_then(|session| session.find(screen.branch)).map_or("?", |branch| &branch.name);
     let of = if screen.whole { "the whole session".to_owned() } else { format!("branch {name}") };
     let title = format!("Usage: {of}");
     let title = paint::cut(view.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
-    let inside = view.frame(title, true, area, buf);
-    if area.height >= 2 {
-        let other = if screen.whole { "this branch only" } else { "whole session" };
-        let known = screen.ledger.as_ref().is_some_and(|ledger| ledger.uses.calls > 0);
-        let mut words =
-            vec![(Action::CallBefore, "previous call"), (Action::CallAfter, "after"), (Action::Open, "open it")];
-        words.extend(known.then_some((Action::Details, "items used")));
-        words.extend([(Action::WholeSession, other), (Action::Leave, "close")]);
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        let line = view_accepted::hint_line(view, When::Stats, &words, usize::from(area.width));
-        paint::caption(view.theme, line, edge, buf);
-    }
+    let other = if screen.whole { "this branch only" } else { "whole session" };
+    let known = screen.ledger.as_ref().is_some_and(|ledger| ledger.uses.calls > 0);
+    let mut words =
+        vec![(Action::CallBefore, "previous call"), (Action::CallAfter, "after"), (Action::Open, "open it")];
+    words.extend(known.then_some((Action::Details, "items used")));
+    words.extend([(Action::WholeSession, other), (Action::Leave, "close")]);
+    let inside = view.screen(title, view.keys_line(When::Stats, &words, usize::from(area.width)), area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     match &screen.ledger {
         None => paint::line(view.theme, &Line::of(Ink::Dim, "Loading the calls."), room, buf),

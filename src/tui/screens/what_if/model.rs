@@ -31,19 +31,16 @@ impl WhatIfScreen {
     }
 
     /// Number of lines, including the current settings.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.found.as_ref().map_or(0, |found| found.alternatives.len() + 1)
     }
 
     /// Whether nothing is planned yet.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found.is_none()
     }
 
     /// Title and figures of a line.
-    #[must_use]
     pub fn line(&self, at: usize) -> Option<(&str, &Result<PlanFigures, String>)> {
         let found = self.found.as_ref()?;
         match at.checked_sub(1) {
@@ -53,7 +50,6 @@ impl WhatIfScreen {
     }
 
     /// The settings that the selected line changes; None for the current settings.
-    #[must_use]
     pub fn selected_overrides(&self) -> Option<&Overrides> {
         Some(&self.found.as_ref()?.alternatives.get(self.cursor.checked_sub(1)?)?.overrides)
     }

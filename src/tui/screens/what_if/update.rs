@@ -6,13 +6,10 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::planning::variant;
 use crate::domain::planning::what_if::WhatIf;
-use crate::engine::api::{Answer, PlanRequest, Request};
+use crate::engine::api::{Answer, PlanRequest};
 use crate::tui::chat::update::branches;
-use crate::tui::model::Model;
-use crate::tui::model::pending::Pending;
-use crate::tui::model::status::Severity;
-use crate::tui::msg::Cmd;
-use crate::tui::update::effects::{send, show_answer, show_failure};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
 /// Opens the screen, or closes it if it is open.
@@ -31,7 +28,7 @@ fn request_variants(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.top::<WhatIfScreen>() else { return };
     let (branch, draft) = (screen.branch, screen.draft.clone());
     model.requests.pending.retain(|_, what_for| !matches!(what_for, Pending::WhatIf(_)));
-    send(model, Request::Plan(PlanRequest::WhatIf { branch, draft, arms: Vec::new() }), Pending::WhatIf(branch), out);
+    send(model, PlanRequest::WhatIf { branch, draft, arms: Vec::new() }, Pending::WhatIf(branch), out);
 }
 
 /// Handles the planned variants.

@@ -13,14 +13,7 @@
 
 use super::model::WhatIfScreen;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures};
-use crate::tui::model::keys::{Action, When};
-use crate::tui::screens::summaries::view_accepted;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// Largest width of the table; beyond it, the figures would be too far from their titles.
 const WIDTH: u16 = 118;
@@ -42,15 +35,10 @@ impl Columns {
 }
 
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, buf: &mut Buffer) {
-    paint::clear(area, buf);
-    let inside = view.frame(Line::of(Ink::Heading, "What if: the next request under other settings"), true, area, buf);
+    let words = [(Action::Open, "apply to this branch"), (Action::DetailDown, "more"), (Action::Leave, "close")];
+    let keys = view.keys_line(When::Trials, &words, usize::from(area.width));
+    let inside = view.screen(Line::of(Ink::Heading, "What if: the next request under other settings"), keys, area, buf);
     let inside = Rect { width: inside.width.min(WIDTH), ..inside };
-    if area.height >= 2 {
-        let words = [(Action::Open, "apply to this branch"), (Action::DetailDown, "more"), (Action::Leave, "close")];
-        let edge = Rect { y: area.bottom() - 1, height: 1, ..area };
-        let line = view_accepted::hint_line(view, When::Trials, &words, usize::from(area.width));
-        paint::caption(view.theme, line, edge, buf);
-    }
     let Some(present) = screen.line(0).map(|(_, result)| result) else {
         let words = "Planning the request under other modes, policies, models, and budgets. Nothing changes until you \
                 apply one.";
@@ -71,13 +59,9 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
     for (at, row) in (from..screen.len()).zip(list.rows()) {
         let Some((title, result)) = screen.line(at) else { continue };
         one(view, columns, (title, result, est.filter(|_| at > 0)), row, buf);
-        view.item(row, at);
-        if at == screen.cursor {
-            paint::select(view.theme, row, buf);
-        }
+        view.entry(row, at, at == screen.cursor, buf);
     }
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(screen.len()), count(page), list, buf);
+    paint::thumb(view.theme, from, screen.len(), page, list, buf);
     let below = Rect { y: list.bottom(), height: inside.bottom() - list.bottom(), ..inside };
     if let (Some((title, result)), false) = (screen.line(screen.cursor), below.is_empty()) {
         detail(view, screen, (title, result), below, buf);
@@ -158,8 +142,7 @@ fn detail(
     area: Rect,
     buf: &mut Buffer,
 ) {
-    let rule = view.theme.glyphs.rule.repeat(usize::from(area.width));
-    paint::line(view.theme, &Line::of(Ink::Border, &rule), area, buf);
+    paint::rule(view.theme, area, buf);
     let room = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     let width = usize::from(room.width).max(1);
     let known = match result {
@@ -180,8 +163,7 @@ fn detail(
     for ((item, sign, ink), row) in items.iter().skip(from).zip(rest.rows()) {
         paint::pair(view.theme, &named(item, sign, *ink), &tokens(item), row, buf);
     }
-    let count = |n: usize| u64::try_from(n).unwrap_or(0);
-    paint::thumb(view.theme, count(from), count(items.len()), count(page), rest, buf);
+    paint::thumb(view.theme, from, items.len(), page, rest, buf);
 }
 
 fn tokens(item: &MovedItem) -> Line {

@@ -142,7 +142,6 @@ impl Composer {
     }
 
     /// The unsent text kept for a branch.
-    #[must_use]
     pub fn unsent_on(&self, branch: BranchId) -> Arc<str> {
         match self.drafts.get(&branch) {
             None => Arc::from(""),
@@ -158,7 +157,6 @@ impl Composer {
     }
 
     /// Whether the store has this text as the branch's draft.
-    #[must_use]
     pub fn is_saved(&self, branch: BranchId, text: &Arc<str>) -> bool {
         self.saved_drafts.get(&branch).map_or(text.is_empty(), |saved| {
             saved.as_ref().is_some_and(|saved| Arc::ptr_eq(saved, text) || saved == text)

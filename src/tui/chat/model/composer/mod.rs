@@ -85,7 +85,6 @@ impl fmt::Debug for Composer {
 }
 
 /// Creates a text area with this program's settings.
-#[must_use]
 pub fn area(lines: Vec<String>) -> TextArea<'static> {
     let mut area = TextArea::new(if lines.is_empty() { vec![String::new()] } else { lines });
     area.set_wrap_mode(WrapMode::WordOrGlyph);
@@ -95,14 +94,12 @@ pub fn area(lines: Vec<String>) -> TextArea<'static> {
 }
 
 /// Converts all line ends to `\n`.
-#[must_use]
 pub fn line_ends(text: &str) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
 }
 
 impl Composer {
     /// The text area, for drawing.
-    #[must_use]
     pub fn area(&self) -> &TextArea<'static> {
         &self.area
     }
@@ -118,38 +115,28 @@ impl Composer {
         &mut self.area
     }
 
-    /// Moves the cursor without changing the text.
-    pub fn move_cursor(&mut self, to: CursorMove) {
-        self.area.move_cursor(to);
-    }
-
     /// The purpose of the text.
-    #[must_use]
     pub fn kind(&self) -> DraftKind {
         self.kind
     }
 
     /// Whether the composer is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.area.is_empty()
     }
 
     /// The first line as shown; commands are typed there.
-    #[must_use]
     pub fn first_line(&self) -> &str {
         self.area.lines().first().map_or("", String::as_str)
     }
 
     /// Whether the text is a single line that begins a command.
-    #[must_use]
     pub fn commanding(&self) -> bool {
         let line = self.first_line();
         self.area.lines().len() == 1 && line.starts_with('/') && !line.starts_with("//")
     }
 
     /// Whether the completions of a command are listed.
-    #[must_use]
     pub fn listing(&self) -> bool {
         self.commanding() && !self.closed
     }
@@ -228,13 +215,11 @@ impl Composer {
     }
 
     /// Whether a name in the text has an attachment.
-    #[must_use]
     pub fn brings(&self, name: &str) -> bool {
         self.files.iter().any(|file| file.token.strip_prefix('@') == Some(name))
     }
 
     /// Line and column of the cursor, in characters.
-    #[must_use]
     pub fn cursor(&self) -> (usize, usize) {
         let at = self.area.cursor();
         (at.0, at.1)
@@ -306,7 +291,6 @@ impl Composer {
     }
 
     /// Whether a message of the history is shown unchanged.
-    #[must_use]
     pub fn recalling(&self) -> bool {
         self.history.is_shown()
     }
@@ -351,7 +335,7 @@ mod tests {
         let typed = chip.replace('\u{a0}', " ");
         let mut composer = Composer::default();
         composer.paste(&second);
-        composer.move_cursor(CursorMove::Head);
+        composer.area.move_cursor(CursorMove::Head);
         composer.edit().insert_str(&typed);
         assert_eq!(&*composer.text(), format!("{typed}{second}"));
         // The placeholder itself is in the text already, or is pasted into it.
@@ -360,8 +344,8 @@ mod tests {
         composer.paste(&second);
         composer.paste("\n");
         composer.paste(&chip);
-        composer.move_cursor(CursorMove::Top);
-        composer.move_cursor(CursorMove::Head);
+        composer.area.move_cursor(CursorMove::Top);
+        composer.area.move_cursor(CursorMove::Head);
         let last = chip.replace(']', ", no. 2]");
         assert_eq!(composer.pastes().map(|(chip, _)| chip).collect::<Vec<_>>(), [last.as_str()]);
         composer.paste(&last);

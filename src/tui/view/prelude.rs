@@ -1,0 +1,10 @@
+//! The imports of a view.
+//! Not for: what only some views use.
+
+pub(crate) use super::cache::Cache;
+pub(crate) use super::{ViewContext, paint};
+pub(crate) use crate::tui::model::keys::{Action, When};
+pub(crate) use crate::tui::text::markdown::TextRows;
+pub(crate) use crate::tui::text::{self, Line};
+pub(crate) use crate::tui::theme::Ink;
+pub(crate) use ratatui::{buffer::Buffer, layout::Rect};
