@@ -3,6 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
+use crate::domain::call::code_set::{CodeCandidate, CodeSet};
 use crate::domain::call::item_use::UseCount;
 use crate::domain::call::meter::{Calibration, PromptCost, ShortRead};
 use crate::domain::call::provider::Diagnostic;
@@ -11,7 +12,7 @@ use crate::domain::call::run::RunCard;
 use crate::domain::call::tokens::{Certainty, Encoding};
 use crate::domain::call::usage::Usage;
 use crate::domain::conversation::branch::{Branch, SessionCard};
-use crate::domain::conversation::mark::MarkKind;
+use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::{Node, NodeHead, Part};
 use crate::domain::conversation::task;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
@@ -45,6 +46,8 @@ pub struct PlanShape<'a> {
     suggested: Vec<ExcludedShape<'a>>,
     excluded: Vec<ExcludedShape<'a>>,
     retrieval_set_ids: &'a [Hash],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code_set: Option<Value>,
     warnings: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<String>,
@@ -56,6 +59,12 @@ impl PlanShape<'_> {
     pub fn on(self, branch: Option<&Branch>) -> Self {
         let running = branch.and_then(|branch| task::running(&branch.overrides.tasks));
         Self { task: running.map(|task| task.name.clone()), ..self }
+    }
+
+    /// Adds the set of the search of the code.
+    #[must_use]
+    pub fn with_code_set(self, set: Option<&CodeSet>) -> Self {
+        Self { code_set: set.map(code_set), ..self }
     }
 }
 
@@ -181,6 +190,38 @@ impl<'a> From<&'a Source> for SourceShape<'a> {
     }
 }
 
+/// Returns the set of a search of the code.
+fn code_set(set: &CodeSet) -> Value {
+    let candidate = |one: &CodeCandidate| {
+        json!({
+            "id": Atom::Section { text: one.code.key() }.key(),
+            "path": one.code.path,
+            "symbol": one.code.qualified,
+            "kind": one.code.kind,
+            "span": one.code.lines,
+            "rank": one.rank,
+            "score": one.score,
+            "score_parts": one.score_parts,
+            "matched": one.matched,
+            "why": one.because,
+            "tokens": one.tokens,
+            "outcome": one.outcome,
+            "outcome_text": one.outcome.sentence(),
+        })
+    };
+    json!({
+        "id": set.id,
+        "query": set.query,
+        "gate": set.gate,
+        "gate_text": set.sentence(),
+        "mode": set.mode,
+        "focus": set.focus,
+        "among": set.among,
+        "candidates": set.candidates.iter().map(candidate).collect::<Vec<_>>(),
+        "near": set.near().map(candidate).collect::<Vec<_>>(),
+    })
+}
+
 /// Returns a plan with the digest of its request, and with the calibration and the cost if they are known.
 #[must_use]
 pub fn plan(
@@ -219,6 +260,7 @@ pub fn plan(
         suggested: plan.suggested().map(excluded).collect(),
         excluded: plan.excluded().map(excluded).collect(),
         retrieval_set_ids: &plan.retrieval_set_ids,
+        code_set: None,
         warnings: plan.warnings.iter().map(warning).collect(),
         task: None,
     }

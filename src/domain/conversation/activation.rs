@@ -57,6 +57,9 @@ pub struct Touches {
     pub cluster: Option<ClusterId>,
     /// The older turns that the turn touched, in the order of the path.
     pub touched: Vec<Touch>,
+    /// The set of the search of the code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_set: Option<Hash>,
 }
 
 /// The numbers that decide about activation, leases and suggested pins.

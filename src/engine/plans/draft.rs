@@ -317,6 +317,7 @@ impl Core {
             cost: self.learned.meters.prompt_cost(&self.store, price, &solved.plan, same.unwrap_or(0)),
             same_prefix: same,
             breaks,
+            code_set: solved.contents.code_set.clone(),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::context::render::render_forms::{self, WireState};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::call::code_set::CodeSet;
 use crate::domain::call::retrieval_set::RetrievalSet;
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::conversation::activation::Touches;
@@ -38,6 +39,8 @@ pub(crate) struct Contents {
     pub(crate) card_settings: HashMap<Hash, CardSettings>,
     /// The retrieval sets.
     pub(crate) sets: Vec<RetrievalSet>,
+    /// The set of the search of the code; its id and what was sent are known once the plan is solved.
+    pub(crate) code_set: Option<Arc<CodeSet>>,
     /// The subject of the question.
     pub(crate) subject: Option<QuestionPlace>,
     pub(crate) messages: HashMap<Hash, Arc<Content>>,

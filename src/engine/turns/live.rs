@@ -99,6 +99,8 @@ impl Core {
         ];
         let sets = live.solved.contents.sets.iter().cloned();
         writes.extend(sets.map(|set| Write::PutRetrieval { session: branch.session, set: Box::new(set) }));
+        let code = live.solved.contents.code_set.as_deref().cloned();
+        writes.extend(code.map(|set| Write::PutCodeSet { session: branch.session, set: Box::new(set) }));
         let anchor = live.solved.plan.anchor.clone().filter(|anchor| branch.anchor.as_ref() != Some(anchor));
         writes.extend(anchor.clone().map(|anchor| Write::SetAnchor { branch: id, anchor: Some(anchor) }));
         let recorded = self.record_call(id, live);

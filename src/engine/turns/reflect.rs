@@ -177,7 +177,7 @@ impl Core {
             done.writes.push(self.operation(branch.session, what, changes));
         }
         let (session, node) = (branch.session, head.key);
-        if touches.cluster.is_some() || !touches.touched.is_empty() {
+        if touches != Touches::default() {
             done.writes.push(Write::PutTouches { session, node, touches });
         }
         Ok(done)
@@ -241,7 +241,8 @@ impl Core {
         }
         let cluster = input.live.solved.contents.subject.map(|placed| placed.id);
         let touched = found.into_iter().map(|(turn, touch)| Touch { item: input.first(turn), ..touch });
-        Ok(Touches { cluster, touched: touched.collect() })
+        let code_set = input.live.solved.contents.code_set.as_ref().map(|set| set.id);
+        Ok(Touches { cluster, touched: touched.collect(), code_set })
     }
 
     /// Returns the symbols in the arguments and the output of tools that failed in this turn.

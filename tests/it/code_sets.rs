@@ -1,0 +1,229 @@
+//! Searches of the code as recorded sets, and what follow-ups without content keep of them: through the engine, the
+//! store, and the real binary.
+
+use crate::code_context::{QUESTION, bench, code, found, home, look_again, mark, set, start, symbol};
+use crate::support::bench::{Bench, Client, Model, message};
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::call::code_set::{CodeOutcome, CodeSet};
+use pleach::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::planning::mode::{Mode, SearchChoice};
+use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
+use pleach::domain::planning::policy::Section;
+use pleach::engine::api::{Answer, BranchRequest, Draft, ItemName, Planned, Request, SessionRequest};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Messages that ask for nothing new.
+const FOLLOW_UPS: [&str; 10] = [
+    "thanks, that works!",
+    "ok continue",
+    "yes please",
+    "go on",
+    "great",
+    "do it",
+    "next",
+    "sounds good",
+    "perfect, thank you",
+    "and now?",
+];
+
+fn planned(client: &mut Client, branch: BranchId, draft: &Draft) -> (Arc<ContextPlan>, Arc<CodeSet>) {
+    match client.plan(branch, draft) {
+        Ok(Planned::Plan { plan, code_set: Some(set), .. }) => (plan, set),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The names of the symbols that a plan sends because they were found or kept.
+fn sent(plan: &ContextPlan) -> Vec<&str> {
+    let found = |row: &&Row| row.section() == Some(Section::Retrieved);
+    code(plan).into_iter().filter(found).map(symbol).collect()
+}
+
+fn stored(bench: &Bench, set: &CodeSet) -> CodeSet {
+    bench.store().code_set(set.id).unwrap().expect("the set is stored with the run")
+}
+
+#[test]
+fn a_search_is_recorded_with_its_candidates() {
+    let bench = bench(&Model::new([]));
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    let (plan, set) = planned(&mut client, branch, &message(QUESTION));
+    assert_eq!(plan.retrieval_set_ids, [set.id]);
+    assert_eq!((set.gate, set.mode, set.query.as_str()), (Gate::Pass(PassReason::Named), Mode::Heavy, QUESTION));
+    let best = &set.candidates[0];
+    assert_eq!(
+        (best.code.qualified.as_str(), best.rank, best.outcome),
+        ("net::retry::retry_request", 1, CodeOutcome::Sent)
+    );
+    assert!(best.score > 0.0 && best.because.contains("is mentioned") && best.tokens > 0, "{best:?}");
+    assert!((best.score - best.score_parts.sum()).abs() < 0.01);
+    assert!(set.candidates.len() <= 60 && set.candidates.windows(2).all(|pair| pair[0].score >= pair[1].score));
+    let names: Vec<&str> = set.sent().map(|one| one.code.qualified.as_str()).collect();
+    let mut rows = sent(&plan);
+    rows.sort_unstable_by_key(|name| names.iter().position(|sent| sent == name));
+    assert_eq!(names, rows, "exactly what the plan sends was sent");
+    assert!(bench.store().code_set(set.id).unwrap().is_none(), "planning stores nothing");
+    client.turn(branch, &message(QUESTION));
+    assert_eq!(stored(&bench, &set), *set);
+    assert!(bench.store().retrieval_set(set.id).unwrap().is_none(), "it is no set of older messages");
+}
+
+/// Each decision not to search is recorded with its reason.
+#[test]
+fn a_decision_not_to_search_is_recorded() {
+    let bench = bench(&Model::new([]));
+    let mut client = start(&bench);
+    let branch = client.session();
+    let mut gate = |mode: Mode, draft: &Draft| {
+        set(&mut client, branch, |o| o.mode = Some(mode));
+        let (plan, set) = planned(&mut client, branch, draft);
+        assert!(sent(&plan).is_empty() && set.candidates.is_empty() && plan.retrieval_set_ids == [set.id]);
+        (plan, set.gate)
+    };
+    let (off, mode_off) = gate(Mode::Off, &message(QUESTION));
+    assert_eq!(mode_off, Gate::Skipped(SkipReason::ModeOff));
+    let row = off.rows.iter().find(|row| row.kind == RowKind::Search && row.title.contains("code")).unwrap();
+    assert_eq!((row.included(), &row.reason), (false, &Reason::ModeOff));
+    let skipped = |why| Gate::Skipped(why);
+    assert_eq!(gate(Mode::Light, &message("How does it wait?")).1, skipped(SkipReason::NotNamed));
+    assert_eq!(gate(Mode::Heavy, &message("ok continue")).1, skipped(SkipReason::NoContent), "nothing came before");
+    assert_eq!(gate(Mode::Heavy, &message("Who painted giraffes?")).1, skipped(SkipReason::Unknown));
+    let never = Draft { search: SearchChoice::Never, ..message(QUESTION) };
+    assert_eq!(gate(Mode::Heavy, &never).1, skipped(SkipReason::NotWanted));
+    assert!(matches!(client.plan(branch, &message("")), Ok(Planned::Plan { code_set: None, .. })), "no message yet");
+}
+
+#[test]
+fn removing_a_message_empties_the_words_of_its_search() {
+    let bench = bench(&Model::new([]));
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    let (_, set) = planned(&mut client, branch, &message(QUESTION));
+    client.turn(branch, &message(QUESTION));
+    let before = stored(&bench, &set);
+    assert!(!before.query.is_empty() && before.candidates.iter().any(|one| !one.matched.is_empty()));
+    let item = ItemName::TurnOf(client.open().nodes[0].id);
+    client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item }));
+    let after = stored(&bench, &set);
+    assert_eq!(after.query, "");
+    assert!(after.candidates.iter().all(|one| one.matched.is_empty() && one.because.is_empty()));
+    assert_eq!(after.sent().count(), before.sent().count());
+}
+
+/// Six questions bring code. After each, follow-ups without content search nothing and keep exactly that code.
+#[test]
+fn follow_ups_keep_the_code_of_the_question_before() {
+    let bench = bench(&Model::new([]));
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    let questions = [
+        (QUESTION, "retry_request"),
+        ("where is backoff computed?", "backoff"),
+        ("How does Client.send work?", "send"),
+        ("what does sync_all of the Disk do?", "sync_all"),
+        ("where is the temperature of ModelOptions validated?", "validate"),
+        ("which function draws a graph of points?", "draw_graph"),
+    ];
+    let mut follow_ups = FOLLOW_UPS.iter().cycle();
+    for (question, name) in questions {
+        let (plan, set) = planned(&mut client, branch, &message(question));
+        assert!(set.gate.is_open() && sent(&plan).iter().any(|sent| sent.ends_with(name)), "{question}: {set:?}");
+        let mut wanted: Vec<String> = sent(&plan).into_iter().map(str::to_owned).collect();
+        client.say(branch, question);
+        wanted.sort_unstable();
+        for words in follow_ups.by_ref().take(FOLLOW_UPS.len() / 2) {
+            let (plan, set) = planned(&mut client, branch, &message(words));
+            assert_eq!(set.gate, Gate::Inherited(SkipReason::NoContent), "{words}");
+            let mut kept = sent(&plan);
+            kept.sort_unstable();
+            assert_eq!(kept, wanted, "{words}");
+            let why = |row: &&Row| row.section() == Some(Section::Retrieved) && row.source.code.is_some();
+            for row in plan.rows.iter().filter(why) {
+                assert!(matches!(row.reason, Reason::KeptCode { .. }), "{row:?}");
+                assert!(row.reason.sentence().to_lowercase().contains("kept from the question before"));
+            }
+            client.say(branch, words);
+        }
+    }
+}
+
+#[test]
+fn follow_ups_keep_code_only_of_their_path_and_subject() {
+    let bench = bench(&Model::new([]));
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    client.say(branch, QUESTION);
+    let keeps = |client: &mut Client, branch| {
+        let (plan, _) = planned(client, branch, &message("ok continue"));
+        sent(&plan).iter().any(|name| name.ends_with("retry_request"))
+    };
+    assert!(keeps(&mut client, branch));
+    let answered = client.open().branches[0].head;
+    client.say(branch, "Who painted giraffes and elephants?");
+    assert!(!keeps(&mut client, branch), "the last question was about something else");
+    let fork = BranchRequest::Fork { branch, at: answered, name: None, switch: false };
+    let Answer::Branch(fork) = client.must(Request::Branch(fork)) else { panic!() };
+    let branch = fork.id;
+    assert!(keeps(&mut client, branch), "the fork's path ends with the question about code");
+    set(&mut client, branch, |o| o.mode = Some(Mode::Off));
+    assert!(!keeps(&mut client, branch), "Off brings nothing");
+    set(&mut client, branch, |o| o.focus = vec!["src/disk.rs".into()]);
+    assert!(!keeps(&mut client, branch), "the focus changed");
+    set(&mut client, branch, |_| {});
+    let (plan, _) = planned(&mut client, branch, &message("ok continue"));
+    let row = found(&plan, "retry_request").unwrap().atom;
+    mark(&mut client, branch, row, MarkKind::Exclude);
+    assert!(!keeps(&mut client, branch), "a person excluded it");
+    client.must(Request::Session(SessionRequest::Undo));
+    assert!(keeps(&mut client, branch));
+    std::fs::write(bench.workspace.join("src/net/retry.rs"), "fn other() {}\n").unwrap();
+    look_again(&mut client);
+    assert!(!keeps(&mut client, branch), "the symbol no longer exists");
+}
+
+/// In Light, what the last question named is kept as a short card.
+#[test]
+fn light_keeps_what_the_question_named() {
+    let bench = bench(&Model::new([]));
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |o| o.mode = Some(Mode::Light));
+    client.say(branch, QUESTION);
+    let (plan, set) = planned(&mut client, branch, &message("ok continue"));
+    assert_eq!(set.gate, Gate::Inherited(SkipReason::NoContent));
+    assert!(found(&plan, "retry_request").is_some_and(|row| row.included() && row.tokens <= 120));
+}
+
+#[test]
+fn the_command_line_shows_the_set() {
+    let home = home("");
+    let plan = home.json(&["plan", QUESTION, "--mode", "heavy"]);
+    let set = &plan["code_set"];
+    assert_eq!(set["gate"], json!({ "gate": "pass", "why": "named" }));
+    assert!(set["gate_text"].as_str().unwrap().starts_with("Searched "), "{set}");
+    let best = &set["candidates"][0];
+    assert_eq!((best["symbol"].as_str(), best["outcome"].as_str()), (Some("net::retry::retry_request"), Some("sent")));
+    assert!(best["score"].as_f64().unwrap() > 0.0 && best["why"].as_str().unwrap().contains("mentioned"), "{best}");
+    let row = plan["included"].as_array().unwrap().iter().find(|row| row["id"] == best["id"]);
+    assert_eq!(row.unwrap()["source"]["symbol"], "net::retry::retry_request");
+    assert_eq!(plan["retrieval_set_ids"], json!([set["id"]]));
+    assert!(home.ok(&["plan", QUESTION, "--mode", "heavy"]).contains("Searched "));
+    let answer = home.json(&["ask", QUESTION, "--mode", "heavy"]);
+    let shown = home.json(&["plans", "show", answer["run_id"].as_str().unwrap()]);
+    assert_eq!(shown["code_set"], *set);
+    let off = home.json(&["plan", QUESTION, "--mode", "off"]);
+    assert_eq!(off["code_set"]["gate"], json!({ "gate": "skipped", "why": "mode_off" }));
+    // Another process keeps the code of the question before.
+    let next = home.json(&["plan", "thanks, that works!", "--mode", "heavy"]);
+    let kept: Vec<&Value> =
+        next["included"].as_array().unwrap().iter().filter(|row| row["reason"] == "kept_code").collect();
+    assert!(kept.iter().any(|row| row["source"]["symbol"] == "net::retry::retry_request"), "{next:#}");
+    assert_eq!(next["code_set"]["gate"], json!({ "gate": "inherited", "why": "no_content" }));
+}
