@@ -1,8 +1,8 @@
 //! Searches of the code as recorded sets, and what follow-ups without content keep of them: through the engine, the
 //! store, and the real binary.
 
-use crate::code_context::{QUESTION, bench, code, found, home, look_again, mark, set, start, symbol};
-use crate::support::bench::{Bench, Client, Model, message};
+use crate::code_context::{FILES, QUESTION, bench, code, found, home, look_again, mark, set, start, symbol};
+use crate::support::bench::{Bench, Client, Model, Say, message};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::code_set::{CodeOutcome, CodeSet};
 use pleach::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
@@ -10,7 +10,9 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::planning::mode::{Mode, SearchChoice};
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
 use pleach::domain::planning::policy::Section;
-use pleach::engine::api::{Answer, BranchRequest, Draft, ItemName, Planned, Request, SessionRequest};
+use pleach::domain::tool::consent::{Rule, Verdict};
+use pleach::engine::api::{Answer, BranchRequest, CallRequest, Draft, ItemName, Planned, Request, SessionRequest};
+use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -226,4 +228,96 @@ fn the_command_line_shows_the_set() {
         next["included"].as_array().unwrap().iter().filter(|row| row["reason"] == "kept_code").collect();
     assert!(kept.iter().any(|row| row["source"]["symbol"] == "net::retry::retry_request"), "{next:#}");
     assert_eq!(next["code_set"]["gate"], json!({ "gate": "inherited", "why": "no_content" }));
+}
+
+/// The messages of a request.
+fn messages(body: &[u8]) -> Vec<Value> {
+    let body: Value = serde_json::from_slice(body).unwrap();
+    body["messages"].as_array().unwrap().clone()
+}
+
+/// Tool calls that read, search, and change the code, in rounds of one turn. They change a file whose symbols were sent,
+/// remove one, and add one.
+fn rounds() -> Vec<Vec<Say>> {
+    let call = |name: &str, args: Value| Say::Call(name.into(), args.to_string());
+    let text = FILES[0].1.replace("> 0", "> 41");
+    vec![
+        vec![call("read_file", json!({ "path": "src/net/retry.rs" }))],
+        vec![call("write_file", json!({ "path": "src/net/retry.rs", "text": text }))],
+        vec![call("request_code_context", json!({ "query": "retry a request", "budget": 400 }))],
+        vec![
+            call("write_file", json!({ "path": "src/extra/more.rs", "text": "pub fn retry_request_more() {}\n" })),
+            call("write_file", json!({ "path": "src/disk.rs", "text": "// empty\n" })),
+        ],
+        vec![call("expand", json!({ "symbol": "backoff" }))],
+        vec![Say::Text("Done with retry_request.".into())],
+    ]
+}
+
+/// Within a turn, each request begins with the messages of the request before: the code that was chosen for the first
+/// round stays in the same bytes, whatever the tools change.
+#[test]
+fn each_round_of_a_turn_begins_with_the_round_before() {
+    for (layout, mode) in [
+        ("cache_friendly", Mode::Heavy),
+        ("classic", Mode::Heavy),
+        ("cache_friendly", Mode::Light),
+        ("cache_friendly", Mode::Off),
+    ] {
+        let model = Model::new([]);
+        let mut bench = bench(&model);
+        let space = Workspace::open_with_effects(&bench.workspace, 20_000, EffectOptions::default()).unwrap();
+        bench.tools = Some(Arc::new(space));
+        let rule = |tool: &str| Rule { tool: tool.into(), on: None, verdict: Verdict::Allow };
+        let mut client = bench.start_with(|setup| {
+            setup.patient = true;
+            setup.rounds = 10;
+            setup.tool_rules = vec![rule("write_file")];
+        });
+        let branch = client.session();
+        set(&mut client, branch, |o| (o.mode, o.layout) = (Some(Mode::Heavy), Some(layout.into())));
+        let plan = client.whole_plan(branch, &message("what does sync_all of the Disk do?"));
+        let pinned = found(&plan, "sync_all").unwrap().atom;
+        mark(&mut client, branch, pinned, MarkKind::Sticky);
+        set(&mut client, branch, |o| (o.mode, o.layout) = (Some(mode), Some(layout.into())));
+        let (plan, first) = planned(&mut client, branch, &message(QUESTION));
+        assert_eq!(found(&plan, "retry_request").is_some(), mode != Mode::Off);
+        rounds().into_iter().for_each(|round| model.then(round));
+        let closed = client.turn(branch, &message(QUESTION));
+        assert!(closed.failure.is_none(), "{closed:?}");
+        let bodies = model.bodies();
+        assert_eq!(bodies.len(), rounds().len());
+        for pair in bodies.windows(2) {
+            let (before, after) = (messages(&pair[0]), messages(&pair[1]));
+            assert!(after.len() > before.len());
+            for (at, (old, new)) in before.iter().zip(&after).enumerate() {
+                assert_eq!(old, new, "message {at} under {layout}, {mode:?}");
+            }
+        }
+        let runs = client.runs();
+        let plans: Vec<Arc<ContextPlan>> = runs
+            .iter()
+            .map(|run| match client.must(Request::Call(CallRequest::StoredPlan { id: run.id.to_string() })) {
+                Answer::StoredPlan { plan, code_set, .. } => {
+                    assert_eq!(code_set.as_deref(), Some(&*first), "the set of the first round");
+                    plan
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        for plan in &plans[1..] {
+            let kept: Vec<(&str, bool)> = code(plan).into_iter().map(|row| (symbol(row), row.included())).collect();
+            assert_eq!(kept, code(&plans[0]).into_iter().map(|row| (symbol(row), row.included())).collect::<Vec<_>>());
+        }
+        let last = plans.last().unwrap();
+        let changed = |row: &Row| row.title.contains("its file has changed since it was sent");
+        assert!(found(last, "sync_all").is_some_and(|row| row.included() && changed(row)), "{last:#?}");
+        assert!(!found(&plans[0], "sync_all").is_some_and(changed));
+        if mode != Mode::Off {
+            assert!(found(last, "retry_request").is_some_and(|row| row.included() && changed(row)));
+        }
+        for run in &runs {
+            assert_eq!(client.replay(run).unwrap(), run.request_digest);
+        }
+    }
 }

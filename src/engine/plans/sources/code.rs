@@ -5,12 +5,12 @@
 //!
 //! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterwards.
 
-use super::code_history;
 use super::code_offer::{FRAME, SearchWish, most};
 use super::code_rows::{ANCHORS, atom_of, gist, map_text, near_row, nothing, place};
 use super::code_search::{Depth, own_words, read_message};
 use super::rules::MIN_CONFIDENCE;
 use super::sent_lines;
+use super::{code_history, code_rounds};
 use crate::code::find::names;
 use crate::context::AlreadyIn;
 use crate::context::render::render_forms;
@@ -73,10 +73,14 @@ pub(crate) fn add(
     let marked = snapshot.marks.iter().any(|mark| mark.code.is_some());
     let focus = !rules.focus.is_empty() || !attached.is_empty();
     let searches = limits.items > 0 && most(snapshot, found.input.allowance) > FRAME;
-    let wish = wish(builder, snapshot, (&book, asked), (focus, searches), attached, found)?;
+    let round = snapshot.round_before.as_ref();
+    let wish = match round {
+        Some(_) => None,
+        None => wish(builder, snapshot, (&book, asked), (focus, searches), attached, found)?,
+    };
     let useful = focus || snapshot.rules.mode == Mode::Heavy || !snapshot.rules.tools.is_empty();
     let maps = limits.map > 0 && useful && book.holds_code();
-    if !maps && wish.is_none() && !marked {
+    if !maps && wish.is_none() && !marked && round.is_none() {
         return Ok(None);
     }
     let counter = builder.counter();
@@ -87,6 +91,10 @@ pub(crate) fn add(
         drop(book.map(map_request));
     }
     book.refresh();
+    if let Some(round) = round {
+        code_rounds::repeat(round, snapshot, &book, found);
+    }
+    let maps = maps && (round.is_none() || code_rounds::excludes_map(snapshot));
     let parts = if maps && limits.anchors > 0 { parts(builder, snapshot, found)? } else { Vec::new() };
     let mut writer = CodeWriter { snapshot, book: &book, found, count: &count, limits };
     if maps {
@@ -125,7 +133,9 @@ fn wish(
             let set = code_history::set(snapshot, book, own_words(asked), Gate::Skipped(why));
             found.contents.code_set = book.holds_code().then(|| Arc::new(set));
             if why == SkipReason::ModeOff && book.holds_code() {
-                found.input.near.push(nothing(Reason::ModeOff, 0));
+                let row = nothing(Reason::ModeOff, 0);
+                found.contents.code_parts.near.push(row.clone());
+                found.input.near.push(row);
             }
             return Ok(None);
         }
@@ -193,7 +203,14 @@ impl CodeWriter<'_> {
         self.snapshot.marks.iter().find(|mark| mark.target == atom)
     }
 
+    /// Adds a row of code that is left out. Later rounds of the turn repeat it.
     pub(super) fn near(&mut self, near: OmittedItem) {
+        self.found.contents.code_parts.near.push(near.clone());
+        self.near_by_mark(near);
+    }
+
+    /// Adds a row of code that is left out because of its mark.
+    fn near_by_mark(&mut self, near: OmittedItem) {
         let input = &mut self.found.input;
         input.basis.frozen = Fields::new("no code").hash(input.basis.frozen).json(&near.reason).finish();
         input.near.push(near);
@@ -239,13 +256,15 @@ impl CodeWriter<'_> {
             let once = kind == MarkKind::ExcludeOnce;
             let action = if once { "exclude-once" } else { "exclude" };
             let reason = Reason::UserExcluded { once };
-            return self.near(row(reason, tokens, (action, "removes the exclusion")));
+            return self.near_by_mark(row(reason, tokens, (action, "removes the exclusion")));
         }
         let block = self.block(Section::Orientation, text, &title, Reason::Oriented, Atom::code_map());
         let (block, text) = block;
         self.found.contents.blocks.insert(block.text, text.into());
         let candidate = Candidate::plain(block, 0, ("budget-up", "raises the budget"));
-        self.found.offer(Offer { heading: None, candidates: vec![candidate], most: None });
+        let offer = Offer { heading: None, candidates: vec![candidate], most: None };
+        self.found.contents.code_parts.map = Some(offer.clone());
+        self.found.offer(offer);
     }
 
     /// Adds the symbols that a person pinned, with their present source, and rows for those that are excluded.
@@ -267,18 +286,27 @@ impl CodeWriter<'_> {
                     let action = if once { "exclude-once" } else { "exclude" };
                     let remedy = (action.to_owned(), "removes the exclusion".to_owned());
                     let reason = Reason::UserExcluded { once };
-                    self.near(near_row(code.clone(), tokens, reason, remedy, Scores::default()));
+                    self.near_by_mark(near_row(code.clone(), tokens, reason, remedy, Scores::default()));
                     continue;
                 }
             };
+            if let Some(round) = &self.snapshot.round_before
+                && let Some(mut block) = code_rounds::marked(round, mark.target, section)
+            {
+                code_rounds::copy_text(round, block.text, self.found);
+                self.found.contents.code_parts.marked.push(block.clone());
+                code_rounds::note_change(&mut block, self.book);
+                self.require(block);
+                continue;
+            }
             if now.is_none() && self.book.look(|_| ()).is_none() {
                 let remedy = ("pin".to_owned(), "removes the pin".to_owned());
-                self.near(near_row(code.clone(), 0, Reason::CodeReading, remedy, Scores::default()));
+                self.near_by_mark(near_row(code.clone(), 0, Reason::CodeReading, remedy, Scores::default()));
                 continue;
             }
             let Some((code, text)) = now else {
                 let remedy = ("pin".to_owned(), "removes the pin".to_owned());
-                self.near(near_row(code.clone(), 0, Reason::StaleFile, remedy, Scores::default()));
+                self.near_by_mark(near_row(code.clone(), 0, Reason::StaleFile, remedy, Scores::default()));
                 continue;
             };
             let changed = mark.code.as_ref().is_some_and(|then| then.file != code.file);
@@ -288,13 +316,18 @@ impl CodeWriter<'_> {
             let (block, text) =
                 self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
             let block = Block { source: Source { code: Some(Box::new(code)), ..Source::default() }, ..block };
-            // Without an offer they are required: a person's own pins block a call rather than be left out.
             self.found.contents.blocks.insert(block.text, text.into());
-            let input = &mut self.found.input;
-            let frozen = Fields::new("code pin").hash(input.basis.frozen).hash(block.text);
-            input.basis.frozen = frozen.json(&block.section).json(&block.reason).finish();
-            input.blocks.push(block);
+            self.found.contents.code_parts.marked.push(block.clone());
+            self.require(block);
         }
+    }
+
+    /// Adds a block without an offer: a person's own pins block a call rather than be left out.
+    fn require(&mut self, block: Block) {
+        let input = &mut self.found.input;
+        let frozen = Fields::new("code pin").hash(input.basis.frozen).hash(block.text);
+        input.basis.frozen = frozen.json(&block.section).json(&block.reason).finish();
+        input.blocks.push(block);
     }
 }
 

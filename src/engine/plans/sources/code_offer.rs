@@ -118,6 +118,7 @@ impl CodeWriter<'_> {
     fn add_rows(&mut self, found_symbols: &FoundSymbols, margin: &Margin, most: u32) {
         if !found_symbols.items.is_empty() {
             let offer = self.offered(found_symbols, margin, most);
+            self.found.contents.code_parts.touchpoints = Some(offer.clone());
             self.found.offer(offer);
         }
         if found_symbols.items.is_empty() && found_symbols.near.is_empty() {
