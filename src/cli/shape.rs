@@ -16,7 +16,10 @@ use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::{Node, NodeHead, Part};
 use crate::domain::conversation::task;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
-use crate::domain::planning::plan::{Blocked, BlockedRemedy, Budget, ContextPlan, Form, Row, Source, Verdict, Warning};
+use crate::domain::planning::plan::{
+    Blocked, BlockedRemedy, Budget, ContextPlan, Form, Reason, Row, RowKind, Source, Verdict, Warning,
+};
+use crate::domain::planning::policy::Section;
 use crate::domain::tool::cards::ToolCost;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -141,6 +144,17 @@ struct IncludedShape<'a> {
     score_parts: Map<String, Value>,
     source: SourceShape<'a>,
     title: &'a str,
+    #[serde(flatten)]
+    code: Option<CodeRowShape>,
+}
+
+/// What rows of code also show: in which order they get room, for how many more turns a mark keeps them, and the rows
+/// with which they are sent or left out together.
+#[derive(Serialize)]
+struct CodeRowShape {
+    priority: &'static str,
+    ttl: Option<u32>,
+    companions: Vec<Hash>,
 }
 
 #[derive(Serialize)]
@@ -256,7 +270,11 @@ pub fn plan(
         tool_schemas: &plan.tool_costs,
         sections: sections.map(|(section, tokens)| SectionShape { name: section.name(), tokens }).collect(),
         levels: level_uses(plan),
-        included: plan.included().enumerate().map(|(position, row)| included(position, row)).collect(),
+        included: plan
+            .included()
+            .enumerate()
+            .map(|(position, row)| IncludedShape { code: code_row(plan, row), ..included(position, row) })
+            .collect(),
         suggested: plan.suggested().map(excluded).collect(),
         excluded: plan.excluded().map(excluded).collect(),
         retrieval_set_ids: &plan.retrieval_set_ids,
@@ -281,7 +299,35 @@ fn included(position: usize, row: &Row) -> IncludedShape<'_> {
         score_parts: score_parts(row),
         source: (&row.source).into(),
         title: &row.title,
+        code: None,
     }
+}
+
+/// Returns what a row of code also shows; `None` for other rows.
+fn code_row(plan: &ContextPlan, row: &Row) -> Option<CodeRowShape> {
+    let heading = row.atom == Atom::code_search();
+    if row.kind != RowKind::Code && !heading {
+        return None;
+    }
+    let found = |row: &&Row| row.kind == RowKind::Code && row.section() == Some(Section::Retrieved);
+    let companions = match row.section() {
+        Some(Section::Retrieved) if heading => plan.included().filter(found).map(|row| row.atom.key()).collect(),
+        Some(Section::Retrieved) => vec![Atom::code_search().key()],
+        _ => Vec::new(),
+    };
+    let priority = match &row.reason {
+        Reason::Sticky | Reason::IncludedOnce => "required",
+        Reason::Leased { engine: false, .. } => "lease",
+        Reason::Leased { .. } | Reason::Ephemeral => "automatic_lease",
+        Reason::Oriented => "map",
+        _ => "retrieved",
+    };
+    let ttl = match row.pin {
+        Some(MarkKind::Leased { turns }) => Some(turns.into()),
+        Some(MarkKind::Ephemeral | MarkKind::IncludeOnce) => Some(1),
+        Some(MarkKind::Sticky | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => None,
+    };
+    Some(CodeRowShape { priority, ttl, companions })
 }
 
 fn excluded(row: &Row) -> ExcludedShape<'_> {

@@ -1,15 +1,15 @@
 //! Searches of the code as recorded sets, and what follow-ups without content keep of them: through the engine, the
 //! store, and the real binary.
 
-use crate::code_context::{FILES, QUESTION, bench, code, found, home, look_again, mark, set, start, symbol};
-use crate::support::bench::{Bench, Client, Model, Say, message};
+use crate::code_context::{FILES, QUESTION, bench, body, code, found, home, look_again, mark, set, start, symbol};
+use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::code_set::{CodeOutcome, CodeSet};
 use pleach::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::planning::mode::{Mode, SearchChoice};
 use pleach::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
-use pleach::domain::planning::policy::Section;
+use pleach::domain::planning::policy::{PolicySpec, Section};
 use pleach::domain::tool::consent::{Rule, Verdict};
 use pleach::engine::api::{Answer, BranchRequest, CallRequest, Draft, ItemName, Planned, Request, SessionRequest};
 use pleach::tools::{EffectOptions, Workspace};
@@ -207,6 +207,13 @@ fn light_keeps_what_the_question_named() {
 fn the_command_line_shows_the_set() {
     let home = home("");
     let plan = home.json(&["plan", QUESTION, "--mode", "heavy"]);
+    let rows = plan["included"].as_array().unwrap();
+    let heading = rows.iter().find(|row| row["reason"] == "code_searched").unwrap();
+    let touchpoint = rows.iter().find(|row| row["reason"] == "touchpoint").unwrap();
+    assert_eq!((&touchpoint["priority"], &touchpoint["ttl"]), (&json!("retrieved"), &Value::Null));
+    assert_eq!(touchpoint["companions"], json!([heading["id"]]), "without its heading it is not sent");
+    assert!(heading["companions"].as_array().unwrap().contains(&touchpoint["id"]));
+    assert!(rows.iter().filter(|row| row["kind"] == "text").all(|row| row.get("priority").is_none()));
     let set = &plan["code_set"];
     assert_eq!(set["gate"], json!({ "gate": "pass", "why": "named" }));
     assert!(set["gate_text"].as_str().unwrap().starts_with("Searched "), "{set}");
@@ -220,6 +227,12 @@ fn the_command_line_shows_the_set() {
     let answer = home.json(&["ask", QUESTION, "--mode", "heavy"]);
     let shown = home.json(&["plans", "show", answer["run_id"].as_str().unwrap()]);
     assert_eq!(shown["code_set"], *set);
+    home.ok(&["lease", touchpoint["id"].as_str().unwrap()]);
+    let leased = home.json(&["plan", QUESTION, "--mode", "heavy"]);
+    let row = leased["included"].as_array().unwrap().iter().find(|row| row["id"] == touchpoint["id"]).unwrap();
+    assert_eq!((&row["priority"], row["pin"].as_str()), (&json!("lease"), Some("leased")), "{row}");
+    assert!(row["ttl"].as_u64().unwrap() > 0 && row["companions"] == json!([]), "{row}");
+    home.ok(&["undo"]);
     let off = home.json(&["plan", QUESTION, "--mode", "off"]);
     assert_eq!(off["code_set"]["gate"], json!({ "gate": "skipped", "why": "mode_off" }));
     // Another process keeps the code of the question before.
@@ -240,10 +253,10 @@ fn messages(body: &[u8]) -> Vec<Value> {
 /// remove one, and add one.
 fn rounds() -> Vec<Vec<Say>> {
     let call = |name: &str, args: Value| Say::Call(name.into(), args.to_string());
-    let text = FILES[0].1.replace("> 0", "> 41");
+    let changed = FILES[0].1.replace("> 0", "> 41");
     vec![
         vec![call("read_file", json!({ "path": "src/net/retry.rs" }))],
-        vec![call("write_file", json!({ "path": "src/net/retry.rs", "text": text }))],
+        vec![call("write_file", json!({ "path": "src/net/retry.rs", "text": changed }))],
         vec![call("request_code_context", json!({ "query": "retry a request", "budget": 400 }))],
         vec![
             call("write_file", json!({ "path": "src/extra/more.rs", "text": "pub fn retry_request_more() {}\n" })),
@@ -320,4 +333,127 @@ fn each_round_of_a_turn_begins_with_the_round_before() {
             assert_eq!(client.replay(run).unwrap(), run.request_digest);
         }
     }
+}
+
+/// A client under the policy of the tests of activation, on a folder of code.
+fn leasing(model: &Arc<Model>) -> (Bench, Client, BranchId) {
+    let bench = bench(model);
+    let policy = PolicySpec { retrieval: true, lease_turns: 4, ..crate::activation::spec() };
+    let mut client = bench.start_with(|setup| {
+        setup.patient = true;
+        setup.policies.insert(policy.name.clone(), policy.clone());
+    });
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    (bench, client, branch)
+}
+
+const SPEAKS: &str = "It depends on `backoff`, which doubles.";
+
+fn lease_of<'a>(plan: &'a ContextPlan, name: &str) -> Option<&'a Row> {
+    code(plan).into_iter().find(|row| symbol(row).ends_with(name) && row.section() == Some(Section::LeasedPins))
+}
+
+/// A symbol that answers speak of is kept as a short card: for one turn, then by a lease that is renewed, and then a pin
+/// is suggested, by whose row the symbol is pinned.
+#[test]
+fn symbols_that_answers_speak_of_are_kept_and_leased() {
+    let model = Model::new([]);
+    let (_bench, mut client, branch) = leasing(&model);
+    let draft = message("Tell me of tea.");
+    let say = |client: &mut Client, answer: &str| {
+        model.then(text(answer));
+        client.say(branch, "Tell me of tea.");
+        client.whole_plan(branch, &draft)
+    };
+    assert!(lease_of(&client.whole_plan(branch, &draft), "backoff").is_none());
+    let plan = say(&mut client, SPEAKS);
+    let row = lease_of(&plan, "backoff").unwrap_or_else(|| panic!("{:#?}", code(&plan)));
+    assert_eq!((row.pin, &row.reason), (Some(MarkKind::Ephemeral), &Reason::Ephemeral));
+    assert!(row.tokens <= 120, "{row:?}");
+    let sent = body(&mut client, branch);
+    assert!(sent.contains("net::retry::backoff\\nfn backoff(n: u32) -> u32") && !sent.contains("let twice"), "{sent}");
+    let plan = say(&mut client, SPEAKS);
+    let row = lease_of(&plan, "backoff").unwrap();
+    let Some(MarkKind::Leased { turns }) = row.pin else { panic!("{row:?}") };
+    assert_eq!(row.reason, Reason::Leased { left: turns.into(), engine: true });
+    let plan = say(&mut client, "Tea is green.");
+    let left = |plan: &ContextPlan| match lease_of(plan, "backoff").unwrap().pin {
+        Some(MarkKind::Leased { turns }) => u32::from(turns),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(left(&plan) + 1, u32::from(turns), "each turn counts down");
+    set(&mut client, branch, |o| o.mode = Some(Mode::Off));
+    let off = client.whole_plan(branch, &draft);
+    let row = found(&off, "backoff").unwrap();
+    assert_eq!((row.included(), &row.reason), (false, &Reason::ModeOff), "Off sends only pinned symbols");
+    set(&mut client, branch, |_| {});
+    let suggested =
+        |plan: &ContextPlan| plan.suggested().find(|row| symbol(row).ends_with("backoff")).map(|row| row.atom);
+    let mut plan = plan;
+    for _ in 0..3 {
+        assert_eq!(suggested(&plan), None);
+        plan = say(&mut client, SPEAKS);
+    }
+    let atom = suggested(&plan).expect("renewed three times");
+    let own = lease_of(&plan, "backoff").unwrap().atom;
+    assert_ne!(atom, own, "the symbol keeps its row");
+    let dismiss = BranchRequest::Dismiss { branch, item: ItemName::Atom(atom) };
+    client.must(Request::Branch(dismiss));
+    assert_eq!(suggested(&client.whole_plan(branch, &draft)), None);
+    client.must(Request::Session(SessionRequest::Undo));
+    mark(&mut client, branch, atom, MarkKind::Sticky);
+    let plan = client.whole_plan(branch, &draft);
+    let row = found(&plan, "backoff").unwrap();
+    assert_eq!((row.atom, row.pin, row.section()), (own, Some(MarkKind::Sticky), Some(Section::StickyPins)));
+    assert!(body(&mut client, branch).contains("let twice"), "a pin sends the source");
+}
+
+/// What a person decided about a symbol stays: undo takes the program's lease back, and an excluded symbol is not leased.
+#[test]
+fn leases_of_symbols_are_undone_and_respect_exclusions() {
+    let model = Model::new([]);
+    let (_bench, mut client, branch) = leasing(&model);
+    let draft = message("Tell me of tea.");
+    let say = |client: &mut Client, branch| {
+        model.then(text(SPEAKS));
+        client.say(branch, "Tell me of tea.");
+        client.whole_plan(branch, &draft)
+    };
+    say(&mut client, branch);
+    let plan = say(&mut client, branch);
+    let row = lease_of(&plan, "backoff").unwrap();
+    assert!(matches!(row.pin, Some(MarkKind::Leased { .. })), "{row:?}");
+    let atom = row.atom;
+    let fork = BranchRequest::Fork { branch, at: None, name: None, switch: false };
+    let Answer::Branch(fork) = client.must(Request::Branch(fork)) else { panic!() };
+    assert!(lease_of(&client.whole_plan(fork.id, &draft), "backoff").is_some(), "a fork inherits it");
+    client.must(Request::Session(SessionRequest::Undo));
+    client.must(Request::Session(SessionRequest::Undo));
+    let row = lease_of(&client.whole_plan(branch, &draft), "backoff").map(|row| row.pin);
+    assert!(!matches!(row, Some(Some(MarkKind::Leased { .. }))), "{row:?}");
+    mark(&mut client, branch, atom, MarkKind::Exclude);
+    for _ in 0..2 {
+        let plan = say(&mut client, branch);
+        let row = found(&plan, "backoff").unwrap();
+        assert_eq!((row.included(), &row.reason), (false, &Reason::UserExcluded { once: false }));
+    }
+    mark(&mut client, branch, atom, MarkKind::Exclude);
+    assert!(lease_of(&say(&mut client, branch), "backoff").is_none(), "a person released it");
+}
+
+/// A question about a leased symbol brings its lines in place of the short card.
+#[test]
+fn a_question_about_a_leased_symbol_brings_its_lines() {
+    let model = Model::new([]);
+    let (_bench, mut client, branch) = leasing(&model);
+    for _ in 0..2 {
+        model.then(text(SPEAKS));
+        client.say(branch, "Tell me of tea.");
+    }
+    let plan = client.whole_plan(branch, &message("where is backoff computed?"));
+    let rows: Vec<&Row> = code(&plan).into_iter().filter(|row| symbol(row).ends_with("backoff")).collect();
+    let [row] = rows[..] else { panic!("{rows:#?}") };
+    assert_eq!(row.section(), Some(Section::Retrieved));
+    assert!(body(&mut client, branch).contains("let twice"));
 }

@@ -359,7 +359,7 @@ fn heading(file: &File) -> String {
 }
 
 /// Returns the signature on one line.
-fn signature(symbol: &Symbol, text: &[u8]) -> String {
+pub(crate) fn signature(symbol: &Symbol, text: &[u8]) -> String {
     let raw = if symbol.kind == Kind::File {
         return format!("file {}", symbol.name);
     } else {

@@ -3,6 +3,7 @@
 //! Not for: deciding the steps (`context::activation`), or when they are taken (`turns::reflect`).
 
 use crate::context::activation::ItemChange;
+use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::transition::{ItemState, Subject, Transition};
 use crate::engine::turns::reflect::{MarkUpdate, TurnEndInput};
@@ -12,7 +13,7 @@ use crate::store::types::Write;
 pub(crate) fn resulting_mark(
     input: &TurnEndInput<'_>,
     to: ItemChange,
-    target: Atom,
+    (target, code): (Atom, Option<&CodeRef>),
     before: Option<&Mark>,
 ) -> Option<Mark> {
     let lease = MarkKind::leased(input.rules.policy.lease_turns.max(1));
@@ -32,7 +33,7 @@ pub(crate) fn resulting_mark(
         counted: input.live.card.user.and_then(|id| input.session.tree.get(id)).map(|head| head.key),
         renewals,
         origin: None,
-        code: None,
+        code: code.cloned().map(Box::new),
     })
 }
 
@@ -53,10 +54,6 @@ pub(crate) fn step_text(to: ItemChange) -> &'static str {
     }
 }
 
-pub(crate) fn sentence(what: &str, turn: u32) -> String {
-    format!("turn {turn} {what}")
-}
-
 fn step(input: &TurnEndInput<'_>, item: Atom, (from, to): (ItemState, ItemState), reason: String) -> Write {
     Write::PutTransition {
         session: input.branch.session,
@@ -73,8 +70,7 @@ fn step(input: &TurnEndInput<'_>, item: Atom, (from, to): (ItemState, ItemState)
     }
 }
 
-pub(crate) fn suggestion_transition(input: &TurnEndInput<'_>, turn: usize, reason: String) -> Write {
-    let item = crate::engine::plans::sources::suggested_pins::atom(input.first(turn));
+pub(crate) fn suggestion_transition(input: &TurnEndInput<'_>, item: Atom, reason: String) -> Write {
     step(input, item, (ItemState::Leased, ItemState::Suggested), reason)
 }
 

@@ -13,8 +13,15 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tree::{self, Slot};
 use crate::engine::api::{Act, Answer, Event, ItemName, SessionEvent};
 use crate::engine::core::Core;
+use crate::engine::plans::sources::suggested_pins::symbol_atom;
 use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
+
+/// Returns the symbol that a suggestion's row names.
+fn suggested_symbol(branch: &Branch, atom: &Atom) -> Option<Atom> {
+    let own = |mark: &&Mark| mark.code.as_ref().is_some_and(|code| symbol_atom(code.key()) == *atom);
+    branch.marks.iter().find(own).map(|mark| mark.target)
+}
 
 impl Core {
     /// Returns the write of an operation, to be stored with its changes.
@@ -170,6 +177,9 @@ impl Core {
                 Ok((*atom, None))
             }
             ItemName::Atom(atom) if self.is_code(branch, atom) => Ok((*atom, None)),
+            ItemName::Atom(atom) if suggested_symbol(branch, atom).is_some() => {
+                Ok((suggested_symbol(branch, atom).unwrap_or(*atom), None))
+            }
             ItemName::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
             ItemName::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
             ItemName::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),

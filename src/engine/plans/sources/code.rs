@@ -5,38 +5,47 @@
 //!
 //! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterwards.
 
-use super::code_offer::{FRAME, SearchWish, most};
+use super::code_offer::{FRAME, SearchWish, is_short_card, most};
 use super::code_rows::{ANCHORS, atom_of, gist, map_text, near_row, nothing, place};
 use super::code_search::{Depth, own_words, read_message};
 use super::rules::MIN_CONFIDENCE;
 use super::sent_lines;
 use super::{code_history, code_rounds};
+use crate::code::find::brief::brief as code_brief;
+use crate::code::find::cards::Sources as _;
 use crate::code::find::names;
 use crate::context::AlreadyIn;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::base::secrets;
 use crate::domain::call::retrieval_set::{Gate, SkipReason};
 use crate::domain::code::settings::CodeLimits;
 use crate::domain::code::symbols::{CodeMap, CodeRef, NamedSymbol};
-use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
+use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
 use crate::domain::planning::mode::{Mode, SearchChoice};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
 use crate::domain::summary::module::{ModuleCard, Staleness};
 use crate::engine::indexing::code_indexer::source;
-use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, MapRequest};
+use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, MapRequest, WorkspaceFiles};
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::summaries::module_cards;
+use std::path::Path;
 use std::sync::Arc;
+
+/// The maximum tokens of a short card, and of the label and delimiters around its text.
+pub(crate) const SYMBOL_TOKENS: u32 = 120;
+const LABEL: u32 = 60;
 
 /// A symbol search that runs once the lines that the request contains anyway are known.
 pub(crate) struct SymbolSearch {
     book: CodeWorkspace,
     limits: CodeLimits,
-    wish: SearchWish,
+    /// What is searched; `None` if only short cards are compared with what the request contains.
+    wish: Option<SearchWish>,
 }
 
 impl SymbolSearch {
@@ -53,7 +62,10 @@ impl SymbolSearch {
         let encoding = snapshot.rules.model.encoding;
         let count = |text: &str| counter.count(encoding, text);
         let mut writer = CodeWriter { snapshot, book: &self.book, found, count: &count, limits: self.limits };
-        writer.touchpoints(&self.wish, lines, &mut builder.analyzer);
+        writer.omit_short_cards(&lines.0);
+        if let Some(wish) = &self.wish {
+            writer.touchpoints(wish, lines, &mut builder.analyzer);
+        }
         Ok(())
     }
 }
@@ -103,7 +115,8 @@ pub(crate) fn add(
     if marked {
         writer.marked();
     }
-    Ok(wish.map(|wish| SymbolSearch { book, limits, wish }))
+    let short = round.is_none() && found.input.blocks.iter().any(is_short_card);
+    Ok((short || wish.is_some()).then_some(SymbolSearch { book, limits, wish }))
 }
 
 /// Returns what is to be searched for a message; `None` if nothing is, which is recorded. A message without content
@@ -267,51 +280,61 @@ impl CodeWriter<'_> {
         self.found.offer(offer);
     }
 
-    /// Adds the symbols that a person pinned, with their present source, and rows for those that are excluded.
+    /// Adds the symbols that a person pinned, with their present source, those that the program leased, as short cards,
+    /// and rows for those that are excluded.
     fn marked(&mut self) {
         let marks: Vec<Mark> = self.snapshot.marks.iter().filter(|mark| mark.code.is_some()).cloned().collect();
         for mark in marks {
             let Some(code) = mark.code.as_deref() else { continue };
-            let now = self.book.look(|loaded| now(loaded, code)).flatten();
+            let engine = mark.by == Actor::Engine;
             let (section, reason) = match mark.kind {
                 MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
-                MarkKind::Leased { turns: LeaseTurns::Ended } | MarkKind::Ephemeral => continue,
+                MarkKind::Leased { turns: LeaseTurns::Ended } => continue,
+                MarkKind::Ephemeral => (Section::LeasedPins, Reason::Ephemeral),
                 MarkKind::Leased { turns: LeaseTurns::Left(turns) } => {
-                    (Section::LeasedPins, Reason::Leased { left: turns.get(), engine: false })
+                    (Section::LeasedPins, Reason::Leased { left: turns.get(), engine })
                 }
                 MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
                 MarkKind::Exclude | MarkKind::ExcludeOnce => {
-                    let once = mark.kind == MarkKind::ExcludeOnce;
-                    let tokens = now.as_ref().map_or(0, |(_, text)| (self.count)(text));
-                    let action = if once { "exclude-once" } else { "exclude" };
-                    let remedy = (action.to_owned(), "removes the exclusion".to_owned());
-                    let reason = Reason::UserExcluded { once };
-                    self.near_by_mark(near_row(code.clone(), tokens, reason, remedy, Scores::default()));
+                    self.excluded(&mark, code);
                     continue;
                 }
             };
-            if let Some(round) = &self.snapshot.round_before
-                && let Some(mut block) = code_rounds::marked(round, mark.target, section)
-            {
-                code_rounds::copy_text(round, block.text, self.found);
-                self.found.contents.code_parts.marked.push(block.clone());
-                code_rounds::note_change(&mut block, self.book);
-                self.require(block);
+            let remedy = || ("pin".to_owned(), if engine { "pins it" } else { "removes the pin" }.to_owned());
+            let out = |reason: Reason| near_row(code.clone(), 0, reason, remedy(), Scores::default());
+            if engine && self.snapshot.rules.mode == Mode::Off {
+                self.near_by_mark(out(Reason::ModeOff));
                 continue;
             }
-            if now.is_none() && self.book.look(|_| ()).is_none() {
-                let remedy = ("pin".to_owned(), "removes the pin".to_owned());
-                self.near_by_mark(near_row(code.clone(), 0, Reason::CodeReading, remedy, Scores::default()));
-                continue;
+            if let Some(round) = &self.snapshot.round_before {
+                if let Some(mut block) = code_rounds::marked(round, mark.target, section) {
+                    code_rounds::copy_text(round, block.text, self.found);
+                    self.found.contents.code_parts.marked.push(block.clone());
+                    code_rounds::note_change(&mut block, self.book);
+                    self.require(block);
+                    continue;
+                }
+                // The program's marks do not change during a turn: what was not sent stays out.
+                if engine {
+                    continue;
+                }
             }
+            let now = self.book.look(|loaded| now(loaded, code, engine.then_some(self.count)));
+            let Some(now) = now else {
+                self.near_by_mark(out(Reason::CodeReading));
+                continue;
+            };
             let Some((code, text)) = now else {
-                let remedy = ("pin".to_owned(), "removes the pin".to_owned());
-                self.near_by_mark(near_row(code.clone(), 0, Reason::StaleFile, remedy, Scores::default()));
+                self.near_by_mark(out(Reason::StaleFile));
                 continue;
             };
             let changed = mark.code.as_ref().is_some_and(|then| then.file != code.file);
             let since = if changed { "; its file was changed since it was marked" } else { "" };
-            let label = format!("Code chosen by the user, in its current version: {}", place(&code));
+            let label = if engine {
+                format!("Code mentioned before: {}", place(&code))
+            } else {
+                format!("Code chosen by the user, in its current version: {}", place(&code))
+            };
             let title = format!("{}{since}", code.title());
             let (block, text) =
                 self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
@@ -320,6 +343,15 @@ impl CodeWriter<'_> {
             self.found.contents.code_parts.marked.push(block.clone());
             self.require(block);
         }
+    }
+
+    /// Adds the row of a symbol that a person excluded.
+    fn excluded(&mut self, mark: &Mark, code: &CodeRef) {
+        let once = mark.kind == MarkKind::ExcludeOnce;
+        let now = self.book.look(|loaded| now(loaded, code, None)).flatten();
+        let tokens = now.map_or(0, |(_, text)| (self.count)(&text));
+        let remedy = (if once { "exclude-once" } else { "exclude" }.to_owned(), "removes the exclusion".to_owned());
+        self.near_by_mark(near_row(code.clone(), tokens, Reason::UserExcluded { once }, remedy, Scores::default()));
     }
 
     /// Adds a block without an offer: a person's own pins block a call rather than be left out.
@@ -331,10 +363,15 @@ impl CodeWriter<'_> {
     }
 }
 
-/// Returns a symbol as it is now, with its source; `None` if it is gone.
-fn now(loaded: &LoadedWorkspace, wanted: &CodeRef) -> Option<(CodeRef, String)> {
+/// Returns a symbol as it is now, with its source, or in brief if `brief` counts tokens; `None` if it is gone.
+fn now(loaded: &LoadedWorkspace, wanted: &CodeRef, brief: Option<&dyn Fn(&str) -> u32>) -> Option<(CodeRef, String)> {
     let id = names::resolve(&loaded.index, wanted)?;
     let code = names::reference(&loaded.index, id)?;
+    if let Some(count) = brief {
+        let text = WorkspaceFiles(&loaded.root).text(Path::new(&code.path))?;
+        let text = code_brief(&loaded.index, id, &text, (count, SYMBOL_TOKENS - LABEL))?;
+        return Some((code, secrets::mask(&text).0.into_owned()));
+    }
     let named = NamedSymbol {
         path: code.path.clone(),
         short: String::new(),

@@ -16,7 +16,8 @@ use crate::domain::base::secrets;
 use crate::domain::call::code_set::{CodeCandidate, CodeSet};
 use crate::domain::call::retrieval_set::{Gate, SkipReason};
 use crate::domain::call::tokens::grouped;
-use crate::domain::code::symbols::NearSymbolReason;
+use crate::domain::code::symbols::{CodeRef, NearSymbol, NearSymbolReason};
+use crate::domain::conversation::mark::{Actor, Atom};
 use crate::domain::planning::input::{Block, Candidate, Offer};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
 use crate::domain::planning::policy::Section;
@@ -48,6 +49,12 @@ pub(crate) fn most(snapshot: &Snapshot, allowance: u32) -> u32 {
     (u64::from(allowance) * u64::from(share) / 100).try_into().unwrap_or(u32::MAX)
 }
 
+/// Returns whether a block is the short card of a symbol that the program leased.
+pub(super) fn is_short_card(block: &Block) -> bool {
+    let engine = matches!(block.reason, Reason::Leased { engine: true, .. } | Reason::Ephemeral);
+    engine && block.kind == RowKind::Code
+}
+
 impl CodeWriter<'_> {
     /// Searches symbols for the question and offers them, or those of the question before.
     pub(super) fn touchpoints(
@@ -62,8 +69,8 @@ impl CodeWriter<'_> {
         }
         let most = most(self.snapshot, self.found.input.allowance);
         let asked = read_message(analyzer, own_words(&wish.asked));
-        let marked: HashSet<Hash> =
-            self.snapshot.marks.iter().filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
+        let decided = self.snapshot.marks.iter().filter(|mark| mark.by != Actor::Engine);
+        let marked: HashSet<Hash> = decided.filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
         let Some(rules) = self.snapshot.rules.code.clone() else { return };
         let limits = Limits {
             budget: most.saturating_sub(FRAME),
@@ -115,9 +122,34 @@ impl CodeWriter<'_> {
         self.found.contents.code_set = Some(Arc::new(CodeSet { among, candidates, ..set }));
     }
 
+    /// Leaves out the short cards of symbols whose lines the request already contains.
+    pub(super) fn omit_short_cards(&mut self, taken: &SentLines) {
+        let is_taken = |block: &Block| {
+            let code = block.source.code.as_deref().filter(|_| is_short_card(block));
+            code.is_some_and(|code| taken.first_in(&code.path, code.lines).is_some())
+        };
+        let (out, stay): (Vec<Block>, Vec<Block>) =
+            std::mem::take(&mut self.found.input.blocks).into_iter().partition(is_taken);
+        self.found.input.blocks = stay;
+        self.found.contents.code_parts.marked.retain(|block| !is_taken(block));
+        for code in out.into_iter().filter_map(|block| block.source.code) {
+            let remedy = ("pin".to_owned(), "pins it".to_owned());
+            self.near(near_row(*code, 0, Reason::Duplicate, remedy, Scores::default()));
+        }
+    }
+
+    /// Removes the short cards of symbols that are offered as touchpoints.
+    fn replace_short_cards(&mut self, offer: &Offer) {
+        let offered: HashSet<Option<Atom>> = offer.candidates.iter().map(|one| one.block.atom).collect();
+        let stays = |block: &Block| !(is_short_card(block) && offered.contains(&block.atom));
+        self.found.input.blocks.retain(stays);
+        self.found.contents.code_parts.marked.retain(stays);
+    }
+
     fn add_rows(&mut self, found_symbols: &FoundSymbols, margin: &Margin, most: u32) {
         if !found_symbols.items.is_empty() {
             let offer = self.offered(found_symbols, margin, most);
+            self.replace_short_cards(&offer);
             self.found.contents.code_parts.touchpoints = Some(offer.clone());
             self.found.offer(offer);
         }
@@ -129,7 +161,13 @@ impl CodeWriter<'_> {
             self.near(nothing(Reason::NoCode { because }, found_symbols.among));
         }
         let include = || ("include-once".to_owned(), "includes it in the next request".to_owned());
-        for (near, code) in found_symbols.near.iter().take(NEAR) {
+        let listed: HashSet<Atom> = {
+            let input = &self.found.input;
+            let blocks = input.blocks.iter().filter_map(|block| block.atom);
+            blocks.chain(input.near.iter().map(|near| near.atom)).collect()
+        };
+        let other = |near: &&(NearSymbol, CodeRef)| !listed.contains(&atom_of(&near.1));
+        for (near, code) in found_symbols.near.iter().filter(other).take(NEAR) {
             let (tokens, reason) = match near.why {
                 NearSymbolReason::NoRoom { needed } | NearSymbolReason::Weak { needed } => {
                     (needed, Reason::BelowThreshold)

@@ -6,6 +6,7 @@ use crate::code::find::cards::Sources as _;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Actor, Atom};
 use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
+use crate::domain::planning::plan::Row;
 use crate::domain::planning::policy::Section;
 use crate::engine::indexing::code_workspace::{CodeWorkspace, WorkspaceFiles};
 use crate::engine::plans::input_builder::BuiltInput;
@@ -14,6 +15,10 @@ use std::path::Path;
 
 /// Returns the block of a marked symbol as the round before sent it; `None` if it did not, or the mark has changed.
 pub(crate) fn marked(round: &RoundBefore, atom: Atom, section: Section) -> Option<Block> {
+    let was_sent = |row: &Row| row.atom == atom && row.section() == Some(section);
+    if !round.plan.included().any(was_sent) {
+        return None;
+    }
     let same = |old: &&Block| old.atom == Some(atom) && old.section == section;
     round.contents.code_parts.marked.iter().find(same).cloned()
 }

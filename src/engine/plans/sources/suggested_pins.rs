@@ -5,8 +5,9 @@
 //! A suggestion waits while its answer and the message that it names are on the branch's path, nobody marked that
 //! message or its turn, and nobody dismissed it. It is never sent and never blocks a call.
 
-use crate::domain::base::hash::Hash;
+use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::SessionId;
+use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::{End, NodeHead};
@@ -38,6 +39,18 @@ pub(crate) fn earned(mark: &Mark, after: u32) -> Option<Hash> {
         (Atom::Turn { user, .. }, MarkKind::Leased { .. }) if own => Some(user),
         _ => None,
     }
+}
+
+/// Returns the symbol of the program's lease if it was renewed so often that a pin is suggested.
+pub(crate) fn earned_symbol(mark: &Mark, after: u32) -> Option<&CodeRef> {
+    let own = mark.by == Actor::Engine && mark.renewals >= after.max(1);
+    let leased = matches!(mark.kind, MarkKind::Leased { .. });
+    mark.code.as_deref().filter(|_| own && leased)
+}
+
+/// Returns the atom of the row that suggests to pin a symbol, so that the symbol keeps its own row.
+pub(crate) fn symbol_atom(key: Hash) -> Atom {
+    Atom::Section { text: Fields::new("suggested symbol").hash(key).finish() }
 }
 
 /// Returns the suggestions that wait on a branch: the program's in the order of the path, then those of comparisons,
@@ -135,8 +148,27 @@ impl Suggestion {
     }
 }
 
-/// Adds the suggestions to a plan's input.
+/// Adds the suggestions to a plan's input: messages, then symbols of the code.
 pub(crate) fn add(snapshot: &crate::engine::plans::snapshot::Snapshot, input: &mut PlanInput) {
+    add_messages(snapshot, input);
+    let after = snapshot.rules.policy.activation.suggest_after;
+    let dismissed = &snapshot.branch.overrides.dismissed;
+    let earned = snapshot.marks.iter().filter_map(|mark| Some((earned_symbol(mark, after)?, mark.renewals)));
+    let waiting =
+        earned.filter(|(code, _)| snapshot.rules.code.is_some() && !dismissed.contains(&symbol_atom(code.key())));
+    input.near.extend(waiting.take(WAITING).map(|(code, renewals)| OmittedItem {
+        atom: symbol_atom(code.key()),
+        kind: RowKind::Code,
+        title: code.title(),
+        tokens: 0,
+        reason: Reason::PinEarned { renewals },
+        remedy: ("pin".into(), "pins it permanently".into()),
+        source: Source { code: Some(Box::new(code.clone())), ..Source::default() },
+        scores: Scores::default(),
+    }));
+}
+
+fn add_messages(snapshot: &crate::engine::plans::snapshot::Snapshot, input: &mut PlanInput) {
     input.near.extend(snapshot.suggested.iter().map(|suggestion| OmittedItem {
         atom: suggestion.atom(),
         kind: RowKind::Message,
