@@ -457,3 +457,25 @@ fn a_question_about_a_leased_symbol_brings_its_lines() {
     assert_eq!(row.section(), Some(Section::Retrieved));
     assert!(body(&mut client, branch).contains("let twice"));
 }
+
+/// A state block may suggest to pin a symbol. The row waits until a person pins the symbol by it or dismisses it.
+#[test]
+fn the_model_suggests_to_pin_a_symbol() {
+    let answer = "Fine.\n\n---STATE---\nGoal: retries\nSuggest pins: `backoff`, nowhere_at_all\n---END STATE---";
+    let model = Model::new([text(answer)]);
+    let (_bench, mut client, branch) = leasing(&model);
+    client.say(branch, "Tell me of tea.");
+    let draft = message("Tell me of coffee.");
+    let plan = client.whole_plan(branch, &draft);
+    let rows: Vec<&Row> = plan.suggested().collect();
+    let [row] = rows[..] else { panic!("{rows:#?}") };
+    assert_eq!((symbol(row), &row.reason), ("net::retry::backoff", &Reason::PinSuggested));
+    let atom = row.atom;
+    client.must(Request::Branch(BranchRequest::Dismiss { branch, item: ItemName::Atom(atom) }));
+    assert_eq!(client.whole_plan(branch, &draft).suggested().count(), 0);
+    client.must(Request::Session(SessionRequest::Undo));
+    mark(&mut client, branch, atom, MarkKind::Sticky);
+    let plan = client.whole_plan(branch, &draft);
+    assert_eq!(plan.suggested().count(), 0);
+    assert_eq!(found(&plan, "backoff").unwrap().section(), Some(Section::StickyPins));
+}

@@ -101,7 +101,7 @@ impl CodeSet {
     /// outcomes in order. Scores are not part of it.
     #[must_use]
     pub fn with_id(self) -> Self {
-        let start = Fields::new("code set").text(&self.query).hash(self.filters).hash(self.workspace).json(&self.gate);
+        let start = Fields::new("code set").text(&self.query).hash(self.filters).json(&self.gate);
         let each =
             |fields: Fields, one: &CodeCandidate| fields.hash(one.code.key()).hash(one.code.file).json(&one.outcome);
         let fields = start.number(self.candidates.len() as u64);

@@ -18,9 +18,11 @@ use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
 
 /// Returns the symbol that a suggestion's row names.
-fn suggested_symbol(branch: &Branch, atom: &Atom) -> Option<Atom> {
-    let own = |mark: &&Mark| mark.code.as_ref().is_some_and(|code| symbol_atom(code.key()) == *atom);
-    branch.marks.iter().find(own).map(|mark| mark.target)
+fn suggested_symbol(session: &Session, branch: &Branch, atom: &Atom) -> Option<Atom> {
+    let leased = branch.marks.iter().filter_map(|mark| Some(mark.code.as_ref()?.key()));
+    let by_model = session.states.iter().flat_map(|state| &state.pins).filter(|pin| pin.code.is_some());
+    let mut keys = leased.chain(by_model.map(|pin| pin.key));
+    keys.find(|key| symbol_atom(*key) == *atom).map(|text| Atom::Section { text })
 }
 
 impl Core {
@@ -177,10 +179,10 @@ impl Core {
                 Ok((*atom, None))
             }
             ItemName::Atom(atom) if self.is_code(branch, atom) => Ok((*atom, None)),
-            ItemName::Atom(atom) if suggested_symbol(branch, atom).is_some() => {
-                Ok((suggested_symbol(branch, atom).unwrap_or(*atom), None))
-            }
-            ItemName::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
+            ItemName::Atom(atom) => match suggested_symbol(session, branch, atom) {
+                Some(symbol) => Ok((symbol, None)),
+                None => Ok((*atom, noted(session, branch, atom)?)),
+            },
             ItemName::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
             ItemName::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),
             ItemName::TurnOf(node) => {

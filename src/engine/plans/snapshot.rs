@@ -7,6 +7,7 @@ use super::sources::suggested_pins::{self, Suggestion};
 use super::sources::summaries::{self, Summaries, SummaryView};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::branch::{Branch, StateVersion};
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
@@ -70,6 +71,8 @@ pub(crate) struct Snapshot {
     pub(crate) waits: bool,
     /// Suggested pins.
     pub(crate) suggested: Vec<Suggestion>,
+    /// Symbols that the model suggested to pin.
+    pub(crate) suggested_symbols: Vec<CodeRef>,
     /// Instructions in the conversation, in the order of the path.
     pub(crate) instructions: Vec<NodeHead>,
     /// The round before of the open turn, if it is the same turn that is sent again.
@@ -172,6 +175,7 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         search: question.search,
         priority: Priority::Typing,
         waits: false,
+        suggested_symbols: suggested_pins::symbols_on(session, branch, &path),
         suggested: suggested_pins::on(session, branch, &path, rules.policy.activation.suggest_after),
         round_before: question.round_before.clone(),
         tasks: tasks(tree, &branch.overrides.tasks, &on_path),

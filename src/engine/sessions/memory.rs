@@ -238,9 +238,10 @@ impl Core {
     pub(crate) fn dismiss(&mut self, id: BranchId, item: &ItemName) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let (target, _) = self.target(&branch, item)?;
-        let marked = branch.marks.iter().find(|mark| mark.target == target);
-        let symbol = marked.and_then(|mark| mark.code.as_ref()).map(|code| suggested_pins::symbol_atom(code.key()));
-        let target = symbol.unwrap_or(target);
+        let target = match target {
+            Atom::Section { text } if target != Atom::code_map() => suggested_pins::symbol_atom(text),
+            target => target,
+        };
         let mut overrides = branch.overrides.clone();
         if !self.suggests(id, &target) || overrides.dismissed.contains(&target) {
             return Err(Failure::user("That is not a suggested pin.").todo(
@@ -287,7 +288,12 @@ impl Core {
                 let earned = branch.marks.iter().filter_map(|mark| suggested_pins::earned_symbol(mark, after(branch)));
                 earned.into_iter().any(|code| suggested_pins::symbol_atom(code.key()) == *target)
             };
-            return self.sessions.branch(id).is_ok_and(|branch| waits(&branch));
+            let by_model = |session: &super::session::Session| {
+                let mut pins = session.states.iter().flat_map(|state| &state.pins);
+                pins.any(|pin| pin.branch == id && suggested_pins::atom_of_pin(pin) == *target)
+            };
+            return self.sessions.branch(id).is_ok_and(|branch| waits(&branch))
+                || self.sessions.of_branch(id).is_ok_and(by_model);
         };
         let by_model = |session: &super::session::Session| {
             session.states.iter().flat_map(|state| &state.pins).any(|pin| pin.branch == id && pin.key == *node)

@@ -222,7 +222,7 @@ fn states_and_operations() {
         offered: false,
         version: 1,
         at: 3,
-        pins: vec![SuggestedPin { key: Hash::of(b"k"), branch: scene.branch }],
+        pins: vec![SuggestedPin { key: Hash::of(b"k"), branch: scene.branch, code: None }],
     };
     let second = StateVersion { version: 2, edited: false, branch: None, ..version.clone() };
     store
