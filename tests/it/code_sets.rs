@@ -477,5 +477,9 @@ fn the_model_suggests_to_pin_a_symbol() {
     mark(&mut client, branch, atom, MarkKind::Sticky);
     let plan = client.whole_plan(branch, &draft);
     assert_eq!(plan.suggested().count(), 0);
-    assert_eq!(found(&plan, "backoff").unwrap().section(), Some(Section::StickyPins));
+    let row = found(&plan, "backoff").unwrap();
+    assert_eq!((row.section(), row.pin), (Some(Section::StickyPins), Some(MarkKind::Sticky)));
+    mark(&mut client, branch, row.atom, MarkKind::Sticky);
+    let plan = client.whole_plan(branch, &draft);
+    assert!(found(&plan, "backoff").is_none_or(|row| !row.included()), "it is unpinned by its own row");
 }

@@ -174,15 +174,17 @@ impl Core {
     /// Returns the atom that an item names on a branch, and the text if it is a note.
     pub(crate) fn target(&self, branch: &Branch, item: &ItemName) -> Result<(Atom, Option<String>), Failure> {
         let session = self.sessions.of_branch(branch.id)?;
+        if let ItemName::Atom(atom) = item
+            && let Some(symbol) = suggested_symbol(session, branch, atom)
+        {
+            return Ok((symbol, None));
+        }
         match item {
             ItemName::Atom(atom) if self.tools.project.knows(atom) || self.is_memory(branch.id, atom) => {
                 Ok((*atom, None))
             }
             ItemName::Atom(atom) if self.is_code(branch, atom) => Ok((*atom, None)),
-            ItemName::Atom(atom) => match suggested_symbol(session, branch, atom) {
-                Some(symbol) => Ok((symbol, None)),
-                None => Ok((*atom, noted(session, branch, atom)?)),
-            },
+            ItemName::Atom(atom) => Ok((*atom, noted(session, branch, atom)?)),
             ItemName::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
             ItemName::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),
             ItemName::TurnOf(node) => {
