@@ -1,9 +1,10 @@
 //! The JSON that the command line prints. Its shapes are a contract: fields are added, but never renamed or dropped.
 //! Not for: printing (`output`), or text for people (the commands).
 
+use super::shape_code;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use crate::domain::call::code_set::{CodeCandidate, CodeSet};
+use crate::domain::call::code_set::CodeSet;
 use crate::domain::call::item_use::UseCount;
 use crate::domain::call::meter::{Calibration, PromptCost, ShortRead};
 use crate::domain::call::provider::Diagnostic;
@@ -12,14 +13,11 @@ use crate::domain::call::run::RunCard;
 use crate::domain::call::tokens::{Certainty, Encoding};
 use crate::domain::call::usage::Usage;
 use crate::domain::conversation::branch::{Branch, SessionCard};
-use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::{Node, NodeHead, Part};
 use crate::domain::conversation::task;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
-use crate::domain::planning::plan::{
-    Blocked, BlockedRemedy, Budget, ContextPlan, Form, Reason, Row, RowKind, Source, Verdict, Warning,
-};
-use crate::domain::planning::policy::Section;
+use crate::domain::planning::plan::{Blocked, BlockedRemedy, Budget, ContextPlan, Form, Row, Source, Verdict, Warning};
 use crate::domain::tool::cards::ToolCost;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -67,7 +65,7 @@ impl PlanShape<'_> {
     /// Adds the set of the search of the code.
     #[must_use]
     pub fn with_code_set(self, set: Option<&CodeSet>) -> Self {
-        Self { code_set: set.map(code_set), ..self }
+        Self { code_set: set.map(shape_code::set), ..self }
     }
 }
 
@@ -145,16 +143,7 @@ struct IncludedShape<'a> {
     source: SourceShape<'a>,
     title: &'a str,
     #[serde(flatten)]
-    code: Option<CodeRowShape>,
-}
-
-/// What rows of code also show: in which order they get room, for how many more turns a mark keeps them, and the rows
-/// with which they are sent or left out together.
-#[derive(Serialize)]
-struct CodeRowShape {
-    priority: &'static str,
-    ttl: Option<u32>,
-    companions: Vec<Hash>,
+    code: Option<shape_code::CodeRowShape>,
 }
 
 #[derive(Serialize)]
@@ -204,38 +193,6 @@ impl<'a> From<&'a Source> for SourceShape<'a> {
     }
 }
 
-/// Returns the set of a search of the code.
-fn code_set(set: &CodeSet) -> Value {
-    let candidate = |one: &CodeCandidate| {
-        json!({
-            "id": Atom::Section { text: one.code.key() }.key(),
-            "path": one.code.path,
-            "symbol": one.code.qualified,
-            "kind": one.code.kind,
-            "span": one.code.lines,
-            "rank": one.rank,
-            "score": one.score,
-            "score_parts": one.score_parts,
-            "matched": one.matched,
-            "why": one.because,
-            "tokens": one.tokens,
-            "outcome": one.outcome,
-            "outcome_text": one.outcome.sentence(),
-        })
-    };
-    json!({
-        "id": set.id,
-        "query": set.query,
-        "gate": set.gate,
-        "gate_text": set.sentence(),
-        "mode": set.mode,
-        "focus": set.focus,
-        "among": set.among,
-        "candidates": set.candidates.iter().map(candidate).collect::<Vec<_>>(),
-        "near": set.near().map(candidate).collect::<Vec<_>>(),
-    })
-}
-
 /// Returns a plan with the digest of its request, and with the calibration and the cost if they are known.
 #[must_use]
 pub fn plan(
@@ -273,7 +230,7 @@ pub fn plan(
         included: plan
             .included()
             .enumerate()
-            .map(|(position, row)| IncludedShape { code: code_row(plan, row), ..included(position, row) })
+            .map(|(position, row)| IncludedShape { code: shape_code::row(plan, row), ..included(position, row) })
             .collect(),
         suggested: plan.suggested().map(excluded).collect(),
         excluded: plan.excluded().map(excluded).collect(),
@@ -301,33 +258,6 @@ fn included(position: usize, row: &Row) -> IncludedShape<'_> {
         title: &row.title,
         code: None,
     }
-}
-
-/// Returns what a row of code also shows; `None` for other rows.
-fn code_row(plan: &ContextPlan, row: &Row) -> Option<CodeRowShape> {
-    let heading = row.atom == Atom::code_search();
-    if row.kind != RowKind::Code && !heading {
-        return None;
-    }
-    let found = |row: &&Row| row.kind == RowKind::Code && row.section() == Some(Section::Retrieved);
-    let companions = match row.section() {
-        Some(Section::Retrieved) if heading => plan.included().filter(found).map(|row| row.atom.key()).collect(),
-        Some(Section::Retrieved) => vec![Atom::code_search().key()],
-        _ => Vec::new(),
-    };
-    let priority = match &row.reason {
-        Reason::Sticky | Reason::IncludedOnce => "required",
-        Reason::Leased { engine: false, .. } => "lease",
-        Reason::Leased { .. } | Reason::Ephemeral => "automatic_lease",
-        Reason::Oriented => "map",
-        _ => "retrieved",
-    };
-    let ttl = match row.pin {
-        Some(MarkKind::Leased { turns }) => Some(turns.into()),
-        Some(MarkKind::Ephemeral | MarkKind::IncludeOnce) => Some(1),
-        Some(MarkKind::Sticky | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => None,
-    };
-    Some(CodeRowShape { priority, ttl, companions })
 }
 
 fn excluded(row: &Row) -> ExcludedShape<'_> {

@@ -3,9 +3,12 @@
 //! Not for: deciding the steps (`context::activation`), or when they are taken (`turns::reflect`).
 
 use crate::context::activation::ItemChange;
+use crate::domain::base::failure::Failure;
 use crate::domain::code::symbols::CodeRef;
+use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::transition::{ItemState, Subject, Transition};
+use crate::engine::sessions::session::Session;
 use crate::engine::turns::reflect::{MarkUpdate, TurnEndInput};
 use crate::store::types::Write;
 
@@ -88,6 +91,24 @@ pub(crate) fn mark_transition(
         None => "its call was made".into(),
     };
     Some(step(input, moved.target, (from, to), reason))
+}
+
+/// Returns the note of a mark on an atom. Fails for atoms that cannot be marked.
+pub(crate) fn noted(session: &Session, branch: &Branch, atom: &Atom) -> Result<Option<String>, Failure> {
+    let mark = branch.marks.iter().find(|mark| mark.target == *atom);
+    if mark.is_some() {
+        return Ok(mark.and_then(|mark| mark.note.clone()));
+    }
+    let refused = match crate::engine::plans::snapshot::anchor_key(atom) {
+        Some(key) if session.tree.by_key(key).is_some() => return Ok(None),
+        Some(_) => Failure::user("Your message is always included.").todo("Edit or clear it below."),
+        None if matches!(atom, Atom::Range { .. }) => {
+            Failure::user("This row stands for many turns.").todo("Open it with Enter and select a turn.")
+        }
+        None => Failure::user("Settings control this text, not marks.")
+            .todo("Change instructions in the settings, and the state block in its editor."),
+    };
+    Err(refused)
 }
 
 #[cfg(test)]

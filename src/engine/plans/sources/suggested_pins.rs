@@ -54,6 +54,14 @@ pub(crate) fn symbol_atom(key: Hash) -> Atom {
     Atom::Section { text: Fields::new("suggested symbol").hash(key).finish() }
 }
 
+/// Returns the symbol that a suggestion's row names.
+pub(crate) fn suggested_symbol(session: &Session, branch: &Branch, atom: &Atom) -> Option<Atom> {
+    let leased = branch.marks.iter().filter_map(|mark| Some(mark.code.as_ref()?.key()));
+    let by_model = session.states.iter().flat_map(|state| &state.pins).filter(|pin| pin.code.is_some());
+    let mut keys = leased.chain(by_model.map(|pin| pin.key));
+    keys.find(|key| symbol_atom(*key) == *atom).map(|text| Atom::Section { text })
+}
+
 /// Returns the atom of the row of a pin that the model suggested.
 pub(crate) fn atom_of_pin(pin: &SuggestedPin) -> Atom {
     if pin.code.is_some() { symbol_atom(pin.key) } else { atom(pin.key) }
