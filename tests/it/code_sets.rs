@@ -483,3 +483,21 @@ fn the_model_suggests_to_pin_a_symbol() {
     let plan = client.whole_plan(branch, &draft);
     assert!(found(&plan, "backoff").is_none_or(|row| !row.included()), "it is unpinned by its own row");
 }
+
+/// Short cards stay through the rounds of a turn as well, even if a tool shows the same lines.
+#[test]
+fn short_cards_stay_through_the_rounds_of_a_turn() {
+    let read = json!({ "path": "src/net/retry.rs" }).to_string();
+    let model = Model::new([text(SPEAKS)]);
+    let (_bench, mut client, branch) = leasing(&model);
+    client.say(branch, "Tell me of tea.");
+    assert!(lease_of(&client.whole_plan(branch, &message("Tell me of coffee.")), "backoff").is_some());
+    model.then(vec![Say::Call("read_file".into(), read)]);
+    model.then(text("It is black."));
+    client.say(branch, "Tell me of coffee.");
+    let bodies = model.bodies();
+    let [_, first, second] = &bodies[..] else { panic!("{}", bodies.len()) };
+    let (first, second) = (messages(first), messages(second));
+    assert!(first.iter().any(|message| message.to_string().contains("Code mentioned before")));
+    assert_eq!(first[..], second[..first.len()]);
+}

@@ -320,9 +320,9 @@ fn rendered(builder: &mut InputBuilder, built: BuiltInput, mut plan: ContextPlan
 fn record_code_set(contents: &mut Contents, plan: &mut ContextPlan) {
     let Some(set) = contents.code_set.take() else { return };
     let mut set = Arc::unwrap_or_clone(set);
-    let sent: HashSet<Hash> =
+    let keys: HashSet<Hash> =
         plan.included().filter_map(|row| row.source.code.as_ref().map(|code| code.key())).collect();
-    set.record_sent(&|key| sent.contains(&key));
+    set.record_sent(&|key| keys.contains(&key));
     let set = set.with_id();
     plan.retrieval_set_ids.push(set.id);
     contents.code_set = Some(Arc::new(set));

@@ -294,8 +294,8 @@ impl Core {
         let past = self.past(input, touches)?;
         let clusters: Vec<Option<ClusterId>> = past.iter().map(|touches| touches.cluster).collect();
         let own = || input.branch.marks.iter().filter(|mark| by_engine(mark));
-        let touched = past.iter().flat_map(|touches| &touches.touched);
-        let mut turns: BTreeSet<usize> = touched.filter_map(|touch| input.turn_of(touch.item)).collect();
+        let of_turns = past.iter().flat_map(|touches| &touches.touched);
+        let mut turns: BTreeSet<usize> = of_turns.filter_map(|touch| input.turn_of(touch.item)).collect();
         turns.extend(own().filter_map(|mark| input.turn_of_atom(&mark.target)));
         let symbols = past.iter().rev().flat_map(|touches| &touches.symbols).map(|symbol| &symbol.code);
         let symbols: BTreeMap<Hash, &CodeRef> =

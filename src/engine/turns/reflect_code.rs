@@ -18,6 +18,13 @@ const MAX_NAMED: usize = 12;
 /// Tools whose results list or quote code, so that naming a symbol there means little.
 const SHOW_CODE: [&str; 5] = ["expand", "list_dir", "read_file", "request_code_context", "search"];
 
+/// Returns the touch of a symbol, to be completed.
+fn touch<'a>(found: &'a mut BTreeMap<Hash, SymbolTouch>, code: &CodeRef) -> &'a mut Touch {
+    let item = code.key();
+    let new = || SymbolTouch { code: code.clone(), touch: Touch { item, ..Touch::default() } };
+    &mut found.entry(item).or_insert_with(new).touch
+}
+
 impl Core {
     /// Returns the symbols that a turn touched, in the order of their keys.
     pub(super) fn touched_symbols(
@@ -30,11 +37,6 @@ impl Core {
         }
         let spoken = format!("{said}\n{}", self.texts_of_tools(input)?);
         let mut found: BTreeMap<Hash, SymbolTouch> = BTreeMap::new();
-        fn touch<'a>(found: &'a mut BTreeMap<Hash, SymbolTouch>, code: &CodeRef) -> &'a mut Touch {
-            let item = code.key();
-            let new = || SymbolTouch { code: code.clone(), touch: Touch { item, ..Touch::default() } };
-            &mut found.entry(item).or_insert_with(new).touch
-        }
         for row in input.live.solved.plan.included().filter(|row| row.kind == RowKind::Code) {
             let Some(code) = row.source.code.as_deref() else { continue };
             let touch = touch(&mut found, code);

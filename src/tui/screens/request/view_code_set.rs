@@ -30,12 +30,12 @@ pub(crate) fn rows(view: &ViewContext<'_>, row: &Row, details: bool, room: usize
 }
 
 fn numbers(set: &CodeSet) -> String {
-    let (sent, near) = (set.sent().count() as u64, set.near().count() as u64);
+    let (shown, near) = (set.sent().count() as u64, set.near().count() as u64);
     let near = match near {
         1 => "1 near miss".to_owned(),
         near => format!("{near} near misses"),
     };
-    format!("{} sent, {near}", text::counted(sent, "symbol"))
+    format!("{} sent, {near}", text::counted(shown, "symbol"))
 }
 
 fn candidate(one: &CodeCandidate) -> String {
