@@ -267,6 +267,16 @@ fn rounds() -> Vec<Vec<Say>> {
     ]
 }
 
+fn assert_each_extends_the_last(bodies: &[Vec<u8>], place: &str) {
+    for pair in bodies.windows(2) {
+        let (before, after) = (messages(&pair[0]), messages(&pair[1]));
+        assert!(after.len() > before.len(), "{place}");
+        for (at, (old, new)) in before.iter().zip(&after).enumerate() {
+            assert_eq!(old, new, "message {at} under {place}");
+        }
+    }
+}
+
 /// Within a turn, each request begins with the messages of the request before: the code that was chosen for the first
 /// round stays in the same bytes, whatever the tools change.
 #[test]
@@ -295,18 +305,14 @@ fn each_round_of_a_turn_begins_with_the_round_before() {
         set(&mut client, branch, |o| (o.mode, o.layout) = (Some(mode), Some(layout.into())));
         let (plan, first) = planned(&mut client, branch, &message(QUESTION));
         assert_eq!(found(&plan, "retry_request").is_some(), mode != Mode::Off);
-        rounds().into_iter().for_each(|round| model.then(round));
+        for round in rounds() {
+            model.then(round);
+        }
         let closed = client.turn(branch, &message(QUESTION));
         assert!(closed.failure.is_none(), "{closed:?}");
         let bodies = model.bodies();
         assert_eq!(bodies.len(), rounds().len());
-        for pair in bodies.windows(2) {
-            let (before, after) = (messages(&pair[0]), messages(&pair[1]));
-            assert!(after.len() > before.len());
-            for (at, (old, new)) in before.iter().zip(&after).enumerate() {
-                assert_eq!(old, new, "message {at} under {layout}, {mode:?}");
-            }
-        }
+        assert_each_extends_the_last(&bodies, &format!("{layout}, {mode:?}"));
         let runs = client.runs();
         let plans: Vec<Arc<ContextPlan>> = runs
             .iter()
