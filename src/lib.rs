@@ -64,20 +64,23 @@
 //!    draft of a branch is planned. When an embedder is configured, a separate thread (`engine::indexing::vectors`)
 //!    computes vectors of passages, and a plan uses the vectors that exist. Code works the same way: a thread
 //!    (`engine::indexing::code_indexer`) keeps an index of a trusted workspace, and a plan
-//!    (`engine::plans::sources::code`) uses the index as it is when the plan is made.
+//!    (`engine::plans::sources::code`) uses the index as it is when the plan is made. What the search of the code decided
+//!    and found is a set ([`domain::call::code_set`]) that is stored with the call; a message without content keeps the
+//!    symbols of the newest set of its path (`engine::plans::sources::code_history`).
 //! 3. Enter names the plan that was drawn last. If the branch's head, marks, draft, and settings still give that plan,
 //!    its bytes are posted. Otherwise nothing is sent, and the new plan is shown.
 //! 4. Before the POST, one transaction writes the plan and an open run with a fence. The answer streams through our own
 //!    event decoder ([`llm::sse`]), and the received text is saved every 150 ms.
 //! 5. The pure turn machine ([`engine::turns::machine`]) decides the next step. The first event turns the user message
 //!    into a node. An answer with tool calls waits for all results and is committed together with them; then the longer
-//!    turn is planned and sent again. The effect of a call that would make changes is determined first
+//!    turn is planned and sent again, with the code of the round before in the same bytes
+//!    (`engine::plans::sources::code_rounds`). The effect of a call that would make changes is determined first
 //!    ([`domain::tool::consent`]); then the call waits for a rule or a person to allow it (`engine::turns::consent`).
 //!    Its changes are an operation, so undo reverts them. Each turn ends in one transaction that moves the branch's
 //!    head by compare-and-swap and closes the run.
 //! 6. The state block is removed from the answer and stored as a version. Its requests to remember or to pin something
-//!    are stored as suggestions. The engine records what the turn touched, counts leases down, and leases what was
-//!    mentioned again (`engine::turns::reflect`, decided by [`context::activation`]). The reported usage is stored
+//!    are stored as suggestions. The engine records which turns and symbols the turn touched, counts leases down, and
+//!    leases what was mentioned again (`engine::turns::reflect`, decided by [`context::activation`]). The reported usage is stored
 //!    beside the estimate. From both, the meter learns how the model's server counts ([`domain::call::meter`]); this
 //!    affects only display and alarms. Once the answer is on the screen, the engine records which items of the call it
 //!    used, and by what evidence (`engine::turns::item_use`, found by [`context::item_use`]); no text is stored with
@@ -187,8 +190,8 @@
 //! * **module summary**: a summary of one part of the workspace's program.
 //! * **priority level**: under the policy `levels`, a share of the budget for items that last equally long: permanent,
 //!   session, working, or volatile.
-//! * **retrieval set**: everything about one search of older messages: the query, the decision whether to search, and
-//!   the candidates with their scores.
+//! * **retrieval set**: everything about one search of older messages or of the code: the query, the decision whether to
+//!   search, and the candidates with their scores.
 //! * **touchpoint**: a symbol of the workspace's code that is sent with a call, with its place and the reason it was
 //!   chosen.
 //! * **map**: the overview of the workspace's folders and files that is sent so that the model can find its way.

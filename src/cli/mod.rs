@@ -11,6 +11,7 @@ mod interrupt;
 pub mod output;
 mod pick;
 pub mod shape;
+mod shape_code;
 pub mod stop;
 
 use crate::config::commands::args::Args;

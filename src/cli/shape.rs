@@ -1,6 +1,7 @@
 //! The JSON that the command line prints. Its shapes are a contract: fields are added, but never renamed or dropped.
 //! Not for: printing (`output`), or text for people (the commands).
 
+use super::shape_code;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::call::race::BranchRun;
@@ -82,7 +83,11 @@ pub fn plan(
             .map(|(section, tokens)| json!({ "name": section.name(), "tokens": tokens }))
             .collect::<Vec<_>>(),
         "levels": level_uses(plan),
-        "included": plan.included().enumerate().map(|(position, row)| included(position, row)).collect::<Vec<_>>(),
+        "included": plan
+            .included()
+            .enumerate()
+            .map(|(position, row)| shape_code::with_row(included(position, row), plan, row))
+            .collect::<Vec<_>>(),
         "suggested": plan.suggested().map(excluded).collect::<Vec<_>>(),
         "excluded": plan.excluded().map(excluded).collect::<Vec<_>>(),
         "retrieval_set_ids": plan.retrieval_set_ids,

@@ -202,6 +202,7 @@ fn planned() -> Planned {
         }),
         same_prefix: None,
         breaks: None,
+        code_set: None,
     }
 }
 

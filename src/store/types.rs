@@ -3,6 +3,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, MemoryId, NodeId, RunId, SessionId};
+use crate::domain::call::code_set::CodeSet;
 use crate::domain::call::item_use::CallUses;
 use crate::domain::call::race::BranchRun;
 use crate::domain::call::retrieval_set::RetrievalSet;
@@ -281,6 +282,13 @@ pub enum Write {
         session: SessionId,
         /// The set.
         set: Box<RetrievalSet>,
+    },
+    /// Stores a set of code; known ids are skipped.
+    PutCodeSet {
+        /// The session.
+        session: SessionId,
+        /// The set.
+        set: Box<CodeSet>,
     },
     /// Stores a memory: a new one if `expect` is `None`, otherwise in place of that version. Fails with `Moved` if
     /// another version is stored.

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
-const FILES: &[(&str, &str)] = &[
+pub(crate) const FILES: &[(&str, &str)] = &[
     (
         "src/net/retry.rs",
         "/// Tries a request again.\npub fn retry_request(n: u32) -> bool {\n    backoff(n) > 0\n}\n\nfn backoff(n: \
@@ -37,7 +37,7 @@ const FILES: &[(&str, &str)] = &[
     ("app/views.py", "def draw_graph(points):\n    key = \"AKIAIOSFODNN7EXAMPLE\"\n    return points\n"),
 ];
 
-const QUESTION: &str = "Why does retry_request give up so early?";
+pub(crate) const QUESTION: &str = "Why does retry_request give up so early?";
 
 fn put(root: &Path) {
     for (name, text) in FILES {
@@ -48,7 +48,7 @@ fn put(root: &Path) {
 }
 
 /// An engine on a folder of code that waits for indexing, so that its plans do not depend on timing.
-fn bench(model: &Arc<Model>) -> Bench {
+pub(crate) fn bench(model: &Arc<Model>) -> Bench {
     let mut bench = Bench::new(model);
     put(&bench.workspace);
     bench.orient = CodeSettings::default();
@@ -56,34 +56,34 @@ fn bench(model: &Arc<Model>) -> Bench {
     bench
 }
 
-fn start(bench: &Bench) -> Client {
+pub(crate) fn start(bench: &Bench) -> Client {
     bench.start_with(|setup| setup.patient = true)
 }
 
-fn set(client: &mut Client, branch: BranchId, change: impl FnOnce(&mut Overrides)) {
+pub(crate) fn set(client: &mut Client, branch: BranchId, change: impl FnOnce(&mut Overrides)) {
     let mut overrides = Overrides { mode: Some(Mode::Heavy), ..Overrides::default() };
     change(&mut overrides);
     client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
 }
 
-fn code(plan: &ContextPlan) -> Vec<&Row> {
+pub(crate) fn code(plan: &ContextPlan) -> Vec<&Row> {
     plan.rows.iter().filter(|row| row.kind == RowKind::Code).collect()
 }
 
-fn symbol(row: &Row) -> &str {
+pub(crate) fn symbol(row: &Row) -> &str {
     row.source.code.as_ref().map_or("", |code| code.qualified.as_str())
 }
 
-fn found<'a>(plan: &'a ContextPlan, name: &str) -> Option<&'a Row> {
+pub(crate) fn found<'a>(plan: &'a ContextPlan, name: &str) -> Option<&'a Row> {
     code(plan).into_iter().find(|row| symbol(row).ends_with(name))
 }
 
-fn mark(client: &mut Client, branch: BranchId, atom: Atom, kind: MarkKind) {
+pub(crate) fn mark(client: &mut Client, branch: BranchId, atom: Atom, kind: MarkKind) {
     let act = Act::Set { kind, toggle: true };
     client.must(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(atom)], act }));
 }
 
-fn body(client: &mut Client, branch: BranchId) -> String {
+pub(crate) fn body(client: &mut Client, branch: BranchId) -> String {
     match client.must(Request::Plan(PlanRequest::WireText { branch })) {
         Answer::Text(text) => text.clone(),
         other => panic!("{other:?}"),
@@ -91,7 +91,7 @@ fn body(client: &mut Client, branch: BranchId) -> String {
 }
 
 /// Compares the folder with the index now.
-fn look_again(client: &mut Client) {
+pub(crate) fn look_again(client: &mut Client) {
     client.must(Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Index }));
 }
 
@@ -535,7 +535,7 @@ fn module_summaries_lead_the_map() {
 }
 
 /// The real binary in a trusted folder of code.
-fn home(config: &str) -> Home {
+pub(crate) fn home(config: &str) -> Home {
     let home = Home::new("");
     put(&home.workspace());
     home.configure(&format!("trusted_folders = [{:?}]\n{config}", home.workspace().display().to_string()));

@@ -11,6 +11,7 @@ mod cli_exchange;
 mod cli_many;
 mod code;
 mod code_context;
+mod code_sets;
 mod consent;
 mod crash;
 mod deny_rules;

@@ -7,12 +7,13 @@ use crate::cli::client::unexpected;
 use crate::cli::conversation::ask;
 use crate::cli::conversation::settings;
 use crate::cli::output::{column, money, number, time};
-use crate::cli::shape;
 use crate::cli::stop::Stop;
+use crate::cli::{shape, shape_code};
 use crate::config::commands::calls::{ContextCommand, Plans};
 use crate::config::commands::setting::Setting;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
+use crate::domain::call::code_set::CodeSet;
 use crate::domain::call::item_use::CallUses;
 use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::call::run::RunCard;
@@ -32,6 +33,7 @@ struct Solved {
     bytes: u64,
     calibration: Option<Calibration>,
     cost: Option<PromptCost>,
+    code_set: Option<Arc<CodeSet>>,
 }
 
 /// The message to send again, if any.
@@ -74,8 +76,8 @@ pub(crate) fn draft_of(
 fn solve(run: &mut Run<'_, '_>, words: &[String], source: &DraftSource<'_>) -> Result<Solved, Stop> {
     let (view, draft) = draft_of(run, words, source)?;
     match run.client.plan(&view, draft, &mut run.io)? {
-        Planned::Plan { plan, request_digest, bytes, calibration, cost, .. } => {
-            Ok(Solved { view, plan, digest: request_digest, bytes, calibration, cost })
+        Planned::Plan { plan, request_digest, bytes, calibration, cost, code_set, .. } => {
+            Ok(Solved { view, plan, digest: request_digest, bytes, calibration, cost, code_set })
         }
         Planned::Blocked(blocked) => Err(Stop::Blocked(blocked)),
     }
@@ -100,9 +102,11 @@ pub(crate) fn plan(
     }
     if run.io.json {
         let branch = solved.view.branches.iter().find(|branch| branch.id == solved.view.current);
-        return run.io.value(&shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost, branch));
+        let shape = shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost, branch);
+        return run.io.value(&shape_code::with_set(shape, solved.code_set.as_deref()));
     }
     let mut text = describe(&solved.plan, solved.calibration, None);
+    text.push_str(&code_search(solved.code_set.as_deref()));
     let _ = write!(text, "request {} · {} bytes", solved.digest, number(solved.bytes));
     if let Some(cost) = solved.cost {
         let _ = write!(text, "\n{}", priced(&cost));
@@ -176,6 +180,21 @@ fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&
     text
 }
 
+/// Describes the search of the code in one line.
+fn code_search(set: Option<&CodeSet>) -> String {
+    let Some(set) = set else { return String::new() };
+    let all = set.candidates.len();
+    let found = match all {
+        0 => String::new(),
+        _ => format!(
+            " {} sent, {} near misses, {all} candidates (--json lists them).",
+            set.sent().count(),
+            set.near().count()
+        ),
+    };
+    format!("code search {}: {}{found}\n", set.id.short(), set.sentence())
+}
+
 fn line(row: &Row) -> String {
     let tokens = number(row.tokens);
     format!("  {} {} {tokens:>9}  {}", column(row.kind.name(), 9), column(&row.title, 46), row.reason.sentence())
@@ -236,11 +255,12 @@ fn card_line(card: &RunCard, view: &SessionView) -> String {
 
 fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
     let answer = run.call(CallRequest::StoredPlan { id: id.to_owned() })?;
-    let Answer::StoredPlan { plan, runs } = answer else { return Err(unexpected(&answer)) };
+    let Answer::StoredPlan { plan, runs, code_set } = answer else { return Err(unexpected(&answer)) };
     let uses = item_use::of(run, &runs)?;
     if run.io.json {
         let digest = runs.last().map(|card| card.request_digest);
-        let mut value = shape::plan(&plan, digest, None, None, None);
+        let value = shape::plan(&plan, digest, None, None, None);
+        let mut value = shape_code::with_set(value, code_set.as_deref());
         let marks = uses.iter().flat_map(|uses| uses.by_row(&plan)).enumerate();
         for (at, item) in marks.filter_map(|(at, item)| Some((at, item?))) {
             value["included"][at]["used_by"] = json!(item.by);
@@ -249,6 +269,7 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
         return run.io.value(&value);
     }
     let mut text = describe(&plan, None, uses.as_ref());
+    text.push_str(&code_search(code_set.as_deref()));
     for card in &runs {
         let _ = writeln!(text, "{}", card_line(card, view));
         for diagnostic in card.diagnostics.iter().filter(|diagnostic| !diagnostic.raw.is_empty()) {

@@ -331,7 +331,8 @@ impl TouchpointBuilder<'_> {
 }
 
 /// Returns the strongest reasons for a hit, as text.
-fn why(hit: &Hit, name: &str) -> String {
+#[must_use]
+pub fn why(hit: &Hit, name: &str) -> String {
     let parts = hit.parts;
     let exact = format!("{name} is mentioned");
     let words = match hit.matched.as_slice() {
@@ -358,7 +359,7 @@ fn heading(file: &File) -> String {
 }
 
 /// Returns the signature on one line.
-fn signature(symbol: &Symbol, text: &[u8]) -> String {
+pub(crate) fn signature(symbol: &Symbol, text: &[u8]) -> String {
     let raw = if symbol.kind == Kind::File {
         return format!("file {}", symbol.name);
     } else {

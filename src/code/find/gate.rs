@@ -8,7 +8,7 @@ use super::query::Query;
 use super::rank::{Hit, idf};
 use crate::code::index::common_names::is_common;
 use crate::code::index::records::{Index, SymbolId, module_path};
-use crate::domain::call::retrieval_set::SkipReason;
+use crate::domain::call::retrieval_set::{PassReason, SkipReason};
 use std::collections::BTreeSet;
 
 /// Number of hits that decide whether a message is about code.
@@ -42,6 +42,12 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipRea
         return None;
     }
     decide(&measure(index, query, hits), query.asks)
+}
+
+/// Returns why a message that brings code does so.
+#[must_use]
+pub fn pass_reason(index: &Index, query: &Query) -> PassReason {
+    if spells_out(index, query) { PassReason::Named } else { PassReason::Matches }
 }
 
 /// Decides from the signals. A single content word must name something of the workspace. A question must be covered,

@@ -1,6 +1,7 @@
 //! Finds code for a question: terms, scores, touchpoints, the map, and module summaries.
 //! Not for: maintaining the index (`index`).
 
+pub mod brief;
 pub mod cards;
 pub mod choose;
 pub mod gate;

@@ -184,5 +184,5 @@ pub(in crate::context) fn turn_cost(turn: &TurnInput, tools: Form, marks: &Marks
 
 /// Returns whether a block is sent only within its lease, the cap of leases and the budget.
 pub(in crate::context) fn is_lease(block: &Block) -> bool {
-    matches!(block.reason, Reason::Leased { .. })
+    matches!(block.reason, Reason::Leased { .. } | Reason::Ephemeral)
 }

@@ -206,6 +206,7 @@ impl Case<'_> {
             | Reason::Searched { .. }
             | Reason::Touchpoint { .. }
             | Reason::CodeSearched { .. }
+            | Reason::KeptCode { .. }
             | Reason::Oriented
             | Reason::ErrorBefore
             | Reason::ErrorResolved => self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, &sentence)),

@@ -144,7 +144,7 @@ pub(in crate::context) fn included(admitted: &Admitted<'_>) -> Vec<Row> {
 
 /// Returns the rows of required items, for a call that is blocked.
 pub(in crate::context) fn required_rows(input: &PlanInput, marks: &Marks<'_>, open: &[Form]) -> Vec<Row> {
-    let optional = |block: &&Block| matches!(block.reason, Reason::Leased { .. } | Reason::Summary);
+    let optional = |block: &&Block| matches!(block.reason, Reason::Leased { .. } | Reason::Ephemeral | Reason::Summary);
     let required = input.blocks.iter().filter(|block| !optional(block));
     let mut rows: Vec<Row> = required.map(|block| block_row(input, block)).collect();
     rows.extend(input.turns.iter().filter_map(|turn| match marks.turn(turn)?.kind {

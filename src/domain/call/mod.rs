@@ -2,6 +2,7 @@
 //! Not for: talking to a server (`llm`).
 
 pub mod address;
+pub mod code_set;
 pub mod embedding;
 pub mod item_use;
 pub mod ledger;

@@ -23,6 +23,10 @@ pub enum SkipReason {
     Common,
     /// The message shares too little with older messages.
     Faint,
+    /// The mode or the policy searches nothing. Only of code.
+    ModeOff,
+    /// The message names no symbol or file, and the mode sends only those. Only of code.
+    NotNamed,
 }
 
 impl SkipReason {
@@ -37,6 +41,7 @@ impl SkipReason {
             Self::Unknown => "no older message mentions anything that the message names",
             Self::Common => "the words of the message are too common in this conversation",
             Self::Faint => "no older message says enough about what the message names",
+            Self::ModeOff | Self::NotNamed => "the context mode searches nothing for this message",
         }
     }
 }
@@ -55,6 +60,12 @@ pub enum PassReason {
     Several,
     /// One older message is far closer in meaning than the others.
     Meaning,
+    /// The message names a symbol or file. Only of code.
+    Named,
+    /// Symbols contain enough of the message. Only of code.
+    Matches,
+    /// A focus or an attached file limits the search. Only of code.
+    Focus,
 }
 
 /// The gate's decision.
@@ -63,7 +74,7 @@ pub enum PassReason {
 pub enum Gate {
     /// The messages were searched.
     Pass(PassReason),
-    /// Nothing was searched; the previous results were kept. Only in sets stored by earlier versions.
+    /// Nothing was searched; the previous results were kept. Of older messages only in sets stored by earlier versions.
     Inherited(SkipReason),
     /// Nothing was searched.
     Skipped(SkipReason),

@@ -4,6 +4,7 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::call::retrieval_set::ClusterId;
+use crate::domain::code::symbols::CodeRef;
 use crate::domain::planning::tuning::Milli;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,16 @@ impl Touch {
     }
 }
 
+/// How one turn touched one symbol of the workspace's code.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SymbolTouch {
+    /// The symbol.
+    pub code: CodeRef,
+    /// How it was touched; its item is the symbol's key.
+    #[serde(flatten)]
+    pub touch: Touch,
+}
+
 /// The items that one completed turn touched. Stored under the key of the turn's last node, so that they count on paths
 /// that contain the turn.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -56,6 +67,12 @@ pub struct Touches {
     pub cluster: Option<ClusterId>,
     /// The older turns that the turn touched, in the order of the path.
     pub touched: Vec<Touch>,
+    /// The symbols of the code that the turn touched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<SymbolTouch>,
+    /// The set of the search of the code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_set: Option<Hash>,
 }
 
 /// The numbers that decide about activation, leases and suggested pins.

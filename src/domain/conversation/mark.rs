@@ -57,6 +57,12 @@ impl Atom {
         Self::Section { text: Hash::of(b"map of the code") }
     }
 
+    /// Returns the atom of the heading over code that was found, and of the row that says why none was.
+    #[must_use]
+    pub fn code_search() -> Self {
+        Self::Section { text: Hash::of(b"search of the code") }
+    }
+
     /// Returns a hash that identifies the atom.
     pub fn key(&self) -> Hash {
         Fields::new("atom").json(self).finish()

@@ -8,18 +8,22 @@
 use super::memory::{MemoryKind, one_line};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
+use crate::domain::code::symbols::CodeRef;
 use serde::{Deserialize, Serialize};
 
 /// Maximum pins that one block may suggest.
 const MAX_PINS: usize = 8;
 
-/// A message that the model suggested to pin.
+/// A message or symbol that the model suggested to pin.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SuggestedPin {
-    /// The message's key.
+    /// The key of the message or symbol.
     pub key: Hash,
     /// The branch on which it was suggested; forks do not inherit suggestions.
     pub branch: BranchId,
+    /// The symbol of the workspace's code; `None` for a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Box<CodeRef>>,
 }
 
 /// A parsed state block.

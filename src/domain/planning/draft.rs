@@ -4,6 +4,7 @@
 use super::plan::{Blocked, ContextPlan};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
+use crate::domain::call::code_set::CodeSet;
 use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::planning::mode::SearchChoice;
 use std::sync::Arc;
@@ -53,6 +54,8 @@ pub enum Planned {
         /// The first part that differs from the part at the same place of that request: the hash of a text, or the key
         /// of a message. `None` if one of the two requests only extends the other, or there is no previous request.
         breaks: Option<Hash>,
+        /// The set of the search of the code; `None` outside a trusted folder with code.
+        code_set: Option<Arc<CodeSet>>,
     },
     /// The required items do not fit the budget.
     Blocked(Arc<Blocked>),

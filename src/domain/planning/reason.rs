@@ -4,6 +4,7 @@
 pub use super::decided_by::DecidedBy;
 pub use super::remedy::Remedy;
 use crate::domain::base::hash::Hash;
+use crate::domain::call::code_set;
 use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::call::tokens::grouped;
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,11 @@ pub enum Reason {
     CodeSearched {
         /// Number of symbols searched.
         among: u32,
+    },
+    /// In: code of the question before, kept for a message that asks for nothing new.
+    KeptCode {
+        /// The rank in the search for that question, from 1; 0 for the heading.
+        rank: u32,
     },
     /// Out: the message does not refer to code.
     NoCode {
@@ -316,13 +322,14 @@ impl Reason {
             Self::LevelsOver { percent } => format!("Levels over {percent} % full; this scored lowest of older items."),
             Self::Oriented => "A map of this trusted folder's code.".into(),
             Self::Touchpoint { rank, because } => touchpoint_sentence(*rank, because),
+            Self::KeptCode { .. } => "Kept from the question before: this message asks for nothing new.".into(),
             Self::CodeSearched { among } => {
                 format!(
                     "Heading of the search results among {} symbols of this trusted folder.",
                     grouped(u64::from(*among))
                 )
             }
-            Self::NoCode { because } => format!("No code search: {}.", code_skip_reason(*because)),
+            Self::NoCode { because } => format!("No code search: {}.", code_set::skip_reason(*because)),
             Self::StaleFile => "The file changed; this name is no longer in it.".into(),
             Self::CodeReading => "The folder's code is still being indexed.".into(),
             Self::ProjectRules { folder, changed, left } => {
@@ -353,6 +360,7 @@ impl Reason {
             "searched" | "code_searched" => "search results",
             "oriented" => "code map",
             "touchpoint" => "found in code",
+            "kept_code" => "kept from before",
             "budget" => "over the budget",
             "allowance" => "search limit",
             "outside_window" => "older than window",
@@ -399,6 +407,7 @@ impl Reason {
             Self::Searched { .. } => "searched",
             Self::Oriented => "oriented",
             Self::Touchpoint { .. } => "touchpoint",
+            Self::KeptCode { .. } => "kept_code",
             Self::CodeSearched { .. } => "code_searched",
             Self::NoCode { .. } => "no_code",
             Self::StaleFile => "stale_file",
@@ -458,16 +467,6 @@ fn touchpoint_sentence(rank: u32, because: &str) -> String {
     match because {
         "" => format!("Code that matches this message: number {rank} in the results."),
         because => format!("Code that matches this message: number {rank} ({because})."),
-    }
-}
-
-fn code_skip_reason(because: SkipReason) -> &'static str {
-    match because {
-        SkipReason::NotWanted => "you turned the search off for this call",
-        SkipReason::NoContent => "the message names nothing to search for",
-        SkipReason::Unknown => "the code contains nothing that the message names",
-        SkipReason::Indexing => "the code is still being indexed",
-        SkipReason::NothingToFind | SkipReason::Common | SkipReason::Faint => "no symbol matches enough of the message",
     }
 }
 

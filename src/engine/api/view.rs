@@ -7,6 +7,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::finding::Finding;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId};
+use crate::domain::call::code_set::CodeSet;
 use crate::domain::call::item_use::CallUses;
 use crate::domain::call::ledger::Ledger;
 use crate::domain::call::meter::CalibrationEntry;
@@ -109,6 +110,8 @@ pub enum Answer {
         plan: Arc<ContextPlan>,
         /// Its calls.
         runs: Vec<RunCard>,
+        /// The set of the search of the code.
+        code_set: Option<Arc<CodeSet>>,
     },
     /// The differences between two calls.
     Diff(Box<PlanDiff>),

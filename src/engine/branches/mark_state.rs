@@ -3,8 +3,12 @@
 //! Not for: deciding the steps (`context::activation`), or when they are taken (`turns::reflect`).
 
 use crate::context::activation::ItemChange;
+use crate::domain::base::failure::Failure;
+use crate::domain::code::symbols::CodeRef;
+use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::transition::{ItemState, Subject, Transition};
+use crate::engine::sessions::session::Session;
 use crate::engine::turns::reflect::{MarkUpdate, TurnEndInput};
 use crate::store::types::Write;
 
@@ -12,7 +16,7 @@ use crate::store::types::Write;
 pub(crate) fn resulting_mark(
     input: &TurnEndInput<'_>,
     to: ItemChange,
-    target: Atom,
+    (target, code): (Atom, Option<&CodeRef>),
     before: Option<&Mark>,
 ) -> Option<Mark> {
     let lease = MarkKind::leased(input.rules.policy.lease_turns.max(1));
@@ -32,7 +36,7 @@ pub(crate) fn resulting_mark(
         counted: input.live.card.user.and_then(|id| input.session.tree.get(id)).map(|head| head.key),
         renewals,
         origin: None,
-        code: None,
+        code: code.cloned().map(Box::new),
     })
 }
 
@@ -53,10 +57,6 @@ pub(crate) fn step_text(to: ItemChange) -> &'static str {
     }
 }
 
-pub(crate) fn sentence(what: &str, turn: u32) -> String {
-    format!("turn {turn} {what}")
-}
-
 fn step(input: &TurnEndInput<'_>, item: Atom, (from, to): (ItemState, ItemState), reason: String) -> Write {
     Write::PutTransition {
         session: input.branch.session,
@@ -73,8 +73,7 @@ fn step(input: &TurnEndInput<'_>, item: Atom, (from, to): (ItemState, ItemState)
     }
 }
 
-pub(crate) fn suggestion_transition(input: &TurnEndInput<'_>, turn: usize, reason: String) -> Write {
-    let item = crate::engine::plans::sources::suggested_pins::atom(input.first(turn));
+pub(crate) fn suggestion_transition(input: &TurnEndInput<'_>, item: Atom, reason: String) -> Write {
     step(input, item, (ItemState::Leased, ItemState::Suggested), reason)
 }
 
@@ -92,6 +91,24 @@ pub(crate) fn mark_transition(
         None => "its call was made".into(),
     };
     Some(step(input, moved.target, (from, to), reason))
+}
+
+/// Returns the note of a mark on an atom. Fails for atoms that cannot be marked.
+pub(crate) fn noted(session: &Session, branch: &Branch, atom: &Atom) -> Result<Option<String>, Failure> {
+    let mark = branch.marks.iter().find(|mark| mark.target == *atom);
+    if mark.is_some() {
+        return Ok(mark.and_then(|mark| mark.note.clone()));
+    }
+    let refused = match crate::engine::plans::snapshot::anchor_key(atom) {
+        Some(key) if session.tree.by_key(key).is_some() => return Ok(None),
+        Some(_) => Failure::user("Your message is always included.").todo("Edit or clear it below."),
+        None if matches!(atom, Atom::Range { .. }) => {
+            Failure::user("This row stands for many turns.").todo("Open it with Enter and select a turn.")
+        }
+        None => Failure::user("Settings control this text, not marks.")
+            .todo("Change instructions in the settings, and the state block in its editor."),
+    };
+    Err(refused)
 }
 
 #[cfg(test)]

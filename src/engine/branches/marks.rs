@@ -3,6 +3,7 @@
 //! Not for: undoing (`undo`), the state block (`state_block`), or turns (`turns::live`).
 
 use super::fork::{ensure_name_free, whole_atom};
+use super::mark_state::noted;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
@@ -13,6 +14,7 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tree::{self, Slot};
 use crate::engine::api::{Act, Answer, ItemName};
 use crate::engine::core::Core;
+use crate::engine::plans::sources::suggested_pins::suggested_symbol;
 use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
 
@@ -165,6 +167,11 @@ impl Core {
     /// Returns the atom that an item names on a branch, and the text if it is a note.
     pub(crate) fn target(&self, branch: &Branch, item: &ItemName) -> Result<(Atom, Option<String>), Failure> {
         let session = self.sessions.of_branch(branch.id)?;
+        if let ItemName::Atom(atom) = item
+            && let Some(symbol) = suggested_symbol(session, branch, atom)
+        {
+            return Ok((symbol, None));
+        }
         match item {
             ItemName::Atom(atom) if self.tools.project.knows(atom) || self.is_memory(branch.id, atom) => {
                 Ok((*atom, None))
@@ -397,24 +404,6 @@ pub(crate) fn turn_at(session: &Session, branch: &Branch, slot: Slot) -> Atom {
     let range = found.as_ref().map_or(at..at + 1, |turn| turn.nodes.clone());
     let heads: Vec<NodeHead> = path[range].iter().map(|slot| session.tree.head(*slot).clone()).collect();
     crate::engine::plans::labels::atom_of(u32::from(found.is_some_and(|turn| turn.asked)), &heads)
-}
-
-/// Returns the note of a mark on an atom. Fails for atoms that cannot be marked.
-fn noted(session: &Session, branch: &Branch, atom: &Atom) -> Result<Option<String>, Failure> {
-    let mark = branch.marks.iter().find(|mark| mark.target == *atom);
-    if mark.is_some() {
-        return Ok(mark.and_then(|mark| mark.note.clone()));
-    }
-    let refused = match crate::engine::plans::snapshot::anchor_key(atom) {
-        Some(key) if session.tree.by_key(key).is_some() => return Ok(None),
-        Some(_) => Failure::user("Your message is always included.").todo("Edit or clear it below."),
-        None if matches!(atom, Atom::Range { .. }) => {
-            Failure::user("This row stands for many turns.").todo("Open it with Enter and select a turn.")
-        }
-        None => Failure::user("Settings control this text, not marks.")
-            .todo("Change instructions in the settings, and the state block in its editor."),
-    };
-    Err(refused)
 }
 
 fn sentence(before: Option<&Mark>, after: Option<&Mark>) -> String {

@@ -4,8 +4,10 @@
 use super::code_workspace::LoadedWorkspace;
 use crate::code::find::choose::scope;
 use crate::code::find::names;
+use crate::context::item_use::mentioned;
+use crate::context::references;
 use crate::domain::base::ids::BranchId;
-use crate::domain::code::symbols::CodeRef;
+use crate::domain::code::symbols::{CodeRef, Kind};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::mode::Mode;
@@ -60,6 +62,34 @@ impl Core {
             near.map(|(symbol, _)| symbol.name.to_string()).take(MAX_NEIGHBORS).collect()
         };
         self.workers.code.book().look(away).unwrap_or_default()
+    }
+
+    /// Returns the symbols that a text names unambiguously, at most `most`: by an identifier with several parts, or as
+    /// `` `name` ``. Empty if the folder is not trusted or its code is not loaded.
+    pub(crate) fn named_symbols(&self, branch: BranchId, text: &str, most: usize) -> Vec<CodeRef> {
+        if !self.sessions.branch(branch).is_ok_and(|branch| self.uses_code(&branch)) {
+            return Vec::new();
+        }
+        let quoted = text.split('`').skip(1).step_by(2).map(|name| name.trim_end_matches("()"));
+        let quoted = quoted.filter(|name| name.len() >= 4 && name.chars().all(|c| c.is_alphanumeric() || c == '_'));
+        let names: BTreeSet<&str> = references::all_symbols(text).chain(quoted).collect();
+        let look = |held: &LoadedWorkspace| -> Vec<CodeRef> {
+            let only = |name: &&str| {
+                let last = name.rsplit([':', '.']).next().unwrap_or_default();
+                let is_meant = |id: &&u32| {
+                    let fits = held
+                        .index
+                        .symbol(**id)
+                        .is_some_and(|(symbol, file)| symbol.kind != Kind::File && !symbol.test && !file.test);
+                    fits && held.index.qualified(**id).ends_with(*name)
+                };
+                let mut meant = held.index.defined(last).iter().filter(is_meant);
+                let code = names::reference(&held.index, *meant.next()?)?;
+                (meant.next().is_none() && mentioned(text, &code)).then_some(code)
+            };
+            names.iter().filter_map(only).take(most).collect()
+        };
+        self.workers.code.book().look(look).unwrap_or_default()
     }
 
     /// Adds to an answer about a changed focus the names that match nothing, as far as the code is loaded.

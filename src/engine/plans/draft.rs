@@ -34,6 +34,7 @@ impl Core {
                 go_on: false,
                 reply: None,
                 search: draft.search,
+                ..Question::default()
             }),
             DraftKind::Edit(node) => {
                 let head = session.node(*node)?;
@@ -47,6 +48,7 @@ impl Core {
                     go_on: false,
                     reply: None,
                     search: draft.search,
+                    ..Question::default()
                 })
             }
             DraftKind::Regenerate(node) => {
@@ -60,12 +62,19 @@ impl Core {
                     go_on: false,
                     reply: None,
                     search: draft.search,
+                    ..Question::default()
                 })
             }
             DraftKind::Continue(node) => {
                 let head = session.node(*node)?;
                 let said = head.role == Role::Assistant && head.calls == 0;
-                Ok(Question { base: Some(head.id), text: None, go_on: said, reply: None, search: draft.search })
+                Ok(Question {
+                    base: Some(head.id),
+                    text: None,
+                    go_on: said,
+                    search: draft.search,
+                    ..Question::default()
+                })
             }
         }
     }
@@ -317,6 +326,7 @@ impl Core {
             cost: self.learned.meters.prompt_cost(&self.store, price, &solved.plan, same.unwrap_or(0)),
             same_prefix: same,
             breaks,
+            code_set: solved.contents.code_set.clone(),
         }
     }
 

@@ -3,12 +3,14 @@
 //! Not for: collecting a whole input (`collect`), or solving (`context`).
 
 use super::sources::card_text::CardSettings;
+use super::sources::code_parts::CodeParts;
 use super::sources::memory_terms::Memories;
 use crate::context::render::TextSource;
 use crate::context::render::render_forms::{self, WireState};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::call::code_set::CodeSet;
 use crate::domain::call::retrieval_set::RetrievalSet;
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::conversation::activation::Touches;
@@ -38,6 +40,10 @@ pub(crate) struct Contents {
     pub(crate) card_settings: HashMap<Hash, CardSettings>,
     /// The retrieval sets.
     pub(crate) sets: Vec<RetrievalSet>,
+    /// The set of the search of the code; its id and what was sent are known once the plan is solved.
+    pub(crate) code_set: Option<Arc<CodeSet>>,
+    /// What was offered of the code.
+    pub(crate) code_parts: CodeParts,
     /// The subject of the question.
     pub(crate) subject: Option<QuestionPlace>,
     pub(crate) messages: HashMap<Hash, Arc<Content>>,

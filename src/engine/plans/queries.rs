@@ -108,7 +108,14 @@ impl Core {
             _ => return Err(Failure::user(format!("{prefix:?} matches several plans.")).todo("Type more of the id.")),
         };
         let plan: ContextPlan = serde_json::from_str(&stored).map_err(|error| unreadable(&error))?;
-        Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: self.store.plan_runs(id)? })
+        let mut code_set = None;
+        for id in plan.retrieval_set_ids.iter().rev() {
+            code_set = self.store.code_set(*id)?.map(Arc::new);
+            if code_set.is_some() {
+                break;
+            }
+        }
+        Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: self.store.plan_runs(id)?, code_set })
     }
 
     /// Returns the profiles that a request about servers concerns.

@@ -2,10 +2,12 @@
 //! beside the engine.
 //! Not for: contents and token counts, which the job fetches itself.
 
+use super::input_builder::Contents;
 use super::sources::suggested_pins::{self, Suggestion};
 use super::sources::summaries::{self, Summaries, SummaryView};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::branch::{Branch, StateVersion};
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
@@ -14,6 +16,7 @@ use crate::domain::conversation::task::TaskSpan;
 use crate::domain::conversation::tree::{Slot, Tree, Turn};
 use crate::domain::planning::input::Gap;
 use crate::domain::planning::mode::SearchChoice;
+use crate::domain::planning::plan::ContextPlan;
 use crate::engine::indexing::priority::Priority;
 use crate::engine::sessions::path::{LaneNumber, PathView};
 use crate::engine::sessions::session::Session;
@@ -68,10 +71,21 @@ pub(crate) struct Snapshot {
     pub(crate) waits: bool,
     /// Suggested pins.
     pub(crate) suggested: Vec<Suggestion>,
+    /// Symbols that the model suggested to pin.
+    pub(crate) suggested_symbols: Vec<CodeRef>,
     /// Instructions in the conversation, in the order of the path.
     pub(crate) instructions: Vec<NodeHead>,
+    /// The round before of the open turn, if it is the same turn that is sent again.
+    pub(crate) round_before: Option<RoundBefore>,
     /// Tasks on the path: from which position, up to which, and whether it is done; oldest first.
     pub(crate) tasks: Vec<(usize, usize, bool)>,
+}
+
+/// The plan of the open turn's round before, with its texts.
+#[derive(Clone, Debug)]
+pub(crate) struct RoundBefore {
+    pub(crate) plan: Arc<ContextPlan>,
+    pub(crate) contents: Arc<Contents>,
 }
 
 /// The question of a plan.
@@ -87,6 +101,8 @@ pub(crate) struct Question {
     pub(crate) reply: Option<Hash>,
     /// Whether older messages are searched.
     pub(crate) search: SearchChoice,
+    /// The round before of the same turn.
+    pub(crate) round_before: Option<RoundBefore>,
 }
 
 impl Snapshot {
@@ -159,7 +175,9 @@ pub(crate) fn take(session: &Session, branch: &Branch, rules: Rules, question: &
         search: question.search,
         priority: Priority::Typing,
         waits: false,
+        suggested_symbols: suggested_pins::symbols_on(session, branch, &path),
         suggested: suggested_pins::on(session, branch, &path, rules.policy.activation.suggest_after),
+        round_before: question.round_before.clone(),
         tasks: tasks(tree, &branch.overrides.tasks, &on_path),
         open_at,
         path: path.clone(),

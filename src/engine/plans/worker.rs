@@ -19,7 +19,7 @@ use crate::domain::planning::plan::{Blocked, ContextPlan, RowKind};
 use crate::engine::jobs;
 use crate::engine::sessions::path::PathView;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -287,8 +287,9 @@ fn solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> Result<(Result<Solv
     Ok((solved, left))
 }
 
-fn rendered(builder: &mut InputBuilder, built: BuiltInput, plan: ContextPlan) -> Result<Solved, Failure> {
+fn rendered(builder: &mut InputBuilder, built: BuiltInput, mut plan: ContextPlan) -> Result<Solved, Failure> {
     let BuiltInput { input, mut contents, .. } = built;
+    record_code_set(&mut contents, &mut plan);
     let marks = input.marks.iter().map(|mark| (mark.target, mark.revision)).collect();
     let mut made = HashMap::new();
     for item in plan.included().flat_map(|row| &row.items) {
@@ -326,6 +327,18 @@ fn rendered(builder: &mut InputBuilder, built: BuiltInput, plan: ContextPlan) ->
         .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan can't be written: {error}.")))?;
     let (plan, outline, contents) = (Arc::new(plan), Arc::new(outline), Arc::new(contents));
     Ok(Solved { plan, wire, outline, stored: stored.into(), contents, marks, edited: false })
+}
+
+/// Completes the set of the search of the code with what the plan sends, and names it in the plan.
+fn record_code_set(contents: &mut Contents, plan: &mut ContextPlan) {
+    let Some(set) = contents.code_set.take() else { return };
+    let mut set = Arc::unwrap_or_clone(set);
+    let keys: HashSet<Hash> =
+        plan.included().filter_map(|row| row.source.code.as_ref().map(|code| code.key())).collect();
+    set.record_sent(&|key| keys.contains(&key));
+    let set = set.with_id();
+    plan.retrieval_set_ids.push(set.id);
+    contents.code_set = Some(Arc::new(set));
 }
 
 /// A plan as it is stored: with the other fields of the request and the program's own texts, so that it can be rendered

@@ -14,6 +14,7 @@ use crate::engine::api::{Answer, ItemName, MemoryAct, MemoryScope};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::memory::ranked;
 use crate::engine::plans::sources::memory_terms::known;
+use crate::engine::plans::sources::suggested_pins;
 use crate::engine::plans::sources::suggested_pins::first;
 use crate::engine::turns::state_suggestions::{first_transition, state_of_status};
 use crate::store::types::Write;
@@ -237,6 +238,10 @@ impl Core {
     pub(crate) fn dismiss(&mut self, id: BranchId, item: &ItemName) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let (target, _) = self.target(&branch, item)?;
+        let target = match target {
+            Atom::Section { text } if target != Atom::code_map() => suggested_pins::symbol_atom(text),
+            target => target,
+        };
         let mut overrides = branch.overrides.clone();
         if !self.suggests(id, &target) || overrides.dismissed.contains(&target) {
             return Err(Failure::user("That is not a suggested pin.").todo(
@@ -276,16 +281,26 @@ impl Core {
     /// Whether a pin of this item was suggested on the branch: by the model, by the program, or by a replay without the
     /// item.
     fn suggests(&self, id: BranchId, target: &Atom) -> bool {
-        let Atom::Message { node } = target else { return false };
+        let after =
+            |branch: &Branch| self.rules(branch).map_or(u32::MAX, |rules| rules.policy.activation.suggest_after);
+        let Atom::Message { node } = target else {
+            let waits = |branch: &Branch| {
+                let earned = branch.marks.iter().filter_map(|mark| suggested_pins::earned_symbol(mark, after(branch)));
+                earned.into_iter().any(|code| suggested_pins::symbol_atom(code.key()) == *target)
+            };
+            let by_model = |session: &super::session::Session| {
+                let mut pins = session.states.iter().flat_map(|state| &state.pins);
+                pins.any(|pin| pin.branch == id && suggested_pins::atom_of_pin(pin) == *target)
+            };
+            return self.sessions.branch(id).is_ok_and(|branch| waits(&branch))
+                || self.sessions.of_branch(id).is_ok_and(by_model);
+        };
         let by_model = |session: &super::session::Session| {
             session.states.iter().flat_map(|state| &state.pins).any(|pin| pin.branch == id && pin.key == *node)
         };
         let earned = |branch: &Branch| {
-            let after = self.rules(branch).map_or(u32::MAX, |rules| rules.policy.activation.suggest_after);
-            branch
-                .marks
-                .iter()
-                .any(|mark| crate::engine::plans::sources::suggested_pins::earned(mark, after) == Some(*node))
+            let after = after(branch);
+            branch.marks.iter().any(|mark| suggested_pins::earned(mark, after) == Some(*node))
         };
         let by_trial = |branch: &Branch| branch.overrides.mattered.iter().any(|it| first(it) == Some(*node));
         let there = |branch: &Branch| earned(branch) || by_trial(branch);

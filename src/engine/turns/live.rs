@@ -16,7 +16,7 @@ use crate::domain::conversation::tree::{Slot, Tree};
 use crate::engine::api::{Draft, DraftKind, Event, Planned, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
-use crate::engine::plans::snapshot::{Question, fresh_key};
+use crate::engine::plans::snapshot::{Question, RoundBefore, fresh_key};
 use crate::engine::plans::worker::{Solution, Solved};
 use crate::engine::sessions::session::Session;
 use crate::store::types::{OpenRun, Write};
@@ -99,6 +99,8 @@ impl Core {
         ];
         let sets = live.solved.contents.sets.iter().cloned();
         writes.extend(sets.map(|set| Write::PutRetrieval { session: branch.session, set: Box::new(set) }));
+        let code = live.solved.contents.code_set.as_deref().cloned();
+        writes.extend(code.map(|set| Write::PutCodeSet { session: branch.session, set: Box::new(set) }));
         let anchor = live.solved.plan.anchor.clone().filter(|anchor| branch.anchor.as_ref() != Some(anchor));
         writes.extend(anchor.clone().map(|anchor| Write::SetAnchor { branch: id, anchor: Some(anchor) }));
         let recorded = self.record_call(id, live);
@@ -171,7 +173,9 @@ impl Core {
         let live = self.turns.live.get(&branch);
         let after = live.and_then(|live| live.after);
         let search = live.map(|live| live.draft.search).unwrap_or_default();
-        self.solve_round(branch, Question { base: after, search, ..Question::default() })
+        let round_before =
+            live.map(|live| RoundBefore { plan: live.solved.plan.clone(), contents: live.solved.contents.clone() });
+        self.solve_round(branch, Question { base: after, search, round_before, ..Question::default() })
     }
 
     /// Handles the plan of the next round: opens its run, or ends the turn.

@@ -4,6 +4,7 @@
 //! (`commit`).
 
 use super::state::LiveTurn;
+use super::touched_item::TouchedItem;
 use crate::context::activation::{self, DecisionContext, Item, ItemChange, ItemMarks, Step};
 use crate::context::references;
 use crate::context::render::render_forms;
@@ -11,6 +12,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::retrieval_set::ClusterId;
+use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::activation::{Touch, Touches};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::lane::Lane;
@@ -21,10 +23,11 @@ use crate::domain::conversation::transition::{ItemState, Subject};
 use crate::domain::planning::plan::{Form, Reason, Row, RowKind};
 use crate::domain::tool::trace::ToolStatus;
 use crate::engine::branches::mark_state::{
-    mark_transition, resulting_mark, sentence, state_of_mark, step_text, suggestion_transition,
+    mark_transition, resulting_mark, state_of_mark, step_text, suggestion_transition,
 };
 use crate::engine::core::Core;
 use crate::engine::plans::labels::atom_of;
+use crate::engine::plans::sources::code::SYMBOL_TOKENS;
 use crate::engine::sessions::path::PathView;
 use crate::engine::sessions::session::{Session, lineage};
 use crate::engine::startup::rules::Rules;
@@ -100,7 +103,7 @@ impl TurnEndInput<'_> {
         (turn < self.here && self.path.turns[turn].asked).then_some(turn)
     }
 
-    fn turn_of_atom(&self, atom: &Atom) -> Option<usize> {
+    pub(super) fn turn_of_atom(&self, atom: &Atom) -> Option<usize> {
         match atom {
             Atom::Turn { user: key, .. } | Atom::Message { node: key } | Atom::Episode { call: key, .. } => {
                 self.turn_of(*key)
@@ -109,12 +112,12 @@ impl TurnEndInput<'_> {
         }
     }
 
-    fn number(&self, turn: usize) -> u32 {
+    pub(super) fn number(&self, turn: usize) -> u32 {
         let preamble = usize::from(self.path.turns.first().is_some_and(|turn| !turn.asked));
         u32::try_from((turn + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
     }
 
-    fn atom(&self, turn: usize) -> Atom {
+    pub(super) fn atom(&self, turn: usize) -> Atom {
         let nodes = self.path.turns[turn].nodes.clone();
         let heads: Vec<NodeHead> = nodes.map(|at| self.session.tree.head(self.path.slots[at]).clone()).collect();
         atom_of(self.number(turn), &heads)
@@ -143,25 +146,26 @@ impl Core {
         let mut reasons: BTreeMap<Atom, (ItemState, String)> = BTreeMap::new();
         let mut done = TurnEndChanges::default();
         let (mut changes, mut asks) = (Vec::new(), Vec::new());
-        for (turn, step) in self.decided(&input, &touches, &after)? {
-            let target = program_mark(&input, turn).map_or_else(|| input.atom(turn), |mark| mark.target);
+        for (item, step) in self.decided(&input, &touches, &after)? {
+            let (target, name) = (item.target(&input), item.name(&input));
             let words = step.why.to_text();
             if step.to == ItemChange::Suggest {
-                asks.push(suggestion_transition(&input, turn, words));
-                done.notices.push(format!("Suggested pin: turn {}; `pleach plan` shows it.", input.number(turn)));
+                asks.push(suggestion_transition(&input, item.suggestion(&input), words));
+                done.notices.push(format!("Suggested pin: {name}; `pleach plan` shows it."));
                 continue;
             }
             let stood = input.branch.marks.iter().find(|mark| mark.target == target).cloned();
             let update = after.entry(target).or_insert(MarkUpdate { target, before: stood.clone(), after: stood });
             let before = update.after.clone();
-            update.after = resulting_mark(&input, step.to, target, before.as_ref().or(update.before.as_ref()));
+            update.after =
+                resulting_mark(&input, step.to, (target, item.code()), before.as_ref().or(update.before.as_ref()));
             if step.to != ItemChange::Renew {
                 let update = MarkUpdate { target, before, after: update.after.clone() };
-                changes.push((update, sentence(step_text(step.to), input.number(turn))));
+                changes.push((update, format!("{name} {}", step_text(step.to))));
             }
             if step.to == ItemChange::Lease {
                 let turns = rules.policy.lease_turns;
-                done.notices.push(format!("Turn {} is leased for {turns} turns: {words}.", input.number(turn)));
+                done.notices.push(format!("{} is leased for {turns} turns: {words}.", item.title(&input)));
             }
             reasons.insert(target, (state_of_mark(update.after.as_ref()), words));
         }
@@ -177,7 +181,7 @@ impl Core {
             done.writes.push(self.operation(branch.session, what, changes));
         }
         let (session, node) = (branch.session, head.key);
-        if touches.cluster.is_some() || !touches.touched.is_empty() {
+        if touches != Touches::default() {
             done.writes.push(Write::PutTouches { session, node, touches });
         }
         Ok(done)
@@ -241,7 +245,9 @@ impl Core {
         }
         let cluster = input.live.solved.contents.subject.map(|placed| placed.id);
         let touched = found.into_iter().map(|(turn, touch)| Touch { item: input.first(turn), ..touch });
-        Ok(Touches { cluster, touched: touched.collect() })
+        let code_set = input.live.solved.contents.code_set.as_ref().map(|set| set.id);
+        let symbols = self.touched_symbols(input, (&asked, &said))?;
+        Ok(Touches { cluster, touched: touched.collect(), symbols, code_set })
     }
 
     /// Returns the symbols in the arguments and the output of tools that failed in this turn.
@@ -272,45 +278,45 @@ impl Core {
         input.turn_of(key)
     }
 
-    /// Returns the decided steps, each with the index of its turn. `after` contains the marks that have changed
-    /// already.
+    /// Returns the decided steps, each with its item. `after` contains the marks that have changed already. Symbols come
+    /// before turns, so that turns win among equals.
     fn decided(
         &self,
         input: &TurnEndInput<'_>,
         touches: &Touches,
         after: &BTreeMap<Atom, MarkUpdate>,
-    ) -> Result<Vec<(usize, Step)>, Failure> {
+    ) -> Result<Vec<(TouchedItem, Step)>, Failure> {
         let policy = &input.rules.policy;
         let creates = input.rules.mode.limits(input.rules.budget.prompt).creates_leases;
         if !policy.activation.on || !creates {
             return Ok(Vec::new());
         }
-        let (past, clusters) = self.past(input, touches)?;
-        let mut turns: BTreeSet<usize> = past.iter().flatten().filter_map(|touch| input.turn_of(touch.item)).collect();
-        turns.extend(
-            input
-                .branch
-                .marks
-                .iter()
-                .filter(|mark| by_engine(mark))
-                .filter_map(|mark| input.turn_of_atom(&mark.target)),
-        );
-        let turns: Vec<usize> = turns.into_iter().collect();
+        let past = self.past(input, touches)?;
+        let clusters: Vec<Option<ClusterId>> = past.iter().map(|touches| touches.cluster).collect();
+        let own = || input.branch.marks.iter().filter(|mark| by_engine(mark));
+        let of_turns = past.iter().flat_map(|touches| &touches.touched);
+        let mut turns: BTreeSet<usize> = of_turns.filter_map(|touch| input.turn_of(touch.item)).collect();
+        turns.extend(own().filter_map(|mark| input.turn_of_atom(&mark.target)));
+        let symbols = past.iter().rev().flat_map(|touches| &touches.symbols).map(|symbol| &symbol.code);
+        let symbols: BTreeMap<Hash, &CodeRef> =
+            own().filter_map(|mark| mark.code.as_deref()).chain(symbols).map(|code| (code.key(), code)).collect();
+        let symbols = symbols.into_values().filter(|_| input.rules.code.is_some());
+        let all: Vec<TouchedItem> = symbols
+            .map(|code| TouchedItem::Symbol(Box::new(code.clone())))
+            .chain(turns.into_iter().map(TouchedItem::Turn))
+            .collect();
         let window = window_turns(input);
-        let mut items = Vec::with_capacity(turns.len());
-        for turn in &turns {
-            let seen = past.iter().map(|touched| {
-                let first = input.first(*turn);
-                touched.iter().find(|touch| touch.item == first).copied().unwrap_or_default()
-            });
-            let held = kind_of_mark(input, *turn, after);
+        let mut items = Vec::with_capacity(all.len());
+        for item in &all {
+            let held = item.marks(input, after);
             let free = held == ItemMarks::Free;
             items.push(Item {
-                tokens: card_tokens(input, *turn),
-                inside: window.contains(&input.first(*turn)),
-                refused: free && (self.refused(input, *turn)? || is_unavailable(input, *turn)),
+                tokens: item.tokens(input),
+                inside: item.turn().is_some_and(|turn| window.contains(&input.first(turn))),
+                refused: free
+                    && (self.refused(input, item)? || item.turn().is_some_and(|turn| is_unavailable(input, turn))),
                 held,
-                seen: seen.collect(),
+                seen: past.iter().map(|touches| item.touch(input, touches)).collect(),
             });
         }
         let taken = persons_leases(input, after);
@@ -318,33 +324,28 @@ impl Core {
         let context = DecisionContext { spec, creates, cap, taken, clusters: &clusters };
         let steps = activation::decide(&items, &context);
         let dismissed = &input.branch.overrides.dismissed;
-        let wanted = |turn: usize, step: &Step| {
-            step.to != ItemChange::Suggest
-                || !dismissed.contains(&crate::engine::plans::sources::suggested_pins::atom(input.first(turn)))
+        let wanted = |item: &TouchedItem, step: &Step| {
+            step.to != ItemChange::Suggest || !dismissed.contains(&item.suggestion(input))
         };
-        let steps = steps.into_iter().map(|step| (turns[step.item], step));
-        Ok(steps.filter(|(turn, step)| wanted(*turn, step)).collect())
+        let steps = steps.into_iter().map(|step| (all[step.item].clone(), step));
+        Ok(steps.filter(|(item, step)| wanted(item, step)).collect())
     }
 
-    /// Returns what the last turns touched, and their subjects, newest first.
-    #[allow(clippy::type_complexity, reason = "two lists of the same turns")]
-    fn past(
-        &self,
-        input: &TurnEndInput<'_>,
-        touches: &Touches,
-    ) -> Result<(Vec<Vec<Touch>>, Vec<Option<ClusterId>>), Failure> {
+    /// Returns what the last turns touched, newest first.
+    fn past(&self, input: &TurnEndInput<'_>, touches: &Touches) -> Result<Vec<Touches>, Failure> {
         let older = (0..input.here).rev().take(activation::HORIZON - 1);
         let tips: Vec<Hash> = older.map(|turn| input.key(input.path.turns[turn].nodes.end - 1)).collect();
         let mut known = self.store.touches(input.branch.session, &tips)?;
         let mut all = vec![touches.clone()];
         all.extend(tips.iter().map(|tip| known.remove(tip).unwrap_or_default()));
-        Ok(all.into_iter().map(|touches| (touches.touched, touches.cluster)).unzip())
+        Ok(all)
     }
 
     /// Whether a person last removed or excluded the item, on this branch or on an ancestor before the fork.
-    fn refused(&self, input: &TurnEndInput<'_>, turn: usize) -> Result<bool, Failure> {
-        let nodes = input.path.turns[turn].nodes.clone();
-        let mut subjects = vec![Subject::Item(input.atom(turn)).key()];
+    fn refused(&self, input: &TurnEndInput<'_>, item: &TouchedItem) -> Result<bool, Failure> {
+        let nodes = item.turn().map_or(0..0, |turn| input.path.turns[turn].nodes.clone());
+        let own = item.turn().map_or_else(|| item.target(input), |turn| input.atom(turn));
+        let mut subjects = vec![Subject::Item(own).key()];
         subjects.extend(nodes.map(|at| Subject::Item(Atom::Message { node: input.key(at) }).key()));
         let lines = lineage(&input.session.branches, input.branch);
         let mut steps = self.store.steps_of(input.branch.session, &subjects)?;
@@ -359,34 +360,12 @@ pub(crate) fn reaches(lines: &[(BranchId, i64)], of: BranchId, at: i64) -> bool 
     lines.iter().any(|(id, until)| *id == of && at <= *until)
 }
 
-fn by_engine(mark: &Mark) -> bool {
+pub(super) fn by_engine(mark: &Mark) -> bool {
     mark.by == Actor::Engine
 }
 
-/// Returns the program's mark on a turn.
-fn program_mark<'a>(input: &TurnEndInput<'a>, turn: usize) -> Option<&'a Mark> {
-    let mut own = input.branch.marks.iter().filter(|mark| by_engine(mark));
-    own.find(|mark| input.turn_of_atom(&mark.target) == Some(turn))
-}
-
-/// Returns the kind of mark on a turn after the changes.
-fn kind_of_mark(input: &TurnEndInput<'_>, turn: usize, after: &BTreeMap<Atom, MarkUpdate>) -> ItemMarks {
-    let mut held = ItemMarks::Free;
-    for mark in input.branch.marks.iter().filter(|mark| input.turn_of_atom(&mark.target) == Some(turn)) {
-        let now = after.get(&mark.target).map_or(Some(mark), |update| update.after.as_ref());
-        match (mark.by, now.map(|mark| mark.kind)) {
-            (Actor::Engine, Some(MarkKind::Leased { turns: LeaseTurns::Left(_) })) => {
-                held = ItemMarks::Leased { renewals: mark.renewals };
-            }
-            (Actor::Engine, _) => {}
-            (Actor::User | Actor::Model, _) => return ItemMarks::Person,
-        }
-    }
-    held
-}
-
 /// Estimates the tokens of a turn's card.
-fn card_tokens(input: &TurnEndInput<'_>, turn: usize) -> u32 {
+pub(super) fn card_tokens(input: &TurnEndInput<'_>, turn: usize) -> u32 {
     let bytes = input.path.bytes(&input.session.tree, turn..turn + 1);
     u32::try_from(bytes / 4).unwrap_or(u32::MAX).saturating_add(LABEL)
 }
@@ -401,6 +380,7 @@ fn persons_leases(input: &TurnEndInput<'_>, after: &BTreeMap<Atom, MarkUpdate>) 
     let size = |mark: &Mark| match (&mark.note, input.turn_of_atom(&mark.target)) {
         (Some(note), _) => u32::try_from(note.len() / 4).unwrap_or(u32::MAX),
         (None, Some(turn)) => card_tokens(input, turn),
+        (None, None) if mark.code.is_some() => SYMBOL_TOKENS,
         (None, None) => 0,
     };
     left.fold(0_u32, |sum, mark| sum.saturating_add(size(mark)))

@@ -17,6 +17,7 @@ use crate::domain::conversation::transition::{ItemState, Subject, Transition};
 use crate::domain::conversation::tree::{self, Slot};
 use crate::domain::planning::plan::Form;
 use crate::engine::core::Core;
+use crate::engine::plans::sources::suggested_pins;
 use crate::engine::sessions::session::Session;
 use crate::store::types::Write;
 use std::collections::HashSet;
@@ -64,7 +65,7 @@ impl Core {
         suggestions.writes.extend(pins.iter().map(|pin| Write::PutTransition {
             session: session.card.id,
             transition: Box::new(Transition {
-                item: Subject::Item(crate::engine::plans::sources::suggested_pins::atom(pin.key)),
+                item: Subject::Item(suggested_pins::atom_of_pin(pin)),
                 from: ItemState::None,
                 to: ItemState::Suggested,
                 reason: "named by the model".into(),
@@ -135,7 +136,8 @@ impl Core {
         Ok(())
     }
 
-    /// Returns the messages that the model named. A name counts only if it means one turn of the path.
+    /// Returns the symbols and messages that the model named. A name counts only if it means one symbol of the code or
+    /// one turn of the path.
     fn pins_of(
         &self,
         names: &[String],
@@ -151,11 +153,17 @@ impl Core {
             session.states.iter().flat_map(|state| &state.pins).filter(|p| p.branch == branch).map(|p| p.key).collect();
         let mut found: Vec<SuggestedPin> = Vec::new();
         for name in names {
-            let Some(key) = self.resolve_name(name, session, &path, &turns)? else { continue };
-            let again =
-                known.contains(&key) || dismissed.contains(&crate::engine::plans::sources::suggested_pins::atom(key));
-            if !again && found.iter().all(|pin| pin.key != key) {
-                found.push(SuggestedPin { key, branch });
+            let symbol = self.named_symbols(branch, &format!("`{name}`"), 1).pop();
+            let pin = match symbol {
+                Some(code) => SuggestedPin { key: code.key(), branch, code: Some(Box::new(code)) },
+                None => match self.resolve_name(name, session, &path, &turns)? {
+                    Some(key) => SuggestedPin { key, branch, code: None },
+                    None => continue,
+                },
+            };
+            let again = known.contains(&pin.key) || dismissed.contains(&suggested_pins::atom_of_pin(&pin));
+            if !again && found.iter().all(|other| other.key != pin.key) {
+                found.push(pin);
             }
         }
         Ok(found)

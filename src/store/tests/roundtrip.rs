@@ -222,7 +222,7 @@ fn states_and_operations() {
         offered: false,
         version: 1,
         at: 3,
-        pins: vec![SuggestedPin { key: Hash::of(b"k"), branch: scene.branch }],
+        pins: vec![SuggestedPin { key: Hash::of(b"k"), branch: scene.branch, code: None }],
     };
     let second = StateVersion { version: 2, edited: false, branch: None, ..version.clone() };
     store
@@ -259,7 +259,7 @@ fn touches_of_a_turn_are_written_once() {
     let (session, node) = (scene.session, scene.nodes[1].head.key);
     let one = |name: &[u8]| Touch { item: Hash::of(name), user: true, ..Touch::default() };
     let put = |name: &[u8]| {
-        let touches = Touches { cluster: None, touched: vec![one(name)] };
+        let touches = Touches { touched: vec![one(name)], ..Touches::default() };
         store.write(vec![Write::PutTouches { session, node, touches }]).unwrap();
         store.touches(session, &[node, scene.nodes[2].head.key]).unwrap()
     };

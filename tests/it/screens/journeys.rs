@@ -592,13 +592,14 @@ fn earlier_runs_are_recognized() {
 
 /// The next plan shares a number of tokens with the last call, which saves an amount.
 fn reusing(stage: &mut Stage, tokens: u32, saves: u64) {
-    let Planned::Plan { plan, request_digest, bytes, calibration, cost, breaks, .. } =
+    let Planned::Plan { plan, request_digest, bytes, calibration, cost, breaks, code_set, .. } =
         fixture::planned(fixture::plan(&fixture::story()))
     else {
         panic!()
     };
     let cost = cost.map(|cost| PromptCost { micro: cost.uncached_micro - saves, ..cost });
-    let planned = Planned::Plan { plan, request_digest, bytes, calibration, cost, breaks, same_prefix: Some(tokens) };
+    let planned =
+        Planned::Plan { plan, request_digest, bytes, calibration, cost, breaks, code_set, same_prefix: Some(tokens) };
     stage.type_text("x").wait(100);
     stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), Answer::Planned(planned));
 }

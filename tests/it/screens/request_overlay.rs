@@ -7,16 +7,20 @@ use super::pictures::pictures;
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::RunId;
+use pleach::domain::call::code_set::{CodeCandidate, CodeOutcome, CodeSet};
 use pleach::domain::call::item_use::{UnusedItem, UseCount, UseTotals};
 use pleach::domain::call::ledger::{Ledger, Totals};
+use pleach::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
 use pleach::domain::call::tokens::Certainty;
+use pleach::domain::code::symbols::{CodeRef, Kind, Parts};
 use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::planning::plan::{ContextPlan, RowKind, Verdict};
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind, Verdict};
 use pleach::domain::planning::what_if::{ActPreview, MovedItem, PlanFigures};
 use pleach::domain::tool::cards::ToolCost;
 use pleach::engine::api::{
-    Act, Answer, BodyCount, BranchRequest, CallRequest, Event, Exact, ItemName, PlanRequest, RawPart, RawRequest,
-    Request, ServerAct, ToolRequest, TurnEvent,
+    Act, Answer, BodyCount, BranchRequest, CallRequest, Event, Exact, ItemName, PlanRequest, Planned, RawPart,
+    RawRequest, Request, ServerAct, ToolRequest, TurnEvent,
 };
 use pleach::tui::msg::{Done, Msg};
 use pleach::tui::screens::reader::model::Reader;
@@ -415,4 +419,50 @@ fn tools_are_listed_with_costs_and_switched() {
     assert_eq!(switched(&stage), (vec!["mcp__web__search".to_owned()], true), "a disabled tool is enabled again");
     stage.press("enter");
     assert!(stage.model.layers.on::<ToolsScreen>(), "Enter: the tool's own description");
+}
+
+/// The row of the search of the code shows the decision and the numbers; `v` adds the query and the candidates.
+#[test]
+fn the_row_of_the_code_search_shows_its_set() {
+    let mut whole = plan();
+    let mut search = whole.rows.last().unwrap().clone();
+    search.atom = Atom::code_search();
+    (search.kind, search.title) = (RowKind::Search, "search of 1,200 symbols of the code".into());
+    (search.reason, search.items) = (Reason::NoCode { because: SkipReason::Faint }, Vec::new());
+    whole.rows = vec![search];
+    let candidate = |rank: u32, name: &str, outcome: CodeOutcome| {
+        let (path, file) = ("src/a.rs".to_owned(), Hash::of(b"file"));
+        let code = CodeRef { path, qualified: name.into(), kind: Kind::Function, lines: (1, 3), nth: 0, file };
+        let (score_parts, because) =
+            (Parts { words: 2.5, ..Parts::default() }, "matching the word \"lease\"".to_owned());
+        CodeCandidate { code, rank, score: 2.5, score_parts, matched: Vec::new(), because, tokens: 9, outcome }
+    };
+    let set = CodeSet {
+        id: Hash::default(),
+        query: "where does a lease expire".into(),
+        filters: Hash::default(),
+        workspace: Hash::default(),
+        gate: Gate::Pass(PassReason::Matches),
+        mode: Mode::Heavy,
+        focus: Vec::new(),
+        among: 1_200,
+        candidates: vec![candidate(1, "expire", CodeOutcome::Sent), candidate(2, "renew", CodeOutcome::Below)],
+    };
+    let mut planned = fixture::planned(whole);
+    let Planned::Plan { code_set, .. } = &mut planned else { panic!() };
+    *code_set = Some(std::sync::Arc::new(set.with_id()));
+    let mut stage = fixture::opened();
+    stage.type_text("x").wait(100);
+    stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Replan { .. })), Answer::Planned(planned));
+    stage.press("ctrl-o");
+    let screen = stage.screen(140, 40);
+    assert!(screen.contains("Searched 1,200 symbols: symbols contain enough of the"), "{screen}");
+    assert!(screen.contains("1 symbol sent, 1 near miss") && !screen.contains("where does a lease expire"), "{screen}");
+    stage.press("v");
+    let screen = stage.screen(140, 40);
+    for words in
+        ["query: where does a lease expire", "1. expire", "src/a.rs:1-3", "2.50: sent", "2. renew", "near miss"]
+    {
+        assert!(screen.contains(words), "{words} in {screen}");
+    }
 }

@@ -182,7 +182,7 @@ fn repeated_call_is_beside_the_stored_one() {
     let runs = Vec::new();
     stage.reply(
         |r| matches!(r, Request::Call(CallRequest::StoredPlan { .. })),
-        Answer::StoredPlan { plan: plan.clone(), runs },
+        Answer::StoredPlan { plan: plan.clone(), runs, code_set: None },
     );
     assert!(stage.screen(120, 35).contains("Replay the call without"));
     let atom = plan.rows.iter().find(|row| row.kind == RowKind::Turn).unwrap().atom;

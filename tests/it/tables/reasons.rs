@@ -56,6 +56,7 @@ fn inclusion_reasons() -> Vec<Reason> {
         R::Oriented,
         R::Touchpoint { rank: 2, because: "parse".into() },
         R::CodeSearched { among: 4_000 },
+        R::KeptCode { rank: 2 },
         R::Summary,
         R::Memory { standing: false },
         R::ProjectRules { folder: "src/".into(), changed: false, left: 0 },

@@ -5,48 +5,47 @@
 //!
 //! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterwards.
 
-use super::code_rows::{ANCHORS, atom_of, gist, heading_atom, map_text, milli, near_row, nothing, place, scores};
-use super::code_search::{Attached, Depth, FoundSymbols, Wanted, own_words, read_message, search_symbols};
+use super::code_offer::{FRAME, SearchWish, is_short_card, most};
+use super::code_rows::{ANCHORS, atom_of, gist, map_text, near_row, nothing, place};
+use super::code_search::{Depth, own_words, read_message};
 use super::rules::MIN_CONFIDENCE;
-use super::sent_lines::{self, Margin};
-use crate::code::find::cards::{Limits, SentLines};
-use crate::code::find::{choose, names};
-use crate::code::parse::words::Analyzer;
+use super::sent_lines;
+use super::{code_history, code_rounds};
+use crate::code::find::brief::brief as code_brief;
+use crate::code::find::cards::Sources as _;
+use crate::code::find::names;
 use crate::context::AlreadyIn;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::secrets;
-use crate::domain::call::tokens::grouped;
+use crate::domain::call::retrieval_set::{Gate, SkipReason};
 use crate::domain::code::settings::CodeLimits;
-use crate::domain::code::symbols::{CodeMap, CodeRef, NamedSymbol, NearSymbolReason, Touchpoint};
-use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
+use crate::domain::code::symbols::{CodeMap, CodeRef, NamedSymbol};
+use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
 use crate::domain::planning::mode::{Mode, SearchChoice};
-use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
+use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::domain::planning::policy::Section;
 use crate::domain::summary::module::{ModuleCard, Staleness};
 use crate::engine::indexing::code_indexer::source;
-use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, MapRequest};
+use crate::engine::indexing::code_workspace::{CodeWorkspace, LoadedWorkspace, MapRequest, WorkspaceFiles};
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
 use crate::engine::plans::snapshot::Snapshot;
 use crate::engine::summaries::module_cards;
-use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
 
-/// The maximum number of rows for symbols that match but are not sent.
-const NEAR: usize = 8;
-/// Number of touchpoints that are sent whatever their score.
-const SURE: usize = 6;
-/// The maximum tokens of the heading and the delimiters around touchpoints.
-const FRAME: u32 = 64;
+/// The maximum tokens of a short card, and of the label and delimiters around its text.
+pub(crate) const SYMBOL_TOKENS: u32 = 120;
+const LABEL: u32 = 60;
 
 /// A symbol search that runs once the lines that the request contains anyway are known.
 pub(crate) struct SymbolSearch {
     book: CodeWorkspace,
     limits: CodeLimits,
-    depth: Depth,
-    asked: String,
-    attached: Vec<(String, Option<(u32, u32)>)>,
+    /// What is searched; `None` if only short cards are compared with what the request contains.
+    wish: Option<SearchWish>,
 }
 
 impl SymbolSearch {
@@ -63,7 +62,10 @@ impl SymbolSearch {
         let encoding = snapshot.rules.model.encoding;
         let count = |text: &str| counter.count(encoding, text);
         let mut writer = CodeWriter { snapshot, book: &self.book, found, count: &count, limits: self.limits };
-        writer.touchpoints((&self.asked, self.depth), &self.attached, lines, &mut builder.analyzer);
+        writer.omit_short_cards(&lines.0);
+        if let Some(wish) = &self.wish {
+            writer.touchpoints(wish, lines, &mut builder.analyzer);
+        }
         Ok(())
     }
 }
@@ -78,50 +80,102 @@ pub(crate) fn add(
 ) -> Result<Option<SymbolSearch>, Failure> {
     let (Some(rules), Some(book)) = (&snapshot.rules.code, builder.code.clone()) else { return Ok(None) };
     let limits = rules.orienting.limits(snapshot.rules.mode);
-    let attached = attached(snapshot, asked.unwrap_or_default());
+    let asked = asked.unwrap_or_default();
+    let attached = attached(snapshot, asked);
     let marked = snapshot.marks.iter().any(|mark| mark.code.is_some());
     let focus = !rules.focus.is_empty() || !attached.is_empty();
-    let depth = depth(builder, snapshot, (focus, asked)).filter(|_| limits.items > 0);
+    let searches = limits.items > 0 && most(snapshot, found.input.allowance) > FRAME;
+    let round = snapshot.round_before.as_ref();
+    let wish = match round {
+        Some(_) => None,
+        None => wish(builder, snapshot, (&book, asked), (focus, searches), attached, found)?,
+    };
     let useful = focus || snapshot.rules.mode == Mode::Heavy || !snapshot.rules.tools.is_empty();
     let maps = limits.map > 0 && useful && book.holds_code();
-    if !maps && depth.is_none() && !marked {
+    if !maps && wish.is_none() && !marked && round.is_none() {
         return Ok(None);
     }
     let counter = builder.counter();
     let encoding = snapshot.rules.model.encoding;
     let count = |text: &str| counter.count(encoding, text);
-    let wish = MapRequest { encoding, tokens: limits.map, anchors: limits.anchors };
+    let map_request = MapRequest { encoding, tokens: limits.map, anchors: limits.anchors };
     if maps {
-        drop(book.map(wish));
+        drop(book.map(map_request));
     }
     book.refresh();
+    if let Some(round) = round {
+        code_rounds::repeat(round, snapshot, &book, found);
+    }
+    let maps = maps && (round.is_none() || code_rounds::excludes_map(snapshot));
     let parts = if maps && limits.anchors > 0 { parts(builder, snapshot, found)? } else { Vec::new() };
     let mut writer = CodeWriter { snapshot, book: &book, found, count: &count, limits };
     if maps {
-        writer.map(book.map(wish).as_deref(), &parts);
+        writer.map(book.map(map_request).as_deref(), &parts);
     }
     if marked {
         writer.marked();
     }
-    let asked = asked.unwrap_or_default().to_owned();
-    Ok(depth.map(|depth| SymbolSearch { book, limits, depth, asked, attached }))
+    let short = round.is_none() && found.input.blocks.iter().any(is_short_card);
+    Ok((short || wish.is_some()).then_some(SymbolSearch { book, limits, wish }))
 }
 
-/// Returns how much of the code the message may bring; `None` if none. In Light without a focus, that is only what it
-/// names.
-fn depth(builder: &mut InputBuilder, snapshot: &Snapshot, (focus, asked): (bool, Option<&str>)) -> Option<Depth> {
+/// Returns what is to be searched for a message; `None` if nothing is, which is recorded. A message without content
+/// keeps the symbols of the question before, in every mode that searches.
+fn wish(
+    builder: &mut InputBuilder,
+    snapshot: &Snapshot,
+    (book, asked): (&CodeWorkspace, &str),
+    (focus, searches): (bool, bool),
+    attached: Vec<(String, Option<(u32, u32)>)>,
+    found: &mut BuiltInput,
+) -> Result<Option<SearchWish>, Failure> {
+    if asked.trim().is_empty() {
+        return Ok(None);
+    }
+    let depth = depth(builder, snapshot, (focus, searches), asked);
+    let may_keep = matches!(depth, Ok(_) | Err(SkipReason::NotNamed)) && attached.is_empty();
+    let kept = if may_keep && code_history::is_follow_up(&mut builder.analyzer, asked) {
+        code_history::kept(builder, snapshot, book)?
+    } else {
+        Vec::new()
+    };
+    let depth = match depth {
+        Ok(depth) => depth,
+        Err(SkipReason::NotNamed) if !kept.is_empty() => Depth::Mentioned,
+        Err(why) => {
+            let set = code_history::set(snapshot, book, own_words(asked), Gate::Skipped(why));
+            found.contents.code_set = book.holds_code().then(|| Arc::new(set));
+            if why == SkipReason::ModeOff && book.holds_code() {
+                let row = nothing(Reason::ModeOff, 0);
+                found.contents.code_parts.near.push(row.clone());
+                found.input.near.push(row);
+            }
+            return Ok(None);
+        }
+    };
+    Ok(Some(SearchWish { depth, asked: asked.to_owned(), attached, kept }))
+}
+
+/// Returns how much of the code the message may bring, or why it brings none. In Light without a focus, that is only
+/// what it names.
+fn depth(
+    builder: &mut InputBuilder,
+    snapshot: &Snapshot,
+    (focus, searches): (bool, bool),
+    asked: &str,
+) -> Result<Depth, SkipReason> {
     let (mode, search) = (snapshot.rules.mode, snapshot.search);
     if search == SearchChoice::Never {
-        return None;
+        return Err(SkipReason::NotWanted);
+    }
+    if !searches {
+        return Err(SkipReason::ModeOff);
     }
     if mode == Mode::Heavy || focus || search == SearchChoice::Anyway {
-        return Some(Depth::Full);
+        return Ok(Depth::Full);
     }
-    if mode == Mode::Off {
-        return None;
-    }
-    let asked = read_message(&mut builder.analyzer, own_words(asked.unwrap_or_default()));
-    (!asked.names.is_empty() || !asked.paths.is_empty()).then_some(Depth::Mentioned)
+    let asked = read_message(&mut builder.analyzer, own_words(asked));
+    if asked.names.is_empty() && asked.paths.is_empty() { Err(SkipReason::NotNamed) } else { Ok(Depth::Mentioned) }
 }
 
 /// Returns one line for each module summary that the message is about and that is neither sent whole nor excluded by a
@@ -148,12 +202,13 @@ fn attached(snapshot: &Snapshot, asked: &str) -> Vec<(String, Option<(u32, u32)>
     texts.into_iter().map(|text| (text.path.to_owned(), text.lines)).collect()
 }
 
-struct CodeWriter<'a> {
-    snapshot: &'a Snapshot,
-    book: &'a CodeWorkspace,
-    found: &'a mut BuiltInput,
-    count: &'a dyn Fn(&str) -> u32,
-    limits: CodeLimits,
+/// Writes the parts of a plan's input that concern code.
+pub(super) struct CodeWriter<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) book: &'a CodeWorkspace,
+    pub(super) found: &'a mut BuiltInput,
+    pub(super) count: &'a dyn Fn(&str) -> u32,
+    pub(super) limits: CodeLimits,
 }
 
 impl CodeWriter<'_> {
@@ -161,13 +216,27 @@ impl CodeWriter<'_> {
         self.snapshot.marks.iter().find(|mark| mark.target == atom)
     }
 
-    fn near(&mut self, near: OmittedItem) {
+    /// Adds a row of code that is left out. Later rounds of the turn repeat it.
+    pub(super) fn near(&mut self, near: OmittedItem) {
+        self.found.contents.code_parts.near.push(near.clone());
+        self.near_by_mark(near);
+    }
+
+    /// Adds a row of code that is left out because of its mark.
+    fn near_by_mark(&mut self, near: OmittedItem) {
         let input = &mut self.found.input;
         input.basis.frozen = Fields::new("no code").hash(input.basis.frozen).json(&near.reason).finish();
         input.near.push(near);
     }
 
-    fn block(&self, section: Section, text: String, title: &str, reason: Reason, atom: Atom) -> (Block, String) {
+    pub(super) fn block(
+        &self,
+        section: Section,
+        text: String,
+        title: &str,
+        reason: Reason,
+        atom: Atom,
+    ) -> (Block, String) {
         let counted = (Hash::of(text.as_bytes()), (self.count)(&text));
         let block = Block { atom: Some(atom), ..Block::new(section, RowKind::Code, counted, title, reason) };
         (block, text)
@@ -200,195 +269,109 @@ impl CodeWriter<'_> {
             let once = kind == MarkKind::ExcludeOnce;
             let action = if once { "exclude-once" } else { "exclude" };
             let reason = Reason::UserExcluded { once };
-            return self.near(row(reason, tokens, (action, "removes the exclusion")));
+            return self.near_by_mark(row(reason, tokens, (action, "removes the exclusion")));
         }
         let block = self.block(Section::Orientation, text, &title, Reason::Oriented, Atom::code_map());
         let (block, text) = block;
         self.found.contents.blocks.insert(block.text, text.into());
         let candidate = Candidate::plain(block, 0, ("budget-up", "raises the budget"));
-        self.found.offer(Offer { heading: None, candidates: vec![candidate], most: None });
+        let offer = Offer { heading: None, candidates: vec![candidate], most: None };
+        self.found.contents.code_parts.map = Some(offer.clone());
+        self.found.offer(offer);
     }
 
-    /// Adds the symbols that a person pinned, with their present source, and rows for those that are excluded.
+    /// Adds the symbols that a person pinned, with their present source, those that the program leased, as short cards,
+    /// and rows for those that are excluded.
     fn marked(&mut self) {
         let marks: Vec<Mark> = self.snapshot.marks.iter().filter(|mark| mark.code.is_some()).cloned().collect();
         for mark in marks {
             let Some(code) = mark.code.as_deref() else { continue };
-            let now = self.book.look(|loaded| now(loaded, code)).flatten();
+            let engine = mark.by == Actor::Engine;
             let (section, reason) = match mark.kind {
                 MarkKind::Sticky => (Section::StickyPins, Reason::Sticky),
-                MarkKind::Leased { turns: LeaseTurns::Ended } | MarkKind::Ephemeral => continue,
+                MarkKind::Leased { turns: LeaseTurns::Ended } => continue,
+                MarkKind::Ephemeral => (Section::LeasedPins, Reason::Ephemeral),
                 MarkKind::Leased { turns: LeaseTurns::Left(turns) } => {
-                    (Section::LeasedPins, Reason::Leased { left: turns.get(), engine: false })
+                    (Section::LeasedPins, Reason::Leased { left: turns.get(), engine })
                 }
                 MarkKind::IncludeOnce => (Section::LeasedPins, Reason::IncludedOnce),
                 MarkKind::Exclude | MarkKind::ExcludeOnce => {
-                    let once = mark.kind == MarkKind::ExcludeOnce;
-                    let tokens = now.as_ref().map_or(0, |(_, text)| (self.count)(text));
-                    let action = if once { "exclude-once" } else { "exclude" };
-                    let remedy = (action.to_owned(), "removes the exclusion".to_owned());
-                    let reason = Reason::UserExcluded { once };
-                    self.near(near_row(code.clone(), tokens, reason, remedy, Scores::default()));
+                    self.excluded(&mark, code);
                     continue;
                 }
             };
-            if now.is_none() && self.book.look(|_| ()).is_none() {
-                let remedy = ("pin".to_owned(), "removes the pin".to_owned());
-                self.near(near_row(code.clone(), 0, Reason::CodeReading, remedy, Scores::default()));
+            let remedy = || ("pin".to_owned(), if engine { "pins it" } else { "removes the pin" }.to_owned());
+            let out = |reason: Reason| near_row(code.clone(), 0, reason, remedy(), Scores::default());
+            if engine && self.snapshot.rules.mode == Mode::Off {
+                self.near_by_mark(out(Reason::ModeOff));
                 continue;
             }
+            if let Some(round) = &self.snapshot.round_before {
+                if let Some(mut block) = code_rounds::marked(round, mark.target, section) {
+                    code_rounds::copy_text(round, block.text, self.found);
+                    self.found.contents.code_parts.marked.push(block.clone());
+                    code_rounds::note_change(&mut block, self.book);
+                    self.require(block);
+                    continue;
+                }
+                // The program's marks do not change during a turn: what was not sent stays out.
+                if engine {
+                    continue;
+                }
+            }
+            let now = self.book.look(|loaded| now(loaded, code, engine.then_some(self.count)));
+            let Some(now) = now else {
+                self.near_by_mark(out(Reason::CodeReading));
+                continue;
+            };
             let Some((code, text)) = now else {
-                let remedy = ("pin".to_owned(), "removes the pin".to_owned());
-                self.near(near_row(code.clone(), 0, Reason::StaleFile, remedy, Scores::default()));
+                self.near_by_mark(out(Reason::StaleFile));
                 continue;
             };
             let changed = mark.code.as_ref().is_some_and(|then| then.file != code.file);
             let since = if changed { "; its file was changed since it was marked" } else { "" };
-            let label = format!("Code chosen by the user, in its current version: {}", place(&code));
+            let label = if engine {
+                format!("Code mentioned before: {}", place(&code))
+            } else {
+                format!("Code chosen by the user, in its current version: {}", place(&code))
+            };
             let title = format!("{}{since}", code.title());
             let (block, text) =
                 self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
             let block = Block { source: Source { code: Some(Box::new(code)), ..Source::default() }, ..block };
-            // Without an offer they are required: a person's own pins block a call rather than be left out.
             self.found.contents.blocks.insert(block.text, text.into());
-            let input = &mut self.found.input;
-            let frozen = Fields::new("code pin").hash(input.basis.frozen).hash(block.text);
-            input.basis.frozen = frozen.json(&block.section).json(&block.reason).finish();
-            input.blocks.push(block);
+            self.found.contents.code_parts.marked.push(block.clone());
+            self.require(block);
         }
     }
 
-    /// Searches symbols for the question and offers them.
-    fn touchpoints(
-        &mut self,
-        (asked, depth): (&str, Depth),
-        attached: &Attached,
-        (mut taken, margin): (SentLines, Margin),
-        analyzer: &mut Analyzer,
-    ) {
-        for (path, lines) in attached {
-            taken.add(path, lines.unwrap_or((1, u32::MAX)));
-        }
-        let most = self.most();
-        if most <= FRAME || asked.trim().is_empty() {
-            return;
-        }
-        let asked = read_message(analyzer, own_words(asked));
-        let marked: HashSet<Hash> =
-            self.snapshot.marks.iter().filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
-        let Some(rules) = self.snapshot.rules.code.clone() else { return };
-        let limits = Limits {
-            budget: most - FRAME,
-            items: self.limits.items,
-            sure: SURE,
-            lines: if depth == Depth::Mentioned { 0 } else { self.limits.lines },
-            tokens: self.limits.tokens,
-            excerpts: 50,
-        };
-        let found_symbols = self.book.look(|loaded| {
-            let wanted = Wanted {
-                asked: &asked,
-                depth,
-                scope: &choose::scope(&loaded.index, &rules.focus),
-                attached,
-                marked: &marked,
-                taken: &taken,
-                rules: &rules,
-                limits,
-                count: self.count,
-            };
-            search_symbols(loaded, &wanted)
-        });
-        let Some(found_symbols) = found_symbols else {
-            return self.near(nothing(Reason::CodeReading, 0));
-        };
-        if found_symbols.among == 0 {
-            return;
-        }
-        for name in &found_symbols.unknown {
-            self.found.input.warnings.push(Warning::FocusUnknown { name: name.clone() });
-        }
-        if let Some(because) = found_symbols.silent {
-            return self.near(nothing(Reason::NoCode { because }, found_symbols.among));
-        }
-        if depth == Depth::Mentioned && found_symbols.items.is_empty() && found_symbols.near.is_empty() {
-            return;
-        }
-        self.add_rows(&found_symbols, &margin, most);
+    /// Adds the row of a symbol that a person excluded.
+    fn excluded(&mut self, mark: &Mark, code: &CodeRef) {
+        let once = mark.kind == MarkKind::ExcludeOnce;
+        let now = self.book.look(|loaded| now(loaded, code, None)).flatten();
+        let tokens = now.map_or(0, |(_, text)| (self.count)(&text));
+        let remedy = (if once { "exclude-once" } else { "exclude" }.to_owned(), "removes the exclusion".to_owned());
+        self.near_by_mark(near_row(code.clone(), tokens, Reason::UserExcluded { once }, remedy, Scores::default()));
     }
 
-    /// Returns the tokens of the retrieval allowance that code may use.
-    fn most(&self) -> u32 {
-        let share = self.snapshot.rules.code.as_ref().map_or(0, |rules| rules.orienting.share.min(100));
-        (u64::from(self.found.input.allowance) * u64::from(share) / 100).try_into().unwrap_or(u32::MAX)
-    }
-
-    fn add_rows(&mut self, found_symbols: &FoundSymbols, margin: &Margin, most: u32) {
-        if !found_symbols.items.is_empty() {
-            let offer = self.offered(&found_symbols.items, found_symbols.among, margin, most);
-            self.found.offer(offer);
-        }
-        if found_symbols.items.is_empty() && found_symbols.near.is_empty() {
-            let because = crate::domain::call::retrieval_set::SkipReason::Faint;
-            self.near(nothing(Reason::NoCode { because }, found_symbols.among));
-        }
-        let include = || ("include-once".to_owned(), "includes it in the next request".to_owned());
-        for (near, code) in found_symbols.near.iter().take(NEAR) {
-            let (tokens, reason) = match near.why {
-                NearSymbolReason::NoRoom { needed } | NearSymbolReason::Weak { needed } => {
-                    (needed, Reason::BelowThreshold)
-                }
-                NearSymbolReason::Inside | NearSymbolReason::Sent => (0, Reason::Duplicate),
-                NearSymbolReason::Changed => (0, Reason::StaleFile),
-            };
-            let scores = Scores { score: Some(milli(near.score)), parts: Vec::new() };
-            self.near(near_row(code.clone(), tokens, reason, include(), scores));
-        }
-    }
-
-    /// Returns the offer: the heading, then the touchpoints by file, between delimiters that do not occur in them. A
-    /// touchpoint whose lines are part of a turn of the margin is sent only if that turn is not.
-    fn offered(&mut self, items: &[(Touchpoint, CodeRef)], among: usize, margin: &Margin, most: u32) -> Offer {
-        let masked: Vec<String> = items.iter().map(|(item, _)| secrets::mask(&item.text).0.into_owned()).collect();
-        let mark = render_forms::delimiter(&masked.concat());
-        let name = self.book.name();
-        let heading = format!("## Code of {name} that may bear on this, as it is now\n\n<<<{mark}\n");
-        let among = u32::try_from(among).unwrap_or(u32::MAX);
-        let title = format!("{} found in {name} among {} symbols", items.len(), grouped(u64::from(among)));
-        let (mut heading, text) =
-            self.block(Section::Retrieved, heading, &title, Reason::CodeSearched { among }, heading_atom());
-        heading.kind = RowKind::Search;
-        self.found.contents.blocks.insert(heading.text, text.into());
-        let tail = format!("{mark}>>>\n\n");
-        let mut candidates = Vec::with_capacity(items.len());
-        for (order, ((item, code), text)) in (0..).zip(items.iter().zip(masked)) {
-            let named = format!("## {}\n", item.path);
-            let alone = if text.starts_with(&named) { text.clone() } else { format!("{named}{text}") };
-            let texts = [text.clone(), format!("{text}{tail}"), alone.clone(), format!("{alone}{tail}")];
-            let texts = texts.map(|text| {
-                let counted = (Hash::of(text.as_bytes()), (self.count)(&text));
-                self.found.contents.blocks.insert(counted.0, text.into());
-                counted
-            });
-            let reason = Reason::Touchpoint { rank: item.rank, because: item.why.clone() };
-            let block = Block {
-                atom: Some(atom_of(code)),
-                source: Source { code: Some(Box::new(code.clone())), ..Source::default() },
-                scores: scores(item.score, &item.score_parts),
-                ..Block::new(Section::Retrieved, RowKind::Code, texts[0], &code.title(), reason)
-            };
-            let turn = margin.iter().find(|(_, lines)| lines.first_in(&item.path, item.span).is_some());
-            let one = Candidate::plain(block, order, ("include-once", "includes it in the next request"));
-            candidates.push(Candidate { texts, turn: turn.map(|(turn, _)| *turn), ..one });
-        }
-        Offer { heading: Some(heading), candidates, most: Some(most) }
+    /// Adds a block without an offer: a person's own pins block a call rather than be left out.
+    fn require(&mut self, block: Block) {
+        let input = &mut self.found.input;
+        let frozen = Fields::new("code pin").hash(input.basis.frozen).hash(block.text);
+        input.basis.frozen = frozen.json(&block.section).json(&block.reason).finish();
+        input.blocks.push(block);
     }
 }
 
-/// Returns a symbol as it is now, with its source; `None` if it is gone.
-fn now(loaded: &LoadedWorkspace, wanted: &CodeRef) -> Option<(CodeRef, String)> {
+/// Returns a symbol as it is now, with its source, or in brief if `brief` counts tokens; `None` if it is gone.
+fn now(loaded: &LoadedWorkspace, wanted: &CodeRef, brief: Option<&dyn Fn(&str) -> u32>) -> Option<(CodeRef, String)> {
     let id = names::resolve(&loaded.index, wanted)?;
     let code = names::reference(&loaded.index, id)?;
+    if let Some(count) = brief {
+        let text = WorkspaceFiles(&loaded.root).text(Path::new(&code.path))?;
+        let text = code_brief(&loaded.index, id, &text, (count, SYMBOL_TOKENS - LABEL))?;
+        return Some((code, secrets::mask(&text).0.into_owned()));
+    }
     let named = NamedSymbol {
         path: code.path.clone(),
         short: String::new(),

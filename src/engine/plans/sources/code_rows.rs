@@ -2,7 +2,6 @@
 //! Not for: choosing the symbols (`code`).
 
 use crate::context::render::render_forms;
-use crate::domain::base::hash::Hash;
 use crate::domain::base::secrets;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::symbols::{CodeMap, CodeRef};
@@ -20,7 +19,7 @@ const PART: usize = 120;
 
 /// Returns the atom of the heading over the touchpoints.
 pub(crate) fn heading_atom() -> Atom {
-    Atom::Section { text: Hash::of(b"search of the code") }
+    Atom::code_search()
 }
 
 pub(crate) fn atom_of(code: &CodeRef) -> Atom {

@@ -1,21 +1,24 @@
 //! Searches the symbols of the workspace for a message, for a plan.
 //! Not for: scores (`code`), or the rows of a plan (`plans::sources::code`).
 
-use crate::code::find::cards::{Limits, SentLines, fill_beside};
+use crate::code::find::cards::{Found, Limits, SentLines, fill_beside, why};
 use crate::code::find::choose::{self, Scope};
 use crate::code::find::query::{self, Query};
-use crate::code::find::{gate, names, rank};
+use crate::code::find::rank::{self, Hit};
+use crate::code::find::{gate, names};
+use crate::code::index::records::Index;
 use crate::code::parse::words::Analyzer;
 use crate::code::tuning::Tuning;
 use crate::domain::base::hash::Hash;
-use crate::domain::call::retrieval_set::SkipReason;
-use crate::domain::code::symbols::{CodeRef, Kind, NearSymbol, Touchpoint};
+use crate::domain::call::code_set::{CodeCandidate, CodeOutcome, MAX_CANDIDATES};
+use crate::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
+use crate::domain::code::symbols::{CodeRef, Kind, NearSymbol, NearSymbolReason, Touchpoint};
 use crate::domain::tool::visibility::READS;
 use crate::engine::indexing::code_workspace::{LoadedWorkspace, WorkspaceFiles};
 use crate::engine::startup::rules::CodeRules;
 use crate::retrieval::gate::asks_something;
 use crate::retrieval::index::stops::is_filler;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The maximum number of symbols that are ranked.
 const RANKED: usize = 120;
@@ -27,6 +30,8 @@ pub(crate) type Attached = [(String, Option<(u32, u32)>)];
 pub(crate) struct Wanted<'a> {
     pub(crate) asked: &'a Query,
     pub(crate) depth: Depth,
+    /// Symbols of the question before, kept if the message has no content.
+    pub(crate) kept: &'a [CodeCandidate],
     pub(crate) scope: &'a Scope,
     pub(crate) attached: &'a Attached,
     /// Keys of symbols with a mark, which decides about them.
@@ -44,8 +49,10 @@ pub(crate) struct FoundSymbols {
     pub(crate) near: Vec<(NearSymbol, CodeRef)>,
     /// The number of symbols that were searched.
     pub(crate) among: usize,
-    /// Why nothing was searched.
-    pub(crate) silent: Option<SkipReason>,
+    /// The decision whether to search.
+    pub(crate) gate: Gate,
+    /// The best candidates, best first.
+    pub(crate) candidates: Vec<CodeCandidate>,
     /// Names of the focus that match nothing.
     pub(crate) unknown: Vec<String>,
 }
@@ -96,18 +103,33 @@ pub(crate) fn own_words(asked: &str) -> &str {
 pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> FoundSymbols {
     let (index, asked, scope) = (&loaded.index, wanted.asked, wanted.scope);
     let beside: Vec<u32> = wanted.attached.iter().flat_map(|(path, lines)| symbols_at(loaded, path, *lines)).collect();
-    let mut hits = rank::rank(index, asked, &Tuning::default(), RANKED);
+    let hits = rank::rank(index, asked, &Tuning::default(), RANKED);
     let (among, unknown) = (index.len(), scope.unknown.clone());
-    let mut found = FoundSymbols { items: Vec::new(), near: Vec::new(), among, silent: None, unknown };
-    if wanted.depth == Depth::Mentioned {
-        hits = choose::mentioned(index, asked, hits);
-    } else if scope.is_empty() && beside.is_empty() {
-        found.silent = gate::skip_reason(index, asked, &hits);
-        if found.silent.is_some() {
-            return found;
-        }
+    let mut found = FoundSymbols {
+        items: Vec::new(),
+        near: Vec::new(),
+        among,
+        gate: Gate::Skipped(SkipReason::NothingToFind),
+        candidates: Vec::new(),
+        unknown,
+    };
+    if among == 0 {
+        return found;
     }
-    let mut hits = choose::focused(index, hits, scope, &beside);
+    let limited = !scope.is_empty() || !beside.is_empty();
+    found.gate = decide(index, wanted, &hits, limited);
+    let mut limits = wanted.limits;
+    let mut hits = match found.gate {
+        Gate::Skipped(_) => return found,
+        Gate::Inherited(_) => {
+            (limits.sure, limits.items) = (wanted.kept.len(), wanted.kept.len());
+            kept_hits(index, wanted.kept)
+        }
+        Gate::Pass(_) if wanted.depth == Depth::Mentioned => {
+            choose::focused(index, choose::mentioned(index, asked, hits), scope, &beside)
+        }
+        Gate::Pass(_) => choose::focused(index, hits, scope, &beside),
+    };
     hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| wanted.rules.sight.shows(READS, &file.shown)));
     // Symbols with a mark are included or left out by their mark.
     let marked = wanted.marked;
@@ -115,10 +137,11 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
         marked.is_empty() || names::reference(index, hit.id).is_none_or(|code| !marked.contains(&code.key()))
     });
     let files = WorkspaceFiles(&loaded.root);
-    let filled = fill_beside(index, &hits, &files, wanted.count, wanted.limits, wanted.taken);
+    let filled = fill_beside(index, &hits, &files, wanted.count, limits, wanted.taken);
     let code = |path: &str, qualified: &str, line: u32| {
         names::at(index, path, qualified, line).and_then(|id| names::reference(index, id))
     };
+    found.candidates = candidates(index, &hits, &filled);
     found.items = filled
         .items
         .into_iter()
@@ -130,6 +153,66 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
         .filter_map(|near| code(&near.path, &near.qualified, near.lines.0).map(|code| (near, code)))
         .collect();
     found
+}
+
+/// Decides whether to search for a message. A message without content keeps the code of the question before.
+fn decide(index: &Index, wanted: &Wanted<'_>, hits: &[Hit], limited: bool) -> Gate {
+    let asked = wanted.asked;
+    let names = !asked.names.is_empty() || !asked.paths.is_empty();
+    if !wanted.kept.is_empty() {
+        return Gate::Inherited(SkipReason::NoContent);
+    }
+    if wanted.depth == Depth::Mentioned {
+        return if names { Gate::Pass(PassReason::Named) } else { Gate::Skipped(SkipReason::NotNamed) };
+    }
+    if limited {
+        return Gate::Pass(PassReason::Focus);
+    }
+    match gate::skip_reason(index, asked, hits) {
+        Some(why) => Gate::Skipped(why),
+        None => Gate::Pass(gate::pass_reason(index, asked)),
+    }
+}
+
+/// Returns the symbols of the question before that still exist, as hits with their scores in that search.
+fn kept_hits(index: &Index, kept: &[CodeCandidate]) -> Vec<Hit> {
+    let hit = |one: &CodeCandidate| {
+        let matched = one.matched.iter().map(|word| word.as_str().into()).collect();
+        Some(Hit { id: names::resolve(index, &one.code)?, score: one.score, parts: one.score_parts, matched })
+    };
+    kept.iter().filter_map(hit).collect()
+}
+
+/// Returns the best hits as candidates of the set.
+fn candidates(index: &Index, hits: &[Hit], filled: &Found) -> Vec<CodeCandidate> {
+    let sent: HashMap<(&str, &str, u32), u32> = filled
+        .items
+        .iter()
+        .map(|item| ((item.path.as_str(), item.qualified.as_str(), item.whole.0), item.tokens))
+        .collect();
+    let near: HashMap<(&str, &str, u32), NearSymbolReason> = filled
+        .near
+        .iter()
+        .map(|near| ((near.path.as_str(), near.qualified.as_str(), near.lines.0), near.why))
+        .collect();
+    let one = |(at, hit): (usize, &Hit)| {
+        let code = names::reference(index, hit.id)?;
+        let place = (code.path.as_str(), code.qualified.as_str(), code.lines.0);
+        let (outcome, tokens) = match (sent.get(&place), near.get(&place)) {
+            (Some(tokens), _) => (CodeOutcome::Sent, *tokens),
+            (None, Some(NearSymbolReason::NoRoom { needed })) => (CodeOutcome::NoRoom, *needed),
+            (None, Some(NearSymbolReason::Weak { needed })) => (CodeOutcome::Below, *needed),
+            (None, Some(NearSymbolReason::Inside)) => (CodeOutcome::Inside, 0),
+            (None, Some(NearSymbolReason::Sent)) => (CodeOutcome::AlreadySent, 0),
+            (None, Some(NearSymbolReason::Changed)) => (CodeOutcome::Changed, 0),
+            (None, None) => (CodeOutcome::Unused, 0),
+        };
+        let name = index.symbol(hit.id).map(|(symbol, _)| symbol.name.to_string()).unwrap_or_default();
+        let (rank, matched) = (u32::try_from(at + 1).unwrap_or(u32::MAX), hit.matched.iter().map(ToString::to_string));
+        let (matched, because) = (matched.collect(), why(hit, &name));
+        Some(CodeCandidate { code, rank, score: hit.score, score_parts: hit.parts, matched, because, tokens, outcome })
+    };
+    hits.iter().enumerate().filter_map(one).take(MAX_CANDIDATES).collect()
 }
 
 /// Returns the symbols of a file that lie within these lines; all if `None`.
@@ -149,9 +232,22 @@ fn symbols_at(loaded: &LoadedWorkspace, path: &str, lines: Option<(u32, u32)>) -
 mod tests {
     use super::*;
     use crate::code::index::build::renew;
-    use crate::code::index::records::Index;
     use crate::code::parse::walk::Bounds;
     use std::sync::atomic::AtomicBool;
+
+    /// Messages that ask for nothing new.
+    const FOLLOW_UPS: [&str; 10] = [
+        "thanks, that works!",
+        "ok continue",
+        "yes please",
+        "go on",
+        "great",
+        "do it",
+        "next",
+        "sounds good",
+        "perfect, thank you",
+        "and now?",
+    ];
 
     #[test]
     fn filler_words_are_content_only_of_impersonal_questions() {
@@ -161,9 +257,7 @@ mod tests {
         assert_eq!(content("how does undo work"), ["undo"]);
         assert_eq!(content("where does a lease expire"), ["expir", "leas"]);
         assert_eq!(content("how does undo touch a lease?"), ["leas", "touch"]);
-        for text in
-            ["what do you mean?", "thanks, that works!", "ok continue", "yes please", "great", "why?", "undo it"]
-        {
+        for text in ["what do you mean?", "why?", "undo it"].into_iter().chain(FOLLOW_UPS) {
             assert_eq!(content(text), [""; 0], "{text}");
         }
     }

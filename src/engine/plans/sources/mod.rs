@@ -5,6 +5,10 @@
 pub(crate) mod card_text;
 pub(crate) mod cards;
 pub(crate) mod code;
+pub(crate) mod code_history;
+pub(crate) mod code_offer;
+pub(crate) mod code_parts;
+pub(crate) mod code_rounds;
 pub(crate) mod code_rows;
 pub(crate) mod code_search;
 pub(crate) mod error_pairs;

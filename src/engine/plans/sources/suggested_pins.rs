@@ -5,11 +5,13 @@
 //! A suggestion waits while its answer and the message that it names are on the branch's path, nobody marked that
 //! message or its turn, and nobody dismissed it. It is never sent and never blocks a call.
 
-use crate::domain::base::hash::Hash;
+use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::SessionId;
+use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::{End, NodeHead};
+use crate::domain::conversation::state_suggestions::SuggestedPin;
 use crate::domain::planning::input::{OmittedItem, PlanInput};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
 use crate::engine::sessions::path::PathView;
@@ -38,6 +40,50 @@ pub(crate) fn earned(mark: &Mark, after: u32) -> Option<Hash> {
         (Atom::Turn { user, .. }, MarkKind::Leased { .. }) if own => Some(user),
         _ => None,
     }
+}
+
+/// Returns the symbol of the program's lease if it was renewed so often that a pin is suggested.
+pub(crate) fn earned_symbol(mark: &Mark, after: u32) -> Option<&CodeRef> {
+    let own = mark.by == Actor::Engine && mark.renewals >= after.max(1);
+    let leased = matches!(mark.kind, MarkKind::Leased { .. });
+    mark.code.as_deref().filter(|_| own && leased)
+}
+
+/// Returns the atom of the row that suggests to pin a symbol, so that the symbol keeps its own row.
+pub(crate) fn symbol_atom(key: Hash) -> Atom {
+    Atom::Section { text: Fields::new("suggested symbol").hash(key).finish() }
+}
+
+/// Returns the symbol that a suggestion's row names.
+pub(crate) fn suggested_symbol(session: &Session, branch: &Branch, atom: &Atom) -> Option<Atom> {
+    let leased = branch.marks.iter().filter_map(|mark| Some(mark.code.as_ref()?.key()));
+    let by_model = session.states.iter().flat_map(|state| &state.pins).filter(|pin| pin.code.is_some());
+    let mut keys = leased.chain(by_model.map(|pin| pin.key));
+    keys.find(|key| symbol_atom(*key) == *atom).map(|text| Atom::Section { text })
+}
+
+/// Returns the atom of the row of a pin that the model suggested.
+pub(crate) fn atom_of_pin(pin: &SuggestedPin) -> Atom {
+    if pin.code.is_some() { symbol_atom(pin.key) } else { atom(pin.key) }
+}
+
+/// Returns the symbols that the model suggested on a branch and that nobody has decided about, newest first.
+pub(crate) fn symbols_on(session: &Session, branch: &Branch, path: &PathView) -> Vec<CodeRef> {
+    let on_path = |key: Hash| {
+        let slot = session.tree.by_key(key);
+        slot.is_some_and(|slot| path.slots.get(session.tree.depth(slot) as usize) == Some(&slot))
+    };
+    let decided = |key: Hash| {
+        let own = branch.marks.iter().filter(|mark| mark.by != Actor::Engine);
+        branch.overrides.dismissed.contains(&symbol_atom(key))
+            || own.filter_map(|mark| mark.code.as_ref()).any(|code| code.key() == key)
+    };
+    let answers = session.suggesting.iter().rev().take(ANSWERS).map(|index| &session.states[*index]);
+    let pins = answers.filter(|version| on_path(version.key)).flat_map(|version| &version.pins);
+    let pins = pins.filter(|pin| pin.branch == branch.id && !decided(pin.key));
+    let mut seen = HashSet::new();
+    let symbols = pins.filter_map(|pin| pin.code.as_deref()).filter(|code| seen.insert(code.key()));
+    symbols.take(WAITING).cloned().collect()
 }
 
 /// Returns the suggestions that wait on a branch: the program's in the order of the path, then those of comparisons,
@@ -135,8 +181,36 @@ impl Suggestion {
     }
 }
 
-/// Adds the suggestions to a plan's input.
+/// Adds the suggestions to a plan's input: messages, then symbols of the code.
 pub(crate) fn add(snapshot: &crate::engine::plans::snapshot::Snapshot, input: &mut PlanInput) {
+    add_messages(snapshot, input);
+    let after = snapshot.rules.policy.activation.suggest_after;
+    let dismissed = &snapshot.branch.overrides.dismissed;
+    let earned = snapshot
+        .marks
+        .iter()
+        .filter_map(|mark| Some((earned_symbol(mark, after)?, Reason::PinEarned { renewals: mark.renewals })));
+    let earned: Vec<(&CodeRef, Reason)> = earned.collect();
+    let by_model =
+        snapshot.suggested_symbols.iter().filter(|code| earned.iter().all(|(own, _)| own.key() != code.key()));
+    let by_model: Vec<&CodeRef> = by_model.collect();
+    let by_model = by_model.into_iter().map(|code| (code, Reason::PinSuggested));
+    let earned = earned.iter().cloned().chain(by_model);
+    let waiting =
+        earned.filter(|(code, _)| snapshot.rules.code.is_some() && !dismissed.contains(&symbol_atom(code.key())));
+    input.near.extend(waiting.take(WAITING).map(|(code, reason)| OmittedItem {
+        atom: symbol_atom(code.key()),
+        kind: RowKind::Code,
+        title: code.title(),
+        tokens: 0,
+        reason,
+        remedy: ("pin".into(), "pins it permanently".into()),
+        source: Source { code: Some(Box::new(code.clone())), ..Source::default() },
+        scores: Scores::default(),
+    }));
+}
+
+fn add_messages(snapshot: &crate::engine::plans::snapshot::Snapshot, input: &mut PlanInput) {
     input.near.extend(snapshot.suggested.iter().map(|suggestion| OmittedItem {
         atom: suggestion.atom(),
         kind: RowKind::Message,

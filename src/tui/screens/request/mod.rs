@@ -9,7 +9,8 @@ pub mod model_range;
 pub mod model_unused;
 pub(crate) mod update;
 pub(crate) mod view;
-pub(crate) mod view_detail;
+pub(crate) mod view_code_set;
+mod view_detail;
 pub(crate) mod view_figures;
 
 use crate::tui::screens::screen::prelude::*;

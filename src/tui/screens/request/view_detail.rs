@@ -4,7 +4,7 @@
 
 use super::model::RequestScreen;
 use super::view::breaks_at;
-use super::view_figures;
+use super::{view_code_set, view_figures};
 use crate::domain::base::time;
 use crate::domain::planning::plan::{Row, Verdict};
 use crate::domain::planning::what_if::{ActPreview, MovedItem, PlanFigures};
@@ -45,6 +45,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     }
     rows.extend(TextRows::plain(&source(view, row, overlay.details), room, Ink::Dim));
     rows.extend(origin(view, row, room));
+    rows.extend(view_code_set::rows(view, row, overlay.details, room));
     if overlay.details {
         rows.extend(score(row).iter().flat_map(|words| TextRows::plain(words, room, Ink::Dim)));
         let steps = overlay.selected_atom().and_then(|atom| overlay.steps.get(&atom.key()));

@@ -1,0 +1,233 @@
+//! The record of a search of the code for a call: the query, the decision whether to search, and the best candidates
+//! with their scores.
+//! Not for: searching (`code`), sending (`context`), or searches of older messages (`retrieval_set`).
+
+use super::retrieval_set::{Gate, PassReason, SkipReason};
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::call::tokens::grouped;
+use crate::domain::code::symbols::{CodeRef, Parts};
+use crate::domain::planning::mode::Mode;
+use serde::{Deserialize, Serialize};
+
+/// The maximum number of candidates that are recorded.
+pub const MAX_CANDIDATES: usize = 60;
+
+/// What became of a candidate.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CodeOutcome {
+    /// It was sent.
+    Sent,
+    /// There was no room for it.
+    NoRoom,
+    /// A near miss: symbols that match clearly better are sent.
+    Below,
+    /// It is part of another symbol that is sent.
+    Inside,
+    /// The request already contains its lines.
+    AlreadySent,
+    /// Its file changed after it was indexed.
+    Changed,
+    /// Enough better candidates come before it.
+    Unused,
+}
+
+impl CodeOutcome {
+    /// Returns the outcome as a clause.
+    #[must_use]
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::NoRoom => "no room",
+            Self::Below => "near miss: symbols that match clearly better are sent",
+            Self::Inside => "part of another symbol that is sent",
+            Self::AlreadySent => "the request already contains its lines",
+            Self::Changed => "its file changed after it was indexed",
+            Self::Unused => "enough better matches",
+        }
+    }
+}
+
+/// A symbol that was considered.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CodeCandidate {
+    /// The symbol, with its file as it was.
+    pub code: CodeRef,
+    /// The rank, from 1.
+    pub rank: u32,
+    /// The score.
+    pub score: f32,
+    /// The parts of the score.
+    pub score_parts: Parts,
+    /// The words of the query that weigh most in it, heaviest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matched: Vec<String>,
+    /// Why it matches, as text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub because: String,
+    /// Tokens that it takes or would take; 0 if unknown.
+    pub tokens: u32,
+    /// What became of it.
+    pub outcome: CodeOutcome,
+}
+
+/// The record of one search of the code.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename = "code")]
+pub struct CodeSet {
+    /// See [`CodeSet::with_id`].
+    pub id: Hash,
+    /// The query: the message without its attachments.
+    pub query: String,
+    /// Digest of where it was asked and of what limited the search.
+    pub filters: Hash,
+    /// Digest of the workspace's folder.
+    pub workspace: Hash,
+    /// The decision whether to search.
+    pub gate: Gate,
+    /// The context mode.
+    pub mode: Mode,
+    /// The focus.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub focus: Vec<String>,
+    /// The number of symbols that were searched.
+    pub among: u32,
+    /// The best candidates, best first.
+    pub candidates: Vec<CodeCandidate>,
+}
+
+impl CodeSet {
+    /// Returns the set with its id: the hash of the query, the filters, the decision, and the candidates with their
+    /// outcomes in order. Scores are not part of it.
+    #[must_use]
+    pub fn with_id(self) -> Self {
+        let start = Fields::new("code set").text(&self.query).hash(self.filters).json(&self.gate);
+        let each =
+            |fields: Fields, one: &CodeCandidate| fields.hash(one.code.key()).hash(one.code.file).json(&one.outcome);
+        let fields = start.number(self.candidates.len() as u64);
+        Self { id: self.candidates.iter().fold(fields, each).finish(), ..self }
+    }
+
+    /// Records which of the offered symbols the plan admits. `is_sent` gets the keys of symbols.
+    pub fn record_sent(&mut self, is_sent: &dyn Fn(Hash) -> bool) {
+        for one in self.candidates.iter_mut().filter(|one| one.outcome == CodeOutcome::Sent) {
+            if !is_sent(one.code.key()) {
+                one.outcome = CodeOutcome::NoRoom;
+            }
+        }
+    }
+
+    /// Returns the candidates that were sent.
+    pub fn sent(&self) -> impl Iterator<Item = &CodeCandidate> {
+        self.candidates.iter().filter(|one| one.outcome == CodeOutcome::Sent)
+    }
+
+    /// Returns the candidates that were almost sent.
+    pub fn near(&self) -> impl Iterator<Item = &CodeCandidate> {
+        let near = |one: &&CodeCandidate| matches!(one.outcome, CodeOutcome::Below | CodeOutcome::NoRoom);
+        self.candidates.iter().filter(near)
+    }
+
+    /// Returns the decision with its reason as a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let among = grouped(u64::from(self.among));
+        match self.gate {
+            Gate::Pass(why) => format!("Searched {among} symbols: {}.", pass_reason(why)),
+            Gate::Inherited(why) => {
+                format!("No search: {}. Code of the question before was kept.", skip_reason(why))
+            }
+            Gate::Skipped(why) => format!("No search: {}.", skip_reason(why)),
+        }
+    }
+}
+
+fn pass_reason(why: PassReason) -> &'static str {
+    match why {
+        PassReason::Forced => "you asked for it",
+        PassReason::Named => "the message names a symbol or file",
+        PassReason::Focus => "a focus or an attached file limits it",
+        PassReason::Cue | PassReason::Rare | PassReason::Several | PassReason::Meaning | PassReason::Matches => {
+            "symbols contain enough of the message"
+        }
+    }
+}
+
+/// Returns the reason why the code was not searched, as a clause.
+#[must_use]
+pub fn skip_reason(because: SkipReason) -> &'static str {
+    match because {
+        SkipReason::ModeOff => "the mode or the policy searches nothing",
+        SkipReason::NotNamed => "the message names no symbol or file, and the mode Light sends only those",
+        SkipReason::NotWanted => "you turned the search off for this call",
+        SkipReason::NoContent => "the message names nothing to search for",
+        SkipReason::Unknown => "the code contains nothing that the message names",
+        SkipReason::Indexing => "the code is still being indexed",
+        SkipReason::NothingToFind | SkipReason::Common | SkipReason::Faint => "no symbol matches enough of the message",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::code::symbols::Kind;
+
+    fn candidate(name: &str, outcome: CodeOutcome, score: f32) -> CodeCandidate {
+        let (path, file) = ("src/a.rs".to_owned(), Hash::of(b"file"));
+        let code = CodeRef { path, qualified: name.into(), kind: Kind::Function, lines: (1, 3), nth: 0, file };
+        let score_parts = Parts { words: score, ..Parts::default() };
+        let (matched, because) = (vec!["lease".into()], "matching the word \"lease\"".into());
+        CodeCandidate { code, rank: 1, score, score_parts, matched, because, tokens: 9, outcome }
+    }
+
+    fn set(candidates: Vec<CodeCandidate>) -> CodeSet {
+        CodeSet {
+            id: Hash::default(),
+            query: "where does a lease expire".into(),
+            filters: Hash::default(),
+            workspace: Hash::of(b"folder"),
+            gate: Gate::Pass(PassReason::Matches),
+            mode: Mode::Heavy,
+            focus: Vec::new(),
+            among: 1_200,
+            candidates,
+        }
+        .with_id()
+    }
+
+    #[test]
+    fn the_id_covers_candidates_and_outcomes_but_not_scores() {
+        let of = |outcome, score| set(vec![candidate("expire", outcome, score)]).id;
+        assert_eq!(of(CodeOutcome::Sent, 1.0), of(CodeOutcome::Sent, 2.0));
+        assert_ne!(of(CodeOutcome::Sent, 1.0), of(CodeOutcome::Below, 1.0));
+        assert_ne!(set(Vec::new()).id, of(CodeOutcome::Sent, 1.0));
+    }
+
+    #[test]
+    fn a_set_says_that_it_is_one_of_code_and_round_trips() {
+        let one = set(vec![candidate("expire", CodeOutcome::Sent, 1.0)]);
+        let text = serde_json::to_string(&one).unwrap();
+        assert!(text.starts_with(r#"{"kind":"code","#), "{text}");
+        assert_eq!(serde_json::from_str::<CodeSet>(&text).unwrap(), one);
+    }
+
+    #[test]
+    fn what_the_plan_left_out_was_not_sent() {
+        let all = ["a", "b", "c"].map(|name| candidate(name, CodeOutcome::Sent, 1.0));
+        let kept = all[1].code.key();
+        let mut set = set(all.to_vec());
+        set.candidates[2].outcome = CodeOutcome::Below;
+        set.record_sent(&|key| key == kept);
+        let outcomes: Vec<CodeOutcome> = set.candidates.iter().map(|one| one.outcome).collect();
+        assert_eq!(outcomes, [CodeOutcome::NoRoom, CodeOutcome::Sent, CodeOutcome::Below]);
+        assert_eq!((set.sent().count(), set.near().count()), (1, 2));
+    }
+
+    #[test]
+    fn each_decision_has_its_sentence() {
+        let said = |gate| CodeSet { gate, ..set(Vec::new()) }.sentence();
+        assert_eq!(said(Gate::Pass(PassReason::Named)), "Searched 1,200 symbols: the message names a symbol or file.");
+        assert!(said(Gate::Skipped(SkipReason::ModeOff)).contains("the mode or the policy searches nothing"));
+        assert!(said(Gate::Inherited(SkipReason::NoContent)).ends_with("Code of the question before was kept."));
+    }
+}

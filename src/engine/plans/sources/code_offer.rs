@@ -1,0 +1,230 @@
+//! Offers the symbols that match the question, or those of the question before, as touchpoints, and adds rows for the
+//! best of those that are not sent.
+//! Not for: whether to search (`code`), finding symbols (`code_search`), or admission (`context`).
+
+use super::code::CodeWriter;
+use super::code_history;
+use super::code_rows::{atom_of, heading_atom, milli, near_row, nothing, scores};
+use super::code_search::{Depth, FoundSymbols, Wanted, own_words, read_message, search_symbols};
+use super::sent_lines::Margin;
+use crate::code::find::cards::{Limits, SentLines};
+use crate::code::find::choose;
+use crate::code::parse::words::Analyzer;
+use crate::context::render::render_forms;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::secrets;
+use crate::domain::call::code_set::{CodeCandidate, CodeSet};
+use crate::domain::call::retrieval_set::{Gate, SkipReason};
+use crate::domain::call::tokens::grouped;
+use crate::domain::code::symbols::{CodeRef, NearSymbol, NearSymbolReason};
+use crate::domain::conversation::mark::{Actor, Atom};
+use crate::domain::planning::input::{Block, Candidate, Offer};
+use crate::domain::planning::plan::{Reason, RowKind, Scores, Source, Warning};
+use crate::domain::planning::policy::Section;
+use crate::engine::plans::snapshot::Snapshot;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The maximum number of rows for symbols that match but are not sent.
+const NEAR: usize = 8;
+/// Number of touchpoints that are sent whatever their score.
+const SURE: usize = 6;
+/// The maximum tokens of the heading and the delimiters around touchpoints.
+pub(super) const FRAME: u32 = 64;
+
+/// What a search of the code is to find.
+pub(crate) struct SearchWish {
+    pub(crate) depth: Depth,
+    /// The message.
+    pub(crate) asked: String,
+    /// The files and symbols that are attached to it.
+    pub(crate) attached: Vec<(String, Option<(u32, u32)>)>,
+    /// Symbols of the question before, if the message has no content.
+    pub(crate) kept: Vec<CodeCandidate>,
+}
+
+/// Returns the tokens of the retrieval allowance that code may use.
+pub(crate) fn most(snapshot: &Snapshot, allowance: u32) -> u32 {
+    let share = snapshot.rules.code.as_ref().map_or(0, |rules| rules.orienting.share.min(100));
+    (u64::from(allowance) * u64::from(share) / 100).try_into().unwrap_or(u32::MAX)
+}
+
+/// Returns whether a block is the short card of a symbol that the program leased.
+pub(super) fn is_short_card(block: &Block) -> bool {
+    let engine = matches!(block.reason, Reason::Leased { engine: true, .. } | Reason::Ephemeral);
+    engine && block.kind == RowKind::Code
+}
+
+impl CodeWriter<'_> {
+    /// Searches symbols for the question and offers them, or those of the question before.
+    pub(super) fn touchpoints(
+        &mut self,
+        wish: &SearchWish,
+        (mut taken, margin): (SentLines, Margin),
+        analyzer: &mut Analyzer,
+    ) {
+        let (depth, attached) = (wish.depth, &wish.attached);
+        for (path, lines) in attached {
+            taken.add(path, lines.unwrap_or((1, u32::MAX)));
+        }
+        let most = most(self.snapshot, self.found.input.allowance);
+        let asked = read_message(analyzer, own_words(&wish.asked));
+        let decided = self.snapshot.marks.iter().filter(|mark| mark.by != Actor::Engine);
+        let marked: HashSet<Hash> = decided.filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
+        let Some(rules) = self.snapshot.rules.code.clone() else { return };
+        let limits = Limits {
+            budget: most.saturating_sub(FRAME),
+            items: self.limits.items,
+            sure: SURE,
+            lines: if depth == Depth::Mentioned { 0 } else { self.limits.lines },
+            tokens: self.limits.tokens,
+            excerpts: 50,
+        };
+        let found_symbols = self.book.look(|loaded| {
+            let wanted = Wanted {
+                asked: &asked,
+                depth,
+                kept: &wish.kept,
+                scope: &choose::scope(&loaded.index, &rules.focus),
+                attached,
+                marked: &marked,
+                taken: &taken,
+                rules: &rules,
+                limits,
+                count: self.count,
+            };
+            search_symbols(loaded, &wanted)
+        });
+        let Some(mut found_symbols) = found_symbols else {
+            self.record(wish, Gate::Skipped(SkipReason::Indexing), 0, Vec::new());
+            return self.near(nothing(Reason::CodeReading, 0));
+        };
+        let (gate, among) = (found_symbols.gate, found_symbols.among);
+        self.record(wish, gate, among, std::mem::take(&mut found_symbols.candidates));
+        if among == 0 {
+            return;
+        }
+        for name in &found_symbols.unknown {
+            self.found.input.warnings.push(Warning::FocusUnknown { name: name.clone() });
+        }
+        if let Gate::Skipped(because) = gate {
+            return self.near(nothing(Reason::NoCode { because }, among));
+        }
+        if depth == Depth::Mentioned && found_symbols.items.is_empty() && found_symbols.near.is_empty() {
+            return;
+        }
+        self.add_rows(&found_symbols, &margin, most);
+    }
+
+    fn record(&mut self, wish: &SearchWish, gate: Gate, among: usize, candidates: Vec<CodeCandidate>) {
+        let set = code_history::set(self.snapshot, self.book, own_words(&wish.asked), gate);
+        let among = u32::try_from(among).unwrap_or(u32::MAX);
+        self.found.contents.code_set = Some(Arc::new(CodeSet { among, candidates, ..set }));
+    }
+
+    /// Leaves out the short cards of symbols whose lines the request already contains.
+    pub(super) fn omit_short_cards(&mut self, taken: &SentLines) {
+        let is_taken = |block: &Block| {
+            let code = block.source.code.as_deref().filter(|_| is_short_card(block));
+            code.is_some_and(|code| taken.first_in(&code.path, code.lines).is_some())
+        };
+        let (out, stay): (Vec<Block>, Vec<Block>) =
+            std::mem::take(&mut self.found.input.blocks).into_iter().partition(is_taken);
+        self.found.input.blocks = stay;
+        self.found.contents.code_parts.marked.retain(|block| !is_taken(block));
+        for code in out.into_iter().filter_map(|block| block.source.code) {
+            let remedy = ("pin".to_owned(), "pins it".to_owned());
+            self.near(near_row(*code, 0, Reason::Duplicate, remedy, Scores::default()));
+        }
+    }
+
+    /// Removes the short cards of symbols that are offered as touchpoints.
+    fn replace_short_cards(&mut self, offer: &Offer) {
+        let offered: HashSet<Option<Atom>> = offer.candidates.iter().map(|one| one.block.atom).collect();
+        let stays = |block: &Block| !(is_short_card(block) && offered.contains(&block.atom));
+        self.found.input.blocks.retain(stays);
+        self.found.contents.code_parts.marked.retain(stays);
+    }
+
+    fn add_rows(&mut self, found_symbols: &FoundSymbols, margin: &Margin, most: u32) {
+        if !found_symbols.items.is_empty() {
+            let offer = self.offered(found_symbols, margin, most);
+            self.replace_short_cards(&offer);
+            self.found.contents.code_parts.touchpoints = Some(offer.clone());
+            self.found.offer(offer);
+        }
+        if found_symbols.items.is_empty() && found_symbols.near.is_empty() {
+            let because = match found_symbols.gate {
+                Gate::Inherited(why) => why,
+                Gate::Pass(_) | Gate::Skipped(_) => SkipReason::Faint,
+            };
+            self.near(nothing(Reason::NoCode { because }, found_symbols.among));
+        }
+        let include = || ("include-once".to_owned(), "includes it in the next request".to_owned());
+        let listed: HashSet<Atom> = {
+            let input = &self.found.input;
+            let blocks = input.blocks.iter().filter_map(|block| block.atom);
+            blocks.chain(input.near.iter().map(|near| near.atom)).collect()
+        };
+        let other = |near: &&(NearSymbol, CodeRef)| !listed.contains(&atom_of(&near.1));
+        for (near, code) in found_symbols.near.iter().filter(other).take(NEAR) {
+            let (tokens, reason) = match near.why {
+                NearSymbolReason::NoRoom { needed } | NearSymbolReason::Weak { needed } => {
+                    (needed, Reason::BelowThreshold)
+                }
+                NearSymbolReason::Inside | NearSymbolReason::Sent => (0, Reason::Duplicate),
+                NearSymbolReason::Changed => (0, Reason::StaleFile),
+            };
+            let scores = Scores { score: Some(milli(near.score)), parts: Vec::new() };
+            self.near(near_row(code.clone(), tokens, reason, include(), scores));
+        }
+    }
+
+    /// Returns the offer: the heading, then the touchpoints by file, between delimiters that do not occur in them. A
+    /// touchpoint whose lines are part of a turn of the margin is sent only if that turn is not.
+    fn offered(&mut self, found_symbols: &FoundSymbols, margin: &Margin, most: u32) -> Offer {
+        let FoundSymbols { items, among, gate, .. } = found_symbols;
+        let kept = matches!(gate, Gate::Inherited(_));
+        let masked: Vec<String> = items.iter().map(|(item, _)| secrets::mask(&item.text).0.into_owned()).collect();
+        let mark = render_forms::delimiter(&masked.concat());
+        let name = self.book.name();
+        let heading = format!("## Code of {name} that may bear on this, as it is now\n\n<<<{mark}\n");
+        let among = u32::try_from(*among).unwrap_or(u32::MAX);
+        let (title, reason) = if kept {
+            (format!("{} kept of {name}", items.len()), Reason::KeptCode { rank: 0 })
+        } else {
+            let title = format!("{} found in {name} among {} symbols", items.len(), grouped(u64::from(among)));
+            (title, Reason::CodeSearched { among })
+        };
+        let (mut heading, text) = self.block(Section::Retrieved, heading, &title, reason, heading_atom());
+        heading.kind = RowKind::Search;
+        self.found.contents.blocks.insert(heading.text, text.into());
+        let tail = format!("{mark}>>>\n\n");
+        let mut candidates = Vec::with_capacity(items.len());
+        for (order, ((item, code), text)) in (0..).zip(items.iter().zip(masked)) {
+            let named = format!("## {}\n", item.path);
+            let alone = if text.starts_with(&named) { text.clone() } else { format!("{named}{text}") };
+            let texts = [text.clone(), format!("{text}{tail}"), alone.clone(), format!("{alone}{tail}")];
+            let texts = texts.map(|text| {
+                let counted = (Hash::of(text.as_bytes()), (self.count)(&text));
+                self.found.contents.blocks.insert(counted.0, text.into());
+                counted
+            });
+            let reason = if kept {
+                Reason::KeptCode { rank: item.rank }
+            } else {
+                Reason::Touchpoint { rank: item.rank, because: item.why.clone() }
+            };
+            let block = Block {
+                atom: Some(atom_of(code)),
+                source: Source { code: Some(Box::new(code.clone())), ..Source::default() },
+                scores: scores(item.score, &item.score_parts),
+                ..Block::new(Section::Retrieved, RowKind::Code, texts[0], &code.title(), reason)
+            };
+            let turn = margin.iter().find(|(_, lines)| lines.first_in(&item.path, item.span).is_some());
+            let one = Candidate::plain(block, order, ("include-once", "includes it in the next request"));
+            candidates.push(Candidate { texts, turn: turn.map(|(turn, _)| *turn), ..one });
+        }
+        Offer { heading: Some(heading), candidates, most: Some(most) }
+    }
+}

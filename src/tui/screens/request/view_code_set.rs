@@ -1,0 +1,48 @@
+//! The search of the code in the pane for the selected line: the decision, the query, and the candidates with their
+//! scores.
+//! Not for: searches of older messages, whose results are rows of their own.
+
+use crate::domain::call::code_set::{CodeCandidate, CodeOutcome, CodeSet};
+use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::draft::Planned;
+use crate::domain::planning::plan::Row;
+use crate::tui::text::markdown::TextRows;
+use crate::tui::text::{self, Line};
+use crate::tui::theme::Ink;
+use crate::tui::view::ViewContext;
+
+/// The set of the plan on the screen, for the row of its search; without `details` only the decision and the numbers.
+pub(crate) fn rows(view: &ViewContext<'_>, row: &Row, details: bool, room: usize) -> Vec<Line> {
+    if row.atom != Atom::code_search() {
+        return Vec::new();
+    }
+    let shown = view.model.plan.shown.as_ref().map(|shown| &shown.solved);
+    let Some(Planned::Plan { code_set: Some(set), .. }) = shown else { return Vec::new() };
+    let mut rows = TextRows::plain(&set.sentence(), room, Ink::Text);
+    if !set.candidates.is_empty() {
+        rows.extend(TextRows::plain(&numbers(set), room, Ink::Dim));
+    }
+    if details {
+        rows.extend(TextRows::plain(&format!("set {}, query: {}", set.id.short(), set.query), room, Ink::Dim));
+        rows.extend(set.candidates.iter().flat_map(|one| TextRows::plain(&candidate(one), room, Ink::Dim)));
+    }
+    rows
+}
+
+fn numbers(set: &CodeSet) -> String {
+    let (shown, near) = (set.sent().count() as u64, set.near().count() as u64);
+    let near = match near {
+        1 => "1 near miss".to_owned(),
+        near => format!("{near} near misses"),
+    };
+    format!("{} sent, {near}", text::counted(shown, "symbol"))
+}
+
+fn candidate(one: &CodeCandidate) -> String {
+    let because = if one.because.is_empty() { String::new() } else { format!("; {}", one.because) };
+    let outcome = match one.outcome {
+        CodeOutcome::Below => "near miss",
+        outcome => outcome.sentence(),
+    };
+    format!("{}. {}  {:.2}: {outcome}{because}", one.rank, one.code.title(), one.score)
+}
