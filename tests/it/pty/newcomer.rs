@@ -57,8 +57,7 @@ fn newcomer_finds_every_key_on_the_screen() {
     // Pin the answer.
     press(&pty, "Tab messages");
     press(&pty, "p pin");
-    let screen = pty.see("◆");
-    assert!(screen.contains("u undoes it"), "it can be undone:\n{screen}");
+    pty.until("a mark that can be undone", |screen| screen.contains('◆') && screen.contains("u undoes it"));
 
     // Fork, and ask another question there.
     press(&pty, "f fork");

@@ -60,6 +60,9 @@ pub(crate) fn place(
 /// A question of the path: its key, its turn's number, and its hashed words if it has any.
 type PastQuestion = (Hash, u32, Option<Arc<QuestionVector>>);
 
+/// The vectors of the last questions, and of the open one.
+type EmbeddedQuestions = (Vec<Option<QuestionVector>>, QuestionVector);
+
 /// Returns the vectors of the last questions, `None` for each question without content words, and of the open one;
 /// `None` unless all these vectors exist.
 fn embedded(
@@ -67,7 +70,7 @@ fn embedded(
     snapshot: &Snapshot,
     questions: &[PastQuestion],
     (asked, has_content): (&str, bool),
-) -> Result<Option<(Vec<Option<QuestionVector>>, QuestionVector)>, Failure> {
+) -> Result<Option<EmbeddedQuestions>, Failure> {
     let path = &snapshot.path.nodes[..snapshot.open_at];
     let wants = builder.finder.vectors.is_some() && has_content && limits(snapshot).retrieval_tokens > 0;
     if !wants || path.is_empty() || builder.finder.index_path(snapshot.session, path)? > 0 {
