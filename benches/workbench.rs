@@ -156,6 +156,7 @@ impl Bench {
         self.model.plan.hurry(self.model.now);
         self.msg(Msg::Tick(self.model.now));
         let planned = Planned::Plan {
+            code_set: None,
             plan: Arc::new(plan),
             request_digest: Hash::of(b"body"),
             bytes: 400_000,
