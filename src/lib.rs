@@ -80,11 +80,11 @@
 //!    head by compare-and-swap and closes the run.
 //! 6. The state block is removed from the answer and stored as a version. Its requests to remember or to pin something
 //!    are stored as suggestions. The engine records which turns and symbols the turn touched, counts leases down, and
-//!    leases what was mentioned again (`engine::turns::reflect`, decided by [`context::activation`]). The reported usage is stored
-//!    beside the estimate. From both, the meter learns how the model's server counts ([`domain::call::meter`]); this
-//!    affects only display and alarms. Once the answer is on the screen, the engine records which items of the call it
-//!    used, and by what evidence (`engine::turns::item_use`, found by [`context::item_use`]); no text is stored with
-//!    it.
+//!    leases what was mentioned again (`engine::turns::reflect`, decided by [`context::activation`]). The reported
+//!    usage is stored beside the estimate. From both, the meter learns how the model's server counts
+//!    ([`domain::call::meter`]); this affects only display and alarms. Once the answer is on the screen, the engine
+//!    records which items of the call it used, and by what evidence (`engine::turns::item_use`, found by
+//!    [`context::item_use`]); no text is stored with it.
 //! 7. After a turn has closed, and once the next call of a branch that was opened is planned, a thread checks whether
 //!    the policy wants a summary of older turns (`engine::summaries::automatic`). The summary waits as a draft and
 //!    enters no plan until a person accepts it.

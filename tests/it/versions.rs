@@ -1,6 +1,6 @@
 //! Editable texts with versions, through the engine: state, summaries, memories, policies. Every change can be undone.
 
-use crate::support::bench::{Bench, Client, Model, message, text};
+use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::mark::MarkKind;
@@ -86,6 +86,25 @@ fn state_block_by_the_model() {
     client.must(Request::Session(SessionRequest::Undo));
     client.must(Request::Session(SessionRequest::Undo));
     assert!(client.open().branches[0].state.is_none());
+}
+
+/// While the model writes a state block, a second request makes no call.
+#[test]
+fn a_state_block_is_written_once_at_a_time() {
+    let model = Model::new([text("Fine."), vec![Say::Hold, Say::Text("Goal: load pier 3".into())]]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let branch = client.session();
+    client.say(branch, "Load the ship at pier 3");
+    let rebuild = || Request::Branch(BranchRequest::RebuildState { branch, by: SummaryAuthor::Model });
+    let first = client.post(rebuild());
+    let failure = client.ask(rebuild()).unwrap_err();
+    assert!(failure.what.contains("already being written"), "{failure}");
+    model.release();
+    client.answer(first).unwrap();
+    assert_eq!(model.bodies().len(), 2);
+    model.then(text("Goal: load pier 4"));
+    client.must(rebuild());
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl Core {
             let words = self.content(node)?.plain_text();
             if let Some(block) = state::find(&words, true) {
                 let state = state_suggestions::read(&block.text).state;
-                return self.edit_state(id, &state, "rebuilt the state from the newest answer with a state block");
+                return self.edit_state(id, &state, "restored the state block of the newest answer that has one");
             }
         }
         Err(Failure::user("No answer on this branch has a state block.")
@@ -121,7 +121,11 @@ impl Core {
         if sources.is_empty() {
             return Err(Failure::user("There is no message yet to write a state block from."));
         }
+        if self.sessions.states_in_progress.contains(&id) {
+            return Err(Failure::new(FailureKind::Busy, "A state block is already being written.").todo("Wait for it."));
+        }
         let provider = self.setup.servers.provider(&rules.profile)?;
+        self.sessions.states_in_progress.insert(id);
         let call = self.auxiliary_call(&branch, rules, Some(provider), Arc::new(AtomicBool::new(false)));
         let ended = move |result, runs| Inbox::State(Box::new(WrittenState { ticket, branch: id, result, runs }));
         self.jobs.report(
@@ -139,6 +143,7 @@ impl Core {
     /// Stores the model's state block, or reports the failure.
     pub(crate) fn apply_written_state(&mut self, written: WrittenState) {
         let WrittenState { ticket, branch, result, runs } = written;
+        self.sessions.states_in_progress.remove(&branch);
         for run in runs {
             if let Ok(session) = self.sessions.of_branch_mut(branch) {
                 session.put_run(&run);

@@ -18,6 +18,8 @@ pub(crate) struct Sessions {
     pub(crate) current_id: Option<SessionId>,
     /// Sessions whose title the model is writing.
     pub(crate) titles_in_progress: HashSet<SessionId>,
+    /// Branches whose state block the model is writing.
+    pub(crate) states_in_progress: HashSet<BranchId>,
     /// Notices about the store and what was recovered, for the next session that opens.
     pub(crate) recovered: Vec<String>,
     /// SQLite's counter of changes by other connections, as it was read last.

@@ -15,7 +15,7 @@ const GENERATION: usize = 65_536;
 static O200K: OnceLock<Option<Vocabulary>> = OnceLock::new();
 static CL100K: OnceLock<Option<Vocabulary>> = OnceLock::new();
 
-/// The token counter. Vocabularies are indexed on first use (10 ms, once per process).
+/// The token counter. Vocabularies are indexed on first use (less than 20 ms, once per process).
 #[derive(Default)]
 pub struct Tokenizers {
     cache: Mutex<Cache>,

@@ -5,7 +5,7 @@
 //!
 //! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterwards.
 
-use super::code_offer::{FRAME, SearchWish, is_short_card, most};
+use super::code_offer::{FRAME, SymbolRequest, is_short_card, most};
 use super::code_rows::{ANCHORS, atom_of, gist, map_text, near_row, nothing, place};
 use super::code_search::{Depth, own_words, read_message};
 use super::rules::MIN_CONFIDENCE;
@@ -45,7 +45,7 @@ pub(crate) struct SymbolSearch {
     book: CodeWorkspace,
     limits: CodeLimits,
     /// What is searched; `None` if only short cards are compared with what the request contains.
-    wish: Option<SearchWish>,
+    request: Option<SymbolRequest>,
 }
 
 impl SymbolSearch {
@@ -63,8 +63,8 @@ impl SymbolSearch {
         let count = |text: &str| counter.count(encoding, text);
         let mut writer = CodeWriter { snapshot, book: &self.book, found, count: &count, limits: self.limits };
         writer.omit_short_cards(&lines.0);
-        if let Some(wish) = &self.wish {
-            writer.touchpoints(wish, lines, &mut builder.analyzer);
+        if let Some(request) = &self.request {
+            writer.touchpoints(request, lines, &mut builder.analyzer);
         }
         Ok(())
     }
@@ -86,13 +86,13 @@ pub(crate) fn add(
     let focus = !rules.focus.is_empty() || !attached.is_empty();
     let searches = limits.items > 0 && most(snapshot, found.input.allowance) > FRAME;
     let round = snapshot.round_before.as_ref();
-    let wish = match round {
+    let request = match round {
         Some(_) => None,
-        None => wish(builder, snapshot, (&book, asked), (focus, searches), attached, found)?,
+        None => request(builder, snapshot, (&book, asked), (focus, searches), attached, found)?,
     };
     let useful = focus || snapshot.rules.mode == Mode::Heavy || !snapshot.rules.tools.is_empty();
     let maps = limits.map > 0 && useful && book.holds_code();
-    if !maps && wish.is_none() && !marked && round.is_none() {
+    if !maps && request.is_none() && !marked && round.is_none() {
         return Ok(None);
     }
     let counter = builder.counter();
@@ -116,19 +116,19 @@ pub(crate) fn add(
         writer.marked();
     }
     let short = round.is_none() && found.input.blocks.iter().any(is_short_card);
-    Ok((short || wish.is_some()).then_some(SymbolSearch { book, limits, wish }))
+    Ok((short || request.is_some()).then_some(SymbolSearch { book, limits, request }))
 }
 
 /// Returns what is to be searched for a message; `None` if nothing is, which is recorded. A message without content
 /// keeps the symbols of the question before, in every mode that searches.
-fn wish(
+fn request(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
     (book, asked): (&CodeWorkspace, &str),
     (focus, searches): (bool, bool),
     attached: Vec<(String, Option<(u32, u32)>)>,
     found: &mut BuiltInput,
-) -> Result<Option<SearchWish>, Failure> {
+) -> Result<Option<SymbolRequest>, Failure> {
     if asked.trim().is_empty() {
         return Ok(None);
     }
@@ -153,7 +153,7 @@ fn wish(
             return Ok(None);
         }
     };
-    Ok(Some(SearchWish { depth, asked: asked.to_owned(), attached, kept }))
+    Ok(Some(SymbolRequest { depth, asked: asked.to_owned(), attached, kept }))
 }
 
 /// Returns how much of the code the message may bring, or why it brings none. In Light without a focus, that is only

@@ -33,7 +33,7 @@ const SURE: usize = 6;
 pub(super) const FRAME: u32 = 64;
 
 /// What a search of the code is to find.
-pub(crate) struct SearchWish {
+pub(crate) struct SymbolRequest {
     pub(crate) depth: Depth,
     /// The message.
     pub(crate) asked: String,
@@ -59,16 +59,16 @@ impl CodeWriter<'_> {
     /// Searches symbols for the question and offers them, or those of the question before.
     pub(super) fn touchpoints(
         &mut self,
-        wish: &SearchWish,
+        request: &SymbolRequest,
         (mut taken, margin): (SentLines, Margin),
         analyzer: &mut Analyzer,
     ) {
-        let (depth, attached) = (wish.depth, &wish.attached);
+        let (depth, attached) = (request.depth, &request.attached);
         for (path, lines) in attached {
             taken.add(path, lines.unwrap_or((1, u32::MAX)));
         }
         let most = most(self.snapshot, self.found.input.allowance);
-        let asked = read_message(analyzer, own_words(&wish.asked));
+        let asked = read_message(analyzer, own_words(&request.asked));
         let decided = self.snapshot.marks.iter().filter(|mark| mark.by != Actor::Engine);
         let marked: HashSet<Hash> = decided.filter_map(|mark| Some(mark.code.as_ref()?.key())).collect();
         let Some(rules) = self.snapshot.rules.code.clone() else { return };
@@ -84,7 +84,7 @@ impl CodeWriter<'_> {
             let wanted = Wanted {
                 asked: &asked,
                 depth,
-                kept: &wish.kept,
+                kept: &request.kept,
                 scope: &choose::scope(&loaded.index, &rules.focus),
                 attached,
                 marked: &marked,
@@ -96,11 +96,11 @@ impl CodeWriter<'_> {
             search_symbols(loaded, &wanted)
         });
         let Some(mut found_symbols) = found_symbols else {
-            self.record(wish, Gate::Skipped(SkipReason::Indexing), 0, Vec::new());
+            self.record(request, Gate::Skipped(SkipReason::Indexing), 0, Vec::new());
             return self.near(nothing(Reason::CodeReading, 0));
         };
         let (gate, among) = (found_symbols.gate, found_symbols.among);
-        self.record(wish, gate, among, std::mem::take(&mut found_symbols.candidates));
+        self.record(request, gate, among, std::mem::take(&mut found_symbols.candidates));
         if among == 0 {
             return;
         }
@@ -116,8 +116,8 @@ impl CodeWriter<'_> {
         self.add_rows(&found_symbols, &margin, most);
     }
 
-    fn record(&mut self, wish: &SearchWish, gate: Gate, among: usize, candidates: Vec<CodeCandidate>) {
-        let set = code_history::set(self.snapshot, self.book, own_words(&wish.asked), gate);
+    fn record(&mut self, request: &SymbolRequest, gate: Gate, among: usize, candidates: Vec<CodeCandidate>) {
+        let set = code_history::set(self.snapshot, self.book, own_words(&request.asked), gate);
         let among = u32::try_from(among).unwrap_or(u32::MAX);
         self.found.contents.code_set = Some(Arc::new(CodeSet { among, candidates, ..set }));
     }
