@@ -102,7 +102,7 @@ impl Core {
         }
         Err(Failure::user("No answer on this branch has a state block.")
             .kept("The state is unchanged.")
-            .todo("context rebuild --by-model has the model write one from the messages."))
+            .todo("`pleach context rebuild --by-model` has the model write one from the messages."))
     }
 
     /// Has the model write the state block from the newest messages of the branch. Answered when it is stored.
