@@ -129,11 +129,68 @@ fn recall(root: &Path, commits: &[Commit], count: &dyn Fn(&str) -> u32) {
         sent(&index, &hits, &disk, count, Limits::within(budget))
     };
     row("pleach", commits, &mut |text, budget| own(text, budget, &mut analyzer));
+    #[cfg(feature = "local-embeddings")]
+    row("pleach, with vectors", commits, &mut vectors::sender(&index, &disk, count));
     row("most central symbols (map)", commits, &mut |_, budget| {
         sent(&index, &central, &disk, count, Limits { excerpts: 0, lines: 0, ..Limits::within(budget) })
     });
     let lines = Lines::read(&index, &disk);
     row("grep, most words in a line first", commits, &mut |text, budget| lines.grep(&index, text, budget, count));
+}
+
+/// The order with the vectors of the model in `PLEACH_MINILM`.
+#[cfg(feature = "local-embeddings")]
+mod vectors {
+    use super::{Disk, Sent, sent};
+    use pleach::code::find::cards::{Limits, Sources as _};
+    use pleach::code::find::likeness::{embedded_text, raise};
+    use pleach::code::find::query;
+    use pleach::code::find::rank::rank;
+    use pleach::code::index::records::Index;
+    use pleach::code::parse::words::Analyzer;
+    use pleach::code::tuning::Tuning;
+    use pleach::domain::call::embedding::{Embed, Purpose};
+    use pleach::llm::embedders::local::LocalEmbedder;
+    use std::collections::HashMap;
+    use std::path::Path;
+
+    /// Number of symbols whose vectors are compared.
+    const COMPARED: usize = 120;
+
+    pub(super) fn sender<'a>(
+        index: &'a Index,
+        disk: &'a Disk,
+        count: &'a dyn Fn(&str) -> u32,
+    ) -> impl FnMut(&str, u32) -> Sent + 'a {
+        let folder = std::env::var_os("PLEACH_MINILM").expect("PLEACH_MINILM names a model directory");
+        let embedder = LocalEmbedder::open(Path::new(&folder)).expect("a model");
+        let (mut analyzer, tuning) = (Analyzer::default(), Tuning::default());
+        let mut known: HashMap<(bool, String), Vec<f32>> = HashMap::new();
+        move |text, budget| {
+            let mut hits = rank(index, &query::read(&mut analyzer, text, &tuning), &tuning, 600);
+            let compared = hits.len().min(COMPARED);
+            let mut vector = |text: &str, purpose: Purpose| {
+                let key = (purpose == Purpose::Query, text.to_owned());
+                known
+                    .entry(key)
+                    .or_insert_with(|| {
+                        embedder.embed(&[text], purpose, &|| true).expect("a vector").pop().expect("one vector")
+                    })
+                    .clone()
+            };
+            let question = vector(text, Purpose::Query);
+            let mut cosines = HashMap::new();
+            for hit in &hits[..compared] {
+                let Some((_, file)) = index.symbol(hit.id) else { continue };
+                let Some(source) = disk.text(&file.path) else { continue };
+                let Some(symbol) = embedded_text(index, hit.id, &source) else { continue };
+                let vector = vector(&symbol, Purpose::Passage);
+                cosines.insert(hit.id, question.iter().zip(&vector).map(|(a, b)| a * b).sum());
+            }
+            raise(&mut hits[..compared], &cosines);
+            sent(index, &hits, disk, count, Limits::within(budget))
+        }
+    }
 }
 
 fn sent(index: &Index, hits: &[Hit], disk: &Disk, count: &dyn Fn(&str) -> u32, limits: Limits) -> Sent {

@@ -74,7 +74,7 @@
 //! 5. The pure turn machine ([`engine::turns::machine`]) decides the next step. The first event turns the user message
 //!    into a node. An answer with tool calls waits for all results and is committed together with them; then the longer
 //!    turn is planned and sent again, with the code of the round before in the same bytes
-//!    (`engine::plans::sources::code_rounds`). The effect of a call that would make changes is determined first
+//!    (`engine::plans::sources::rounds`). The effect of a call that would make changes is determined first
 //!    ([`domain::tool::consent`]); then the call waits for a rule or a person to allow it (`engine::turns::consent`).
 //!    Its changes are an operation, so undo reverts them. Each turn ends in one transaction that moves the branch's
 //!    head by compare-and-swap and closes the run.

@@ -12,6 +12,7 @@ pub mod output;
 mod pick;
 pub mod shape;
 mod shape_code;
+mod shape_rows;
 pub mod stop;
 
 use crate::config::commands::args::Args;

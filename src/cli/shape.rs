@@ -1,7 +1,7 @@
 //! The JSON that the command line prints. Its shapes are a contract: fields are added, but never renamed or dropped.
 //! Not for: printing (`output`), or text for people (the commands).
 
-use super::shape_code;
+use super::shape_rows;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::meter::{Calibration, PromptCost};
 use crate::domain::call::race::BranchRun;
@@ -86,7 +86,7 @@ pub fn plan(
         "included": plan
             .included()
             .enumerate()
-            .map(|(position, row)| shape_code::with_row(included(position, row), plan, row))
+            .map(|(position, row)| shape_rows::with_admission(included(position, row), plan, row))
             .collect::<Vec<_>>(),
         "suggested": plan.suggested().map(excluded).collect::<Vec<_>>(),
         "excluded": plan.excluded().map(excluded).collect::<Vec<_>>(),

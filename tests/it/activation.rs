@@ -32,7 +32,10 @@ pub(crate) fn spec() -> PolicySpec {
 }
 
 fn client(bench: &Bench, spec: PolicySpec) -> Client {
-    bench.start_with(|setup| drop(setup.policies.insert(spec.name.clone(), spec)))
+    bench.start_with(|setup| {
+        setup.rounds = 10;
+        setup.policies.insert(spec.name.clone(), spec);
+    })
 }
 
 /// The first turn names the vault. Three others follow, so that it is outside the window.
@@ -501,6 +504,39 @@ fn recurring_error_brings_its_resolution() {
     client.must(Request::Branch(BranchRequest::RemoveMessage { branch, item: ItemName::TurnOf(first) }));
     let (_, written) = bench.store().plan_by_prefix(&last.plan.to_string()).unwrap().remove(0);
     assert!(!written.contains("Mounting it"), "a plan contains no message text");
+}
+
+/// The older messages that the first round of a turn sent, and a recurring error with its solution, stay in all later
+/// rounds: apart from the round in which the error recurs, each request begins with the request before.
+#[test]
+fn older_messages_and_errors_stay_through_the_rounds_of_a_turn() {
+    let model = failing();
+    let (_bench, mut client) = with_errors(&model, true, "And milk?");
+    let branch = client.open().current;
+    let call = |args: &str| vec![Say::Call("read".into(), args.into())];
+    let rounds = [r#"{"n":2}"#, r#"{"n":3}"#, r#"{"n":70}"#, r#"{"n":4}"#, r#"{"n":5}"#];
+    let before = model.bodies().len();
+    rounds.iter().for_each(|args| model.then(call(args)));
+    model.then(text("Done."));
+    client.say(branch, "Should I drink tea or coffee when the disk is not mounted?");
+    let bodies: Vec<String> =
+        model.bodies()[before..].iter().map(|body| String::from_utf8(body.clone()).unwrap()).collect();
+    assert_eq!(bodies.len(), rounds.len() + 1);
+    let cards = |body: &str| (body.matches("Earlier messages that may bear").count(), body.contains("Tea?"));
+    assert_eq!(cards(&bodies[0]), (1, true), "{}", bodies[0]);
+    for (at, body) in bodies.iter().enumerate() {
+        assert_eq!(cards(body), (1, true), "round {at}: {body}");
+        assert_eq!(body.contains("An earlier error like the last one"), at >= 3, "round {at}: {body}");
+    }
+    let messages = |body: &str| serde_json::from_str::<serde_json::Value>(body).unwrap()["messages"].clone();
+    for at in (1..bodies.len()).filter(|at| *at != 3) {
+        let (old, new) = (messages(&bodies[at - 1]), messages(&bodies[at]));
+        let (old, new) = (old.as_array().unwrap(), new.as_array().unwrap());
+        assert_eq!(old[..], new[..old.len()], "round {at}");
+    }
+    for run in client.runs() {
+        assert_eq!(client.replay(&run).unwrap(), run.request_digest);
+    }
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn the_command_line_shows_the_set() {
     assert_eq!((&touchpoint["priority"], &touchpoint["ttl"]), (&json!("retrieved"), &Value::Null));
     assert_eq!(touchpoint["companions"], json!([heading["id"]]), "without its heading it is not sent");
     assert!(heading["companions"].as_array().unwrap().contains(&touchpoint["id"]));
-    assert!(rows.iter().filter(|row| row["kind"] == "text").all(|row| row.get("priority").is_none()));
+    assert!(rows.iter().filter(|row| row["kind"] == "text").all(|row| row["priority"] == "required"));
     let set = &plan["code_set"];
     assert_eq!(set["gate"], json!({ "gate": "pass", "why": "named" }));
     assert!(set["gate_text"].as_str().unwrap().starts_with("Searched "), "{set}");

@@ -1,12 +1,14 @@
 //! Semantic search on the real binary with an embeddings server on loopback: vectors are made once and shared, lexical
 //! search remains without a server, and removal deletes vectors.
 
+use crate::code_context;
 use crate::support::bench::{Bench, Model, message};
 use crate::support::binary::{Home, profile};
-use crate::support::embeddings::{Embeddings, RemoteEmbedder};
+use crate::support::embeddings::{Embeddings, RecordingEmbedder};
 use pleach::domain::base::failure::FailureKind;
-use pleach::engine::api::{Answer, PlanRequest, Request, TurnRequest};
-use pleach::engine::startup::setup::EmbedderSetup;
+use pleach::domain::call::embedding::Purpose;
+use pleach::engine::api::{Answer, PlanRequest, Planned, Request, TurnRequest};
+use pleach::tools::Workspace;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -156,12 +158,8 @@ fn doctor_reports_the_embedder() {
 fn remote_embedder_is_called_when_a_message_is_sent() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
-    let embedder = Arc::new(RemoteEmbedder::default());
-    let given = Arc::clone(&embedder);
-    let mut client = bench.start_with(|setup| {
-        let open = Arc::new(move || Ok(Arc::clone(&given) as Arc<dyn pleach::domain::call::embedding::Embed>));
-        setup.embedder = Some(EmbedderSetup { what: "one elsewhere".into(), open });
-    });
+    let embedder = Arc::new(RecordingEmbedder::default());
+    let mut client = bench.start_with(|setup| setup.embedder = Some(embedder.setup()));
     let branch = client.session();
     client.say(branch, "The staging proxy listens on port 48213 since the tabby fell ill.");
     for turn in 0..24 {
@@ -178,14 +176,14 @@ fn remote_embedder_is_called_when_a_message_is_sent() {
     }));
     let Answer::Retrieved(looked) = looked else { panic!("{looked:?}") };
     assert_eq!(looked.set.embedder.as_deref(), Some("elsewhere"));
-    let before = embedder.questions();
+    let before = embedder.texts(Purpose::Query);
     let draft = message("Which port did the staging proxy use, and was the feline sick?");
     let (typed, _) = client.drawn(branch, &draft).unwrap();
-    assert_eq!(embedder.questions(), before, "nothing is embedded while a person types");
+    assert_eq!(embedder.texts(Purpose::Query), before, "nothing is embedded while a person types");
     let ask = |plan| Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan: Some(plan) });
     let from = client.seen.len();
     let first = client.ask(ask(typed));
-    assert_eq!(embedder.questions()[before.len()..], [draft.text.to_string()]);
+    assert_eq!(embedder.texts(Purpose::Query)[before.len()..], [draft.text.to_string()]);
     if let Err(failure) = first {
         assert_eq!(failure.kind, FailureKind::Stale);
         let (shown, _) = client.drawn(branch, &draft).unwrap();
@@ -193,5 +191,38 @@ fn remote_embedder_is_called_when_a_message_is_sent() {
         client.ask(ask(shown)).unwrap();
     }
     client.closed(from, branch);
-    assert_eq!(embedder.questions().len(), before.len() + 1, "each question is embedded once");
+    assert_eq!(embedder.texts(Purpose::Query).len(), before.len() + 1, "each question is embedded once");
+}
+
+/// Symbols that match equally many words are ordered by meaning. Code is not sent to an embedder on another machine.
+#[test]
+fn symbols_are_compared_by_vectors_on_this_machine() {
+    for local in [true, false] {
+        let mut bench = code_context::bench(&Model::new([]));
+        let text = "/// Gives the budgie some food.\npub fn food_one() {}\n/// Gives the tabby some food.\npub fn food_two() \
+                    {}\n";
+        std::fs::write(bench.workspace.join("src/food.rs"), text).unwrap();
+        bench.tools = Some(Arc::new(Workspace::open(&bench.workspace, 10_000).unwrap()));
+        let embedder = Arc::new(RecordingEmbedder { local, ..RecordingEmbedder::default() });
+        let mut client = bench.start_with(|setup| {
+            setup.patient = true;
+            setup.embedder = Some(embedder.setup());
+        });
+        let branch = client.session();
+        code_context::set(&mut client, branch, |_| {});
+        let planned = client.plan(branch, &message("Which function in src/food.rs gives the feline some food?"));
+        let Ok(Planned::Plan { code_set: Some(set), .. }) = planned else { panic!("{planned:?}") };
+        assert_eq!(set.embedder.is_some(), local);
+        let of = |name: &str| set.candidates.iter().find(|one| one.code.qualified.ends_with(name)).unwrap();
+        let (one, two) = (of("food_one"), of("food_two"));
+        let passages = embedder.texts(Purpose::Passage).join("\n");
+        if local {
+            assert!(two.rank < one.rank && two.score_parts.meaning > one.score_parts.meaning, "{set:?}");
+            assert!(two.because.contains("near in meaning"), "{two:?}");
+            assert!(passages.contains("pub fn food_two()") && passages.contains("Gives the tabby some food."));
+        } else {
+            assert!(one.rank < two.rank && one.score_parts.meaning == 0.0, "{set:?}");
+            assert_eq!(passages, "");
+        }
+    }
 }

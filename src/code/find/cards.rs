@@ -348,6 +348,7 @@ pub fn why(hit: &Hit, name: &str) -> String {
         (parts.path, "matching path"),
         (parts.graph, "its uses or users match"),
         (parts.near, "nearby code matches"),
+        (parts.meaning, "near in meaning"),
     ];
     let most = all.iter().map(|(part, _)| *part).fold(0.0, f32::max);
     let strong = all.iter().filter(|(part, _)| *part > 0.0 && *part >= most * 0.3);

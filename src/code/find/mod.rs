@@ -5,6 +5,7 @@ pub mod brief;
 pub mod cards;
 pub mod choose;
 pub mod gate;
+pub mod likeness;
 pub mod map;
 pub mod module_summary;
 pub mod names;

@@ -92,6 +92,9 @@ pub struct CodeSet {
     pub focus: Vec<String>,
     /// The number of symbols that were searched.
     pub among: u32,
+    /// Id of the embedder whose vectors were compared; `None` if only words were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedder: Option<String>,
     /// The best candidates, best first.
     pub candidates: Vec<CodeCandidate>,
 }
@@ -190,6 +193,7 @@ mod tests {
             mode: Mode::Heavy,
             focus: Vec::new(),
             among: 1_200,
+            embedder: None,
             candidates,
         }
         .with_id()

@@ -195,13 +195,24 @@ pub struct Parts {
     /// Score for being in the focus.
     #[serde(default)]
     pub focus: f32,
+    /// Score for its meaning, if an embedder compared it with the message's.
+    #[serde(default)]
+    pub meaning: f32,
 }
 
 impl Parts {
     /// Returns the score: the sum of all parts.
     #[must_use]
     pub fn sum(&self) -> f32 {
-        self.words + self.file + self.path + self.graph + self.near + self.exact + self.prior + self.focus
+        self.words
+            + self.file
+            + self.path
+            + self.graph
+            + self.near
+            + self.exact
+            + self.prior
+            + self.focus
+            + self.meaning
     }
 }
 

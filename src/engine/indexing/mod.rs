@@ -7,4 +7,5 @@ pub(super) mod code_workspace;
 pub(super) mod messages;
 pub(super) mod priority;
 pub(super) mod retrieve;
+pub(super) mod symbol_vectors;
 pub(super) mod vectors;

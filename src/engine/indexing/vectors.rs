@@ -1,13 +1,14 @@
 //! Vectors of sessions' passages: a thread reads them from the store, has missing ones made in batches, and stores
 //! those. The planner takes the vectors that are ready and waits for others only if a command asked for it.
-//! Not for: models (`llm::embedders::choose`), comparing vectors (`retrieval::vectors::memory`), or their use in a
-//! search (`plans::sources::retrieval`).
+//! Not for: models (`llm::embedders::choose`), vectors of code (`symbol_vectors`), comparing vectors
+//! (`retrieval::vectors::memory`), or their use in a search (`plans::sources::retrieval`).
 //!
 //! A vector is stored under the embedder's id and the hash of its text (the passage after its speaker's name, if
 //! known), so that branches and sessions share it.
 
 use super::messages::searchable;
 use super::priority::Priority;
+use super::symbol_vectors::{SymbolText, SymbolVectors};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, SessionId};
@@ -58,7 +59,7 @@ struct WantedVectors {
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct VectorsState {
     embedder: Option<Arc<dyn Embed>>,
     /// Messages that were requested in this process.
     known: HashSet<(SessionId, Hash)>,
@@ -71,6 +72,7 @@ struct State {
     /// Whether a batch is being read, and whether one is being made.
     busy: (bool, bool),
     arrived: HashMap<SessionId, Vec<NewVectors>>,
+    pub(super) symbols: SymbolVectors,
     questions: HashMap<String, Option<Vec<f32>>>,
     /// When a question last took too long, because the model was being loaded or busy.
     late: Option<Instant>,
@@ -84,21 +86,31 @@ struct State {
     closed: bool,
 }
 
-impl State {
-    fn rests(&self) -> bool {
+impl VectorsState {
+    /// Whether texts are sent to another machine; false while the embedder is not open.
+    pub(super) fn is_remote(&self) -> bool {
+        self.embedder.as_ref().is_some_and(|embedder| embedder.remote())
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    pub(super) fn rests(&self) -> bool {
         self.closed || self.down.is_some_and(|since| since.elapsed() < PAUSE)
     }
 
     fn give_up(&mut self) {
-        let State { unread, missing, postponed, .. } = self;
+        let VectorsState { unread, missing, postponed, .. } = self;
         postponed.extend(unread.drain(..).chain(missing.drain(..)));
+        self.symbols.give_up();
         self.down = Some(Instant::now());
         (self.made, self.total) = (0, 0);
     }
 }
 
 struct Inner {
-    state: Mutex<State>,
+    state: Mutex<VectorsState>,
     wake: Condvar,
     store: Store,
     events: Sender<Event>,
@@ -127,7 +139,7 @@ impl Vectors {
         Ok(vectors)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, VectorsState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -144,7 +156,7 @@ impl Vectors {
     /// Drops everything that was read, because messages were removed.
     pub(crate) fn forget(&self) {
         let mut state = self.lock();
-        let State { known, postponed, unread, missing, arrived, questions, .. } = &mut *state;
+        let VectorsState { known, postponed, unread, missing, arrived, questions, .. } = &mut *state;
         known.clear();
         postponed.clear();
         unread.clear();
@@ -171,19 +183,31 @@ impl Vectors {
                 state.unread.push_back(WantedVectors { session, key: node.key, node: node.id });
             }
         }
+        drop(self.wait_if_patient(state, |state| state.unread.is_empty() && !state.busy.0));
+    }
+
+    /// Waits in single commands until something is done, or nothing more can be.
+    pub(super) fn wait_if_patient<'a>(
+        &self,
+        state: MutexGuard<'a, VectorsState>,
+        done: impl Fn(&VectorsState) -> bool,
+    ) -> MutexGuard<'a, VectorsState> {
         self.0.wake.notify_all();
-        if self.0.patient {
-            drop(self.wait(state, |state| state.unread.is_empty() && !state.busy.0));
-        }
+        if self.0.patient { self.wait(state, done) } else { state }
     }
 
     /// Waits until all requested vectors exist, or no more can be made.
     pub(crate) fn settle(&self) {
-        let done = |state: &State| state.unread.is_empty() && state.missing.is_empty() && state.busy == (false, false);
+        let done =
+            |state: &VectorsState| state.unread.is_empty() && state.missing.is_empty() && state.busy == (false, false);
         drop(self.wait(self.lock(), done));
     }
 
-    fn wait<'a>(&self, mut state: MutexGuard<'a, State>, done: impl Fn(&State) -> bool) -> MutexGuard<'a, State> {
+    fn wait<'a>(
+        &self,
+        mut state: MutexGuard<'a, VectorsState>,
+        done: impl Fn(&VectorsState) -> bool,
+    ) -> MutexGuard<'a, VectorsState> {
         while !done(&state) && !state.rests() {
             state = self.0.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -203,8 +227,7 @@ impl Vectors {
     /// Whether this question would be sent to a remote server only on request, and was not sent yet.
     pub(crate) fn withheld(&self, question: &str) -> bool {
         let state = self.lock();
-        let remote = state.embedder.as_ref().is_some_and(|embedder| embedder.remote());
-        remote && !state.rests() && !state.questions.contains_key(question)
+        state.is_remote() && !state.rests() && !state.questions.contains_key(question)
     }
 
     /// Records that a question was searched on request, so that it no longer counts as withheld.
@@ -255,7 +278,11 @@ impl Vectors {
 
     fn work(&self) {
         while let Some(work) = self.next() {
-            let result = if work.reads { self.read(&work) } else { self.make(&work) };
+            let result = match &work {
+                Work::Symbols(batch) => self.make_symbols(batch),
+                Work::Messages(batch) if batch.reads => self.read(batch),
+                Work::Messages(batch) => self.make(batch),
+            };
             match result {
                 Ok(()) => self.tell(),
                 Err(error) => {
@@ -277,6 +304,10 @@ impl Vectors {
             if state.closed {
                 return None;
             }
+            if let Some(batch) = state.symbols.next_batch() {
+                state.busy = (false, true);
+                return Some(Work::Symbols(batch));
+            }
             let (reads, makes) = (!state.unread.is_empty(), !state.missing.is_empty());
             if reads || makes {
                 state.busy = (reads, !reads);
@@ -285,14 +316,14 @@ impl Vectors {
                 let session = queue[0].session;
                 let count = queue.iter().take(most).take_while(|wanted| wanted.session == session).count();
                 let batch = queue.drain(..count).collect();
-                return Some(Work { reads, batch, removals: state.removals });
+                return Some(Work::Messages(Batch { reads, batch, removals: state.removals }));
             }
             (state.made, state.total) = (0, 0);
             state = self.0.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    fn embedder(&self) -> Result<Arc<dyn Embed>, EmbedError> {
+    pub(super) fn embedder(&self) -> Result<Arc<dyn Embed>, EmbedError> {
         if let Some(embedder) = &self.lock().embedder {
             return Ok(Arc::clone(embedder));
         }
@@ -302,7 +333,7 @@ impl Vectors {
     }
 
     /// Reads vectors from the store and queues the messages whose vectors are missing.
-    fn read(&self, Work { batch, removals, .. }: &Work) -> Result<(), EmbedError> {
+    fn read(&self, Batch { batch, removals, .. }: &Batch) -> Result<(), EmbedError> {
         let model = self.embedder()?.id();
         let texts = self.texts(batch)?;
         let keys: Vec<Hash> = texts.iter().flat_map(|(_, texts)| texts.iter().map(|(key, _)| *key)).collect();
@@ -325,7 +356,7 @@ impl Vectors {
     }
 
     /// Makes the missing vectors, stores them, and passes them on.
-    fn make(&self, Work { batch, removals, .. }: &Work) -> Result<(), EmbedError> {
+    fn make(&self, Batch { batch, removals, .. }: &Batch) -> Result<(), EmbedError> {
         let embedder = self.embedder()?;
         let model = embedder.id();
         let texts = self.texts(batch)?;
@@ -386,8 +417,12 @@ impl Vectors {
     /// everything is requested again.
     fn postpone(&self, work: Work) {
         let mut state = self.lock();
-        if state.removals == work.removals {
-            state.postponed.extend(work.batch);
+        match work {
+            Work::Symbols(_) => state.symbols.give_up(),
+            Work::Messages(Batch { batch, removals, .. }) if state.removals == removals => {
+                state.postponed.extend(batch);
+            }
+            Work::Messages(_) => {}
         }
     }
 
@@ -418,8 +453,14 @@ impl Vectors {
     }
 }
 
+/// What the thread does next.
+enum Work {
+    Messages(Batch),
+    Symbols(Vec<SymbolText>),
+}
+
 /// A batch of messages whose vectors are read from the store, or made.
-struct Work {
+struct Batch {
     reads: bool,
     batch: Vec<WantedVectors>,
     /// The number of removals before the batch.

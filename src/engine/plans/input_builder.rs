@@ -3,8 +3,8 @@
 //! Not for: collecting a whole input (`collect`), or solving (`context`).
 
 use super::sources::card_text::CardSettings;
-use super::sources::code_parts::CodeParts;
 use super::sources::memory_terms::Memories;
+use super::sources::round_parts::RoundParts;
 use crate::context::render::TextSource;
 use crate::context::render::render_forms::{self, WireState};
 use crate::domain::base::failure::Failure;
@@ -43,7 +43,7 @@ pub(crate) struct Contents {
     /// The set of the search of the code; its id and what was sent are known once the plan is solved.
     pub(crate) code_set: Option<Arc<CodeSet>>,
     /// What was offered of the code.
-    pub(crate) code_parts: CodeParts,
+    pub(crate) round_parts: RoundParts,
     /// The subject of the question.
     pub(crate) subject: Option<QuestionPlace>,
     pub(crate) messages: HashMap<Hash, Arc<Content>>,

@@ -49,6 +49,17 @@ impl Code {
         &self.values
     }
 
+    /// Returns the cosine of two vectors of one model, about -1 to 1; 0 if their dimensions differ.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "at most 16,384 products of at most 127 x 127")]
+    pub fn cosine(&self, other: &Self) -> f32 {
+        if self.values.len() != other.values.len() {
+            return 0.0;
+        }
+        let products = self.values.iter().zip(&other.values).map(|(a, b)| i32::from(*a) * i32::from(*b));
+        products.sum::<i32>() as f32 * self.scale * other.scale
+    }
+
     /// Returns the number of dimensions.
     pub fn dims(&self) -> usize {
         self.values.len()

@@ -446,6 +446,7 @@ fn the_row_of_the_code_search_shows_its_set() {
         mode: Mode::Heavy,
         focus: Vec::new(),
         among: 1_200,
+        embedder: None,
         candidates: vec![candidate(1, "expire", CodeOutcome::Sent), candidate(2, "renew", CodeOutcome::Below)],
     };
     let mut planned = fixture::planned(whole);

@@ -3,6 +3,7 @@
 
 use super::server::{Request, read_request};
 use pleach::domain::call::embedding::{Embed, EmbedError, Purpose, normalize};
+use pleach::engine::startup::setup::EmbedderSetup;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -58,20 +59,28 @@ impl Embeddings {
     }
 }
 
-/// An embedder that reports that it is remote, and records its queries.
+/// An embedder inside the test that records its texts. It reports that it is remote unless `local` is set.
 #[derive(Default)]
-pub(crate) struct RemoteEmbedder {
-    questions: Mutex<Vec<String>>,
+pub(crate) struct RecordingEmbedder {
+    pub(crate) local: bool,
+    pub(crate) seen: Mutex<Vec<(Purpose, String)>>,
 }
 
-impl RemoteEmbedder {
-    /// The queries so far.
-    pub(crate) fn questions(&self) -> Vec<String> {
-        self.questions.lock().unwrap().clone()
+impl RecordingEmbedder {
+    /// The texts of one purpose so far.
+    pub(crate) fn texts(&self, purpose: Purpose) -> Vec<String> {
+        let texts = self.seen.lock().unwrap();
+        texts.iter().filter(|(of, _)| *of == purpose).map(|(_, text)| text.clone()).collect()
+    }
+
+    /// The setup of an engine with this embedder.
+    pub(crate) fn setup(self: &Arc<Self>) -> EmbedderSetup {
+        let embedder: Arc<dyn Embed> = Arc::clone(self) as _;
+        EmbedderSetup { what: "one of the test".into(), open: Arc::new(move || Ok(Arc::clone(&embedder))) }
     }
 }
 
-impl Embed for RemoteEmbedder {
+impl Embed for RecordingEmbedder {
     fn id(&self) -> String {
         "elsewhere".into()
     }
@@ -81,13 +90,11 @@ impl Embed for RemoteEmbedder {
     }
 
     fn remote(&self) -> bool {
-        true
+        !self.local
     }
 
     fn embed(&self, texts: &[&str], purpose: Purpose, _: &dyn Fn() -> bool) -> Result<Vec<Vec<f32>>, EmbedError> {
-        if purpose == Purpose::Query {
-            self.questions.lock().unwrap().extend(texts.iter().map(|text| (*text).to_owned()));
-        }
+        self.seen.lock().unwrap().extend(texts.iter().map(|text| (purpose, (*text).to_owned())));
         let normal = |text: &&str| {
             let mut vector = vector(text);
             normalize(&mut vector);

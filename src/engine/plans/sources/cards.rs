@@ -37,6 +37,7 @@ impl Cards<'_> {
             input.near.push(nothing(Reason::NotSearched { because: SkipReason::Faint }, result.among as usize));
         } else {
             let offer = self.offered(found, result);
+            found.contents.round_parts.cards = Some(offer.clone());
             found.offer(offer);
         }
         let input = &mut found.input;

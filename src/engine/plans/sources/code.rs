@@ -5,12 +5,13 @@
 //!
 //! Nothing here blocks: while the code is being read, a row says so, and the plan is made again afterwards.
 
+use super::code_meaning::Meaning;
 use super::code_offer::{FRAME, SymbolRequest, is_short_card, most};
 use super::code_rows::{ANCHORS, atom_of, gist, map_text, near_row, nothing, place};
 use super::code_search::{Depth, own_words, read_message};
 use super::rules::MIN_CONFIDENCE;
 use super::sent_lines;
-use super::{code_history, code_rounds};
+use super::{code_history, rounds};
 use crate::code::find::brief::brief as code_brief;
 use crate::code::find::cards::Sources as _;
 use crate::code::find::names;
@@ -61,10 +62,17 @@ impl SymbolSearch {
         let counter = builder.counter();
         let encoding = snapshot.rules.model.encoding;
         let count = |text: &str| counter.count(encoding, text);
+        let vectors = builder.finder.vectors.clone();
+        let compares = self.request.as_ref().filter(|request| request.depth == Depth::Full && request.kept.is_empty());
+        let meaning = vectors.as_ref().zip(compares).map(|(vectors, request)| Meaning {
+            vectors,
+            message: own_words(&request.asked),
+            priority: snapshot.priority,
+        });
         let mut writer = CodeWriter { snapshot, book: &self.book, found, count: &count, limits: self.limits };
         writer.omit_short_cards(&lines.0);
         if let Some(request) = &self.request {
-            writer.touchpoints(request, lines, &mut builder.analyzer);
+            writer.touchpoints(request, lines, meaning.as_ref(), &mut builder.analyzer);
         }
         Ok(())
     }
@@ -104,9 +112,9 @@ pub(crate) fn add(
     }
     book.refresh();
     if let Some(round) = round {
-        code_rounds::repeat(round, snapshot, &book, found);
+        rounds::repeat_code(round, snapshot, &book, found);
     }
-    let maps = maps && (round.is_none() || code_rounds::excludes_map(snapshot));
+    let maps = maps && (round.is_none() || rounds::excludes_map(snapshot));
     let parts = if maps && limits.anchors > 0 { parts(builder, snapshot, found)? } else { Vec::new() };
     let mut writer = CodeWriter { snapshot, book: &book, found, count: &count, limits };
     if maps {
@@ -147,7 +155,7 @@ fn request(
             found.contents.code_set = book.holds_code().then(|| Arc::new(set));
             if why == SkipReason::ModeOff && book.holds_code() {
                 let row = nothing(Reason::ModeOff, 0);
-                found.contents.code_parts.near.push(row.clone());
+                found.contents.round_parts.near.push(row.clone());
                 found.input.near.push(row);
             }
             return Ok(None);
@@ -218,7 +226,7 @@ impl CodeWriter<'_> {
 
     /// Adds a row of code that is left out. Later rounds of the turn repeat it.
     pub(super) fn near(&mut self, near: OmittedItem) {
-        self.found.contents.code_parts.near.push(near.clone());
+        self.found.contents.round_parts.near.push(near.clone());
         self.near_by_mark(near);
     }
 
@@ -276,7 +284,7 @@ impl CodeWriter<'_> {
         self.found.contents.blocks.insert(block.text, text.into());
         let candidate = Candidate::plain(block, 0, ("budget-up", "raises the budget"));
         let offer = Offer { heading: None, candidates: vec![candidate], most: None };
-        self.found.contents.code_parts.map = Some(offer.clone());
+        self.found.contents.round_parts.map = Some(offer.clone());
         self.found.offer(offer);
     }
 
@@ -307,10 +315,10 @@ impl CodeWriter<'_> {
                 continue;
             }
             if let Some(round) = &self.snapshot.round_before {
-                if let Some(mut block) = code_rounds::marked(round, mark.target, section) {
-                    code_rounds::copy_text(round, block.text, self.found);
-                    self.found.contents.code_parts.marked.push(block.clone());
-                    code_rounds::note_change(&mut block, self.book);
+                if let Some(mut block) = rounds::marked(round, mark.target, section) {
+                    rounds::copy_text(round, block.text, self.found);
+                    self.found.contents.round_parts.marked.push(block.clone());
+                    rounds::note_change(&mut block, self.book);
                     self.require(block);
                     continue;
                 }
@@ -340,7 +348,7 @@ impl CodeWriter<'_> {
                 self.block(section, render_forms::fenced(&label, &text), &title, reason, atom_of(&code));
             let block = Block { source: Source { code: Some(Box::new(code)), ..Source::default() }, ..block };
             self.found.contents.blocks.insert(block.text, text.into());
-            self.found.contents.code_parts.marked.push(block.clone());
+            self.found.contents.round_parts.marked.push(block.clone());
             self.require(block);
         }
     }

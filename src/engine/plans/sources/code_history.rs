@@ -1,6 +1,6 @@
 //! What earlier calls of a path have to do with the search of the code: the symbols of the question before, which a
 //! message without content keeps, and the set that a call records.
-//! Not for: searching (`code_search`), or the rounds of one turn (`code_rounds`).
+//! Not for: searching (`code_search`), or the rounds of one turn (`rounds`).
 
 use super::code_search::{own_words, read_message};
 use crate::code::parse::words::Analyzer;
@@ -27,6 +27,7 @@ pub(crate) fn set(snapshot: &Snapshot, book: &CodeWorkspace, query: &str, gate: 
         focus,
         among: 0,
         candidates: Vec::new(),
+        embedder: None,
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::code::CodeWriter;
 use super::code_history;
+use super::code_meaning::Meaning;
 use super::code_rows::{atom_of, heading_atom, milli, near_row, nothing, scores};
 use super::code_search::{Depth, FoundSymbols, Wanted, own_words, read_message, search_symbols};
 use super::sent_lines::Margin;
@@ -61,6 +62,7 @@ impl CodeWriter<'_> {
         &mut self,
         request: &SymbolRequest,
         (mut taken, margin): (SentLines, Margin),
+        meaning: Option<&Meaning<'_>>,
         analyzer: &mut Analyzer,
     ) {
         let (depth, attached) = (request.depth, &request.attached);
@@ -85,6 +87,7 @@ impl CodeWriter<'_> {
                 asked: &asked,
                 depth,
                 kept: &request.kept,
+                meaning,
                 scope: &choose::scope(&loaded.index, &rules.focus),
                 attached,
                 marked: &marked,
@@ -96,11 +99,12 @@ impl CodeWriter<'_> {
             search_symbols(loaded, &wanted)
         });
         let Some(mut found_symbols) = found_symbols else {
-            self.record(request, Gate::Skipped(SkipReason::Indexing), 0, Vec::new());
+            self.record(request, Gate::Skipped(SkipReason::Indexing), 0, (Vec::new(), None));
             return self.near(nothing(Reason::CodeReading, 0));
         };
         let (gate, among) = (found_symbols.gate, found_symbols.among);
-        self.record(request, gate, among, std::mem::take(&mut found_symbols.candidates));
+        let candidates = std::mem::take(&mut found_symbols.candidates);
+        self.record(request, gate, among, (candidates, found_symbols.embedder.take()));
         if among == 0 {
             return;
         }
@@ -116,10 +120,16 @@ impl CodeWriter<'_> {
         self.add_rows(&found_symbols, &margin, most);
     }
 
-    fn record(&mut self, request: &SymbolRequest, gate: Gate, among: usize, candidates: Vec<CodeCandidate>) {
+    fn record(
+        &mut self,
+        request: &SymbolRequest,
+        gate: Gate,
+        among: usize,
+        (candidates, embedder): (Vec<CodeCandidate>, Option<String>),
+    ) {
         let set = code_history::set(self.snapshot, self.book, own_words(&request.asked), gate);
         let among = u32::try_from(among).unwrap_or(u32::MAX);
-        self.found.contents.code_set = Some(Arc::new(CodeSet { among, candidates, ..set }));
+        self.found.contents.code_set = Some(Arc::new(CodeSet { among, candidates, embedder, ..set }));
     }
 
     /// Leaves out the short cards of symbols whose lines the request already contains.
@@ -131,7 +141,7 @@ impl CodeWriter<'_> {
         let (out, stay): (Vec<Block>, Vec<Block>) =
             std::mem::take(&mut self.found.input.blocks).into_iter().partition(is_taken);
         self.found.input.blocks = stay;
-        self.found.contents.code_parts.marked.retain(|block| !is_taken(block));
+        self.found.contents.round_parts.marked.retain(|block| !is_taken(block));
         for code in out.into_iter().filter_map(|block| block.source.code) {
             let remedy = ("pin".to_owned(), "pins it".to_owned());
             self.near(near_row(*code, 0, Reason::Duplicate, remedy, Scores::default()));
@@ -143,14 +153,14 @@ impl CodeWriter<'_> {
         let offered: HashSet<Option<Atom>> = offer.candidates.iter().map(|one| one.block.atom).collect();
         let stays = |block: &Block| !(is_short_card(block) && offered.contains(&block.atom));
         self.found.input.blocks.retain(stays);
-        self.found.contents.code_parts.marked.retain(stays);
+        self.found.contents.round_parts.marked.retain(stays);
     }
 
     fn add_rows(&mut self, found_symbols: &FoundSymbols, margin: &Margin, most: u32) {
         if !found_symbols.items.is_empty() {
             let offer = self.offered(found_symbols, margin, most);
             self.replace_short_cards(&offer);
-            self.found.contents.code_parts.touchpoints = Some(offer.clone());
+            self.found.contents.round_parts.touchpoints = Some(offer.clone());
             self.found.offer(offer);
         }
         if found_symbols.items.is_empty() && found_symbols.near.is_empty() {

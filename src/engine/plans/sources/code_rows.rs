@@ -133,6 +133,7 @@ pub(crate) fn scores(score: f32, parts: &crate::domain::code::symbols::Parts) ->
         ("exact", parts.exact),
         ("prior", parts.prior),
         ("focus", parts.focus),
+        ("meaning", parts.meaning),
     ];
     let parts = named.iter().filter(|(_, part)| *part != 0.0).map(|(name, part)| ((*name).to_owned(), milli(*part)));
     Scores { score: Some(milli(score)), parts: parts.collect() }

@@ -1,11 +1,12 @@
 //! Searches the symbols of the workspace for a message, for a plan.
 //! Not for: scores (`code`), or the rows of a plan (`plans::sources::code`).
 
+use super::code_meaning::Meaning;
 use crate::code::find::cards::{Found, Limits, SentLines, fill_beside, why};
 use crate::code::find::choose::{self, Scope};
 use crate::code::find::query::{self, Query};
 use crate::code::find::rank::{self, Hit};
-use crate::code::find::{gate, names};
+use crate::code::find::{gate, likeness, names};
 use crate::code::index::records::Index;
 use crate::code::parse::words::Analyzer;
 use crate::code::tuning::Tuning;
@@ -32,6 +33,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) depth: Depth,
     /// Symbols of the question before, kept if the message has no content.
     pub(crate) kept: &'a [CodeCandidate],
+    /// The message's vector, if there is one.
+    pub(crate) meaning: Option<&'a Meaning<'a>>,
     pub(crate) scope: &'a Scope,
     pub(crate) attached: &'a Attached,
     /// Keys of symbols with a mark, which decides about them.
@@ -53,6 +56,8 @@ pub(crate) struct FoundSymbols {
     pub(crate) gate: Gate,
     /// The best candidates, best first.
     pub(crate) candidates: Vec<CodeCandidate>,
+    /// Id of the embedder whose vectors were compared; `None` if only words were compared.
+    pub(crate) embedder: Option<String>,
     /// Names of the focus that match nothing.
     pub(crate) unknown: Vec<String>,
 }
@@ -103,7 +108,7 @@ pub(crate) fn own_words(asked: &str) -> &str {
 pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> FoundSymbols {
     let (index, asked, scope) = (&loaded.index, wanted.asked, wanted.scope);
     let beside: Vec<u32> = wanted.attached.iter().flat_map(|(path, lines)| symbols_at(loaded, path, *lines)).collect();
-    let hits = rank::rank(index, asked, &Tuning::default(), RANKED);
+    let mut hits = rank::rank(index, asked, &Tuning::default(), RANKED);
     let (among, unknown) = (index.len(), scope.unknown.clone());
     let mut found = FoundSymbols {
         items: Vec::new(),
@@ -111,6 +116,7 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
         among,
         gate: Gate::Skipped(SkipReason::NothingToFind),
         candidates: Vec::new(),
+        embedder: None,
         unknown,
     };
     if among == 0 {
@@ -118,6 +124,11 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
     }
     let limited = !scope.is_empty() || !beside.is_empty();
     found.gate = decide(index, wanted, &hits, limited);
+    if let (Gate::Pass(_), Some(meaning)) = (found.gate, wanted.meaning) {
+        let cosines = meaning.cosines(loaded, &hits);
+        found.embedder = meaning.embedder().filter(|_| !cosines.is_empty());
+        likeness::raise(&mut hits, &cosines);
+    }
     let mut limits = wanted.limits;
     let mut hits = match found.gate {
         Gate::Skipped(_) => return found,

@@ -4,6 +4,7 @@
 
 use super::card_text::CardSettings;
 use super::retrieval::{self, turn_at};
+use super::rounds;
 use crate::context::AlreadyIn;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
@@ -62,6 +63,9 @@ pub(crate) fn add(
     if !tools || !snapshot.rules.policy.error_pairs || most == 0 || snapshot.search == SearchChoice::Never {
         return Ok(());
     }
+    if let Some(round) = &snapshot.round_before {
+        rounds::repeat_error_pairs(round, snapshot, found);
+    }
     let traces = builder.traces(snapshot.session, MAX_CALLS)?;
     let by_node: HashMap<NodeId, &ToolTrace> = traces.iter().filter_map(|trace| Some((trace.node?, trace))).collect();
     let path = &snapshot.path;
@@ -73,7 +77,14 @@ pub(crate) fn add(
         (resolved_at..turn_end(resolved_at)).find(|at| path.nodes[*at].role == Role::Assistant).unwrap_or(resolved_at);
     let turns = [failed, answer_at].map(|at| turn_at(snapshot, &found.input, at));
     let both_sent = turns.iter().all(|turn| turn.is_some_and(|turn| already_in.closed.contains(&turn)));
-    if both_sent || is_excluded(snapshot, [failed, answer_at]) {
+    let ids = [failed, answer_at].map(|at| Some(path.nodes[at].id));
+    let repeated = found
+        .contents
+        .round_parts
+        .error_pairs
+        .iter()
+        .any(|pair| pair.candidates.iter().map(|one| one.block.source.message).eq(ids));
+    if both_sent || repeated || is_excluded(snapshot, [failed, answer_at]) {
         return Ok(());
     }
     put(builder, snapshot, found, [(failed, turns[0]), (answer_at, turns[1])], most)
@@ -82,15 +93,20 @@ pub(crate) fn add(
 /// Adds the positions of quoted pairs to `out`, the positions that retrieval skips, with those of the messages that a
 /// card would bring along.
 pub(crate) fn add_quoted_positions(snapshot: &Snapshot, input: &PlanInput, out: &mut Vec<Range<usize>>) {
-    let blocks = input.offers.iter().flat_map(|offer| &offer.candidates).map(|one| &one.block);
-    let pairs = blocks.filter(|block| matches!(block.reason, Reason::ErrorBefore | Reason::ErrorResolved));
-    let ids: HashSet<NodeId> = pairs.filter_map(|block| block.source.message).collect();
+    let ids = quoted_messages(input);
     if ids.is_empty() {
         return;
     }
     let places = snapshot.path.nodes.iter().enumerate().filter(|(_, node)| ids.contains(&node.id)).map(|(at, _)| at);
     let all: BTreeSet<usize> = places.flat_map(|at| together(&snapshot.path.nodes, at)).collect();
     hold(out, all.into_iter());
+}
+
+/// Returns the messages that offered pairs quote.
+pub(crate) fn quoted_messages(input: &PlanInput) -> HashSet<NodeId> {
+    let blocks = input.offers.iter().flat_map(|offer| &offer.candidates).map(|one| &one.block);
+    let pairs = blocks.filter(|block| matches!(block.reason, Reason::ErrorBefore | Reason::ErrorResolved));
+    pairs.filter_map(|block| block.source.message).collect()
 }
 
 fn hold(out: &mut Vec<Range<usize>>, places: impl Iterator<Item = usize>) {
@@ -143,7 +159,9 @@ fn put(
         let one = Candidate::plain(block, 0, ("include-once", "includes its turn in the next request"));
         candidates.push(Candidate { turn, ..one });
     }
-    found.offer(Offer { heading: None, candidates, most: Some(most) });
+    let offer = Offer { heading: None, candidates, most: Some(most) };
+    found.contents.round_parts.error_pairs.push(offer.clone());
+    found.offer(offer);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 //! Not for: indexes (`indexing::messages`), scores (`retrieval`), or admission (`context`).
 
 use super::cards::Cards;
+use super::rounds;
 use crate::context::AlreadyIn;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::{Fields, Hash};
@@ -194,12 +195,33 @@ pub(crate) fn add(
     found: &mut BuiltInput,
 ) -> Result<(), Failure> {
     let path = &snapshot.path.nodes[..snapshot.open_at];
-    let allowance = found.input.allowance;
     let Some(query) = asked.filter(|query| !path.is_empty() && !query.trim().is_empty()) else {
         return Ok(());
     };
     let out = skipped_positions(snapshot, &found.input, already_in);
     found.input.near.extend(excluded_rows(snapshot, &out));
+    if let Some(round) = &snapshot.round_before {
+        rounds::repeat_cards(round, snapshot, found);
+        let unwanted = snapshot.search == SearchChoice::Never && !found.contents.round_parts.near_cards.is_empty();
+        found.input.warnings.extend(unwanted.then_some(Warning::NotSearched));
+        return Ok(());
+    }
+    let listed = found.input.near.len();
+    search_older(builder, snapshot, query, out, found)?;
+    found.contents.round_parts.near_cards = found.input.near[listed..].to_vec();
+    Ok(())
+}
+
+/// Searches the positions that are not skipped and offers the results; adds rows for the others.
+fn search_older(
+    builder: &mut InputBuilder,
+    snapshot: &Snapshot,
+    query: String,
+    out: Vec<Range<usize>>,
+    found: &mut BuiltInput,
+) -> Result<(), Failure> {
+    let path = &snapshot.path.nodes[..snapshot.open_at];
+    let allowance = found.input.allowance;
     let closed: usize = out.iter().map(Range::len).sum();
     if closed >= path.len()
         || (allowance == 0 && snapshot.search == SearchChoice::Auto && !snapshot.rules.policy.retrieval)

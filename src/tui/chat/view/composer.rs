@@ -166,21 +166,14 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
         (Focus::Composer, false) if view.model.composer.commanding() => {
             &[(A::Send, "run"), (A::Complete, "complete"), (A::Help, "help")]
         }
-        (Focus::Composer, false) if !view.model.composer.is_empty() => &[
+        (Focus::Composer, false) => &[
             (A::Send, "send"),
             (A::CycleMode, "mode"),
             (A::Context, "request"),
             (A::Complete, "messages"),
             (A::Palette, "actions"),
             (A::Help, "help"),
-        ],
-        (Focus::Composer, false) => &[
-            (A::CycleMode, "mode"),
-            (A::Context, "request"),
             (A::Branches, "branches"),
-            (A::Complete, "messages"),
-            (A::Palette, "actions"),
-            (A::Help, "help"),
         ],
         (Focus::Conversation, _) if view.model.conversation.search.is_some() => &[
             (A::NextHit, "next match"),

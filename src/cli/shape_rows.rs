@@ -1,0 +1,89 @@
+//! What the JSON of a plan says about how an included row was admitted: its place in the order of admission, for how
+//! many calls its mark keeps it, and the rows with which it is sent or left out together.
+//! Not for: the other fields of a row (`shape`), or admission itself (`context`).
+
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::mark::{Atom, MarkKind};
+use crate::domain::planning::plan::{ContextPlan, Reason, Row, RowKind};
+use crate::domain::planning::policy::Section;
+use serde_json::{Value, json};
+
+/// Returns an included row's JSON with `priority`, `ttl`, and `companions`.
+pub(super) fn with_admission(mut value: Value, plan: &ContextPlan, row: &Row) -> Value {
+    value["priority"] = priority(plan, row).into();
+    value["ttl"] = json!(ttl(row));
+    value["companions"] = json!(companions(plan, row));
+    value
+}
+
+/// Returns the step of admission in which a row gets its room. The steps, in their order: `required`, `lease`,
+/// `newest_turn`, `summary`, `rules`, `map`, `retrieved`, `window`, `automatic_lease`.
+fn priority(plan: &ContextPlan, row: &Row) -> &'static str {
+    let newest = || plan.included().filter(|other| in_window(other)).filter_map(|other| other.source.turn).max();
+    match &row.reason {
+        _ if in_window(row) => {
+            if row.source.turn == newest() {
+                "newest_turn"
+            } else {
+                "window"
+            }
+        }
+        Reason::Leased { engine: false, .. } => "lease",
+        Reason::Leased { engine: true, .. } | Reason::Ephemeral => "automatic_lease",
+        Reason::Summary => "summary",
+        Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } | Reason::Module { .. } => {
+            "rules"
+        }
+        Reason::Oriented => "map",
+        Reason::ErrorBefore
+        | Reason::ErrorResolved
+        | Reason::Retrieved { .. }
+        | Reason::Searched { .. }
+        | Reason::Touchpoint { .. }
+        | Reason::CodeSearched { .. }
+        | Reason::KeptCode { .. }
+        | Reason::Memory { .. } => "retrieved",
+        // Whatever else is included cannot be left out: instructions, the open turn, pins, and a person's choices.
+        _ => "required",
+    }
+}
+
+fn in_window(row: &Row) -> bool {
+    matches!(row.reason, Reason::Recent | Reason::Relevant | Reason::WorkingLevel)
+}
+
+/// Returns for how many calls the row's mark keeps it, this one included; `None` without an end.
+fn ttl(row: &Row) -> Option<u32> {
+    match row.pin {
+        Some(MarkKind::Leased { turns }) => Some(turns.into()),
+        Some(MarkKind::Ephemeral | MarkKind::IncludeOnce) => Some(1),
+        Some(MarkKind::Sticky | MarkKind::Exclude | MarkKind::ExcludeOnce) | None => None,
+    }
+}
+
+/// Returns the ids of the rows with which a row is sent or left out: the heading of what was found and the items below
+/// it, or an earlier error and its solution.
+fn companions(plan: &ContextPlan, row: &Row) -> Vec<Hash> {
+    let ids = |is_companion: &dyn Fn(&Row) -> bool| -> Vec<Hash> {
+        plan.included().filter(|other| is_companion(other)).map(|other| other.atom.key()).collect()
+    };
+    let is_found = |row: &Row| match row.reason {
+        Reason::Retrieved { .. } => Some(false),
+        Reason::Touchpoint { .. } | Reason::KeptCode { .. } if row.kind == RowKind::Code => Some(true),
+        _ => None,
+    };
+    let heads = |row: &Row| {
+        let heading = row.kind == RowKind::Search && row.section() == Some(Section::Retrieved);
+        heading.then(|| row.atom == Atom::code_search())
+    };
+    if let Some(code) = is_found(row) {
+        return ids(&|other| heads(other) == Some(code));
+    }
+    if let Some(code) = heads(row) {
+        return ids(&|other| is_found(other) == Some(code));
+    }
+    let is_error = |row: &Row| matches!(row.reason, Reason::ErrorBefore | Reason::ErrorResolved);
+    let pairs: Vec<&Row> = plan.included().filter(|row| is_error(row)).collect();
+    let pair = pairs.chunks(2).find(|pair| pair.iter().any(|other| other.atom == row.atom && is_error(row)));
+    pair.into_iter().flatten().filter(|other| other.atom != row.atom).map(|other| other.atom.key()).collect()
+}

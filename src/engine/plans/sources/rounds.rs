@@ -1,0 +1,151 @@
+//! What the sources offer in the later rounds of a turn: the map, the marked symbols, the touchpoints, the older
+//! messages, and the error pairs of the round before, in the same bytes and order, so that a server can use its cached
+//! prefix. Only for a new error an earlier one is searched again.
+//! Not for: the first round (the other sources), or the code of earlier turns (`code_history`).
+
+use super::error_pairs::quoted_messages;
+use crate::code::find::cards::Sources as _;
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::mark::{Actor, Atom};
+use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
+use crate::domain::planning::plan::{Row, Source};
+use crate::domain::planning::policy::Section;
+use crate::engine::indexing::code_workspace::{CodeWorkspace, WorkspaceFiles};
+use crate::engine::plans::input_builder::BuiltInput;
+use crate::engine::plans::snapshot::{RoundBefore, Snapshot};
+use std::path::Path;
+
+/// Returns the block of a marked symbol as the round before sent it; `None` if it did not, or the mark has changed.
+pub(crate) fn marked(round: &RoundBefore, atom: Atom, section: Section) -> Option<Block> {
+    let was_sent = |row: &Row| row.atom == atom && row.section() == Some(section);
+    if !round.plan.included().any(was_sent) {
+        return None;
+    }
+    let same = |old: &&Block| old.atom == Some(atom) && old.section == section;
+    round.contents.round_parts.marked.iter().find(same).cloned()
+}
+
+/// Offers the map and the touchpoints that the round before sent, and repeats the rows of what it left out. Symbols that
+/// a person marked since then are left to their marks.
+pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, book: &CodeWorkspace, found: &mut BuiltInput) {
+    let parts = &round.contents.round_parts;
+    let map = parts.map.as_ref().filter(|_| !excludes_map(snapshot));
+    if let Some(map) = map.and_then(|map| sent_again(round, map, &|_| true)) {
+        found.contents.round_parts.map = Some(map.clone());
+        offer(round, as_noted(map, book), found);
+    }
+    let unmarked = |one: &Candidate| !is_marked(snapshot, one.block.atom);
+    if let Some(touchpoints) = parts.touchpoints.as_ref().and_then(|offer| sent_again(round, offer, &unmarked)) {
+        found.contents.round_parts.touchpoints = Some(touchpoints.clone());
+        offer(round, as_noted(touchpoints, book), found);
+    }
+    let left = |near: &&OmittedItem| !is_marked(snapshot, Some(near.atom));
+    let near: Vec<OmittedItem> = parts.near.iter().filter(left).cloned().collect();
+    found.input.near.extend(near.iter().cloned());
+    found.contents.round_parts.near = near;
+    found.contents.code_set.clone_from(&round.contents.code_set);
+}
+
+/// Offers the older messages that the round before sent, and repeats the rows of those that it left out. Messages that
+/// a person marked since then are left to their marks, and those that an error pair quotes are not sent twice.
+pub(crate) fn repeat_cards(round: &RoundBefore, snapshot: &Snapshot, found: &mut BuiltInput) {
+    let parts = &round.contents.round_parts;
+    let quoted = quoted_messages(&found.input);
+    let is_quoted = |source: &Source| source.message.is_some_and(|message| quoted.contains(&message));
+    let stays = |one: &Candidate| is_free(snapshot, one) && !is_quoted(&one.block.source);
+    if let Some(cards) = parts.cards.as_ref().and_then(|cards| sent_again(round, cards, &stays)) {
+        found.contents.round_parts.cards = Some(cards.clone());
+        offer(round, cards, found);
+    }
+    let left = |near: &&OmittedItem| !is_marked(snapshot, Some(near.atom)) && !is_quoted(&near.source);
+    let near: Vec<OmittedItem> = parts.near_cards.iter().filter(left).cloned().collect();
+    found.input.near.extend(near.iter().cloned());
+    found.contents.round_parts.near_cards = near;
+    found.input.retrieval_set_ids.extend(round.contents.sets.iter().map(|set| set.id));
+    found.contents.sets.clone_from(&round.contents.sets);
+}
+
+/// Offers the error pairs that the round before sent.
+pub(crate) fn repeat_error_pairs(round: &RoundBefore, snapshot: &Snapshot, found: &mut BuiltInput) {
+    for pair in &round.contents.round_parts.error_pairs {
+        let both = pair.candidates.iter().all(|one| is_free(snapshot, one));
+        if let Some(pair) = sent_again(round, pair, &|_| both) {
+            found.contents.round_parts.error_pairs.push(pair.clone());
+            offer(round, pair, found);
+        }
+    }
+}
+
+/// Returns whether a person has marked an item.
+fn is_marked(snapshot: &Snapshot, atom: Option<Atom>) -> bool {
+    snapshot.marks.iter().any(|mark| Some(mark.target) == atom && mark.by != Actor::Engine)
+}
+
+/// Returns whether a person has marked neither a candidate nor its turn.
+fn is_free(snapshot: &Snapshot, one: &Candidate) -> bool {
+    !is_marked(snapshot, one.block.atom) && (one.turn.is_none() || !is_marked(snapshot, one.turn))
+}
+
+/// Returns what the round before sent of an offer; `None` if it sent nothing.
+fn sent_again(round: &RoundBefore, offer: &Offer, stays: &dyn Fn(&Candidate) -> bool) -> Option<Offer> {
+    let stay = offer.candidates.iter().filter(|one| stays(one));
+    let candidates: Vec<Candidate> = stay.filter_map(|one| as_sent(round, one)).collect();
+    (!candidates.is_empty()).then(|| Offer { candidates, ..offer.clone() })
+}
+
+/// Returns an offer of code that is sent whatever turns are sent, with notes on files that have changed.
+fn as_noted(mut offer: Offer, book: &CodeWorkspace) -> Offer {
+    for one in &mut offer.candidates {
+        one.turn = None;
+        note_change(&mut one.block, book);
+    }
+    offer
+}
+
+/// Adds an offer with the texts of the round before.
+fn offer(round: &RoundBefore, offer: Offer, found: &mut BuiltInput) {
+    let texts = offer.candidates.iter().flat_map(|one| one.texts).map(|(text, _)| text);
+    for text in texts.chain(offer.heading.iter().map(|heading| heading.text)) {
+        copy_text(round, text, found);
+    }
+    found.offer(offer);
+}
+
+/// Returns whether a person excluded the map.
+pub(crate) fn excludes_map(snapshot: &Snapshot) -> bool {
+    snapshot.marks.iter().any(|mark| mark.target == Atom::code_map() && mark.kind.excludes())
+}
+
+/// Copies a text of the round before.
+pub(crate) fn copy_text(round: &RoundBefore, text: Hash, found: &mut BuiltInput) {
+    if let Some(said) = round.contents.blocks.get(&text) {
+        found.contents.blocks.insert(text, said.clone());
+    }
+    if let Some(settings) = round.contents.card_settings.get(&text) {
+        found.contents.card_settings.insert(text, settings.clone());
+    }
+}
+
+/// Returns a candidate with the text that was sent, apart from the delimiter after the last one; `None` if it was not
+/// sent.
+fn as_sent(round: &RoundBefore, one: &Candidate) -> Option<Candidate> {
+    let row = round
+        .plan
+        .included()
+        .find(|row| Some(row.atom) == one.block.atom && row.section() == Some(one.block.section))?;
+    let is_text = |alone: bool| [false, true].iter().any(|last| Some(one.text(alone, *last).0) == row.text);
+    let alone = !is_text(false) && is_text(true);
+    let [between, last] = [one.text(alone, false), one.text(alone, true)];
+    let texts = [between, last, one.text(true, false), one.text(true, true)];
+    let block = Block { text: between.0, tokens: between.1, ..one.block.clone() };
+    Some(Candidate { texts, block, ..one.clone() })
+}
+
+/// Notes in a row's title that its file changed after it was sent.
+pub(crate) fn note_change(block: &mut Block, book: &CodeWorkspace) {
+    let Some(code) = &block.source.code else { return };
+    let now = book.look(|loaded| WorkspaceFiles(&loaded.root).text(Path::new(&code.path)).map(|text| Hash::of(&text)));
+    if now.is_some_and(|now| now != Some(code.file)) {
+        block.title.push_str("; its file has changed since it was sent");
+    }
+}
