@@ -6,8 +6,10 @@ use super::rank::Hit;
 use crate::code::index::records::{Index, SymbolId};
 use std::collections::HashMap;
 
-/// Weight of cosines relative to the other parts of a score, both in standard deviations over the hits.
-const WEIGHT: f32 = 1.0;
+/// Weight of cosines relative to the other parts of a score, both in standard deviations over the hits, and the number of
+/// standard deviations above the mean from which a cosine counts.
+const WEIGHT: f32 = 0.5;
+const BACKGROUND: f32 = 1.0;
 /// The maximum bytes of a text that is embedded: about 120 tokens.
 const MAX_BYTES: usize = 480;
 
@@ -19,9 +21,8 @@ pub fn embedded_text(index: &Index, id: SymbolId, file: &[u8]) -> Option<String>
     brief(index, id, file, (&bytes, u32::try_from(MAX_BYTES).unwrap_or(u32::MAX)))
 }
 
-/// Adds to each hit's score how far its cosine with the message stands above the mean of the hits, and sorts by score.
-/// Hits without a cosine count as the mean. Without two different cosines nothing changes.
-#[allow(clippy::cast_precision_loss, reason = "a count of hits")]
+/// Raises the hits whose cosine with the message stands clearly above the mean of all hits, and sorts by score. Without
+/// two different cosines nothing changes.
 pub fn raise(hits: &mut [Hit], cosines: &HashMap<SymbolId, f32>) {
     let known: Vec<f32> = hits.iter().filter_map(|hit| cosines.get(&hit.id).copied()).collect();
     let (mean, deviation) = spread(&known);
@@ -29,10 +30,10 @@ pub fn raise(hits: &mut [Hit], cosines: &HashMap<SymbolId, f32>) {
     if deviation <= f32::EPSILON {
         return;
     }
-    let weight = std::env::var("W").ok().and_then(|w| w.parse().ok()).unwrap_or(WEIGHT);
     for hit in hits.iter_mut() {
         let Some(cosine) = cosines.get(&hit.id) else { continue };
-        hit.parts.meaning = weight * unit * (cosine - mean) / deviation;
+        let above = (cosine - mean) / deviation - BACKGROUND;
+        hit.parts.meaning = WEIGHT * unit * above.max(0.0);
         hit.score = hit.parts.sum();
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score));
@@ -45,4 +46,39 @@ fn spread(values: &[f32]) -> (f32, f32) {
     let mean = values.iter().sum::<f32>() / count;
     let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f32>() / count;
     (mean, variance.sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::code::symbols::Parts;
+
+    fn hits(scores: &[f32]) -> Vec<Hit> {
+        let parts = |words| Parts { words, ..Parts::default() };
+        (0..)
+            .zip(scores)
+            .map(|(id, score)| Hit { id, score: *score, parts: parts(*score), matched: Vec::new() })
+            .collect()
+    }
+
+    #[test]
+    fn only_hits_clearly_above_the_others_are_raised() {
+        let scores = [1.2, 1.1, 1.0, 1.0, 1.0, 1.0];
+        let of = |cosines: [f32; 6]| {
+            let mut hits = hits(&scores);
+            raise(&mut hits, &(0..).zip(cosines).collect());
+            let sums = hits.iter().all(|hit| (hit.score - hit.parts.sum()).abs() < 1e-6);
+            assert!(sums && hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
+            hits.iter().map(|hit| (hit.id, hit.parts.meaning > 0.0)).collect::<Vec<_>>()
+        };
+        let order: Vec<(SymbolId, bool)> = (0..6).map(|id| (id, false)).collect();
+        assert_eq!(of([0.3; 6]), order, "all are as near");
+        assert_eq!(of([0.1, 0.2, 0.1, 0.2, 0.1, 0.2]), order, "none stands out");
+        let raised = of([0.1, 0.1, 0.1, 0.1, 0.1, 0.9]);
+        assert_eq!(raised.iter().find(|(_, raised)| *raised), Some(&(5, true)));
+        assert_ne!(raised[5].0, 5, "{raised:?}");
+        let mut untouched = hits(&scores);
+        raise(&mut untouched, &HashMap::new());
+        assert_eq!(untouched, hits(&scores));
+    }
 }
