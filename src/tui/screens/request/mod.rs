@@ -2,6 +2,7 @@
 //! Not for: the exact bytes of the request (`raw_request`).
 
 pub mod model;
+pub mod model_counts;
 pub mod model_filter;
 pub mod model_pending;
 pub mod model_preview;

@@ -1,6 +1,7 @@
 //! State of the request overlay: the list of the plan's rows under headings, the cursor, and the selection.
 //! Not for: solving the plan, or the effect of an action on it.
 
+use super::model_counts::RowCounts;
 use super::model_filter::{Group, Heading, ListArrangement, RowFilter};
 use super::model_preview::ActionPreview;
 use super::model_range::RangeTurn;
@@ -66,6 +67,8 @@ impl Content {
 pub struct RequestScreen {
     /// The plan shown; None until the first plan arrives.
     pub content: Option<Content>,
+    /// Counts over its rows.
+    pub counts: RowCounts,
     /// Lines of the list, as `rebuild` built them.
     pub entries: Vec<Entry>,
     /// Index of the selected line in `entries`.
@@ -110,6 +113,7 @@ impl RequestScreen {
     /// Shows a plan. The cursor stays on its item; what was loaded for the previous plan is dropped.
     pub fn show(&mut self, content: Content) {
         let selected = self.selected_atom();
+        self.counts = RowCounts::of(content.rows());
         self.content = Some(content);
         self.texts.clear();
         self.steps.clear();

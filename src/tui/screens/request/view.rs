@@ -59,9 +59,9 @@ pub(crate) fn draw(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
 fn title(view: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
     let mut line = Line::of(Ink::Heading, "Next request");
     let dot = format!(" {} ", view.theme.glyphs.dot);
-    if let Some(content) = &overlay.content {
-        let (included, out) = counts(content.rows());
-        line.push(Ink::Text, &format!("{dot}{included} in, {out} left out"));
+    if overlay.content.is_some() {
+        let counts = &overlay.counts;
+        line.push(Ink::Text, &format!("{dot}{} in, {} left out", counts.included, counts.out));
     }
     if let Some(Content::Plan(plan)) = &overlay.content {
         line.push(Ink::Text, &dot);
@@ -81,23 +81,6 @@ fn title(view: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
         line.push(Ink::Dim, &format!("  {words}"));
     }
     line
-}
-
-/// Counts the included items and those left out. A range counts as all its turns; a turn of which a card is included
-/// does not count as left out.
-fn counts(rows: &[Row]) -> (u64, u64) {
-    let included = rows.iter().filter(|row| row.included()).count() as u64;
-    let out = rows.iter().filter(|row| matches!(row.verdict, Verdict::Out { .. }) && cards_of(rows, row) == 0);
-    (included, out.map(|row| u64::from(row.turns.max(1))).sum())
-}
-
-/// How many cards of a turn that is left out are included; 0 for other rows.
-fn cards_of(rows: &[Row], row: &Row) -> usize {
-    if row.kind != RowKind::Turn || row.included() {
-        return 0;
-    }
-    let card = |it: &&Row| it.kind == RowKind::Card && it.included() && it.source.turn == row.source.turn;
-    row.source.turn.map_or(0, |_| rows.iter().filter(card).count())
 }
 
 fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line {
@@ -189,7 +172,6 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
     let rows = content.rows();
     let page = usize::from(area.height);
     let from = overlay.cursor.saturating_sub(page / 2).min(overlay.entries.len().saturating_sub(page));
-    let wide = rows.iter().map(|row| text::short(u64::from(row.tokens)).len()).max().unwrap_or_default();
     for ((at, entry), place) in overlay.entries.iter().enumerate().skip(from).zip(area.rows()) {
         match *entry {
             Entry::Section(section, tokens) => {
@@ -222,7 +204,7 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
             }
             Entry::Row(row) => {
                 if let Some(row) = rows.get(row) {
-                    one(view, overlay, (rows, row), wide, place, buf);
+                    one(view, overlay, row, place, buf);
                 }
             }
             Entry::Item(row, item) => {
@@ -287,14 +269,7 @@ pub(crate) fn breaks_at(view: &ViewContext<'_>, row: &Row) -> bool {
     row.included() && (row.text == Some(*at) || row.items.iter().any(|item| item.key == *at))
 }
 
-fn one(
-    view: &ViewContext<'_>,
-    overlay: &RequestScreen,
-    (rows, row): (&[Row], &Row),
-    wide: usize,
-    area: Rect,
-    buf: &mut Buffer,
-) {
+fn one(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, area: Rect, buf: &mut Buffer) {
     let glyphs = &view.theme.glyphs;
     let ink = match row.verdict {
         Verdict::In { .. } => Ink::Text,
@@ -324,7 +299,7 @@ fn one(
         label.push(Ink::Warn, "stale ");
     }
     let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
-    let mut why = match cards_of(rows, row) {
+    let mut why = match overlay.counts.cards_of(row) {
         0 => row.reason.label(),
         count => format!("{} included", text::counted(count as u64, "card")),
     };
@@ -332,7 +307,7 @@ fn one(
         why.insert_str(0, "left out: ");
     }
     // Aligns the ends of the reasons.
-    let blank = wide.saturating_sub(tokens.len() + sign);
+    let blank = overlay.counts.widest.saturating_sub(tokens.len() + sign);
     let why_room = if room + sign > 48 { text::width(&why) + blank + 2 } else { 0 };
     let empty = row.title.is_empty() && row.included();
     let title = if empty { "(nothing typed yet)" } else { row.title.as_str() };
