@@ -345,7 +345,7 @@ impl Reason {
             Self::Module { by, staleness } => {
                 format!("A summary of a part of the program, by {by}; {staleness}. It may be wrong: check the files.")
             }
-            Self::SwitchedOff => "Switched off in the settings, under [project].".into(),
+            Self::SwitchedOff => "Disabled in the settings, under [project].".into(),
         }
     }
 
@@ -369,6 +369,7 @@ impl Reason {
             "user_excluded" => "left out by you",
             "ttl_expired" => "lease ended",
             "off_path" => "inactive mark",
+            "switched_off" => "disabled",
             "foreign_instructions" => "imported system prompt",
             "model_cannot" => "not accepted by model",
             "below_threshold" => "weaker match",

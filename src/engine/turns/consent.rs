@@ -277,7 +277,7 @@ impl Core {
         let Some(tools) = &self.setup.tools else {
             return Err(Failure::user(format!("{path} can't be changed: tools are off."))
                 .kept("The file was left as it is.")
-                .todo("Switch [tools] on."));
+                .todo("Enable tools in the settings ([tools] enabled = true)."));
         };
         tools.put_back(path, expected, text.as_deref()).map_err(|why| {
             Failure::new(FailureKind::Stale, why).kept("Nothing was undone or redone.").todo(

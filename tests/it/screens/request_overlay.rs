@@ -393,12 +393,12 @@ fn tools_are_listed_with_costs_and_switched() {
     let generation = stage.model.plan.generation;
     stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(with) });
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("2, 1 switched off") && !screen.contains("mcp__web__fetch"), "{screen}");
+    assert!(screen.contains("2, 1 disabled") && !screen.contains("mcp__web__fetch"), "{screen}");
     while !overlay(&stage).on_tools() {
         stage.press("j");
     }
     stage.press("x");
-    assert!(stage.screen(120, 35).contains("Enter lists the tools; x switches a tool off"));
+    assert!(stage.screen(120, 35).contains("Enter lists the tools; x disables or enables a tool"));
     stage.press("enter j j");
     pictures("tools-in-a-plan", &mut stage);
     stage.press("p");

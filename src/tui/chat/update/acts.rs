@@ -61,16 +61,16 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
     send(model, BranchRequest::Mark { branch, items, act }, Pending::Act, out);
 }
 
-/// Switches a tool off or on for the branch; tools take no other mark. `tool` is None on the line of all tools.
+/// Disables or enables a tool on the branch; tools take no other mark. `tool` is None on the line of all tools.
 fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act, out: &mut Vec<Cmd>) {
     let out_key = model.keys.key_of(Action::Exclude).unwrap_or_default();
     let Some(tool) = tool else {
-        let words = format!("Enter lists the tools; {out_key} switches a tool off or on.");
+        let words = format!("Enter lists the tools; {out_key} disables or enables a tool.");
         return model.status.say(Severity::Notice, words, model.now);
     };
     if !matches!(act, Act::Set { kind: MarkKind::Exclude, .. }) {
         let words =
-            format!("Every request on this branch includes the tool, or none does: {out_key} switches it on or off.");
+            format!("Every request on this branch includes the tool, or none does: {out_key} disables or enables it.");
         return model.status.say(Severity::Notice, words, model.now);
     }
     let act = ServerAct::Switch { keys: vec![tool.name], on: !tool.on };

@@ -251,7 +251,7 @@ impl RequestScreen {
     pub fn toggle_selected(&mut self) -> Result<(), &'static str> {
         let Some(entry) = self.entries.get(self.cursor).copied() else { return Ok(()) };
         if matches!(entry, Entry::Tools(_) | Entry::Tool(_)) {
-            return Err("Switch tools one by one.");
+            return Err("Enable and disable tools one by one.");
         }
         let Some(atom) = self.atom(entry) else { return Ok(()) };
         if let Some(why) = self.fixed(entry) {

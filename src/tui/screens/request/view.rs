@@ -336,7 +336,7 @@ fn plan_of(content: &Content) -> Option<&ContextPlan> {
 fn tools(view: &ViewContext<'_>, overlay: &RequestScreen, tokens: u32, area: Rect, buf: &mut Buffer) {
     let costs = overlay.content.as_ref().and_then(plan_of).map(|plan| plan.tool_costs.as_slice()).unwrap_or_default();
     let off = costs.iter().filter(|tool| !tool.on).count();
-    let off_words = if off > 0 { format!(", {} switched off", text::number(off as u64)) } else { String::new() };
+    let off_words = if off > 0 { format!(", {} disabled", text::number(off as u64)) } else { String::new() };
     let words = format!("  {}{off_words}", text::number((costs.len() - off) as u64));
     let fold = if overlay.tools_opened { view.theme.glyphs.opened } else { view.theme.glyphs.folded };
     let mut label = Line::of(Ink::Heading, meter::name(Part::Tools));
@@ -352,7 +352,7 @@ fn one_tool(view: &ViewContext<'_>, tool: &ToolCost, area: Rect, buf: &mut Buffe
     let value = Line::of(ink, &text::short(u64::from(tool.tokens)));
     let mut right = Line::new();
     if !tool.on {
-        right.push(Ink::Dim, "switched off  ");
+        right.push(Ink::Dim, "disabled  ");
     }
     right.pieces.extend(value.pieces);
     let mut label = Line::of(Ink::Excluded, &format!("   {sign} "));

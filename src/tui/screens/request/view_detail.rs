@@ -80,11 +80,11 @@ fn one_tool(view: &ViewContext<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
     let words = if tool.on {
         format!("Every request contains this tool's name, description, and arguments: {tokens} tokens.")
     } else {
-        format!("You switched this tool off on this branch. Adds {tokens} tokens to every request.")
+        format!("You disabled this tool on this branch. Adds {tokens} tokens to every request.")
     };
     let mut rows = TextRows::plain(&words, room, Ink::Accent);
-    let turn = if tool.on { "off" } else { "on again" };
-    rows.extend(TextRows::plain(&format!("{key} switches the tool {turn} on this branch."), room, Ink::Text));
+    let acts = if tool.on { "disables" } else { "enables" };
+    rows.extend(TextRows::plain(&format!("{key} {acts} the tool on this branch."), room, Ink::Text));
     rows.extend(TextRows::plain("Enter shows its description.", room, Ink::Dim));
     rows
 }

@@ -103,8 +103,8 @@ fn head(all: &Toolbox) -> (String, Ink) {
     let goes: usize = all.servers.iter().map(|server| server.sent_tools().count()).sum();
     if goes > OPENAI_TOOL_LIMIT {
         let words = format!(
-            "Every request contains {goes} tools; some model servers accept at most {OPENAI_TOOL_LIMIT}. Space switches some \
-                off."
+            "Every request contains {goes} tools; some model servers accept at most {OPENAI_TOOL_LIMIT}. Space disables \
+                some."
         );
         return (words, Ink::Warn);
     }
@@ -272,7 +272,7 @@ fn server_rows(view: &ViewContext<'_>, server: &ServerCard, width: usize) -> Vec
         ServerState::Off { why } => rows.extend(TextRows::plain(&format!("Off: {why}."), width, Ink::Warn)),
         ServerState::Starting => rows.extend(TextRows::plain("Starting in the background.", width, Ink::Warn)),
         ServerState::Ready if !server.on => {
-            rows.extend(TextRows::plain("All its tools are switched off on this branch.", width, Ink::Warn));
+            rows.extend(TextRows::plain("All its tools are disabled on this branch.", width, Ink::Warn));
         }
         ServerState::Ready => {}
     }
