@@ -9,9 +9,9 @@ use std::os::unix::fs::MetadataExt as _;
 /// Returns one sentence for each kind of protection.
 pub(crate) fn describe(effects: &EffectTools, protections: Protections) -> Vec<String> {
     let whole = if cfg!(target_os = "linux") {
-        "every process it starts ends with it"
+        "end: every process it starts ends with it"
     } else {
-        "its process group ends with it; this system can't track other processes"
+        "end: its process group ends with it; this system can't track other processes"
     };
     let bounds = format!(
         "limits: {} processes, {} GB a file, no input, no terminal",
@@ -20,7 +20,7 @@ pub(crate) fn describe(effects: &EffectTools, protections: Protections) -> Vec<S
     );
     let mut sentences =
         vec![files(effects, protections), namespaces(protections), calls(effects.options.network, protections)];
-    sentences.extend(["filtered environment, no secrets".into(), bounds, whole.into()]);
+    sentences.extend(["environment: filtered, without secrets".into(), bounds, whole.into()]);
     if cfg!(target_os = "linux") {
         let owner = effects.root.metadata().ok().map(|meta| meta.uid());
         sentences.extend(privileges(rustix::process::geteuid().as_raw(), owner).map(Into::into));
@@ -46,13 +46,14 @@ fn files(effects: &EffectTools, protections: Protections) -> String {
             temporary folder{more}"
     );
     match (protections.landlock, protections.namespaces) {
-        (0, Namespaces::None) => "no landlock on this system: the command can read and write whatever you can".into(),
-        (0, _) => format!(
-            "no landlock on this system: the command can read whatever you can, credentials too; \
-            {writes}"
-        ),
+        (0, Namespaces::None) => "files: it can read and write whatever you can (no landlock on this system)".into(),
+        (0, _) => {
+            format!("files: it can read whatever you can, credentials too; {writes} (no landlock on this system)")
+        }
         (version, _) => {
-            format!("landlock {version}: {writes}; your home folder is hidden, except toolchains without credentials")
+            format!(
+                "files: {writes}; your home folder is hidden, except toolchains without credentials (landlock {version})"
+            )
         }
     }
 }
@@ -73,18 +74,19 @@ fn namespaces(protections: Protections) -> String {
     let signals = if protections.landlock < 6 { ", and can end your processes" } else { "" };
     match protections.namespaces {
         Namespaces::Full => {
-            "namespaces: sees only its own processes; files elsewhere keep their mode, owner, and times".into()
+            "processes: sees only its own processes; files elsewhere keep their mode, owner, and times (namespaces)"
+                .into()
         }
         Namespaces::Mounts => {
-            format!("namespaces: files elsewhere keep their mode, owner, and times; sees other processes{signals}")
+            format!("processes: sees others{signals}; files elsewhere keep their mode, owner, and times (namespaces)")
         }
         Namespaces::None if protections.seccomp => format!(
-            "no namespaces on this system: the command can change modes and times of your files anywhere (not to \
-                set-user-id or world-writable), and sees other processes{signals}"
+            "processes: sees others{signals}; it can change modes and times of your files anywhere, but not to set-user-id \
+                or world-writable (no namespaces on this system)"
         ),
         Namespaces::None => format!(
-            "no namespaces on this system: the command can change modes, owners, times, and attributes of your \
-                files anywhere, and limits and priorities of your processes{signals}"
+            "processes: it can change limits and priorities of yours{signals}; it can change modes, owners, times, and \
+                attributes of your files anywhere (no namespaces on this system)"
         ),
     }
 }
@@ -93,11 +95,11 @@ fn calls(network: bool, protections: Protections) -> String {
     let others = if protections.namespaces == Namespaces::Full { "" } else { " and trace other processes" };
     match (protections.seccomp, network) {
         (false, false) if protections.landlock >= 4 => {
-            "no seccomp on this system: no TCP, but other sockets are open".into()
+            "network: no TCP, but other sockets are open (no seccomp on this system)".into()
         }
-        (false, _) => format!("no seccomp on this system: the command can use the network{others}"),
-        (true, false) => "seccomp: no network; no tracing, mounts, keys, or kernel modules".into(),
-        (true, true) => "seccomp: the network is open; no tracing, mounts, keys, or kernel modules".into(),
+        (false, _) => format!("network: it can use the network{others} (no seccomp on this system)"),
+        (true, false) => "network: none; also no tracing, mounts, keys, or kernel modules (seccomp)".into(),
+        (true, true) => "network: open; no tracing, mounts, keys, or kernel modules (seccomp)".into(),
     }
 }
 

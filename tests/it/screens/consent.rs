@@ -15,8 +15,8 @@ fn run(line: &str) -> ToolEffect {
         folder: String::new(),
         seconds: 120,
         protection: vec![
-            "landlock: writes only beneath the workspace and its own temporary folder".into(),
-            "seccomp: no network".into(),
+            "files: writes only in the workspace and its own temporary folder (landlock)".into(),
+            "network: none (seccomp)".into(),
         ],
     })
 }

@@ -40,7 +40,7 @@ fn opened() -> Stage {
         let args = serde_json::json!({ "line": "cargo test --offline auth::refresh", "seconds": 300 });
         let mut trace = trace(call, "run", &args, status);
         (trace.exit, trace.word) = (Some(exit), Some("rule allow run \"cargo test*\"".into()));
-        trace.more.protection = vec!["landlock 7: writes only beneath the workspace".into()];
+        trace.more.protection = vec!["files: writes only in the workspace (landlock 7)".into()];
         trace.duration_ms = 8_400;
         trace
     };
@@ -107,7 +107,7 @@ fn calls_and_their_links() {
         "after src/auth/refresh.rs",
         "Shortened from 260,000",
         "output:",
-        "landlock 7",
+        "(landlock 7)",
         "full result",
     ] {
         assert!(screen.contains(words), "{words}:\n{screen}");
