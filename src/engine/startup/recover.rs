@@ -190,7 +190,9 @@ impl Core {
                 let _ = self.reload(id);
             }
         }
-        if let Some(branch) = self.sessions.current().ok().map(|session| session.current).filter(|_| !self.setup.patient) {
+        if let Some(branch) =
+            self.sessions.current().ok().map(|session| session.current).filter(|_| !self.setup.patient)
+        {
             self.sync_draft(branch);
         }
     }

@@ -98,7 +98,11 @@ impl Core {
             auxiliary_call: self.auxiliary_call(branch, rules, None, cancel),
             events: self.events.clone(),
         };
-        if self.setup.patient { self.finish_draft(job.made()) } else { job.start(&self.jobs) }
+        if self.setup.patient {
+            self.finish_draft(job.made())
+        } else {
+            job.start(&self.jobs)
+        }
         Ok(())
     }
 
@@ -199,9 +203,7 @@ impl Core {
         let same = |(key, content): &(Hash, Hash)| {
             session.tree.by_key(*key).is_some_and(|slot| session.tree.head(slot).content == Some(*content))
         };
-        position.on_path
-            && position.source.is_none()
-            && summary.covers.iter().flat_map(|cover| &cover.nodes).all(same)
+        position.on_path && position.source.is_none() && summary.covers.iter().flat_map(|cover| &cover.nodes).all(same)
     }
 }
 
