@@ -179,6 +179,31 @@ fn two_programs_have_one_draft() {
     assert!(waiting(&mut one, branch).is_none() && waiting(&mut two, branch).is_none());
 }
 
+/// Two programs write a draft at once: the first one that is finished counts in both.
+#[test]
+fn first_finished_draft_counts() {
+    let mut scripts: Vec<Vec<Say>> = (1..=4).map(|n| text(&answer(n))).collect();
+    scripts.push([vec![Say::Hold], text("- The service reads its settings first.")].concat());
+    scripts.push(text(&answer(5)));
+    let model = Model::new(scripts);
+    let bench = Bench::new(&model);
+    let by_model = lanes(AutoSummaryAcceptance::Draft, SummaryAuthor::Model);
+    let mut slow = client(&bench, &by_model);
+    let branch = slow.session();
+    say(&mut slow, branch, 1..=4);
+    while model.bodies().len() < 5 {
+        std::thread::yield_now();
+    }
+    let mut fast = command(&bench, &spec());
+    fast.open();
+    say(&mut fast, branch, 5..=5);
+    let (first, _) = drafted(&mut fast, 0);
+    model.release();
+    let (shown, _) = drafted(&mut slow, 0);
+    assert_eq!(same(&shown), same(&first));
+    assert_eq!(bench.store().summary_draft_id(branch).unwrap(), Some(first.summary.id));
+}
+
 /// A fork has a copy of the draft if its turns are on the fork's path. Both are decided separately.
 #[test]
 fn forks_copy_drafts_of_their_turns() {
