@@ -99,9 +99,9 @@ impl Core {
             events: self.events.clone(),
         };
         if self.setup.patient {
-            self.finish_draft(job.made())
+            self.finish_draft(job.made());
         } else {
-            job.start(&self.jobs)
+            job.start(&self.jobs);
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ impl Core {
         if self.store.read_only() || drafted.stored {
             return true;
         }
-        let put = self.sessions.branch(id).map_err(Failure::from).and_then(|branch| {
+        let put = self.sessions.branch(id).and_then(|branch| {
             let old = self.store.summary_draft(id)?;
             if automatic && old.as_ref().is_some_and(|old| self.sources_unchanged(&branch, &old.summary)) {
                 return Ok(Some(StoreError::Moved));
