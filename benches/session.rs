@@ -10,6 +10,8 @@
 
 #[path = "session/answering.rs"]
 mod answering;
+#[path = "layouts/prefix.rs"]
+mod prefix;
 #[allow(dead_code, reason = "the tests use the rest of it")]
 #[path = "../tests/it/support"]
 mod support {
@@ -21,17 +23,18 @@ use answering::{Answering, Kind, Question};
 use pleach::config::{policies, prompts};
 use pleach::domain::call::item_use::{UseCount, UseTotals};
 use pleach::domain::call::model::ModelInfo;
-use pleach::domain::call::tokens::Encoding;
+use pleach::domain::call::tokens::{CountTokens, Encoding};
 use pleach::domain::code::settings::CodeSettings;
 use pleach::domain::planning::draft::Planned;
 use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::RowKind;
+use pleach::domain::planning::plan::{Row, RowKind};
 use pleach::domain::planning::policy::{PolicySpec, Section};
 use pleach::domain::tool::consent::{Rule, Verdict};
 use pleach::engine::api::{Answer, CallRequest, Request};
 use pleach::engine::startup::setup::Prompts;
 use pleach::llm::counting::tokens::Tokenizers;
 use pleach::tools::{EffectOptions, Workspace};
+use prefix::{parts, same_tokens};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,8 +55,8 @@ struct Figures {
     /// Tokens that the requests share with the ones before, as the program shows them, and tokens of those requests. Only
     /// the first call of a turn is planned before it is sent.
     same: (u64, u64),
-    /// The same in bytes, of all calls.
-    same_bytes: (u64, u64),
+    /// The same counted in the bodies of all calls, with the tools before the messages.
+    same_of_all: (u64, u64),
     uses: UseTotals,
     /// Turns in the window of the last request.
     turns: usize,
@@ -128,7 +131,7 @@ fn session(policy: &PolicySpec, mode: Mode, repository: &Path, counter: &Arc<Tok
         calls: 0,
         tokens: 0,
         same: (0, 0),
-        same_bytes: (0, 0),
+        same_of_all: (0, 0),
         uses: UseTotals::default(),
         turns: 0,
         planning: Vec::new(),
@@ -143,9 +146,7 @@ fn session(policy: &PolicySpec, mode: Mode, repository: &Path, counter: &Arc<Tok
             figures.same.0 += u64::from(same);
             figures.same.1 += u64::from(plan.est_total);
         }
-        let window = |row: &&pleach::domain::planning::plan::Row| {
-            row.kind == RowKind::Turn && row.section() == Some(Section::Recent)
-        };
+        let window = |row: &&Row| row.kind == RowKind::Turn && row.section() == Some(Section::Recent);
         figures.turns = plan.included().filter(window).count();
         let closed = client.turn(branch, &draft);
         assert!(closed.failure.is_none(), "{:?}", closed.failure);
@@ -160,10 +161,11 @@ fn session(policy: &PolicySpec, mode: Mode, repository: &Path, counter: &Arc<Tok
         other => panic!("{other:?}"),
     }
     client.stop();
-    for pair in model.bodies().windows(2) {
-        let same = pair[0].iter().zip(&pair[1]).take_while(|(a, b)| a == b).count();
-        figures.same_bytes.0 += same as u64;
-        figures.same_bytes.1 += pair[1].len() as u64;
+    let count = |text: &str| counter.count(Encoding::O200kBase, text);
+    let bodies: Vec<Vec<String>> = model.bodies().iter().map(|body| parts(body)).collect();
+    for pair in bodies.windows(2) {
+        figures.same_of_all.0 += u64::from(same_tokens(&pair[0], &pair[1], &count));
+        figures.same_of_all.1 += pair[1].iter().map(|text| u64::from(count(text))).sum::<u64>();
     }
     figures
 }
@@ -182,7 +184,9 @@ fn main() {
     let presets = policies::load(Path::new("no policies of one's own")).expect("the presets are valid");
     let counter = Arc::new(Tokenizers::new());
     println!("{} turns, a budget of {BUDGET} tokens\n", questions().len());
-    println!("| policy | mode | calls | tokens sent | items used | their tokens | prefix | bytes | turns | planning |");
+    println!(
+        "| policy | mode | calls | tokens sent | items used | their tokens | prefix | of all calls | turns | planning |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut details: BTreeMap<String, UseTotals> = BTreeMap::new();
     for mode in [Mode::Light, Mode::Heavy] {
@@ -198,7 +202,7 @@ fn main() {
                 yields(all),
                 percent((all.used_tokens, all.shown_tokens)),
                 percent(found.same),
-                percent(found.same_bytes),
+                percent(found.same_of_all),
                 found.turns,
                 found.planning[found.planning.len() / 2],
                 found.planning[found.planning.len() * 95 / 100],
@@ -206,7 +210,9 @@ fn main() {
             details.insert(format!("{name}, {}", mode.title()), found.uses);
         }
     }
-    println!("\nprefix: tokens of a turn's first request that begin as the request before; bytes: of all requests");
+    println!(
+        "\nprefix: share of the tokens of a turn's first request that begin as the request before; then of all calls"
+    );
     println!("planning: median and 95th percentile, with the search of the code\n");
     for (name, uses) in &details {
         println!("{name}: {} calls with known use", uses.calls);

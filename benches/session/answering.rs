@@ -51,11 +51,19 @@ struct Shown {
     name: String,
 }
 
+impl Shown {
+    fn read(&self) -> Step {
+        Step::Call("read_file", json!({ "path": self.path, "start_line": self.first, "lines": LINES }))
+    }
+}
+
 pub(crate) struct Answering {
     questions: Vec<Question>,
     workspace: PathBuf,
     bodies: Mutex<Vec<Vec<u8>>>,
     known: Mutex<Vec<String>>,
+    /// What the open turn is about.
+    target: Mutex<Option<Shown>>,
 }
 
 /// The server of the model.
@@ -115,7 +123,7 @@ impl Provider for Answering {
 
 impl Answering {
     pub(crate) fn new(questions: Vec<Question>, workspace: PathBuf) -> Self {
-        Self { questions, workspace, bodies: Mutex::default(), known: Mutex::default() }
+        Self { questions, workspace, bodies: Mutex::default(), known: Mutex::default(), target: Mutex::default() }
     }
 
     pub(crate) fn bodies(&self) -> Vec<Vec<u8>> {
@@ -146,18 +154,35 @@ impl Answering {
         }
     }
 
+    /// Reads the symbol of the request that fits, or what a search finds, then changes it if asked to, and explains it.
     fn work(&self, messages: &[Value], question: &Question, results: &[String]) -> Step {
-        let symbol = best(messages, &question.text);
-        let edits = question.kind == Kind::Edit;
-        match (symbol, results) {
-            (Some(symbol), []) => {
-                Step::Call("read_file", json!({ "path": symbol.path, "start_line": symbol.first, "lines": LINES }))
+        let mut target = self.target.lock().unwrap();
+        if results.is_empty() {
+            *target = best(messages, &question.text);
+        } else if target.is_none() {
+            *target = first_place(&results[0], &longest(&question.text));
+            if let Some(place) = &*target {
+                return place.read();
             }
-            (Some(symbol), [_]) if edits => self.edit(&symbol),
-            (Some(symbol), [read, ..]) => Step::Text(explained(&symbol, read, edits)),
-            (None, []) => Step::Call("search", json!({ "pattern": longest(&question.text), "max": 8 })),
-            (None, [found, ..]) => {
-                Step::Text(format!("The request shows no symbol for this. A search finds:\n{}", quoted(found, 3)))
+        }
+        let Some(symbol) = &*target else {
+            return match results {
+                [] => Step::Call("search", json!({ "pattern": longest(&question.text), "max": 8 })),
+                _ => Step::Text("The program has nothing of that name.".into()),
+            };
+        };
+        let called = |name: &str| {
+            let calls =
+                messages.iter().rev().take_while(|one| one["role"] != "user").map(|one| one["tool_calls"].to_string());
+            calls.filter(|calls| calls.contains(name)).count() > 0
+        };
+        let edits = question.kind == Kind::Edit;
+        match results {
+            [] => symbol.read(),
+            _ if edits && !called("edit_file") => self.edit(symbol),
+            _ => {
+                let read = results.iter().max_by_key(|result| result.len()).map_or("", String::as_str);
+                Step::Text(explained(symbol, read, edits))
             }
         }
     }
@@ -237,6 +262,15 @@ fn shown(text: &str) -> Vec<(String, Shown)> {
     found
 }
 
+/// The first place that a search found: `path:line: text`.
+fn first_place(found: &str, name: &str) -> Option<Shown> {
+    found.lines().find_map(|line| {
+        let (path, rest) = line.split_once(':')?;
+        let first = rest.split(':').next()?.trim().parse().ok()?;
+        Some(Shown { path: path.to_owned(), first, name: name.to_owned() })
+    })
+}
+
 /// The name that a signature declares: the word after its keyword.
 fn name_of(signature: &str) -> String {
     let words: Vec<&str> = signature.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
@@ -258,13 +292,18 @@ fn quoted(result: &str, most: usize) -> String {
 
 fn explained(symbol: &Shown, read: &str, edited: bool) -> String {
     let done = if edited { "I added the comment to" } else { "This is decided in" };
+    let Shown { path, first, name } = symbol;
+    let remarks: String = quoted(read, 8).lines().map(|line| remark(name, line)).collect();
     format!(
-        "{done} `{}`, in {} from line {}. The part that matters:\n\n{}\n\nEverything else there follows from these lines.",
-        symbol.name,
-        symbol.path,
-        symbol.first,
-        quoted(read, 4)
+        "{done} `{name}`, in {path} from line {first}. The part that matters:\n\n{}\n\nIn words:\n{remarks}",
+        quoted(read, 14)
     )
+}
+
+/// A sentence about a line of code.
+fn remark(symbol: &str, line: &str) -> String {
+    let named: Vec<String> = words(line).into_iter().take(5).collect();
+    format!("- `{symbol}` then deals with {}, and nothing after this line depends on it.\n", named.join(", "))
 }
 
 /// The line of the request that has most words in common with the question. Of several, the last.
