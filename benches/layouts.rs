@@ -14,6 +14,8 @@ mod support {
 }
 #[path = "layouts/conversations.rs"]
 mod conversations;
+#[path = "layouts/prefix.rs"]
+mod prefix;
 
 use conversations::{Exchange, Talk};
 use pleach::config::{models::ModelTable, policies, prompts};
@@ -23,7 +25,7 @@ use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::policy::{Layout, PolicySpec};
 use pleach::engine::startup::setup::Prompts;
 use pleach::llm::counting::tokens::Tokenizers;
-use serde_json::Value;
+use prefix::{parts, same_tokens};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -119,34 +121,6 @@ fn replay(talk: &Talk, way: &Configuration, counter: &Arc<Tokenizers>) -> Vec<Ve
     }
     client.stop();
     model.bodies()
-}
-
-/// The messages of a request as texts, tools first.
-fn parts(body: &[u8]) -> Vec<String> {
-    let body: Value = serde_json::from_slice(body).unwrap();
-    let tools = body.get("tools").map(Value::to_string);
-    let messages = body["messages"].as_array().unwrap().iter().map(|message| {
-        let calls = message.get("tool_calls").map(Value::to_string).unwrap_or_default();
-        format!("{}\n{}{calls}", message["role"].as_str().unwrap(), message["content"].as_str().unwrap_or_default())
-    });
-    tools.into_iter().chain(messages).collect()
-}
-
-/// Tokens of the common prefix of two requests, message by message, including a partly equal last message.
-fn same_tokens(before: &[String], now: &[String], count: &dyn Fn(&str) -> u32) -> u32 {
-    let mut same = 0;
-    for (at, text) in now.iter().enumerate() {
-        match before.get(at) {
-            Some(old) if old == text => same += count(text),
-            Some(old) => {
-                let bytes = old.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
-                let end = (0..=bytes).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-                return same + count(&text[..end]);
-            }
-            None => return same,
-        }
-    }
-    same
 }
 
 fn measured(bodies: &[Vec<u8>], prices: &[Price], counter: &Tokenizers) -> Sums {

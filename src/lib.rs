@@ -86,8 +86,9 @@
 //!    records which items of the call it used, and by what evidence (`engine::turns::item_use`, found by
 //!    [`context::item_use`]); no text is stored with it.
 //! 7. After a turn has closed, and once the next call of a branch that was opened is planned, a thread checks whether
-//!    the policy wants a summary of older turns (`engine::summaries::automatic`). The summary waits as a draft and
-//!    enters no plan until a person accepts it.
+//!    the policy wants a summary of older turns (`engine::summaries::automatic`). The summary waits as a draft, which is
+//!    stored and which every program shows (`engine::summaries::stored`), and enters no plan until a person accepts it.
+//!    A single command drafts it before it ends, unless the model would have to write it.
 //!
 //! After a crash, the next start turns the open runs of dead processes into interrupted answers with the text that had
 //! arrived. It reports this and never sends anything again.

@@ -152,7 +152,7 @@ impl Core {
         // The screen can use a branch's settings only once it knows the session, so they follow the answer.
         if let Some(branch) = self.sessions.current().ok().filter(|_| opened).map(|session| session.current) {
             self.show_settings(&self.sessions.branch(branch)?);
-            self.summaries.drafts.unchecked.insert(branch);
+            self.check_later(branch);
         }
         Ok(())
     }
@@ -326,7 +326,7 @@ impl Core {
         let id = session.card.id;
         self.sessions.current_id = Some(id);
         self.show_settings(&found);
-        self.summaries.drafts.unchecked.insert(branch);
+        self.check_later(branch);
         Ok(Answer::Branch(Box::new(found)))
     }
 }

@@ -22,6 +22,8 @@ impl WriteTransaction<'_> {
             Write::PutState { session, version } => journal::put_state(self, *session, version),
             Write::PutSummary { session, summary, at } => summaries::put(self, *session, summary, *at),
             Write::SetSummaries { branch, expect, summaries } => summaries::set_used(self, *branch, expect, summaries),
+            Write::PutDraft { session, draft, expect } => summaries::put_draft(self, *session, draft, *expect),
+            Write::DeleteDraft { branch, expect } => summaries::delete_draft(self, *branch, *expect),
             Write::PutOperation(operation) => journal::put_op(self, operation),
             Write::SetUndone { seq, undone } => journal::set_undone(self, *seq, *undone),
             Write::PutPlan { id, branch, body } => plans::put(self, *id, *branch, body),

@@ -13,6 +13,7 @@ pub(super) const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/2.sql")),
     M::up(include_str!("schema/3.sql")),
     M::up(include_str!("schema/4.sql")),
+    M::up(include_str!("schema/5.sql")),
 ];
 
 /// Returns the newest schema version that this program knows.

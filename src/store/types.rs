@@ -21,6 +21,7 @@ use crate::domain::conversation::transition::Transition;
 use crate::domain::planning::plan::Anchor;
 use crate::domain::summary::accepted::Summary;
 use crate::domain::summary::module::ModuleCard;
+use crate::domain::summary::stored_draft::StoredDraft;
 use crate::domain::tool::trace::ToolTrace;
 use std::sync::Arc;
 
@@ -183,6 +184,23 @@ pub enum Write {
         expect: Vec<Hash>,
         /// The new summaries.
         summaries: Vec<Hash>,
+    },
+    /// Stores the draft of a summary that waits on its branch if the present one is `expect` (`None`: none), otherwise
+    /// fails with `Moved`.
+    PutDraft {
+        /// The session.
+        session: SessionId,
+        /// The draft.
+        draft: Box<StoredDraft>,
+        /// The id of the expected draft.
+        expect: Option<Hash>,
+    },
+    /// Deletes the draft of a summary that waits on a branch if it is `expect`, otherwise fails with `Moved`.
+    DeleteDraft {
+        /// The branch.
+        branch: BranchId,
+        /// The id of the expected draft.
+        expect: Hash,
     },
     /// Stores an operation; the store assigns its `seq`. Deletes the operations of the session that are undone at that
     /// moment.

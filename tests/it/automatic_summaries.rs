@@ -2,6 +2,7 @@
 //! refusal, without delaying other work, and sent only after acceptance.
 
 mod opening;
+mod waiting;
 
 use crate::support::bench::{Bench, Client, Dice, Model, Say, histories, message, text};
 use crate::support::server::{Server, end, stream, words};
@@ -365,13 +366,20 @@ fn turns_outside_the_window_get_a_draft() {
     assert!(summary(&after).unwrap().included() && after.est_total <= before.est_total);
 }
 
-/// A command ends with its turn: a summary that needs no approval is made before that, and a waiting draft is mentioned
-/// once.
+/// A command ends with its turn: a summary that needs no model is made before that. A draft is reported once, and so is
+/// a summary that the model would write.
 #[test]
 fn commands_make_due_summaries() {
-    for accept in [AutoSummaryAcceptance::Draft, AutoSummaryAcceptance::Auto] {
-        let bench = Bench::new(&model(10));
-        let spec = windowed(accept);
+    let extractive = SummaryAuthor::Extractive;
+    for (accept, by) in [
+        (AutoSummaryAcceptance::Draft, extractive),
+        (AutoSummaryAcceptance::Auto, extractive),
+        (AutoSummaryAcceptance::Draft, SummaryAuthor::Model),
+    ] {
+        let model = model(10);
+        let bench = Bench::new(&model);
+        let mut spec = windowed(accept);
+        spec.auto_summaries.by = by;
         let mut client = bench.start_with(|setup| {
             setup.patient = true;
             setup.defaults.policy = Some(spec.name.clone());
@@ -387,12 +395,16 @@ fn commands_make_due_summaries() {
                 _ => None,
             })
             .collect();
-        match accept {
-            AutoSummaryAcceptance::Draft => {
-                assert!(notices.len() == 1 && notices[0].contains("`pleach compress --up-to "), "{notices:?}");
-                assert_eq!(drafts(&client), 0);
+        match (accept, by) {
+            (_, SummaryAuthor::Model) => {
+                assert!(notices.len() == 1 && notices[0].contains("--by-model` drafts it"), "{notices:?}");
+                assert_eq!((drafts(&client), model.bodies().len()), (0, 10), "no call without a decision");
             }
-            AutoSummaryAcceptance::Auto => {
+            (AutoSummaryAcceptance::Draft, _) => {
+                assert!(notices.len() == 1 && notices[0].contains("`pleach capsules accept` uses it"), "{notices:?}");
+                assert_eq!(drafts(&client), 1);
+            }
+            (AutoSummaryAcceptance::Auto, _) => {
                 assert!(!notices.is_empty() && notices[0].contains("accepts drafts automatically"), "{notices:?}");
                 assert!(summary(&plan(&mut client, branch)).unwrap().included());
             }

@@ -7,6 +7,7 @@ mod automatic_summaries;
 mod branching;
 mod cli;
 mod cli_bad;
+mod cli_drafts;
 mod cli_exchange;
 mod cli_many;
 mod code;

@@ -3,7 +3,8 @@
 
 pub(super) mod code;
 pub(super) mod diffs;
-pub(super) mod item_use;
+pub(super) mod drafts;
+mod item_use;
 pub(super) mod memory;
 pub(super) mod pins;
 pub(super) mod plan;

@@ -1,6 +1,7 @@
 //! `compress` and `capsules`: drafts, accepts, lists, and undoes summaries.
 //! Not for: making summaries (`engine`), or usage (`stats`).
 
+use super::drafts;
 use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::output::{column, number};
@@ -29,10 +30,7 @@ pub(crate) fn compress(run: &mut Run<'_, '_>, args: &Compress) -> Result<(), Sto
     let kind = if args.whole_session { SummaryKind::Session } else { SummaryKind::Lane };
     let mut draft = request_draft(run, branch, SummaryAct::Draft { kind, up_to: args.up_to, by })?;
     if !args.keep.is_empty() {
-        let act = match args.keep.as_slice() {
-            [all] if all == "all" => SummaryAct::KeepAll { draft: draft.number },
-            items => SummaryAct::Keep { draft: draft.number, items: indexes(&draft, items)? },
-        };
+        let act = drafts::keep_act(&draft, &args.keep)?;
         draft = request_draft(run, branch, act)?;
     }
     if args.accept {
@@ -54,7 +52,11 @@ pub(crate) fn compress(run: &mut Run<'_, '_>, args: &Compress) -> Result<(), Sto
     Ok(())
 }
 
-fn request_draft(run: &mut Run<'_, '_>, branch: BranchId, act: SummaryAct) -> Result<Arc<SummaryDraft>, Stop> {
+pub(super) fn request_draft(
+    run: &mut Run<'_, '_>,
+    branch: BranchId,
+    act: SummaryAct,
+) -> Result<Arc<SummaryDraft>, Stop> {
     let stop = Request::Summary { branch, act: SummaryAct::Stop };
     match run.client.stoppable(Request::Summary { branch, act }, stop, &mut run.io)? {
         Answer::Draft(Some(draft)) => Ok(draft),
@@ -64,7 +66,7 @@ fn request_draft(run: &mut Run<'_, '_>, branch: BranchId, act: SummaryAct) -> Re
 }
 
 /// Returns the indexes of dropped items, which are named by their number in the list or by their text.
-fn indexes(draft: &SummaryDraft, items: &[String]) -> Result<Vec<usize>, Stop> {
+pub(super) fn indexes(draft: &SummaryDraft, items: &[String]) -> Result<Vec<usize>, Stop> {
     let place = |item: &String| {
         let numbered = item.parse::<usize>().ok().and_then(|n| n.checked_sub(1)).filter(|n| *n < draft.dropped.len());
         let named = || draft.dropped.iter().position(|dropped| dropped.text == *item);
@@ -77,7 +79,7 @@ fn indexes(draft: &SummaryDraft, items: &[String]) -> Result<Vec<usize>, Stop> {
     items.iter().map(place).collect()
 }
 
-fn print_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
+pub(super) fn print_draft(run: &mut Run<'_, '_>, draft: &SummaryDraft) {
     let summary = &draft.summary;
     run.io.say(summary.text.as_deref().unwrap_or_default());
     run.io.say(&format!(
@@ -141,7 +143,7 @@ fn capsule_shape(summary: &Summary) -> Value {
     })
 }
 
-fn draft_shape(draft: &SummaryDraft, accepted: bool) -> Value {
+pub(super) fn draft_shape(draft: &SummaryDraft, accepted: bool) -> Value {
     let item = |(place, item): (usize, &MissingFact)| {
         json!({
             "item": place + 1,
@@ -166,6 +168,7 @@ fn draft_shape(draft: &SummaryDraft, accepted: bool) -> Value {
         "stays": draft.stays.iter().map(|(turn, why)| json!({ "turn": turn, "why": why })).collect::<Vec<_>>(),
         "masked": draft.masked,
         "run": draft.run,
+        "cause": draft.cause,
         "warnings": draft.warnings,
         "capsule": capsule_shape(&draft.summary),
     })
@@ -174,6 +177,7 @@ fn draft_shape(draft: &SummaryDraft, accepted: bool) -> Value {
 /// `summaries` without a value: whether the branch's summaries are automatic, and the list of its summaries.
 pub(crate) fn overview(run: &mut Run<'_, '_>, branch: &Branch) -> Result<(), Stop> {
     let cards = cards(run, branch.id)?;
+    let draft = drafts::waiting(run, branch.id)?;
     let (own, settings) = (branch.overrides.auto_summaries, &run.config.settings);
     let name = run.config.overrides.policy.as_ref().or(branch.overrides.policy.as_ref()).unwrap_or(&settings.policy);
     let policy = run.config.policies.get(name).map(|policy| policy.auto_summaries).unwrap_or_default();
@@ -187,6 +191,7 @@ pub(crate) fn overview(run: &mut Run<'_, '_>, branch: &Branch) -> Result<(), Sto
             "policy": name,
             "automatic": automatic(used),
             "list": cards.iter().map(card_shape).collect::<Vec<_>>(),
+            "draft": draft.as_deref().map(|draft| draft_shape(draft, false)),
         }));
     }
     let from = match (own, settings.summaries.over_policy()) {
@@ -203,7 +208,7 @@ pub(crate) fn overview(run: &mut Run<'_, '_>, branch: &Branch) -> Result<(), Sto
         "auto" => format!("Automatic summaries on branch {on} are used at once ({from})."),
         _ => format!("Automatic summaries on branch {on} wait as drafts until you accept them ({from})."),
     });
-    list(run, &cards)
+    list(run, &cards, draft.as_deref())
 }
 
 /// What happens to automatic summaries under these settings, in one word.
@@ -223,6 +228,9 @@ fn cards(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Vec<SummaryCard>, St
 
 /// `capsules`.
 pub(crate) fn summaries(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Result<(), Stop> {
+    if let SummariesCommand::Draft(command) = command {
+        return drafts::run(run, command);
+    }
     let branch = run.open(false)?.current;
     if let SummariesCommand::Undo { whole_session } = command {
         let kind = if *whole_session { SummaryKind::Session } else { SummaryKind::Lane };
@@ -231,7 +239,10 @@ pub(crate) fn summaries(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Re
     let cards = cards(run, branch)?;
     match command {
         SummariesCommand::Show { id } => show(run, &cards, id.as_deref()),
-        SummariesCommand::List | SummariesCommand::Undo { .. } => list(run, &cards),
+        SummariesCommand::List | SummariesCommand::Undo { .. } | SummariesCommand::Draft(_) => {
+            let draft = drafts::waiting(run, branch)?;
+            list(run, &cards, draft.as_deref())
+        }
     }
 }
 
@@ -246,7 +257,7 @@ fn card_shape(card: &SummaryCard) -> Value {
     value
 }
 
-fn list(run: &mut Run<'_, '_>, cards: &[SummaryCard]) -> Result<(), Stop> {
+fn list(run: &mut Run<'_, '_>, cards: &[SummaryCard], draft: Option<&SummaryDraft>) -> Result<(), Stop> {
     if run.io.json {
         return run.io.value(&cards.iter().map(card_shape).collect::<Vec<_>>());
     }
@@ -266,7 +277,8 @@ fn list(run: &mut Run<'_, '_>, cards: &[SummaryCard]) -> Result<(), Stop> {
             card.state.name()
         ));
     }
-    if cards.is_empty() {
+    drafts::say_waiting(run, draft);
+    if cards.is_empty() && draft.is_none() {
         run.io.say("No summaries on this branch; `pleach compress` drafts one.");
     }
     Ok(())

@@ -51,6 +51,33 @@ pub enum SummariesCommand {
         #[arg(long)]
         whole_session: bool,
     },
+    /// A command on the draft that waits.
+    #[command(flatten)]
+    Draft(DraftCommand),
+}
+
+/// The subcommands of `capsules` on the draft that waits.
+#[derive(Subcommand, Clone, Debug)]
+pub enum DraftCommand {
+    /// Print the draft that waits on the branch, and the facts it dropped.
+    #[command(after_help = example("capsules draft"))]
+    Draft,
+    /// Accept the draft that waits (undoable). The turns stay in the conversation.
+    #[command(after_help = example("capsules accept"))]
+    Accept {
+        /// Keep dropped items verbatim: their numbers or texts, or `all` for as many as fit.
+        #[arg(long, value_name = "ITEM", num_args = 1..)]
+        keep: Vec<String>,
+    },
+    /// Replace the text of the draft that waits; without a text, your editor opens.
+    #[command(after_help = example("capsules edit The service listens on port 8001."))]
+    Edit {
+        /// The new text, without the kept items; `-` reads standard input.
+        text: Vec<String>,
+    },
+    /// Discard the draft that waits; its turns are not summarized automatically again.
+    #[command(after_help = example("capsules discard"))]
+    Discard,
 }
 
 /// `plans`.

@@ -204,7 +204,7 @@ pub enum Command {
     /// turns.
     #[command(after_help = example("compress --up-to 12"))]
     Compress(Compress),
-    /// List, print, or undo summaries of the branch.
+    /// List, print, or undo summaries of the branch, and decide on the draft that waits.
     #[command(subcommand)]
     Capsules(SummariesCommand),
     /// Show usage: tokens, messages, summaries, compression, priority levels, and the cost of each call.

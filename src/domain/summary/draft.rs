@@ -247,9 +247,8 @@ pub struct SourceTurn {
     pub messages: Vec<SourceMessage>,
 }
 
-/// A summary that waits for a person's decision; at most one per branch. It is kept only in memory, because it contains
-/// text of its sources, which must disappear when a source is removed. It is lost when the program ends, and made again
-/// when due, also when a session is opened.
+/// A summary that waits for a person's decision; at most one per branch. It is stored without the texts of its sources
+/// ([`StoredDraft`](super::stored_draft::StoredDraft)) and deleted when one of them is removed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SummaryDraft {
     /// The draft's number. Acts name it, so that no act applies to another draft than the one that was shown.

@@ -4,4 +4,5 @@
 pub mod accepted;
 pub mod draft;
 pub mod module;
+pub mod stored_draft;
 pub mod versions;

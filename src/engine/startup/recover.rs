@@ -190,6 +190,11 @@ impl Core {
                 let _ = self.reload(id);
             }
         }
+        if let Some(branch) =
+            self.sessions.current().ok().map(|session| session.current).filter(|_| !self.setup.patient)
+        {
+            self.sync_draft(branch);
+        }
     }
 
     /// Whether a session in the store differs from the one in memory. Compares everything except the messages, whose

@@ -14,8 +14,8 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::tree::Slot;
 use crate::domain::planning::plan::ContextPlan;
-use crate::domain::summary::accepted::SummaryKind;
-use crate::domain::summary::draft::{AutoSummaryAcceptance, AutoSummarySettings, AutoSummaryTrigger, SummaryAuthor};
+use crate::domain::summary::accepted::{Summary, SummaryKind};
+use crate::domain::summary::draft::{AutoSummaryAcceptance, AutoSummaryTrigger, SummaryAuthor};
 use crate::engine::api::{Answer, Event, ProgramEvent};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::SummaryView;
@@ -38,37 +38,60 @@ impl Core {
             return;
         }
         self.summaries.drafts.unchecked.remove(&branch);
+        self.sync_draft(branch);
         let Some(look) = self.prepare_due_check(branch, plan, false) else { return };
         if self.setup.patient { self.due_after_command(&look) } else { look.start(&self.jobs) }
     }
 
-    /// Checks, as after a turn, a branch that was opened or switched to, once its next call is planned: a draft is lost
-    /// when the program ends, and a single command makes none. A draft that would need a call of the model is only
-    /// announced.
+    /// Shows the draft that waits on a branch that was opened or switched to, and has it checked once its next call is
+    /// planned. A single command needs neither: it reads the draft when it uses it.
+    pub(crate) fn check_later(&mut self, branch: BranchId) {
+        if !self.setup.patient {
+            self.sync_draft(branch);
+            self.summaries.drafts.unchecked.insert(branch);
+        }
+    }
+
+    /// Checks, as after a turn, a branch that was opened or switched to, or whose draft was hidden, once its next call is
+    /// planned. A draft that would need a call of the model is only announced.
     pub(crate) fn check_opened(&mut self, branch: BranchId) {
         if self.setup.patient || self.turns.live.contains_key(&branch) {
             return;
         }
+        if self.hide_changed_draft(branch) {
+            self.summaries.drafts.unchecked.insert(branch);
+        }
         let Some(plan) = self.plans.drawn.get(&branch).map(|drawn| drawn.solved.plan.clone()) else { return };
-        if self.summaries.drafts.unchecked.remove(&branch)
-            && let Some(look) = self.prepare_due_check(branch, &plan, true)
-        {
+        if !self.summaries.drafts.unchecked.remove(&branch) {
+            return;
+        }
+        self.sync_draft(branch);
+        if let Some(look) = self.prepare_due_check(branch, &plan, true) {
             look.start(&self.jobs);
         }
     }
 
-    /// Checks for a single command, which ends with the turn. A summary that is accepted automatically and needs no
-    /// model is made before the command ends. A draft could not wait, so a notice says how to have one made, once for
-    /// the same turns.
+    /// Checks for a single command, which ends with the turn. A summary that needs no model is made before the command
+    /// ends. A call of the model is left to a person: a notice says how to have it made, once for the same turns.
     fn due_after_command(&mut self, look: &DueCheck) {
         let Some(due) = look.due().ok().flatten() else { return };
         let (branch, opened) = (look.branch, look.opened);
-        let AutoSummarySettings { accept, by, .. } = look.settings;
-        if (accept, by) == (AutoSummaryAcceptance::Auto, SummaryAuthor::Extractive) {
+        if self.automatic_author(branch) == Some(SummaryAuthor::Extractive) {
             return self.draft_if_due(DueResult { branch, opened, due: Some(due) });
         }
-        let command = format!("`pleach compress --up-to {}` drafts it.", due.up_to);
+        let command = format!("`pleach compress --up-to {} --by-model` drafts it.", due.up_to);
         self.announce(format!("compaction.told.{branch}"), &due, &command);
+    }
+
+    /// Reports the draft that a single command made. The workbench shows it instead.
+    fn report_draft(&self, branch: BranchId) {
+        let Some(drafted) = self.summaries.drafts.waiting.get(&branch).filter(|_| self.setup.patient) else { return };
+        let (first, last) = drafted.draft.summary.turns;
+        let cause = drafted.draft.cause.as_deref().map_or_else(String::new, |cause| format!(" ({cause})"));
+        self.emit(Event::Program(ProgramEvent::Notice(format!(
+            "A summary of turns {first} to {last} waits as a draft{cause}. `pleach capsules draft` shows it, \
+            `pleach capsules accept` uses it, and `pleach capsules discard` discards it."
+        ))));
     }
 
     /// Reports that a summary is due, once for the same turns.
@@ -173,6 +196,17 @@ impl Core {
         }
     }
 
+    /// Whether a person already decided on the turns of a summary on this branch: rejected them, or uses a summary that
+    /// reaches as far.
+    pub(crate) fn is_decided(&self, branch: &Branch, summary: &Summary) -> bool {
+        let Ok(session) = self.sessions.of_branch(branch.id) else { return true };
+        let depth = |tip: Hash| session.tree.by_key(tip).map(|slot| session.tree.depth(slot));
+        let reach = summary.tip().and_then(depth);
+        let used = self.in_use(branch, summary.kind, &summary.lane).and_then(|used| depth(used.tip()?));
+        let rejected = self.rejection_on(session, branch, &summary.lane).and_then(|(tip, _)| depth(tip));
+        used.max(rejected) >= reach
+    }
+
     /// Returns the last rejection on a branch or its ancestors.
     fn rejection_on(&self, session: &Session, branch: &Branch, lane: &str) -> Option<(Hash, i64)> {
         let mut at = Some(branch);
@@ -236,13 +270,17 @@ impl Core {
         if turns == 0 || self.store.read_only() {
             return String::new();
         }
-        if self.setup.patient {
+        self.sync_draft(id);
+        let busy = self.summaries.drafts.busy(id);
+        let author = self.automatic_author(id);
+        if self.setup.patient && (off || busy || author != Some(SummaryAuthor::Extractive)) {
             return format!(" `pleach compress --whole-session --up-to {turns}` drafts a summary of its turns.");
         }
-        if off || self.summaries.drafts.busy(id) {
+        if off || busy {
             return format!(" /compress session {turns} drafts a summary of its turns.");
         }
         match self.draft_due(id, SummaryKind::Session, turns, format!("task {name} is done")) {
+            Ok(()) if self.setup.patient => String::new(),
             Ok(()) => " Drafting a summary of its turns; F5 shows it.".to_owned(),
             Err(failure) => format!(" Could not draft a summary of its turns: {failure}"),
         }
@@ -282,6 +320,7 @@ impl Core {
                 self.accept_automatically(branch);
             }
         }
+        self.report_draft(branch);
     }
 
     /// Accepts a draft automatically, after keeping the dropped items that fit. A draft that saves too little, or that

@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub(crate) struct PendingDraft {
     pub(crate) draft: SummaryDraft,
     pub(crate) wanted: Arc<RequiredFacts>,
+    /// Whether it is stored for its branch.
+    pub(crate) stored: bool,
 }
 
 impl From<SummaryError> for Failure {
@@ -45,7 +47,7 @@ impl PendingDraft {
         summary.tokens = count(&summary_text(&summary, None));
         ratio(summary.original_tokens, summary.tokens)?;
         let draft = SummaryDraft { summary: summary.sealed(), body, dropped: dropped.into(), ..self.draft.clone() };
-        Ok(Self { draft, wanted: self.wanted.clone() })
+        Ok(Self { draft, wanted: self.wanted.clone(), stored: self.stored })
     }
 
     /// Returns the draft as a person sees it, with all warnings.

@@ -14,12 +14,11 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::model::Backend;
 use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::mark::Mark;
 use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource};
 use crate::domain::summary::draft::{SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::engine::api::{Answer, Event, SummaryAct, SummaryEvent, Ticket, TurnEvent};
 use crate::engine::core::Core;
-use crate::engine::plans::sources::summaries::{LoadedSummary, SummaryView};
+use crate::engine::plans::sources::summaries::LoadedSummary;
 use crate::store::types::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,6 +60,7 @@ impl Core {
             stays: choice.stays,
             by,
             cause,
+            restored: None,
             auxiliary_call: self.auxiliary_call(&branch, rules, provider, cancel),
             events: self.events.clone(),
         };
@@ -76,14 +76,15 @@ impl Core {
     fn register_draft(&mut self, id: BranchId, automatic: bool, reach: (String, Hash)) -> (u64, Arc<AtomicBool>) {
         self.summaries.drafts.last += 1;
         let (number, cancel) = (self.summaries.drafts.last, Arc::new(AtomicBool::new(false)));
-        let making = DraftInProgress { number, cancel: cancel.clone(), automatic, reach };
+        let making = DraftInProgress { number, cancel: cancel.clone(), automatic, restores: None, reach };
         if let Some(old) = self.summaries.drafts.making.insert(id, making) {
             old.cancel.store(true, Ordering::Relaxed);
         }
         (number, cancel)
     }
 
-    /// Stores a finished draft, or reports why there is none.
+    /// Lets a finished draft wait, or reports why there is none. It is stored, except one that a single command made to
+    /// print it.
     pub(crate) fn finish_draft(&mut self, made: DraftResult) {
         let DraftResult { number, ticket, branch, result, runs } = made;
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
@@ -96,25 +97,36 @@ impl Core {
         }
         let current = self.summaries.drafts.making.get(&branch).is_some_and(|making| making.number == number);
         let making = if current { self.summaries.drafts.making.remove(&branch) } else { None };
+        let restores = making.as_ref().and_then(|making| making.restores);
         let result = match &making {
-            Some(_) => result.map(|drafted| self.store_draft(branch, drafted)),
+            Some(_) => result.map(|mut drafted| {
+                let printed = self.setup.patient && ticket.is_some();
+                let kept = printed || self.keep_new_draft(branch, &mut drafted, ticket.is_none());
+                kept.then(|| self.show_draft(branch, drafted))
+            }),
             None => Err(Failure::user("Stopped.").kept("Nothing was changed.")),
         };
         if result.is_err() && !self.summaries.drafts.making.contains_key(&branch) {
             self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: self.shown_draft(branch) }));
         }
         match (ticket, result) {
-            (Some(ticket), result) => self.answer(ticket, result.map(|draft| Answer::Draft(Some(draft)))),
-            (None, Ok(_)) => self.finish_automatic_draft(branch),
+            (Some(ticket), result) => self.answer(ticket, result.map(Answer::Draft)),
+            (None, Ok(Some(_))) if restores.is_some() => {}
+            (None, Ok(Some(_))) => self.finish_automatic_draft(branch),
+            (None, Ok(None)) => self.sync_draft(branch),
             (None, Err(failure)) => {
-                if let Some(DraftInProgress { reach: (lane, tip), .. }) = making {
+                if let Some(stored) = restores {
+                    tracing::debug!(%failure, "a draft could not be restored");
+                    self.delete_stored_draft(branch, stored);
+                } else if let Some(DraftInProgress { reach: (lane, tip), .. }) = making {
                     self.automatic_draft_failed(branch, &lane, tip, &failure);
                 }
             }
         }
     }
 
-    fn store_draft(&mut self, branch: BranchId, drafted: PendingDraft) -> Arc<SummaryDraft> {
+    /// Lets a draft wait in memory, and shows it.
+    fn show_draft(&mut self, branch: BranchId, drafted: PendingDraft) -> Arc<SummaryDraft> {
         let shown = Arc::new(drafted.shown());
         self.summaries.drafts.waiting.insert(branch, drafted);
         self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: Some(shown.clone()) }));
@@ -127,6 +139,9 @@ impl Core {
 
     /// Handles the acts that are answered at once.
     pub(crate) fn act_on_summary(&mut self, branch: BranchId, act: SummaryAct) -> Result<Answer, Failure> {
+        if !matches!(act, SummaryAct::List | SummaryAct::Stats) {
+            self.sync_draft(branch);
+        }
         match act {
             SummaryAct::Draft { .. } => Err(Failure::user("A draft needs its own request.")),
             SummaryAct::Show => Ok(Answer::Draft(self.shown_draft(branch))),
@@ -201,8 +216,10 @@ impl Core {
         let changed = body.as_ref().is_some_and(|body| body.trim() != drafted.draft.body.trim());
         let source = if changed { SummarySource::User } else { drafted.draft.summary.source };
         let body = body.unwrap_or_else(|| drafted.draft.body.clone());
+        let before = drafted.draft.summary.id;
         let fresh = drafted.composed(body, kept, source, &|text| counter.count(encoding, text))?;
-        Ok(Answer::Draft(Some(self.store_draft(branch, fresh))))
+        self.keep_changed_draft(&self.sessions.branch(branch)?, &fresh, before)?;
+        Ok(Answer::Draft(Some(self.show_draft(branch, fresh))))
     }
 
     /// Stores the draft as a summary and uses it on the branch.
@@ -217,7 +234,9 @@ impl Core {
         let (from, to) = summary.turns;
         let what = format!("summarized turns {from}–{to}");
         let put = Write::PutSummary { session: branch.session, summary: Box::new(summary.clone()), at: self.now() };
-        self.use_summaries(&branch, what, after, vec![put], |core| {
+        let mut writes = self.ended_drafts(id, &summary)?;
+        writes.push(put);
+        self.use_summaries(&branch, what, after, writes, |core| {
             if let Ok(session) = core.sessions.of_branch_mut(id) {
                 session.summaries.insert(summary.id, LoadedSummary::new(summary));
             }
@@ -229,17 +248,8 @@ impl Core {
 
     /// Fails unless the messages that were read are unchanged, and none of them was pinned or excluded since.
     fn ensure_sources_unchanged(&self, branch: &Branch, summary: &Summary) -> Result<(), Failure> {
-        let session = self.sessions.of_branch(branch.id)?;
-        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let marks: Vec<Mark> = branch.marks.clone();
-        let held = LoadedSummary::new(summary.clone());
-        let position = SummaryView { session, path: &path, marks: &marks, lane: None }.position(&held);
-        let same = |(key, content): &(Hash, Hash)| {
-            session.tree.by_key(*key).is_some_and(|slot| session.tree.head(slot).content == Some(*content))
-        };
-        let read = summary.covers.iter().flat_map(|cover| &cover.nodes).all(same);
-        let pinned = marks.iter().any(|mark| !mark.kind.excludes() && on_cover(summary, &mark.target));
-        if position.on_path && position.source.is_none() && read && !pinned {
+        let pinned = branch.marks.iter().any(|mark| !mark.kind.excludes() && on_cover(summary, &mark.target));
+        if !pinned && self.reads_the_same(branch, summary, &branch.marks) {
             return Ok(());
         }
         Err(Failure::new(FailureKind::Stale, "The conversation has changed since the draft was written.")
@@ -253,13 +263,17 @@ impl Core {
             self.summaries.drafts.making.get(&id).filter(|making| making.automatic).map(|making| making.reach.clone());
         let waiting = self.summaries.drafts.waiting.get(&id).map(|drafted| {
             let summary = &drafted.draft.summary;
-            (summary.lane.clone(), summary.tip().unwrap_or_default())
+            ((summary.lane.clone(), summary.tip().unwrap_or_default()), drafted.stored.then_some(summary.id))
         });
         if !self.drop_draft(id) {
             return Err(Failure::user("There is no draft of a summary."));
         }
+        let (waiting, stored) = waiting.unzip();
         if let (Ok(branch), Some((lane, tip))) = (self.sessions.branch(id), waiting.or(making)) {
             self.record_rejection(&branch, &lane, tip);
+        }
+        if let Some(stored) = stored.flatten() {
+            self.delete_stored_draft(id, stored);
         }
         Ok(Answer::Done("The draft is discarded; nothing was changed.".into()))
     }
@@ -276,7 +290,7 @@ impl Core {
         Ok(Answer::Done("Stopped; nothing was changed.".into()))
     }
 
-    /// Drops a draft and stops one that is being written. Returns whether there was any.
+    /// Drops a draft from memory and stops one that is being written. Returns whether there was any.
     fn drop_draft(&mut self, branch: BranchId) -> bool {
         let making = self.summaries.drafts.making.remove(&branch);
         if let Some(making) = &making {
@@ -290,10 +304,12 @@ impl Core {
         was
     }
 
-    /// Drops the drafts of branches, because they were made from messages that no longer exist.
+    /// Drops the drafts of branches from memory, because they may be made from messages that no longer exist. Those of
+    /// other messages are restored from the store.
     pub(crate) fn drop_drafts(&mut self, branches: &[BranchId]) {
         for branch in branches {
             self.drop_draft(*branch);
+            self.summaries.drafts.unchecked.insert(*branch);
         }
     }
 }

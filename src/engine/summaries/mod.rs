@@ -11,4 +11,5 @@ pub(super) mod module_cards;
 pub(super) mod module_model;
 pub(super) mod modules;
 pub(super) mod state;
+pub(super) mod stored;
 pub(super) mod writer;

@@ -57,6 +57,8 @@ pub(crate) struct DraftInProgress {
     pub(crate) cancel: Arc<AtomicBool>,
     /// Whether the draft is automatic.
     pub(crate) automatic: bool,
+    /// The stored draft that is only restored.
+    pub(crate) restores: Option<Hash>,
     /// The lane of the draft and the last node of its last turn.
     pub(crate) reach: (String, Hash),
 }

@@ -19,6 +19,7 @@ use crate::domain::planning::input::{CALL_FRAMING, MESSAGE_FRAMING};
 use crate::domain::planning::plan::Form;
 use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource, TurnCover};
 use crate::domain::summary::draft::{KeepReason, SourceMessage, SourceTurn, SummaryAuthor, SummaryDraft};
+use crate::domain::summary::stored_draft::StoredDraft;
 use crate::engine::api::{Event, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::inbox::{Inbox, SummaryReport};
@@ -49,6 +50,8 @@ pub(crate) struct Job {
     pub(crate) by: SummaryAuthor,
     /// Why it is made automatically, if it is.
     pub(crate) cause: Option<String>,
+    /// The stored draft that is restored instead of writing one, and whether it is stored for this branch.
+    pub(crate) restored: Option<(Box<StoredDraft>, bool)>,
     /// The settings of calls to the model, if the model writes the summary.
     pub(crate) auxiliary_call: AuxiliaryCall,
     /// The receiver of progress events.
@@ -99,6 +102,9 @@ impl Job {
     }
 
     fn make(&self, runs: &mut Vec<RunCard>) -> Result<PendingDraft, Failure> {
+        if let Some((draft, own)) = &self.restored {
+            return self.restore(draft, *own);
+        }
         self.report_progress((0, 1), 0);
         let (sources, masked) = self.read()?;
         let original = sources.iter().fold(0_u32, |sum, turn| sum.saturating_add(turn.tokens));
@@ -148,8 +154,34 @@ impl Job {
             cause: self.cause.clone(),
             warnings,
         };
-        let drafted = PendingDraft { draft, wanted };
+        let drafted = PendingDraft { draft, wanted, stored: false };
         Ok(drafted.composed(body, kept, source, &|text| self.count(text))?)
+    }
+
+    /// Restores a stored draft with its sources, which must be as they were read for it.
+    fn restore(&self, stored: &StoredDraft, own: bool) -> Result<PendingDraft, Failure> {
+        let (sources, masked) = self.read()?;
+        if !sources.iter().map(cover).eq(stored.summary.covers.iter().cloned()) {
+            return Err(Failure::new(FailureKind::Stale, "The sources of a draft have changed."));
+        }
+        let wanted = Arc::new(RequiredFacts::of(&sources));
+        let draft = SummaryDraft {
+            number: self.number,
+            branch: stored.branch,
+            summary: stored.summary.clone(),
+            body: String::new(),
+            dropped: Arc::from([]),
+            looked_for: u32::try_from(wanted.len()).unwrap_or(u32::MAX),
+            sources: sources.into(),
+            stays: stored.stays.clone(),
+            masked,
+            run: stored.run,
+            cause: stored.cause.clone(),
+            warnings: stored.warnings.clone(),
+        };
+        let (kept, source) = (stored.summary.kept.clone(), stored.summary.source);
+        let drafted = PendingDraft { draft, wanted, stored: own };
+        Ok(drafted.composed(stored.body.clone(), kept, source, &|text| self.count(text))?)
     }
 
     /// Returns the items that a person kept in an older level, if their messages are still among the sources.

@@ -400,6 +400,7 @@ pub(crate) fn session(tx: &mut WriteTransaction<'_>, id: SessionId) -> Result<()
         "posting",
         "retrieval_set",
         "capsule",
+        "summary_draft",
         "metrics",
         "plan_run",
         "tool_trace",

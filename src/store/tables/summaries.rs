@@ -1,11 +1,13 @@
-//! Summaries with what they cover, the summaries that each branch uses, and the figures of each summarization.
-//! Not for: which summaries are sent with a call (`engine`).
+//! Summaries with what they cover, the summaries that each branch uses, the drafts that wait for a decision, and the figures
+//! of each summarization.
+//! Not for: which summaries are sent with a call, or whether a draft is still valid (`engine`).
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::summary::accepted::{Summary, TurnCover};
+use crate::domain::summary::stored_draft::StoredDraft;
 use crate::store::Store;
-use crate::store::sql::{Json, all_rows, json};
+use crate::store::sql::{Json, all_rows, first_row, json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, SummaryFigures};
 use rusqlite::Row;
@@ -40,6 +42,18 @@ impl Store {
                 Ok(Summary { text, covers: covers.remove(&n).unwrap_or_default(), ..body })
             })
         })
+    }
+
+    /// Returns the draft that waits on a branch.
+    pub fn summary_draft(&self, branch: BranchId) -> Result<Option<StoredDraft>, StoreError> {
+        let sql = "SELECT body FROM summary_draft WHERE branch = ?1";
+        self.read(|conn| first_row(conn, sql, [branch], |row| json(row, 0)))
+    }
+
+    /// Returns the id of the draft that waits on a branch.
+    pub fn summary_draft_id(&self, branch: BranchId) -> Result<Option<Hash>, StoreError> {
+        let sql = "SELECT summary FROM summary_draft WHERE branch = ?1";
+        self.read(|conn| first_row(conn, sql, [branch], |row| row.get(0)))
     }
 
     /// Returns the figures of a session's summarizations, oldest first.
@@ -107,7 +121,8 @@ pub(crate) fn set_used(
     tx.run_one("UPDATE branch SET capsules = ?3 WHERE id = ?1 AND capsules = ?2", &[&branch, &Json(expect), &Json(now)])
 }
 
-/// Deletes the texts of summaries that read one of these messages, and the sentences that they quote verbatim.
+/// Deletes the texts of summaries that read one of these messages, the sentences that they quote verbatim, and drafts that
+/// read one of them.
 pub(crate) fn forget(tx: &WriteTransaction<'_>, session: i64, nodes: &[Hash]) -> Result<(), StoreError> {
     for node in nodes {
         let mut query = tx.conn.prepare_cached(
@@ -119,6 +134,41 @@ pub(crate) fn forget(tx: &WriteTransaction<'_>, session: i64, nodes: &[Hash]) ->
         for (n, body) in rows.collect::<Result<Vec<(i64, Summary)>, _>>()? {
             let body = Summary { kept: Vec::new(), ..body };
             tx.run("UPDATE capsule SET text = NULL, body = ?2 WHERE n = ?1", &[&n, &Json(&body)])?;
+        }
+    }
+    forget_drafts(tx, session, nodes)
+}
+
+/// Stores a draft in place of the expected one.
+pub(crate) fn put_draft(
+    tx: &WriteTransaction<'_>,
+    session: SessionId,
+    draft: &StoredDraft,
+    expect: Option<Hash>,
+) -> Result<(), StoreError> {
+    let row = tx.session(session)?;
+    if let Some(old) = expect {
+        delete_draft(tx, draft.branch, old)?;
+    }
+    tx.run_one(
+        "INSERT INTO summary_draft (branch, session, summary, sources, body) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (branch) DO NOTHING",
+        &[&draft.branch, &row, &draft.id(), &draft.summary.source_hash, &Json(draft)],
+    )
+}
+
+/// Deletes the expected draft of a branch.
+pub(crate) fn delete_draft(tx: &WriteTransaction<'_>, branch: BranchId, expect: Hash) -> Result<(), StoreError> {
+    tx.run_one("DELETE FROM summary_draft WHERE branch = ?1 AND summary = ?2", &[&branch, &expect])
+}
+
+/// Deletes the drafts that read one of these messages, and those that cannot be read.
+fn forget_drafts(tx: &WriteTransaction<'_>, session: i64, nodes: &[Hash]) -> Result<(), StoreError> {
+    let mut query = tx.conn.prepare_cached("SELECT branch, body FROM summary_draft WHERE session = ?1")?;
+    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    for (branch, body) in rows.collect::<Result<Vec<(BranchId, String)>, _>>()? {
+        if serde_json::from_str(&body).map_or(true, |draft: StoredDraft| draft.reads(nodes)) {
+            tx.run("DELETE FROM summary_draft WHERE branch = ?1", &[&branch])?;
         }
     }
     Ok(())

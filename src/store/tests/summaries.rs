@@ -3,6 +3,8 @@
 use super::{SampleSession, TempStore, check_store, number, on_writer, scene};
 use crate::domain::base::hash::Hash;
 use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource, TurnCover};
+use crate::domain::summary::draft::KeepReason;
+use crate::domain::summary::stored_draft::StoredDraft;
 use crate::store::Store;
 use crate::store::types::{StoreError, Write};
 
@@ -99,4 +101,60 @@ fn removal_deletes_the_text_and_keeps_id_and_hashes() {
     for sql in ["SELECT count(*) FROM capsule", "SELECT count(*) FROM capsule_cover", "SELECT count(*) FROM metrics"] {
         assert_eq!(number(&store, sql), 0, "{sql}");
     }
+}
+
+fn stored(scene: &SampleSession, text: &str, nodes: usize) -> StoredDraft {
+    StoredDraft {
+        branch: scene.branch,
+        summary: summary(scene, SummaryKind::Lane, text, nodes),
+        body: text.into(),
+        stays: vec![(3, KeepReason::Pinned)],
+        run: None,
+        cause: Some("a cause".into()),
+        warnings: vec!["a warning".into()],
+    }
+}
+
+/// Of two programs that store a draft at once, or decide on one, the second one fails.
+#[test]
+fn a_branch_has_one_draft_which_changes_by_compare_and_swap() {
+    let place = TempStore::new();
+    let (store, other) = (place.open(), place.open());
+    let scene = scene(&store, ["question", "answer", "more"]);
+    let (a, b) = (stored(&scene, "first", 2), stored(&scene, "second", 2));
+    let put = |draft: &StoredDraft, expect| Write::PutDraft {
+        session: scene.session,
+        draft: Box::new(draft.clone()),
+        expect,
+    };
+    let delete = |draft: &StoredDraft| Write::DeleteDraft { branch: scene.branch, expect: draft.id() };
+    store.write(vec![put(&a, None)]).unwrap();
+    assert!(matches!(other.write(vec![put(&b, None)]), Err(StoreError::Moved)));
+    assert_eq!(other.summary_draft(scene.branch).unwrap(), Some(a.clone()));
+    other.write(vec![put(&b, Some(a.id()))]).unwrap();
+    assert!(matches!(store.write(vec![delete(&a)]), Err(StoreError::Moved)));
+    assert!(matches!(store.write(vec![put(&a, Some(a.id()))]), Err(StoreError::Moved)));
+    assert_eq!(store.summary_draft_id(scene.branch).unwrap(), Some(b.id()));
+    store.write(vec![delete(&b)]).unwrap();
+    assert_eq!(other.summary_draft(scene.branch).unwrap(), None);
+}
+
+#[test]
+fn removal_deletes_the_drafts_of_a_message() {
+    let place = TempStore::new();
+    let store = place.open();
+    let scene = scene(&store, ["question", "answer", "more"]);
+    let session = scene.session;
+    let remove = |at: usize| Write::Tombstone { session, nodes: vec![scene.nodes[at].head.id] };
+    let draft = stored(&scene, "a text of two", 2);
+    store.write(vec![Write::PutDraft { session, draft: Box::new(draft.clone()), expect: None }]).unwrap();
+    store.write(vec![remove(2)]).unwrap();
+    assert_eq!(store.summary_draft(scene.branch).unwrap(), Some(draft));
+    store.write(vec![remove(1)]).unwrap();
+    assert_eq!(number(&store, "SELECT count(*) FROM summary_draft"), 0);
+    let draft = stored(&scene, "of one", 1);
+    store.write(vec![Write::PutDraft { session, draft: Box::new(draft), expect: None }]).unwrap();
+    check_store(&store);
+    store.write(vec![Write::DeleteSession(session)]).unwrap();
+    assert_eq!(number(&store, "SELECT count(*) FROM summary_draft"), 0);
 }

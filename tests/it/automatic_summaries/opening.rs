@@ -2,9 +2,10 @@
 
 use super::*;
 
-/// Ten turns by single commands, which make no drafts.
+/// Ten turns by single commands, without automatic summaries.
 fn turns_by_commands(bench: &Bench) -> BranchId {
-    let spec = windowed(AutoSummaryAcceptance::Draft);
+    let mut spec = windowed(AutoSummaryAcceptance::Draft);
+    spec.auto_summaries.measure = AutoSummaryTrigger::Off;
     let mut client = bench.start_with(|setup| {
         setup.patient = true;
         setup.defaults.policy = Some(spec.name.clone());
@@ -17,26 +18,26 @@ fn turns_by_commands(bench: &Bench) -> BranchId {
     branch
 }
 
-/// Opening a session, or switching to a branch, drafts what was due, also when commands made the turns or the draft was
-/// lost with the program. What a person rejected is not drafted again.
+/// Opening a session, or switching to a branch, drafts what is due. The draft waits also after the program ended. What a
+/// person rejected is not drafted again.
 #[test]
 fn opening_a_branch_drafts_what_is_due() {
     let bench = Bench::new(&model(18));
     let branch = turns_by_commands(&bench);
     let spec = windowed(AutoSummaryAcceptance::Draft);
-    let mut lost = client(&bench, &spec);
-    lost.open();
-    plan(&mut lost, branch);
-    let (first, _) = drafted(&mut lost, 0);
+    let mut opened = client(&bench, &spec);
+    opened.open();
+    plan(&mut opened, branch);
+    let (first, _) = drafted(&mut opened, 0);
     assert_eq!(first.summary.turns.0, 1);
     assert!(first.cause.as_deref().unwrap().starts_with("turns before the window hold more than 300"), "{first:?}");
-    lost.stop();
+    opened.stop();
 
     let mut second = client(&bench, &spec);
     second.open();
-    plan(&mut second, branch);
     let (again, next) = drafted(&mut second, 0);
-    assert_eq!(again.summary.turns, first.summary.turns, "the lost draft is made again");
+    assert_eq!(again.summary, first.summary, "the same draft");
+    plan(&mut second, branch);
     let fork = BranchRequest::Fork { branch, at: None, name: None, switch: false };
     let Answer::Branch(child) = second.must(Request::Branch(fork)) else { panic!("no branch") };
     second.must(Request::Branch(BranchRequest::Switch { branch: child.id }));

@@ -4,7 +4,7 @@
 
 use super::{acts, ask, branches, focus, printed, queueing, state, tags};
 use crate::config::commands::args::Args;
-use crate::config::commands::calls::{Compress, ContextCommand, Plans, Replay, SummariesCommand};
+use crate::config::commands::calls::{Compress, ContextCommand, DraftCommand, Plans, Replay, SummariesCommand};
 use crate::config::commands::command::Command;
 use crate::config::commands::conversation::{
     BranchCommand, MemoryCommand, MessageCommand, SessionCommand, StateCommand, TaskCommand, Within,
@@ -139,6 +139,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Session(command) => session(model, command, out),
         Command::Compress(wish) => compress(model, wish, out),
         Command::Capsules(SummariesCommand::List) => Way::Run(Action::Capsules),
+        Command::Capsules(SummariesCommand::Draft(DraftCommand::Draft)) => Way::Run(Action::Draft),
         Command::Plans(Plans::List) => Way::Run(Action::Calls),
         Command::Traces(Traces { command: Some(TracesCommand::Again { .. }), .. }) => {
             refused("Run a call again from the list of tool calls, which /traces opens.")

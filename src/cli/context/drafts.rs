@@ -1,0 +1,112 @@
+//! `capsules draft`, `accept`, `edit`, and `discard`: the draft of a summary that waits on the branch.
+//! Not for: making a draft (`summaries`).
+
+use super::summaries::{draft_shape, indexes, print_draft, request_draft};
+use crate::cli::client::unexpected;
+use crate::cli::output::number;
+use crate::cli::stop::Stop;
+use crate::cli::{Run, editor};
+use crate::config::commands::calls::DraftCommand;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
+use crate::domain::summary::draft::SummaryDraft;
+use crate::engine::api::{Answer, Request, SummaryAct};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Runs a command on the draft that waits.
+pub(super) fn run(run: &mut Run<'_, '_>, command: &DraftCommand) -> Result<(), Stop> {
+    let new_text = match command {
+        DraftCommand::Edit { text } => run.io.text(text)?,
+        DraftCommand::Draft | DraftCommand::Accept { .. } | DraftCommand::Discard => None,
+    };
+    let branch = run.open(false)?.current;
+    match command {
+        DraftCommand::Draft => show(run, branch),
+        DraftCommand::Accept { keep } => accept(run, branch, keep),
+        DraftCommand::Edit { .. } => edit(run, branch, new_text),
+        DraftCommand::Discard => {
+            run.change(Request::Summary { branch, act: SummaryAct::Reject }, "The draft is discarded.")
+        }
+    }
+}
+
+/// Returns the draft that waits on a branch.
+pub(super) fn waiting(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Option<Arc<SummaryDraft>>, Stop> {
+    match run.call(Request::Summary { branch, act: SummaryAct::Show })? {
+        Answer::Draft(draft) => Ok(draft),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Says that a draft waits, and which commands decide on it.
+pub(super) fn say_waiting(run: &mut Run<'_, '_>, draft: Option<&SummaryDraft>) {
+    let Some(draft) = draft else { return };
+    let (summary, (from, to)) = (&draft.summary, draft.summary.turns);
+    let cause = draft.cause.as_deref().map_or_else(String::new, |cause| format!(" ({cause})"));
+    run.io.say(&format!(
+        "A draft waits: turns {from}–{to}, {} → {} tokens{cause}. `pleach capsules draft` shows it, `pleach capsules \
+        accept` uses it, and `pleach capsules discard` discards it.",
+        number(summary.original_tokens),
+        number(summary.tokens)
+    ));
+}
+
+fn show(run: &mut Run<'_, '_>, branch: BranchId) -> Result<(), Stop> {
+    let draft = waiting(run, branch)?;
+    if run.io.json {
+        return run.io.value(&draft.as_deref().map_or(Value::Null, |draft| draft_shape(draft, false)));
+    }
+    let Some(draft) = draft else {
+        run.io.say("No draft waits on this branch; `pleach compress` drafts a summary.");
+        return Ok(());
+    };
+    print_draft(run, &draft);
+    run.io.say("");
+    say_waiting(run, Some(&draft));
+    Ok(())
+}
+
+/// Returns the draft that waits, or fails if there is none.
+fn required(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Arc<SummaryDraft>, Stop> {
+    let none = || Failure::user("No draft waits on this branch.").todo("`pleach compress` drafts a summary.");
+    Ok(waiting(run, branch)?.ok_or_else(none)?)
+}
+
+fn accept(run: &mut Run<'_, '_>, branch: BranchId, keep: &[String]) -> Result<(), Stop> {
+    let mut draft = required(run, branch)?;
+    if !keep.is_empty() {
+        let act = keep_act(&draft, keep)?;
+        draft = request_draft(run, branch, act)?;
+    }
+    run.call(Request::Summary { branch, act: SummaryAct::Accept { draft: draft.number } })?;
+    if run.io.json {
+        return run.io.value(&draft_shape(&draft, true));
+    }
+    let (from, to) = draft.summary.turns;
+    run.io.say(&format!("Accepted: this summary replaces turns {from}–{to}; `pleach capsules undo` undoes it."));
+    Ok(())
+}
+
+/// Returns the act that keeps dropped items.
+pub(super) fn keep_act(draft: &SummaryDraft, keep: &[String]) -> Result<SummaryAct, Stop> {
+    Ok(match keep {
+        [all] if all == "all" => SummaryAct::KeepAll { draft: draft.number },
+        items => SummaryAct::Keep { draft: draft.number, items: indexes(draft, items)? },
+    })
+}
+
+fn edit(run: &mut Run<'_, '_>, branch: BranchId, new_text: Option<String>) -> Result<(), Stop> {
+    let draft = required(run, branch)?;
+    let text = match new_text {
+        Some(text) => text,
+        None if run.io.in_tty && run.io.out_tty => editor::edit(&draft.body, &run.config.env)?,
+        None => return Err(Stop::Usage("Give the new text of the draft, or `-` for standard input.".into())),
+    };
+    let draft = request_draft(run, branch, SummaryAct::Edit { draft: draft.number, text })?;
+    if run.io.json {
+        return run.io.value(&draft_shape(&draft, false));
+    }
+    print_draft(run, &draft);
+    Ok(())
+}

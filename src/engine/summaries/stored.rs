@@ -1,0 +1,212 @@
+//! Drafts in the store, where they wait for a decision across programs: storing one, restoring it with its sources,
+//! copying it to a fork, and hiding it while its sources are not as they were read.
+//! Not for: acts on a draft (`drafts`), or writing one (`writer`).
+
+use super::draft_text::PendingDraft;
+use super::state::DraftInProgress;
+use super::writer::Job;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::mark::{Mark, MarkKind};
+use crate::domain::conversation::message::NodeHead;
+use crate::domain::summary::accepted::Summary;
+use crate::domain::summary::draft::{SourceTurn, SummaryAuthor};
+use crate::domain::summary::stored_draft::StoredDraft;
+use crate::engine::api::{Event, SummaryEvent};
+use crate::engine::core::Core;
+use crate::engine::plans::sources::summaries::{LoadedSummary, SummaryView};
+use crate::store::types::{StoreError, Write};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+impl Core {
+    /// Brings the draft of a branch in line with the store and with the conversation: drops one that another program
+    /// decided on or whose sources changed, and restores one that waits. A single command restores it at once, the
+    /// workbench on a thread.
+    pub(crate) fn sync_draft(&mut self, id: BranchId) {
+        if self.summaries.drafts.making.contains_key(&id) {
+            return;
+        }
+        if let Err(failure) = self.try_sync_draft(id) {
+            tracing::debug!(%failure, "the draft of a summary was not read");
+        }
+    }
+
+    fn try_sync_draft(&mut self, id: BranchId) -> Result<(), Failure> {
+        self.hide_changed_draft(id);
+        if let Some(drafted) = self.summaries.drafts.waiting.get(&id) {
+            if !drafted.stored || self.store.summary_draft_id(id)? == Some(drafted.draft.summary.id) {
+                return Ok(());
+            }
+            self.hide_draft(id);
+        }
+        let branch = self.sessions.branch(id)?;
+        let (own, found) = match self.store.summary_draft(id)? {
+            Some(draft) => (true, Some(draft)),
+            None => (false, self.inherited_draft(&branch)?),
+        };
+        match found {
+            Some(draft) if self.sources_unchanged(&branch, &draft.summary) => self.restore_draft(&branch, draft, own),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the nearest ancestor's draft, unless it was decided on this branch.
+    fn inherited_draft(&self, branch: &Branch) -> Result<Option<StoredDraft>, Failure> {
+        let session = self.sessions.of_branch(branch.id)?;
+        let mut parent = branch.parent;
+        for _ in 0..session.branches.len() {
+            let Some(above) = parent.and_then(|id| session.branch(id).ok()) else { break };
+            if let Some(draft) = self.store.summary_draft(above.id)? {
+                let copied = StoredDraft { branch: branch.id, ..draft };
+                return Ok(Some(copied).filter(|draft| !self.is_decided(branch, &draft.summary)));
+            }
+            parent = above.parent;
+        }
+        Ok(None)
+    }
+
+    /// Restores a stored draft: reads its sources and finds the missing facts again. `own` is whether it is stored for
+    /// this branch.
+    fn restore_draft(&mut self, branch: &Branch, draft: StoredDraft, own: bool) -> Result<(), Failure> {
+        let rules = self.rules(branch)?;
+        let turns = self.sources_of(branch, &draft.summary)?;
+        let cancel = Arc::new(AtomicBool::new(false));
+        self.summaries.drafts.last += 1;
+        let number = self.summaries.drafts.last;
+        let making = DraftInProgress {
+            number,
+            cancel: cancel.clone(),
+            automatic: false,
+            restores: Some(draft.id()),
+            reach: (draft.summary.lane.clone(), draft.summary.tip().unwrap_or_default()),
+        };
+        self.summaries.drafts.making.insert(branch.id, making);
+        let job = Job {
+            number,
+            ticket: None,
+            kind: draft.summary.kind,
+            lane: draft.summary.lane.clone(),
+            parent: None,
+            turns,
+            stays: draft.stays.clone(),
+            by: SummaryAuthor::Extractive,
+            cause: draft.cause.clone(),
+            restored: Some((Box::new(draft), own)),
+            auxiliary_call: self.auxiliary_call(branch, rules, None, cancel),
+            events: self.events.clone(),
+        };
+        if self.setup.patient {
+            self.finish_draft(job.made());
+        } else {
+            job.start(&self.jobs);
+        }
+        Ok(())
+    }
+
+    /// Returns the turns that a summary covers, each with the heads of the messages that were read.
+    fn sources_of(&self, branch: &Branch, summary: &Summary) -> Result<Vec<(SourceTurn, Vec<NodeHead>)>, Failure> {
+        let tree = &self.sessions.of_branch(branch.id)?.tree;
+        let mut known = self.ready(branch, summary.kind)?.turns;
+        let mut found = Vec::new();
+        for cover in &summary.covers {
+            let Some(at) = known.iter().position(|(turn, _)| turn.user == cover.user) else { continue };
+            let (turn, _) = known.swap_remove(at);
+            let heads = cover.nodes.iter().filter_map(|(key, _)| tree.by_key(*key)).map(|slot| tree.head(slot).clone());
+            found.push((SourceTurn { stays: None, ..turn }, heads.collect()));
+        }
+        Ok(found)
+    }
+
+    /// Stores a new draft that waits on a branch in place of one whose sources changed; a person's also in place of one
+    /// that waits. Returns false if another program's draft waits there, which then counts instead of an automatic one.
+    pub(crate) fn keep_new_draft(&mut self, id: BranchId, drafted: &mut PendingDraft, automatic: bool) -> bool {
+        if self.store.read_only() || drafted.stored {
+            return true;
+        }
+        let put = self.sessions.branch(id).and_then(|branch| {
+            let old = self.store.summary_draft(id)?;
+            if automatic && old.as_ref().is_some_and(|old| self.sources_unchanged(&branch, &old.summary)) {
+                return Ok(Some(StoreError::Moved));
+            }
+            Ok(self.store.write(vec![put_draft(&branch, drafted, old.map(|old| old.id()))]).err())
+        });
+        match put {
+            Ok(None) => drafted.stored = true,
+            Ok(Some(StoreError::Moved)) if automatic => return false,
+            Ok(Some(failure)) => tracing::debug!(%failure, "a draft was not stored"),
+            Err(failure) => tracing::debug!(%failure, "a draft was not stored"),
+        }
+        true
+    }
+
+    /// Stores a changed draft in place of the version `before`.
+    pub(crate) fn keep_changed_draft(&self, branch: &Branch, now: &PendingDraft, before: Hash) -> Result<(), Failure> {
+        if !now.stored || now.draft.summary.id == before {
+            return Ok(());
+        }
+        Ok(self.store.write(vec![put_draft(branch, now, Some(before))])?)
+    }
+
+    /// Returns the writes that delete the drafts that a decision on `summary` ends: the draft itself, and a stored one
+    /// of the same turns' kind and lane.
+    pub(crate) fn ended_drafts(&self, id: BranchId, summary: &Summary) -> Result<Vec<Write>, Failure> {
+        let stored = self.summaries.drafts.waiting.get(&id).is_some_and(|drafted| drafted.stored);
+        if stored {
+            return Ok(vec![Write::DeleteDraft { branch: id, expect: summary.id }]);
+        }
+        let same = |old: &StoredDraft| old.summary.kind == summary.kind && old.summary.lane == summary.lane;
+        let old = self.store.summary_draft(id)?.filter(same);
+        Ok(old.map(|old| Write::DeleteDraft { branch: id, expect: old.id() }).into_iter().collect())
+    }
+
+    /// Deletes a stored draft of a branch. A failure changes nothing: another program decided first.
+    pub(crate) fn delete_stored_draft(&self, branch: BranchId, expect: Hash) {
+        if let Err(failure) = self.store.write(vec![Write::DeleteDraft { branch, expect }]) {
+            tracing::debug!(%failure, "a draft was not deleted");
+        }
+    }
+
+    /// Hides the draft of a branch if its sources changed. Returns whether it did. It stays in the store until another
+    /// one is written, so that it returns when the change is undone.
+    pub(crate) fn hide_changed_draft(&mut self, id: BranchId) -> bool {
+        let Some(drafted) = self.summaries.drafts.waiting.get(&id) else { return false };
+        let unchanged =
+            self.sessions.branch(id).is_ok_and(|branch| self.sources_unchanged(&branch, &drafted.draft.summary));
+        if !unchanged {
+            self.hide_draft(id);
+        }
+        !unchanged
+    }
+
+    fn hide_draft(&mut self, branch: BranchId) {
+        self.summaries.drafts.own.remove(&branch);
+        if self.summaries.drafts.waiting.remove(&branch).is_some() {
+            self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: None }));
+        }
+    }
+
+    /// Whether the messages that a draft read are on the path, unchanged, and not excluded for longer than one call.
+    fn sources_unchanged(&self, branch: &Branch, summary: &Summary) -> bool {
+        let lasting = branch.marks.iter().filter(|mark| mark.kind != MarkKind::ExcludeOnce);
+        self.reads_the_same(branch, summary, &lasting.cloned().collect::<Vec<Mark>>())
+    }
+
+    /// Whether the messages that a draft read are on the path, unchanged, and not excluded by these marks.
+    pub(crate) fn reads_the_same(&self, branch: &Branch, summary: &Summary, marks: &[Mark]) -> bool {
+        let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
+        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let held = LoadedSummary::new(summary.clone());
+        let position = SummaryView { session, path: &path, marks, lane: None }.position(&held);
+        let same = |(key, content): &(Hash, Hash)| {
+            session.tree.by_key(*key).is_some_and(|slot| session.tree.head(slot).content == Some(*content))
+        };
+        position.on_path && position.source.is_none() && summary.covers.iter().flat_map(|cover| &cover.nodes).all(same)
+    }
+}
+
+fn put_draft(branch: &Branch, drafted: &PendingDraft, expect: Option<Hash>) -> Write {
+    Write::PutDraft { session: branch.session, draft: Box::new(StoredDraft::of(&drafted.draft)), expect }
+}
