@@ -227,7 +227,7 @@ fn nests(symbols: &[Symbol], length: usize) {
     }
 }
 
-const ENDINGS: [&str; 9] = ["rs", "py", "ts", "tsx", "js", "go", "c", "cpp", "java"];
+const ENDINGS: [&str; 12] = ["rs", "py", "ts", "tsx", "js", "go", "c", "cpp", "java", "toml", "yml", "md"];
 
 /// Fragments of several languages, and garbage.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
@@ -279,6 +279,11 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
             "*",
             "->",
             "::",
+            "# ",
+            "key: ",
+            "- ",
+            "```",
+            "\"\"\"",
         ])
         .prop_map(|text| text.as_bytes().to_vec()),
         prop::collection::vec(any::<u8>(), 0..6),

@@ -38,6 +38,8 @@ pub struct Tuning {
     pub whole: f32,
     /// The factor for modules and impl blocks.
     pub shell: f32,
+    /// The factor for headings and settings: for a query that may be about them, and for one about code or a change.
+    pub text: [f32; 2],
     /// The factor for constants and types.
     pub small: f32,
     /// The weight of all lines of a query except the first.
@@ -74,6 +76,7 @@ impl Default for Tuning {
             test_asked: 0.5,
             whole: 0.5,
             shell: 0.7,
+            text: [0.5, 0.3],
             small: 0.9,
             later: 0.6,
             verb: 0.3,

@@ -7,7 +7,7 @@ use super::choose;
 use super::query::Query;
 use super::rank::{Hit, idf};
 use crate::code::index::common_names::is_common;
-use crate::code::index::records::{Index, SymbolId, module_path};
+use crate::code::index::records::{File, Index, SymbolId, module_path};
 use crate::domain::call::retrieval_set::{PassReason, SkipReason};
 use std::collections::BTreeSet;
 
@@ -76,27 +76,34 @@ fn spells_out(index: &Index, query: &Query) -> bool {
 
 #[allow(clippy::cast_precision_loss, reason = "counts of symbols")]
 fn measure(index: &Index, query: &Query, hits: &[Hit]) -> MessageSignals {
-    let all = index.len() as f32;
+    // Prose of documents would cover messages about anything.
+    let text = query.asks_for_text();
+    let all = if text { index.len() } else { index.code_len() } as f32;
+    let counts = |id: SymbolId| text || index.is_code(id);
+    let is_text_file = |file: u32| index.file(file).is_some_and(File::is_text);
+    let hits: Vec<&Hit> = hits.iter().filter(|hit| counts(hit.id)).take(HITS_CONSIDERED).collect();
     let mut signals = MessageSignals { content: query.content.len(), ..MessageSignals::default() };
-    let mut places: Vec<(usize, f32)> = vec![(0, 0.0); hits.len().min(HITS_CONSIDERED)];
+    let mut places: Vec<(usize, f32)> = vec![(0, 0.0); hits.len()];
     let mut mass = 0.0;
     for term in &query.content {
-        if !index.contains_term(term) {
+        if !index.contains_term(term, text) {
             mass += idf(all, 1);
             continue;
         }
-        let holding: BTreeSet<SymbolId> = index.postings_of(term).iter().map(|posting| posting.symbol).collect();
-        let in_path: BTreeSet<u32> = index.paths_with(term).iter().copied().collect();
+        let holding: BTreeSet<SymbolId> =
+            index.postings_of(term).iter().map(|posting| posting.symbol).filter(|id| counts(*id)).collect();
+        let in_path: BTreeSet<u32> =
+            index.paths_with(term).iter().copied().filter(|file| text || !is_text_file(*file)).collect();
         let weight = idf(all, holding.len().max(1));
         signals.known += 1;
         mass += weight;
-        for (place, hit) in places.iter_mut().zip(hits) {
+        for (place, hit) in places.iter_mut().zip(&hits) {
             let file = index.scored.get(hit.id as usize).map(|scored| scored.file);
             if holding.contains(&hit.id) || file.is_some_and(|file| in_path.contains(&file)) {
                 *place = (place.0 + 1, place.1 + weight);
             }
         }
-        signals.is_named |= query.words.get(term).is_some_and(|word| names(index, term, word));
+        signals.is_named |= query.words.get(term).is_some_and(|word| names(index, (term, word), text));
     }
     signals.together = places.iter().map(|place| place.0).max().unwrap_or_default();
     signals.covered = places.iter().map(|place| place.1).fold(0.0, f32::max) / mass.max(f32::MIN_POSITIVE);
@@ -104,16 +111,17 @@ fn measure(index: &Index, query: &Query, hits: &[Hit]) -> MessageSignals {
 }
 
 /// Returns whether a word is the name of a symbol, file, or folder outside the tests. Names of the standard library's
-/// methods, such as `next`, do not count.
-fn names(index: &Index, term: &str, word: &str) -> bool {
+/// methods, such as `next`, do not count. Headings, settings, and text files count only if `text`.
+fn names(index: &Index, (term, word): (&str, &str), text: bool) -> bool {
     if is_common(word) {
         return false;
     }
     let mut letters = word.chars();
     let capitalized: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
-    let is_subject = |id: &SymbolId| index.symbol(*id).is_some_and(|(symbol, file)| !symbol.test && !file.test);
+    let counts = |file: &File| !file.test && (text || !file.is_text());
+    let is_subject = |id: &SymbolId| index.symbol(*id).is_some_and(|(symbol, file)| !symbol.test && counts(file));
     let is_symbol = [word, capitalized.as_str()].iter().any(|name| index.defined(name).iter().any(is_subject));
-    let mut files = index.paths_with(term).iter().filter_map(|file| index.file(*file)).filter(|file| !file.test);
+    let mut files = index.paths_with(term).iter().filter_map(|file| index.file(*file)).filter(|file| counts(file));
     is_symbol || files.any(|file| module_path(&file.shown).iter().any(|part| part.eq_ignore_ascii_case(word)))
 }
 

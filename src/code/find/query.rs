@@ -27,12 +27,46 @@ pub struct Query {
     pub words: BTreeMap<Box<str>, Box<str>>,
     /// Whether it is a question. The caller decides.
     pub asks: bool,
+    /// Whether it has a word for settings, installation, or documents.
+    pub names_text: bool,
+    /// Whether it has a word for a part of code, or an identifier.
+    pub names_code: bool,
 }
+
+/// Words for settings, installation, and documents. Sorted.
+#[rustfmt::skip]
+const TEXT_WORDS: &[&str] = &[
+    "changelog", "ci", "config", "configs", "configurable", "configuration", "configurations", "configure", "configured",
+    "configures", "configuring", "contributing", "dependencies", "dependency", "docs", "document", "documentation",
+    "documented", "documents", "guide", "guides", "heading", "headings", "install", "installation", "installed",
+    "installing", "license", "manual", "markdown", "pipeline", "prerequisites", "readme", "requirements", "setting",
+    "settings", "setup", "toml", "tutorial", "workflow", "workflows", "yaml", "yml",
+];
+
+/// Words for parts of code. Sorted.
+#[rustfmt::skip]
+const CODE_WORDS: &[&str] = &[
+    "call", "called", "caller", "callers", "calls", "class", "classes", "defined", "definition", "enum", "function",
+    "functions", "implementation", "implemented", "implements", "interface", "macro", "method", "methods", "module",
+    "struct", "structs", "trait", "traits", "variable",
+];
 
 /// Terms of words that name tests, examples, and benchmarks.
 const TESTS: [&str; 5] = ["bench", "benchmark", "exampl", "spec", "test"];
 
 impl Query {
+    /// Returns whether it asks about settings, installation, or documents, so that text files rank like code.
+    #[must_use]
+    pub fn asks_for_text(&self) -> bool {
+        self.asks && self.names_text && !self.names_code
+    }
+
+    /// Returns whether it is about code: it names a part of code or an identifier.
+    #[must_use]
+    pub fn is_about_code(&self) -> bool {
+        self.names_code || (!self.names_text && !self.names.is_empty())
+    }
+
     /// Returns whether it speaks of tests.
     #[must_use]
     pub fn names_tests(&self) -> bool {
@@ -101,12 +135,15 @@ fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, 
             && let Some(name) = words_of(trimmed).last().filter(|name| name.len() > 2)
         {
             raise_weight(&mut query.names, name, weight);
+            query.names_code = true;
         }
     }
     let text = kept.join(" ");
     let mut before: Option<&str> = None;
     for word in words_of(&text) {
         let lower = word.to_lowercase();
+        query.names_text |= TEXT_WORDS.binary_search(&lower.as_str()).is_ok();
+        query.names_code |= CODE_WORDS.binary_search(&lower.as_str()).is_ok();
         if is_digest(word) {
             before = None;
             continue;

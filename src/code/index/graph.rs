@@ -44,7 +44,7 @@ enum NameTarget {
 /// Returns the target of each name, by the name's number.
 fn targets(index: &Index) -> Vec<NameTarget> {
     let of = |name: u32| {
-        let mut existing = index.definitions(name).iter().filter(|id| index.is_symbol(**id));
+        let mut existing = index.definitions(name).iter().filter(|id| index.is_code(**id));
         match (existing.next(), existing.next()) {
             (None, _) => NameTarget::Nothing,
             (Some(only), None) => NameTarget::One(*only),
@@ -82,7 +82,7 @@ fn ambiguous_edges(index: &Index, folders: &[u32], file: &File, user: SymbolId, 
         }
         return;
     }
-    let existing = || all.iter().filter(|id| index.is_symbol(**id));
+    let existing = || all.iter().filter(|id| index.is_code(**id));
     if existing().nth(MAX_FOLLOWED).is_some() {
         return;
     }
@@ -289,7 +289,7 @@ impl Graph {
     /// in millionths of the total.
     #[must_use]
     pub fn centrality(&self, index: &Index) -> Vec<u64> {
-        let existing: Vec<bool> = (0_u32..).take(index.symbol_slots()).map(|id| index.is_symbol(id)).collect();
+        let existing: Vec<bool> = (0_u32..).take(index.symbol_slots()).map(|id| index.is_code(id)).collect();
         let count = existing.iter().filter(|existing| **existing).count().max(1) as u64;
         let whole: u64 = 1_000_000_000_000;
         let rest = whole * (100 - DAMPING_PERCENT) / 100 / count;

@@ -44,6 +44,14 @@ pub struct File {
     pub length: u32,
 }
 
+impl File {
+    /// Returns whether it contains settings or a document instead of code.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        self.language.is_some_and(Language::is_text)
+    }
+}
+
 /// A symbol's data for scoring.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Scored {
@@ -53,6 +61,8 @@ pub(crate) struct Scored {
     pub(crate) lengths: [u32; 4],
     /// The start and count of its uses.
     uses: (u32, u32),
+    /// Whether it belongs to a text file.
+    pub(crate) is_text: bool,
 }
 
 /// The index of a workspace's code.
@@ -68,8 +78,10 @@ pub struct Index {
     names: Interner,
     definitions: Lists<SymbolId>,
     uses: Vec<u32>,
-    symbol_count: usize,
-    lengths: [u64; 4],
+    /// The number of symbols: of code, and of text files.
+    symbol_counts: [usize; 2],
+    /// The number of words by field: of code, and of text files.
+    lengths: [[u64; 4]; 2],
     graph: Graph,
     stale: bool,
 }
@@ -88,8 +100,8 @@ impl Default for Index {
             names: Interner::default(),
             definitions: Lists::default(),
             uses: Vec::new(),
-            symbol_count: 0,
-            lengths: [0; 4],
+            symbol_counts: [0; 2],
+            lengths: [[0; 4]; 2],
             graph: Graph::default(),
             stale: false,
         }
@@ -118,11 +130,12 @@ impl Index {
             length: 0,
         };
         self.symbols.extend(record.symbols.iter().cloned());
-        self.scored.resize(self.symbols.len(), Scored { file: number, ..Scored::default() });
+        let is_text = file.is_text();
+        self.scored.resize(self.symbols.len(), Scored { file: number, is_text, ..Scored::default() });
         self.add_postings(record, &mut file);
         self.add_uses(record, first);
         self.by_path.insert(record.path.clone(), number);
-        self.symbol_count += record.symbols.len();
+        self.symbol_counts[usize::from(is_text)] += record.symbols.len();
         self.files.push(Some(file));
         self.exists.push(true);
         self.stale = true;
@@ -139,7 +152,8 @@ impl Index {
         }
         for symbol in file.first..file.first + file.count {
             let lengths = self.scored[symbol as usize].lengths;
-            self.lengths.iter_mut().zip(lengths).for_each(|(sum, length)| *sum += u64::from(length));
+            let sums = &mut self.lengths[usize::from(file.is_text())];
+            sums.iter_mut().zip(lengths).for_each(|(sum, length)| *sum += u64::from(length));
             file.length += lengths.iter().sum::<u32>();
         }
         if file.count > 0 {
@@ -173,10 +187,11 @@ impl Index {
         let Some(file) = self.files.get_mut(number as usize).and_then(Option::take) else { return false };
         for symbol in file.first..file.first + file.count {
             let lengths = self.scored[symbol as usize].lengths;
-            self.lengths.iter_mut().zip(lengths).for_each(|(sum, length)| *sum -= u64::from(length));
+            let sums = &mut self.lengths[usize::from(file.is_text())];
+            sums.iter_mut().zip(lengths).for_each(|(sum, length)| *sum -= u64::from(length));
         }
         self.exists[number as usize] = false;
-        self.symbol_count -= file.count as usize;
+        self.symbol_counts[usize::from(file.is_text())] -= file.count as usize;
         self.stale = true;
         true
     }
@@ -191,7 +206,7 @@ impl Index {
 
     /// Updates the graph of uses, and compacts the index when removed files have left many unused slots.
     pub fn refresh(&mut self) {
-        if self.symbols.len() > 2 * self.symbol_count + 10_000 {
+        if self.is_sparse() {
             self.compact();
         }
         if std::mem::take(&mut self.stale) {
@@ -202,11 +217,16 @@ impl Index {
     /// Performs the first half of [`Index::refresh`] for an index behind a lock: compacts it. Returns whether the graph
     /// was rebuilt, too.
     pub fn tidy(&mut self) -> bool {
-        let is_sparse = self.symbols.len() > 2 * self.symbol_count + 10_000;
+        let is_sparse = self.is_sparse();
         if is_sparse {
             self.refresh();
         }
         is_sparse
+    }
+
+    /// Returns whether removed files have left many unused slots.
+    fn is_sparse(&self) -> bool {
+        self.symbols.len() > 2 * self.len() + 10_000
     }
 
     /// Performs the second half: returns a new graph if the current one is out of date. The current one may be used
@@ -297,6 +317,11 @@ impl Index {
         self.scored.get(id as usize).is_some_and(|scored| self.is_file(scored.file))
     }
 
+    /// Returns whether a symbol exists and belongs to code.
+    pub(crate) fn is_code(&self, id: SymbolId) -> bool {
+        self.scored.get(id as usize).is_some_and(|scored| !scored.is_text && self.is_file(scored.file))
+    }
+
     /// Returns a symbol and its file, unless the file was removed.
     #[must_use]
     pub fn symbol(&self, id: SymbolId) -> Option<(&Symbol, &File)> {
@@ -314,13 +339,19 @@ impl Index {
     /// Returns the number of symbols, including files.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.symbol_count
+        self.symbol_counts.iter().sum()
+    }
+
+    /// Returns the number of symbols of code, including files.
+    #[must_use]
+    pub fn code_len(&self) -> usize {
+        self.symbol_counts[0]
     }
 
     /// Returns whether the index has no symbols.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.symbol_count == 0
+        self.len() == 0
     }
 
     /// Returns the number of symbol slots.
@@ -328,10 +359,11 @@ impl Index {
         self.symbols.len()
     }
 
-    /// Returns the mean number of words by field.
-    pub(crate) fn mean_lengths(&self) -> [f32; 4] {
+    /// Returns the mean number of words by field: of code, and of text files.
+    pub(crate) fn mean_lengths(&self) -> [[f32; 4]; 2] {
         #[allow(clippy::cast_precision_loss, reason = "means of counts")]
-        self.lengths.map(|sum| (sum as f32 / self.symbol_count.max(1) as f32).max(1.0))
+        let mean = |sum: u64, count: usize| (sum as f32 / count.max(1) as f32).max(1.0);
+        [0, 1].map(|class| self.lengths[class].map(|sum| mean(sum, self.symbol_counts[class])))
     }
 
     /// Returns the symbols that contain a term, including removed ones.
@@ -344,10 +376,11 @@ impl Index {
         self.terms.get(term).map(|term| self.paths.get(term)).unwrap_or_default()
     }
 
-    /// Returns whether an existing symbol or path contains a term.
-    pub(crate) fn contains_term(&self, term: &str) -> bool {
-        self.postings_of(term).iter().any(|posting| self.is_symbol(posting.symbol))
-            || self.paths_with(term).iter().any(|file| self.is_file(*file))
+    /// Returns whether an existing symbol or path contains a term, of code only unless `text`.
+    pub(crate) fn contains_term(&self, term: &str, text: bool) -> bool {
+        let counts = |id: SymbolId| if text { self.is_symbol(id) } else { self.is_code(id) };
+        self.postings_of(term).iter().any(|posting| counts(posting.symbol))
+            || self.paths_with(term).iter().filter_map(|file| self.file(*file)).any(|file| text || !file.is_text())
     }
 
     /// Short terms of which the text is a proper prefix, in order.

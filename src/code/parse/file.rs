@@ -5,6 +5,7 @@
 use super::declarator::{declares_function, function_value, name_of};
 use super::language::grammar;
 use super::lead::{LeadingText, PendingLead};
+use super::outline;
 use super::spec::{Role, roles};
 use super::words::{Analyzer, words_of};
 use crate::code::index::record::{Field, Words};
@@ -54,6 +55,9 @@ impl Reader {
         text: &[u8],
         keep_going: &dyn Fn() -> bool,
     ) -> Option<Parsed> {
+        if language.is_text() {
+            return Some(outline::read(&mut self.analyzer, language, name, text));
+        }
         let prepared = self.parsers.entry(language).or_insert_with(|| prepare(language)).as_mut()?;
         let tree = parse(&mut prepared.parser, text, keep_going)?;
         let mut walk = Walk::new(text, &prepared.roles, &mut self.analyzer, name);
@@ -65,7 +69,7 @@ impl Reader {
 }
 
 fn prepare(language: Language) -> Option<LanguageParser> {
-    let grammar = grammar(language);
+    let grammar = grammar(language)?;
     let mut parser = Parser::new();
     parser.set_language(&grammar).ok()?;
     Some(LanguageParser { parser, roles: roles(language, &grammar) })
@@ -105,20 +109,7 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(text: &'a [u8], roles: &'a [Role], analyzer: &'a mut Analyzer, name: &str) -> Self {
-        let lines = text.split(|byte| *byte == b'\n').count();
-        let last = u32::try_from(lines).unwrap_or(u32::MAX);
-        let file = Symbol {
-            kind: Kind::File,
-            name: name.into(),
-            parent: None,
-            span: Span::new(0, text.len()),
-            lines: (1, last),
-            head: Span::default(),
-            line: 1,
-            doc: Span::default(),
-            attrs: Span::default(),
-            test: false,
-        };
+        let file = Symbol::file(name, text);
         let frames = vec![Frame { symbol: 0, depth: 0, head_end: 0, name: usize::MAX }];
         let leads = vec![LeadingText::default()];
         let words = Words::default();

@@ -6,6 +6,7 @@ pub(super) mod doc;
 pub mod file;
 pub mod language;
 pub(super) mod lead;
+mod outline;
 pub(super) mod spec;
 pub mod walk;
 pub mod words;
