@@ -161,7 +161,7 @@ fn common_names_give_no_edges_without_their_type() {
         ("fill.rs", "fn fill(all: &mut Vec<u8>) { all.push(1) }\nfn stacked(stack: &Stack) { stack.push() }\n"),
         ("one/a.rs", "pub fn handle_it() {}\n"),
         ("two/b.rs", "pub fn handle_it() {}\n"),
-        ("three/c.rs", "pub fn caller() { handle_it(); twice(); }\n"),
+        ("three/c.rs", "pub fn caller(stack: &Stack) { handle_it(); stack.twice(); }\n"),
     ] {
         let path = folder.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -27,6 +27,8 @@ pub mod parse;
 mod tests;
 #[cfg(test)]
 mod text_tests;
+#[cfg(test)]
+mod uses_tests;
 
 /// Errors of the code module.
 #[derive(Debug, thiserror::Error)]

@@ -10,3 +10,4 @@ pub mod graph;
 pub(super) mod postings;
 pub mod record;
 pub mod records;
+mod resolve;

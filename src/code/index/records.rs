@@ -4,12 +4,12 @@
 
 use super::graph::Graph;
 use super::postings::{Interner, Lists, Posting};
-use super::record::{FileStamp, Record};
+use super::record::{FileStamp, Record, UseShape};
 use crate::code::parse::words::Analyzer;
 use crate::code::symbol::Symbol;
 use crate::domain::base::hash::Hash;
 use crate::domain::code::symbols::{Kind, Language, ParseOutcome};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// A symbol's number in the index, valid until the symbol's file changes.
@@ -63,6 +63,34 @@ pub(crate) struct Scored {
     uses: (u32, u32),
     /// Whether it belongs to a text file.
     pub(crate) is_text: bool,
+    /// Whether it is a member of a type.
+    pub(crate) is_member: bool,
+    /// The number of the name of the type or module that it is directly in, or [`NO_NAME`].
+    pub(crate) owner: u32,
+}
+
+/// The number of no name.
+pub(crate) const NO_NAME: u32 = u32::MAX;
+
+/// The use of a name, the same for all symbols that use it so.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct NameUse {
+    /// The number of the name.
+    pub(crate) name: u32,
+    pub(crate) shape: NameShape,
+}
+
+/// How a name is used (see `parse::receivers`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum NameShape {
+    Unsure,
+    Name,
+    Member,
+    /// As a member of a type or module, by the number of its name, in a module if that is known.
+    Owner {
+        owner: u32,
+        module: u32,
+    },
 }
 
 /// The index of a workspace's code.
@@ -77,7 +105,10 @@ pub struct Index {
     paths: Lists<u32>,
     names: Interner,
     definitions: Lists<SymbolId>,
+    /// Numbers of `name_uses`, by symbol.
     uses: Vec<u32>,
+    name_uses: Vec<NameUse>,
+    use_numbers: HashMap<NameUse, u32>,
     /// The number of symbols: of code, and of text files.
     symbol_counts: [usize; 2],
     /// The number of words by field: of code, and of text files.
@@ -100,6 +131,8 @@ impl Default for Index {
             names: Interner::default(),
             definitions: Lists::default(),
             uses: Vec::new(),
+            name_uses: Vec::new(),
+            use_numbers: HashMap::new(),
             symbol_counts: [0; 2],
             lengths: [[0; 4]; 2],
             graph: Graph::default(),
@@ -131,7 +164,8 @@ impl Index {
         };
         self.symbols.extend(record.symbols.iter().cloned());
         let is_text = file.is_text();
-        self.scored.resize(self.symbols.len(), Scored { file: number, is_text, ..Scored::default() });
+        let scored = Scored { file: number, is_text, owner: NO_NAME, ..Scored::default() };
+        self.scored.resize(self.symbols.len(), scored);
         self.add_postings(record, &mut file);
         self.add_uses(record, first);
         self.by_path.insert(record.path.clone(), number);
@@ -170,15 +204,48 @@ impl Index {
         let mut uses = record.words.uses.iter().peekable();
         for (at, symbol) in (0_u32..).zip(&record.symbols) {
             let begin = to_u32(self.uses.len());
-            while let Some((_, name)) = uses.next_if(|(user, _)| *user == at) {
-                self.uses.extend(numbers.get(*name as usize));
+            while let Some((_, name, shape)) = uses.next_if(|(user, ..)| *user == at) {
+                let Some(name) = numbers.get(*name as usize) else { continue };
+                let shape = self.shape(*shape, &record.words.names);
+                let number = self.use_number(NameUse { name: *name, shape });
+                self.uses.push(number);
             }
-            self.scored[(first + at) as usize].uses = (begin, to_u32(self.uses.len()) - begin);
+            let parent = symbol.parent.and_then(|parent| record.symbols.get(parent as usize));
+            let is_member = parent.is_some_and(|parent| parent.kind.has_methods());
+            let owner = parent.filter(|parent| is_member || parent.kind == Kind::Module);
+            let owner = owner.map_or(NO_NAME, |owner| self.names.number(&owner.name));
+            let scored = &mut self.scored[(first + at) as usize];
+            scored.uses = (begin, to_u32(self.uses.len()) - begin);
+            (scored.is_member, scored.owner) = (is_member, owner);
             if !matches!(symbol.kind, Kind::File | Kind::Impl) && symbol.name.len() > 2 {
                 let name = self.names.number(&symbol.name);
                 self.definitions.push(name, first + at);
             }
         }
+    }
+
+    /// Returns the shape of a use from its stored number and the file's names.
+    fn shape(&mut self, stored: u32, names: &[Box<str>]) -> NameShape {
+        match UseShape::of(stored) {
+            UseShape::Unsure => NameShape::Unsure,
+            UseShape::Name => NameShape::Name,
+            UseShape::Member => NameShape::Member,
+            UseShape::Owner(owner) => {
+                let owner = names.get(owner as usize).map_or("", |owner| owner);
+                let (module, owner) =
+                    owner.split_once("::").map_or((None, owner), |(module, owner)| (Some(module), owner));
+                let module = module.map_or(NO_NAME, |module| self.names.number(module));
+                NameShape::Owner { owner: self.names.number(owner), module }
+            }
+        }
+    }
+
+    fn use_number(&mut self, used: NameUse) -> u32 {
+        let next = to_u32(self.name_uses.len());
+        *self.use_numbers.entry(used).or_insert_with(|| {
+            self.name_uses.push(used);
+            next
+        })
     }
 
     /// Removes a file. Returns whether it was there.
@@ -259,7 +326,7 @@ impl Index {
                 numbers[old as usize] = to_u32(symbols.len());
                 let mut one = self.scored[old as usize];
                 let begin = to_u32(uses.len());
-                uses.extend_from_slice(self.used_names(old));
+                uses.extend_from_slice(self.uses_of(old));
                 one.uses.0 = begin;
                 scored.push(one);
                 symbols.push(self.symbols[old as usize].clone());
@@ -279,8 +346,12 @@ impl Index {
         self.stale = true;
     }
 
-    /// Returns the names that a symbol uses.
-    pub(crate) fn used_names(&self, symbol: SymbolId) -> &[u32] {
+    /// Returns the names that a symbol uses, and how.
+    pub(crate) fn name_uses(&self, symbol: SymbolId) -> impl Iterator<Item = NameUse> {
+        self.uses_of(symbol).iter().filter_map(|number| self.name_uses.get(*number as usize).copied())
+    }
+
+    fn uses_of(&self, symbol: SymbolId) -> &[u32] {
         let Some(scored) = self.scored.get(symbol as usize) else { return &[] };
         let (begin, count) = (scored.uses.0 as usize, scored.uses.1 as usize);
         self.uses.get(begin..begin + count).unwrap_or_default()
