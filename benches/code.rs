@@ -203,6 +203,7 @@ fn heavy(index: &Index, disk: &Disk, commits: &[Commit], count: &dyn Fn(&str) ->
     let limits = Limits { budget: 4_000 - 64, items: 12, sure: 6, lines: 30, tokens: 600, excerpts: 50 };
     let (mut items, mut silent) = (0, 0);
     let (mut files, mut symbols) = (Vec::new(), Vec::new());
+    let (mut open_files, mut open_symbols) = (Vec::new(), Vec::new());
     for commit in commits {
         let mut asked = query::read(&mut analyzer, &commit.query, &tuning);
         asked.asks = asks_something(&commit.query);
@@ -211,6 +212,9 @@ fn heavy(index: &Index, disk: &Disk, commits: &[Commit], count: &dyn Fn(&str) ->
         let hits = rank(index, &asked, &tuning, 120);
         let is_silent = gate::skip_reason(index, &asked, &hits).is_some();
         silent += usize::from(is_silent);
+        let open = sent(index, &hits, disk, count, limits);
+        open_files.extend(share_of_files(commit, &open));
+        open_symbols.extend(share_of_symbols(commit, &open));
         let hits = if is_silent { &[] } else { &hits[..] };
         items += fill(index, hits, disk, count, limits).items.len();
         let found = sent(index, hits, disk, count, limits);
@@ -223,6 +227,12 @@ fn heavy(index: &Index, disk: &Disk, commits: &[Commit], count: &dyn Fn(&str) ->
         "pleach, Heavy, 4k",
         mean_of(&files),
         mean_of(&symbols)
+    );
+    println!(
+        "{:<34}{:>7.1}                {:>7.1}",
+        "the same without the gate",
+        mean_of(&open_files),
+        mean_of(&open_symbols)
     );
 }
 

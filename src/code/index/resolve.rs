@@ -66,6 +66,10 @@ struct Resolver<'a> {
     common: BTreeMap<Language, HashSet<u32>>,
     /// Numbers of the names of each file's modules, by the file's number.
     modules: Vec<Vec<u32>>,
+    /// Whether each name is that of a module, by the name's number.
+    is_module: Vec<bool>,
+    /// The number of types of each name, by the name's number.
+    types: Vec<u32>,
     /// The symbols with an owner: the owner's name, their own name, and their number. Sorted.
     owned: Vec<(u32, u32, SymbolId)>,
 }
@@ -84,6 +88,8 @@ impl<'a> Resolver<'a> {
             targets: targets(index),
             folders: folders(index),
             common: common_numbers(index),
+            is_module: is_module(index.name_count(), &modules),
+            types: types(index),
             modules,
             owned: owned(index),
         }
@@ -105,6 +111,10 @@ impl<'a> Resolver<'a> {
         self.index.symbol(id).and_then(|(_, file)| file.language)
     }
 
+    fn types_named(&self, name: u32) -> u32 {
+        self.types.get(name as usize).copied().unwrap_or_default()
+    }
+
     /// Returns whether a symbol's file is a module of that name or inside one.
     fn is_in(&self, id: SymbolId, module: u32, directly: bool) -> bool {
         let modules = self.modules.get(self.file_of(id) as usize).map(Vec::as_slice).unwrap_or_default();
@@ -116,16 +126,6 @@ impl<'a> Resolver<'a> {
         let start = self.owned.partition_point(|one| (one.0, one.1) < (owner, name));
         let end = self.owned.partition_point(|one| (one.0, one.1) <= (owner, name));
         self.owned[start..end].iter().map(|one| one.2)
-    }
-
-    /// Returns the number of types of a name.
-    fn types(&self, name: u32, language: Option<Language>) -> usize {
-        let is_type = |id: &&SymbolId| {
-            let kind = self.index.is_code(**id).then(|| self.kind(**id)).flatten();
-            kind.is_some_and(|kind| (kind.has_methods() && kind != Kind::Impl) || kind == Kind::Type)
-                && same_family(self.language(**id), language)
-        };
-        self.index.definitions(name).iter().filter(is_type).count()
     }
 }
 
@@ -155,12 +155,17 @@ impl User<'_, '_> {
         for edge in &mut self.edges[before..] {
             edge.is_guess |= shape == NameShape::Member || (is_read && resolver.is_member(edge.used));
         }
-        let is_common = language.and_then(|language| resolver.common.get(&language)).is_some_and(|c| c.contains(&name));
-        if is_common {
+        if self.edges.len() > before && self.is_common(name) {
             let known = self.edges.split_off(before).into_iter();
             let known: Vec<Edge> = known.filter(|edge| self.knows_owner(edge.used)).collect();
             self.edges.extend(known);
         }
+    }
+
+    /// Returns whether a name is a common one of the user's language.
+    fn is_common(&self, name: u32) -> bool {
+        let common = self.file.language.and_then(|language| self.resolver.common.get(&language));
+        common.is_some_and(|common| common.contains(&name))
     }
 
     fn push(&mut self, used: SymbolId, is_guess: bool) {
@@ -227,14 +232,14 @@ impl User<'_, '_> {
                 || narrow(&mut found, |id| module != NO_NAME && resolver.is_in(id, module, false))
                 || narrow(&mut found, |id| resolver.file_of(id) == own_file);
             let several = found.iter().any(|id| resolver.file_of(*id) != resolver.file_of(found[0]));
-            let is_guess = several || (!is_known && resolver.types(owner, language) > 1);
+            let is_guess = several || (!is_known && resolver.types_named(owner) > 1);
             if found.len() <= MAX_DEFINITIONS {
                 found.iter().for_each(|id| self.push(*id, is_guess));
             }
             return;
         }
         let all = resolver.index.definitions(name);
-        if all.len() <= MAX_SEARCHED {
+        if all.len() <= MAX_SEARCHED && resolver.is_module.get(owner as usize).copied().unwrap_or_default() {
             let counts = |id: &SymbolId| {
                 resolver.index.is_code(*id)
                     && !resolver.is_member(*id)
@@ -250,8 +255,7 @@ impl User<'_, '_> {
             }
             return;
         }
-        let is_common = language.and_then(|language| resolver.common.get(&language)).is_some_and(|c| c.contains(&name));
-        if !is_common && resolver.types(owner, language) > 0 {
+        if resolver.types_named(owner) > 0 && !self.is_common(name) {
             self.add_inherited(name);
         }
     }
@@ -324,6 +328,25 @@ fn targets(index: &Index) -> Vec<NameTarget> {
         }
     };
     (0_u32..).take(index.name_count()).map(of).collect()
+}
+
+/// Returns which names are those of modules.
+fn is_module(names: usize, modules: &[Vec<u32>]) -> Vec<bool> {
+    let mut found = vec![false; names];
+    for name in modules.iter().flatten() {
+        found[*name as usize] = true;
+    }
+    found
+}
+
+/// Returns the number of types of each name.
+fn types(index: &Index) -> Vec<u32> {
+    let is_type = |id: &&SymbolId| {
+        let kind = index.is_code(**id).then(|| index.symbol(**id)).flatten().map(|(symbol, _)| symbol.kind);
+        kind.is_some_and(|kind| kind.has_methods() || kind == Kind::Type)
+    };
+    let count = |name: u32| index.definitions(name).iter().filter(is_type).count();
+    (0_u32..).take(index.name_count()).map(|name| u32::try_from(count(name)).unwrap_or(u32::MAX)).collect()
 }
 
 /// Returns the symbols with an owner, sorted by its name and their own.

@@ -191,13 +191,9 @@ impl<'a> Receivers<'a> {
             ("field_expression", Some("field")) => {
                 is_call().then(|| self.member(node, parent.child_by_field_name("value"), symbol, place)).flatten()
             }
-            ("attribute", Some("attribute")) => {
-                let used = self.member(node, parent.child_by_field_name("object"), symbol, place);
-                used.filter(|(via, _)| is_call() || *via != Via::Member)
-            }
-            ("member_expression", Some("property")) => {
-                let used = self.member(node, parent.child_by_field_name("object"), symbol, place);
-                used.filter(|(via, _)| is_call() || *via != Via::Member)
+            ("attribute", Some("attribute")) | ("member_expression", Some("property")) => {
+                // Properties are used without a call.
+                self.member(node, parent.child_by_field_name("object"), symbol, place)
             }
             ("scoped_identifier" | "scoped_type_identifier", Some("name")) => {
                 Some((self.qualified(parent.child_by_field_name("path"), place), None))
