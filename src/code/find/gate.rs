@@ -7,7 +7,8 @@ use super::choose;
 use super::query::Query;
 use super::rank::{Hit, idf};
 use crate::code::index::common_names::is_common;
-use crate::code::index::records::{File, Index, SymbolId, module_path};
+use crate::code::index::paths::module_path;
+use crate::code::index::records::{File, Index, SymbolId};
 use crate::domain::call::retrieval_set::{PassReason, SkipReason};
 use std::collections::BTreeSet;
 

@@ -7,6 +7,8 @@ pub mod cache;
 pub(super) mod codec;
 pub(super) mod common_names;
 pub mod graph;
+mod name_use;
+pub mod paths;
 pub(super) mod postings;
 pub mod record;
 pub mod records;

@@ -3,6 +3,8 @@
 //! Not for: reading files (`build`), scores (`rank`).
 
 use super::graph::Graph;
+use super::name_use::{NO_NAME, NameShape, NameUse};
+use super::paths::{is_test_path, module_path, path_terms, shown};
 use super::postings::{Interner, Lists, Posting};
 use super::record::{FileStamp, Record, UseShape};
 use crate::code::parse::words::Analyzer;
@@ -67,30 +69,6 @@ pub(crate) struct Scored {
     pub(crate) is_member: bool,
     /// The number of the name of the type or module that it is directly in, or [`NO_NAME`].
     pub(crate) owner: u32,
-}
-
-/// The number of no name.
-pub(crate) const NO_NAME: u32 = u32::MAX;
-
-/// The use of a name, the same for all symbols that use it so.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct NameUse {
-    /// The number of the name.
-    pub(crate) name: u32,
-    pub(crate) shape: NameShape,
-}
-
-/// How a name is used (see `parse::receivers`).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum NameShape {
-    Unsure,
-    Name,
-    Member,
-    /// As a member of a type or module, by the number of its name, in a module if that is known.
-    Owner {
-        owner: u32,
-        module: u32,
-    },
 }
 
 /// The index of a workspace's code.
@@ -509,64 +487,4 @@ impl Index {
 
 fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-/// Returns a path as text with `/` between its parts.
-#[must_use]
-pub fn shown(path: &Path) -> String {
-    path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
-}
-
-/// Returns the modules of a file: its path without source folders, without the extension, and without names such as
-/// `mod` that stand for the folder.
-#[must_use]
-pub fn module_path(shown: &str) -> Vec<String> {
-    let stem = shown.rsplit_once('.').map_or(shown, |(stem, _)| stem);
-    let mut parts: Vec<&str> = stem.split('/').collect();
-    if parts.len() > 1 && matches!(parts.last(), Some(&("mod" | "lib" | "main" | "__init__" | "index"))) {
-        parts.pop();
-    }
-    parts.retain(|part| !matches!(*part, "src" | "lib" | "." | "main" | "java"));
-    parts.into_iter().map(str::to_owned).collect()
-}
-
-/// Returns the distinct terms of a path.
-fn path_terms(analyzer: &mut Analyzer, shown: &str) -> Vec<Box<str>> {
-    let mut terms = Vec::new();
-    for part in module_path(shown) {
-        for term in analyzer.terms(&part).iter() {
-            if !terms.contains(term) {
-                terms.push(term.clone());
-            }
-        }
-    }
-    terms
-}
-
-/// Returns whether a path belongs to tests, examples, or benchmarks.
-fn is_test_path(shown: &str) -> bool {
-    let (folders, name) = shown.rsplit_once('/').unwrap_or(("", shown));
-    let folder = folders.split('/').any(|part| {
-        matches!(
-            part,
-            "test"
-                | "tests"
-                | "testing"
-                | "__tests__"
-                | "spec"
-                | "specs"
-                | "testdata"
-                | "fixtures"
-                | "examples"
-                | "benches"
-        )
-    });
-    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
-    folder
-        || stem.starts_with("test_")
-        || ["_test", "_tests", "_spec", "Test", "Tests"].iter().any(|ending| stem.ends_with(ending))
-        || stem == "tests"
-        || stem == "conftest"
-        || name.contains(".test.")
-        || name.contains(".spec.")
 }

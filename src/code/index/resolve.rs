@@ -6,7 +6,9 @@
 
 use super::common_names;
 use super::graph::Edge;
-use super::records::{File, Index, NO_NAME, NameShape, SymbolId, module_path};
+use super::name_use::{NO_NAME, NameShape};
+use super::paths::module_path;
+use super::records::{File, Index, SymbolId};
 use crate::code::parse::receivers::Receivers;
 use crate::domain::code::symbols::{Kind, LANGUAGES, Language};
 use std::collections::{BTreeMap, HashSet};
