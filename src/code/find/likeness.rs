@@ -29,10 +29,9 @@ pub fn raise(hits: &mut [Hit], cosines: &HashMap<SymbolId, f32>) {
     if deviation <= f32::EPSILON {
         return;
     }
-    let weight = std::env::var("W").ok().and_then(|w| w.parse().ok()).unwrap_or(WEIGHT);
     for hit in hits.iter_mut() {
         let Some(cosine) = cosines.get(&hit.id) else { continue };
-        hit.parts.meaning = weight * unit * (cosine - mean) / deviation;
+        hit.parts.meaning = WEIGHT * unit * (cosine - mean) / deviation;
         hit.score = hit.parts.sum();
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score));
