@@ -15,7 +15,7 @@
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts of a bench")]
 
 use pleach::code::find::cards::{Limits, Sources, fill};
-use pleach::code::find::rank::{Hit, rank};
+use pleach::code::find::rank::{Hit, prefer_other_files, rank};
 use pleach::code::find::{gate, map, query};
 use pleach::code::index::build::{Change, Round, renew};
 use pleach::code::index::cache::Cache;
@@ -209,9 +209,10 @@ fn heavy(index: &Index, disk: &Disk, commits: &[Commit], count: &dyn Fn(&str) ->
         asked.asks = asks_something(&commit.query);
         let words = asked.words.clone();
         asked.content.retain(|term| words.get(term).is_none_or(|word| !is_filler(word)));
-        let hits = rank(index, &asked, &tuning, 120);
+        let mut hits = rank(index, &asked, &tuning, 120);
         let is_silent = gate::skip_reason(index, &asked, &hits).is_some();
         silent += usize::from(is_silent);
+        prefer_other_files(index, &mut hits, &tuning);
         let open = sent(index, &hits, disk, count, limits);
         open_files.extend(share_of_files(commit, &open));
         open_symbols.extend(share_of_symbols(commit, &open));

@@ -15,12 +15,21 @@ use std::collections::BTreeSet;
 /// Number of hits that decide whether a message is about code.
 const HITS_CONSIDERED: usize = 12;
 /// Share of a message's weight that one of the best symbols must contain: of a question that names something of the
-/// workspace, of another question, and of a statement.
+/// workspace, of another question, and of a statement or its first line.
 const MIN_COVERED_NAMED: f32 = 0.35;
 const MIN_COVERED_UNNAMED: f32 = 0.6;
 const MIN_COVERED_STATED: f32 = 0.3;
 
-/// What the gate measures in a message.
+/// What a message does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum MessageKind {
+    Asks,
+    States,
+    /// Says what is to be changed: "Fix the parser of dates".
+    Changes,
+}
+
+/// What the gate measures in a message, or in its first line.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct MessageSignals {
     /// Number of different content words.
@@ -42,7 +51,15 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipRea
     if spells_out(index, query) {
         return None;
     }
-    decide(&measure(index, query, hits), query.asks)
+    let kind = if query.asks { MessageKind::Asks } else { MessageKind::States };
+    let why = decide(&measure(index, query, &query.content, hits), kind)?;
+    if query.asks {
+        return Some(why);
+    }
+    // The first line says what a long message is about; no symbol contains much of the rest.
+    let first: BTreeSet<Box<str>> = query.first_line.intersection(&query.content).cloned().collect();
+    let kind = if query.is_change { MessageKind::Changes } else { MessageKind::States };
+    decide(&measure(index, query, &first, hits), kind).map(|_| why)
 }
 
 /// Returns why a message that brings code does so.
@@ -52,19 +69,21 @@ pub fn pass_reason(index: &Index, query: &Query) -> PassReason {
 }
 
 /// Decides from the signals. A single content word must name something of the workspace. A question must be covered,
-/// less so if it names something; a statement must also share two words with one symbol.
-fn decide(signals: &MessageSignals, asks: bool) -> Option<SkipReason> {
+/// less so if it names something; a statement must also share two words with one symbol, unless it says what is to be
+/// changed.
+fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
     if signals.content == 0 {
         return Some(SkipReason::NoContent);
     }
     if signals.known == 0 {
         return Some(SkipReason::Unknown);
     }
-    let (together, covered) = match (asks, signals.is_named) {
-        (true, true) => (1, MIN_COVERED_NAMED),
-        (true, false) => (2, MIN_COVERED_UNNAMED),
-        (false, true) => (2.min(signals.content), MIN_COVERED_STATED),
-        (false, false) => (2, MIN_COVERED_STATED),
+    let (together, covered) = match (kind, signals.is_named) {
+        (MessageKind::Asks, true) => (1, MIN_COVERED_NAMED),
+        (MessageKind::Asks, false) => (2, MIN_COVERED_UNNAMED),
+        (MessageKind::States, true) => (2.min(signals.content), MIN_COVERED_STATED),
+        (MessageKind::States, false) => (2, MIN_COVERED_STATED),
+        (MessageKind::Changes, _) => (1, MIN_COVERED_STATED),
     };
     (signals.together < together || signals.covered < covered).then_some(SkipReason::Faint)
 }
@@ -76,17 +95,17 @@ fn spells_out(index: &Index, query: &Query) -> bool {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of symbols")]
-fn measure(index: &Index, query: &Query, hits: &[Hit]) -> MessageSignals {
+fn measure(index: &Index, query: &Query, content: &BTreeSet<Box<str>>, hits: &[Hit]) -> MessageSignals {
     // Prose of documents would cover messages about anything.
     let text = query.asks_for_text();
     let all = if text { index.len() } else { index.code_len() } as f32;
     let counts = |id: SymbolId| text || index.is_code(id);
     let is_text_file = |file: u32| index.file(file).is_some_and(File::is_text);
     let hits: Vec<&Hit> = hits.iter().filter(|hit| counts(hit.id)).take(HITS_CONSIDERED).collect();
-    let mut signals = MessageSignals { content: query.content.len(), ..MessageSignals::default() };
+    let mut signals = MessageSignals { content: content.len(), ..MessageSignals::default() };
     let mut places: Vec<(usize, f32)> = vec![(0, 0.0); hits.len()];
     let mut mass = 0.0;
-    for term in &query.content {
+    for term in content {
         if !index.contains_term(term, text) {
             mass += idf(all, 1);
             continue;
@@ -141,23 +160,28 @@ mod tests {
             covered,
             is_named,
         };
-        for (signals, asks, wanted) in [
-            (of(0, 0, 0, 0.0, false), true, Some(SkipReason::NoContent)),
-            (of(2, 0, 0, 0.0, false), true, Some(SkipReason::Unknown)),
-            (of(1, 1, 1, 1.0, false), true, faint),
-            (of(1, 1, 1, 1.0, true), true, None),
-            (of(3, 1, 1, 0.35, true), true, None),
-            (of(3, 1, 1, 0.34, true), true, faint),
-            (of(3, 2, 2, 0.6, false), true, None),
-            (of(3, 2, 2, 0.59, false), true, faint),
-            (of(3, 2, 1, 0.6, false), true, faint),
-            (of(1, 1, 1, 1.0, true), false, None),
-            (of(1, 1, 1, 1.0, false), false, faint),
-            (of(4, 2, 2, 0.3, false), false, None),
-            (of(4, 2, 2, 0.29, false), false, faint),
-            (of(4, 2, 1, 0.9, true), false, faint),
+        let (asks, states, changes) = (MessageKind::Asks, MessageKind::States, MessageKind::Changes);
+        for (signals, kind, wanted) in [
+            (of(0, 0, 0, 0.0, false), asks, Some(SkipReason::NoContent)),
+            (of(2, 0, 0, 0.0, false), asks, Some(SkipReason::Unknown)),
+            (of(1, 1, 1, 1.0, false), asks, faint),
+            (of(1, 1, 1, 1.0, true), asks, None),
+            (of(3, 1, 1, 0.35, true), asks, None),
+            (of(3, 1, 1, 0.34, true), asks, faint),
+            (of(3, 2, 2, 0.6, false), asks, None),
+            (of(3, 2, 2, 0.59, false), asks, faint),
+            (of(3, 2, 1, 0.6, false), asks, faint),
+            (of(1, 1, 1, 1.0, true), states, None),
+            (of(1, 1, 1, 1.0, false), states, faint),
+            (of(4, 2, 2, 0.3, false), states, None),
+            (of(4, 2, 2, 0.29, false), states, faint),
+            (of(4, 2, 1, 0.9, true), states, faint),
+            (of(4, 2, 1, 0.3, false), changes, None),
+            (of(4, 2, 1, 0.29, true), changes, faint),
+            (of(1, 0, 0, 0.0, false), changes, Some(SkipReason::Unknown)),
+            (of(0, 0, 0, 0.0, false), changes, Some(SkipReason::NoContent)),
         ] {
-            assert_eq!(decide(&signals, asks), wanted, "{signals:?} {asks}");
+            assert_eq!(decide(&signals, kind), wanted, "{signals:?} {kind:?}");
         }
     }
 }

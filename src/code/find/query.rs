@@ -23,6 +23,11 @@ pub struct Query {
     pub paths: Vec<String>,
     /// The terms of content words: no stop words, and no verbs of change or of asking.
     pub content: BTreeSet<Box<str>>,
+    /// Those of its first line.
+    pub first_line: BTreeSet<Box<str>>,
+    /// Whether its first line says what is to be changed: it has a kind of change before a colon, or begins with a verb of
+    /// change.
+    pub is_change: bool,
     /// The words of the terms, in lower case.
     pub words: BTreeMap<Box<str>, Box<str>>,
     /// Whether it is a question. The caller decides.
@@ -100,6 +105,23 @@ const VERBS: &[&str] = &[
     "update", "updated", "updates", "updating", "upgrade", "use", "used", "uses", "using", "want", "work", "works", "wrong",
 ];
 
+/// Verbs with which a message begins that says what is to be changed. Sorted.
+#[rustfmt::skip]
+const CHANGE_VERBS: &[&str] = &[
+    "add", "added", "adding", "adds", "adjust", "allow", "allowed", "allows", "avoid", "avoids", "bump", "change", "changed",
+    "changes", "clarify", "clean", "cleaned", "cleaning", "convert", "correct", "create", "delete", "deleted", "deprecate",
+    "disable", "drop", "dropped", "enable", "enables", "ensure", "extract", "fix", "fixed", "fixes", "fixing", "handle",
+    "handled", "handles", "hide", "implement", "implemented", "implements", "improve", "improved", "improves", "introduce",
+    "introduced", "make", "makes", "merge", "move", "moved", "moves", "optimize", "prevent", "provide", "refactor",
+    "refactored", "refactoring", "remove", "removed", "removes", "removing", "rename", "renamed", "renames", "replace",
+    "replaced", "replaces", "resolve", "resolves", "restore", "revert", "rework", "rewrite", "simplify", "split", "stop",
+    "support", "supports", "switch", "test", "tidy", "tweak", "unify", "update", "updated", "updates", "upgrade", "use",
+    "uses", "write",
+];
+
+/// Maximum bytes of a label before a colon, such as the name of a module.
+const MAX_LABEL_BYTES: usize = 40;
+
 /// Parses a query.
 #[must_use]
 pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
@@ -112,8 +134,13 @@ pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
             continue;
         }
         let weight = if first { 1.0 } else { tuning.later };
+        let whole = line;
         let line = if first || line.contains(':') { without_change_kind(line) } else { line };
+        query.is_change |= first && (line.len() < whole.len() || begins_with_change(line));
         read_line(analyzer, line, weight, tuning, &mut query);
+        if first {
+            query.first_line = query.content.clone();
+        }
         first = false;
     }
     if query.terms.len() > MAX_TERMS {
@@ -191,6 +218,16 @@ fn is_verb(lower: &str) -> bool {
 
 fn add_word(words: &mut BTreeMap<Box<str>, Box<str>>, term: &str, word: &str) {
     words.entry(term.into()).or_insert_with(|| word.to_lowercase().into());
+}
+
+/// Returns whether a line begins with a verb of change, alone or after a label.
+fn begins_with_change(line: &str) -> bool {
+    let verb = |text: &str| {
+        let word = words_of(text).next().map(str::to_lowercase);
+        word.is_some_and(|word| CHANGE_VERBS.binary_search(&word.as_str()).is_ok())
+    };
+    let labeled = line.split_once(':').filter(|(label, _)| label.len() < MAX_LABEL_BYTES);
+    verb(line) || labeled.is_some_and(|(_, rest)| verb(rest))
 }
 
 fn clipped(text: &str, most: usize) -> &str {

@@ -51,7 +51,7 @@ pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<H
         hits.truncate(2 * most);
     }
     hits.sort_unstable_by(better);
-    spread_over_files(index, &mut hits, tuning);
+    spread_over_files(index, &mut hits, tuning.spread);
     hits.truncate(most);
     add_matched(index, query, &terms, &mut hits);
     hits
@@ -356,14 +356,21 @@ fn kind_factor(kind: Kind, tuning: &Tuning) -> f32 {
     }
 }
 
+/// Prefers symbols of other files where only a few symbols are sent: a further symbol of a file must score clearly higher
+/// than the first of another.
+pub fn prefer_other_files(index: &Index, hits: &mut [Hit], tuning: &Tuning) {
+    let best = hits.first().map_or(0.0, |hit| hit.score);
+    spread_over_files(index, hits, tuning.spread_sent * best);
+}
+
 /// Lowers later symbols of a file that already has many hits.
-fn spread_over_files(index: &Index, hits: &mut [Hit], tuning: &Tuning) {
+fn spread_over_files(index: &Index, hits: &mut [Hit], spread: f32) {
     let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
     for hit in hits.iter_mut() {
         let file = index.scored.get(hit.id as usize).map_or(0, |scored| scored.file);
         let count = counts.entry(file).or_default();
         #[allow(clippy::cast_precision_loss, reason = "a count")]
-        let less = tuning.spread * (*count as f32).sqrt();
+        let less = spread * (*count as f32).sqrt();
         hit.parts.prior -= less;
         hit.score = hit.parts.sum();
         *count += 1;

@@ -148,7 +148,7 @@ impl Graph {
                 let too_many = self.users(*id).len() > MAX_USERS;
                 let callers = if too_many { &[] } else { self.users(*id) };
                 for (side, percent) in [(self.uses(*id), 100 - back), (callers, back)] {
-                    let each = share * percent / 100 / side.len().max(4) as u64;
+                    let each = share * percent / 100 / side.len().max(2) as u64;
                     if each < UNIT / 2_000 {
                         continue;
                     }
