@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 const HITS_CONSIDERED: usize = 12;
 /// Share of a message's weight that one of the best symbols must contain: of a question that names something of the
 /// workspace, of another question, and of a statement or its first line.
-const MIN_COVERED_NAMED: f32 = 0.35;
+const MIN_COVERED_NAMED: f32 = 0.37;
 const MIN_COVERED_UNNAMED: f32 = 0.6;
 const MIN_COVERED_STATED: f32 = 0.3;
 
@@ -166,8 +166,8 @@ mod tests {
             (of(2, 0, 0, 0.0, false), asks, Some(SkipReason::Unknown)),
             (of(1, 1, 1, 1.0, false), asks, faint),
             (of(1, 1, 1, 1.0, true), asks, None),
-            (of(3, 1, 1, 0.35, true), asks, None),
-            (of(3, 1, 1, 0.34, true), asks, faint),
+            (of(3, 1, 1, 0.37, true), asks, None),
+            (of(3, 1, 1, 0.36, true), asks, faint),
             (of(3, 2, 2, 0.6, false), asks, None),
             (of(3, 2, 2, 0.59, false), asks, faint),
             (of(3, 2, 1, 0.6, false), asks, faint),

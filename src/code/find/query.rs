@@ -267,3 +267,45 @@ fn without_change_kind(line: &str) -> &str {
         && name.split(['/', ',', ' ']).all(|part| CHANGE_KINDS.binary_search(&part.to_lowercase().as_str()).is_ok());
     if known { if prefix.contains('(') { &line[name.len()..] } else { rest.trim_start() } } else { line }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_plainly(text: &str) -> Query {
+        read(&mut Analyzer::default(), text, &Tuning::default())
+    }
+
+    #[test]
+    fn messages_that_say_what_to_change_are_recognized() {
+        for words in [CHANGE_VERBS, VERBS, CHANGE_KINDS] {
+            assert!(words.is_sorted());
+        }
+        for text in [
+            "Fix panic when the battery is missing",
+            "fix(tui)!: keys of the list",
+            "docs: typing",
+            "walk: Use a bounded queue.",
+            "\n  - Removed the old parser\n\nIt was slow.",
+        ] {
+            assert!(read_plainly(text).is_change, "{text}");
+        }
+        for text in [
+            "the fix works",
+            "Thanks! That helped.\nFix it",
+            "Wow: nice",
+            "one sentence that is much longer than a label of a module: add nothing",
+            "",
+        ] {
+            assert!(!read_plainly(text).is_change, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_first_line_has_its_own_content_words() {
+        let query = read_plainly("fix: panic of the battery\n\nThe gauge divided by zero.");
+        let words = |terms: &BTreeSet<Box<str>>| terms.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(words(&query.first_line), ["batteri", "panic"]);
+        assert_eq!(words(&query.content), ["batteri", "divid", "gaug", "panic", "zero"]);
+    }
+}
