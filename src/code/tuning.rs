@@ -85,8 +85,8 @@ impl Default for Tuning {
             joined: 0.8,
             prefix: 0.3,
             exact: 0.5,
-            spread: 0.08,
-            spread_sent: 0.1,
+            spread: 0.06,
+            spread_sent: 0.12,
         }
     }
 }
