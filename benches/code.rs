@@ -4,7 +4,8 @@
 //! `cargo bench --bench code -- DIR COMMITS.jsonl [DIR COMMITS.jsonl …]` measures recall of files and symbols at 1,000,
 //! 4,000, and 8,000 tokens (counted with o200k) over commits `{id, query, files, symbols}`, compared with plain grep
 //! and with a map of the most central symbols in the same run. A symbol counts when an item has its name in a changed
-//! file.
+//! file. One more row gives the same for the items that a plan in Heavy would send: at most twelve, within 4,000 tokens,
+//! and none when the gate stays closed.
 //!
 //! `cargo bench --bench code -- --times DIR` copies DIR, indexes the copy, changes one file, and asks 200 questions,
 //! compared with universal-ctags if installed. Without arguments it does both with pleach's own sources and its own
@@ -14,8 +15,8 @@
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts of a bench")]
 
 use pleach::code::find::cards::{Limits, Sources, fill};
-use pleach::code::find::rank::{Hit, rank};
-use pleach::code::find::{map, query};
+use pleach::code::find::rank::{Hit, prefer_other_files, rank};
+use pleach::code::find::{gate, map, query};
 use pleach::code::index::build::{Change, Round, renew};
 use pleach::code::index::cache::Cache;
 use pleach::code::index::records::Index;
@@ -25,6 +26,8 @@ use pleach::code::tuning::Tuning;
 use pleach::domain::call::tokens::{CountTokens, Encoding};
 use pleach::domain::code::symbols::Parts;
 use pleach::llm::counting::tokens::Tokenizers;
+use pleach::retrieval::gate::asks_something;
+use pleach::retrieval::index::stops::is_filler;
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -131,6 +134,7 @@ fn recall(root: &Path, commits: &[Commit], count: &dyn Fn(&str) -> u32) {
     row("pleach", commits, &mut |text, budget| own(text, budget, &mut analyzer));
     #[cfg(feature = "local-embeddings")]
     row("pleach, with vectors", commits, &mut vectors::sender(&index, &disk, count));
+    heavy(&index, &disk, commits, count);
     row("most central symbols (map)", commits, &mut |_, budget| {
         sent(&index, &central, &disk, count, Limits { excerpts: 0, lines: 0, ..Limits::within(budget) })
     });
@@ -193,6 +197,62 @@ mod vectors {
     }
 }
 
+/// The row for Heavy, with its limits at its largest allowance.
+fn heavy(index: &Index, disk: &Disk, commits: &[Commit], count: &dyn Fn(&str) -> u32) {
+    let (tuning, mut analyzer) = (Tuning::default(), Analyzer::default());
+    let limits = Limits { budget: 4_000 - 64, items: 12, sure: 6, lines: 30, tokens: 600, excerpts: 50 };
+    let (mut items, mut silent) = (0, 0);
+    let (mut files, mut symbols) = (Vec::new(), Vec::new());
+    let (mut open_files, mut open_symbols) = (Vec::new(), Vec::new());
+    for commit in commits {
+        let mut asked = query::read(&mut analyzer, &commit.query, &tuning);
+        asked.asks = asks_something(&commit.query);
+        let words = asked.words.clone();
+        asked.content.retain(|term| words.get(term).is_none_or(|word| !is_filler(word)));
+        let mut hits = rank(index, &asked, &tuning, 120);
+        let is_silent = gate::skip_reason(index, &asked, &hits).is_some();
+        silent += usize::from(is_silent);
+        prefer_other_files(index, &mut hits, &tuning);
+        let open = sent(index, &hits, disk, count, limits);
+        open_files.extend(share_of_files(commit, &open));
+        open_symbols.extend(share_of_symbols(commit, &open));
+        let hits = if is_silent { &[] } else { &hits[..] };
+        items += fill(index, hits, disk, count, limits).items.len();
+        let found = sent(index, hits, disk, count, limits);
+        files.extend(share_of_files(commit, &found));
+        symbols.extend(share_of_symbols(commit, &found));
+    }
+    let mean = items as f64 / commits.len().max(1) as f64;
+    println!(
+        "{:<34}{:>7.1}                {:>7.1}                ({mean:.1} items, none for {silent})",
+        "pleach, Heavy, 4k",
+        mean_of(&files),
+        mean_of(&symbols)
+    );
+    println!(
+        "{:<34}{:>7.1}                {:>7.1}",
+        "the same without the gate",
+        mean_of(&open_files),
+        mean_of(&open_symbols)
+    );
+}
+
+fn share_of_files(commit: &Commit, (files, _): &Sent) -> Option<f64> {
+    let hit = commit.files.iter().filter(|file| files.contains(*file)).count();
+    (!commit.files.is_empty()).then(|| hit as f64 / commit.files.len() as f64 * 100.0)
+}
+
+fn share_of_symbols(commit: &Commit, (_, symbols): &Sent) -> Option<f64> {
+    let was_found =
+        |symbol: &&String| commit.files.iter().any(|file| symbols.contains(&(file.clone(), (*symbol).clone())));
+    let hit = commit.symbols.iter().filter(was_found).count();
+    (!commit.symbols.is_empty()).then(|| hit as f64 / commit.symbols.len() as f64 * 100.0)
+}
+
+fn mean_of(shares: &[f64]) -> f64 {
+    shares.iter().sum::<f64>() / shares.len().max(1) as f64
+}
+
 fn sent(index: &Index, hits: &[Hit], disk: &Disk, count: &dyn Fn(&str) -> u32, limits: Limits) -> Sent {
     let found = fill(index, hits, disk, count, limits);
     let told: u32 = found.items.iter().map(|item| item.tokens).sum();
@@ -207,22 +267,12 @@ fn row(name: &str, commits: &[Commit], send: &mut dyn FnMut(&str, u32) -> Sent) 
     for budget in BUDGETS {
         let (mut files, mut symbols) = (Vec::new(), Vec::new());
         for commit in commits {
-            let (sent_files, sent_symbols) = send(&commit.query, budget);
-            let share = |hit: usize, all: usize| hit as f64 / all as f64 * 100.0;
-            if !commit.files.is_empty() {
-                let hit = commit.files.iter().filter(|file| sent_files.contains(*file)).count();
-                files.push(share(hit, commit.files.len()));
-            }
-            if !commit.symbols.is_empty() {
-                let was_found = |symbol: &&String| {
-                    commit.files.iter().any(|file| sent_symbols.contains(&(file.clone(), (*symbol).clone())))
-                };
-                symbols.push(share(commit.symbols.iter().filter(was_found).count(), commit.symbols.len()));
-            }
+            let found = send(&commit.query, budget);
+            files.extend(share_of_files(commit, &found));
+            symbols.extend(share_of_symbols(commit, &found));
         }
         for (text, shares) in shown.iter_mut().zip([files, symbols]) {
-            let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-            let _ = write!(text, "{mean:>7.1}");
+            let _ = write!(text, "{:>7.1}", mean_of(&shares));
         }
     }
     println!("{name:<34}{}  {}", shown[0], shown[1]);

@@ -125,7 +125,8 @@
 //! * a quirk of a server: [`domain::call::model::Quirk`] and the sorting of errors in `llm`
 //! * an import format: a reader in `import` that gives neutral records
 //! * a language whose symbols are read: [`domain::code::symbols::Language`], its grammar in `code::parse::language`,
-//!   its table in `code::parse::spec`
+//!   its table in `code::parse::spec`; what its declarations say about receivers: `code::parse::bindings`. A kind of text
+//!   file: its reader in `code::parse::outline`
 //! * something stored: a [`store::types::Write`], its table family, a migration
 //!
 //! # Where things are decided

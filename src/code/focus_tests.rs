@@ -5,7 +5,7 @@ use super::find::choose::{focused, mentioned, scope};
 use super::find::gate::skip_reason;
 use super::find::names;
 use super::find::query;
-use super::find::rank::{Hit, rank};
+use super::find::rank::{Hit, prefer_other_files, rank};
 use super::index::build::{Folders, Round, renew};
 use super::index::records::Index;
 use super::parse::walk::{Bounds, holds_code};
@@ -161,7 +161,7 @@ fn common_names_give_no_edges_without_their_type() {
         ("fill.rs", "fn fill(all: &mut Vec<u8>) { all.push(1) }\nfn stacked(stack: &Stack) { stack.push() }\n"),
         ("one/a.rs", "pub fn handle_it() {}\n"),
         ("two/b.rs", "pub fn handle_it() {}\n"),
-        ("three/c.rs", "pub fn caller() { handle_it(); twice(); }\n"),
+        ("three/c.rs", "pub fn caller(stack: &Stack) { handle_it(); stack.twice(); }\n"),
     ] {
         let path = folder.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -216,7 +216,7 @@ fn beyond_the_sure_ones_only_good_matches_are_sent() {
     let names = ["retry_request", "ModelOptions", "sync_all", "validate"];
     let hits: Vec<Hit> = names
         .iter()
-        .zip([1.0, 0.3, 0.61, 0.59])
+        .zip([1.0, 0.3, 0.41, 0.39])
         .map(|(name, score)| {
             let (id, parts) = (index.defined(name)[0], crate::domain::code::symbols::Parts::default());
             Hit { id, score, parts, matched: Vec::new() }
@@ -232,6 +232,25 @@ fn beyond_the_sure_ones_only_good_matches_are_sent() {
     assert_eq!(sent(2), (3, vec!["validate".to_owned()]));
     assert_eq!(sent(0), (2, vec!["ModelOptions".to_owned(), "validate".to_owned()]));
     assert_eq!(sent(4).0, 4);
+}
+
+/// A further symbol of a file comes before the first of another file only if it scores clearly higher.
+#[test]
+fn other_files_come_before_further_symbols_of_a_file() {
+    let (_folder, index) = workspace();
+    let order = |scores: [(&str, f32); 3]| {
+        let hit = |(name, score): (&str, f32)| {
+            let parts = crate::domain::code::symbols::Parts { words: score, ..Default::default() };
+            Hit { id: index.defined(name)[0], score, parts, matched: Vec::new() }
+        };
+        let mut hits: Vec<Hit> = scores.into_iter().map(hit).collect();
+        prefer_other_files(&index, &mut hits, &Tuning::default());
+        assert!(hits.iter().all(|hit| (hit.score - hit.parts.sum()).abs() < 1e-6));
+        hits.iter().map(|hit| index.symbol(hit.id).unwrap().0.name.to_string()).collect::<Vec<_>>()
+    };
+    let (one, further, other) = ("retry_request", "backoff", "validate");
+    assert_eq!(order([(one, 2.0), (further, 1.5), (other, 1.4)]), [one, other, further]);
+    assert_eq!(order([(one, 2.0), (further, 1.7), (other, 1.4)]), [one, further, other]);
 }
 
 /// Without lines, a touchpoint is its signature with one line of documentation.

@@ -10,8 +10,10 @@
 //! of the best that fit a budget. [`find::map`] draws the map of modules, and [`find::names`] finds symbols by part of
 //! their name.
 //!
-//! Not for: deciding what is sent (`context`), counting tokens (the caller passes a counter), text files without
-//! symbols.
+//! Settings and documents (TOML, YAML, Markdown) are indexed too: [`parse::file`] reads their tables, keys, and headings as
+//! symbols. They do not change the scores of code, and rank like code only when a question asks for them.
+//!
+//! Not for: deciding what is sent (`context`), counting tokens (the caller passes a counter), other text files.
 
 pub mod symbol;
 pub mod tuning;
@@ -23,6 +25,10 @@ pub mod index;
 pub mod parse;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod text_tests;
+#[cfg(test)]
+mod uses_tests;
 
 /// Errors of the code module.
 #[derive(Debug, thiserror::Error)]

@@ -59,3 +59,23 @@ pub struct Symbol {
     /// Whether it is test code.
     pub test: bool,
 }
+
+impl Symbol {
+    /// Creates the symbol of a file itself.
+    #[must_use]
+    pub fn file(name: &str, text: &[u8]) -> Self {
+        let lines = text.split(|byte| *byte == b'\n').count();
+        Self {
+            kind: Kind::File,
+            name: name.into(),
+            parent: None,
+            span: Span::new(0, text.len()),
+            lines: (1, u32::try_from(lines).unwrap_or(u32::MAX)),
+            head: Span::default(),
+            line: 1,
+            doc: Span::default(),
+            attrs: Span::default(),
+            test: false,
+        }
+    }
+}

@@ -227,7 +227,7 @@ fn nests(symbols: &[Symbol], length: usize) {
     }
 }
 
-const ENDINGS: [&str; 9] = ["rs", "py", "ts", "tsx", "js", "go", "c", "cpp", "java"];
+const ENDINGS: [&str; 12] = ["rs", "py", "ts", "tsx", "js", "go", "c", "cpp", "java", "toml", "yml", "md"];
 
 /// Fragments of several languages, and garbage.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
@@ -279,6 +279,11 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
             "*",
             "->",
             "::",
+            "# ",
+            "key: ",
+            "- ",
+            "```",
+            "\"\"\"",
         ])
         .prop_map(|text| text.as_bytes().to_vec()),
         prop::collection::vec(any::<u8>(), 0..6),
@@ -506,6 +511,16 @@ fn records_survive_restarts() {
     update(&mut fourth, folder.path(), Some(&mut cache));
     assert_eq!(names(&ask(&fourth, folder.path(), question, 400)), wanted);
     drop(cache);
+    let mut old = whole.clone();
+    let number = old.iter().position(|byte| *byte == b'\n').unwrap() - 1;
+    old[number] -= 1;
+    std::fs::write(&file, &old).unwrap();
+    let mut fifth = Index::default();
+    let (mut cache, loaded) = open(&mut fifth);
+    assert_eq!((loaded.records, loaded.damaged), (0, true), "a cache of another version is not read");
+    assert_eq!(update(&mut fifth, folder.path(), Some(&mut cache)), 5);
+    drop(cache);
+    assert_eq!(open(&mut Index::default()).1, crate::code::index::cache::Loaded { records: 5, damaged: false });
     let elsewhere = tempfile::tempdir().unwrap();
     let (_, loaded) = Cache::open(&file, elsewhere.path(), &mut Index::default()).unwrap();
     assert_eq!((loaded.records, loaded.damaged), (0, true), "the cache of another workspace is not used");

@@ -38,6 +38,8 @@ pub struct Tuning {
     pub whole: f32,
     /// The factor for modules and impl blocks.
     pub shell: f32,
+    /// The factor for headings and settings: for a query that may be about them, and for one about code or a change.
+    pub text: [f32; 2],
     /// The factor for constants and types.
     pub small: f32,
     /// The weight of all lines of a query except the first.
@@ -52,6 +54,8 @@ pub struct Tuning {
     pub exact: f32,
     /// How strongly each further symbol of one file counts less.
     pub spread: f32,
+    /// The same for the few symbols that a plan sends, as a share of the best score.
+    pub spread_sent: f32,
 }
 
 impl Default for Tuning {
@@ -63,9 +67,9 @@ impl Default for Tuning {
             file_b: 0.2,
             file: 0.6,
             path: 0.4,
-            graph: 0.2,
+            graph: 0.4,
             back: 40,
-            rounds: 2,
+            rounds: 3,
             parent: 0.1,
             beside: 0.1,
             size: 0.05,
@@ -74,13 +78,15 @@ impl Default for Tuning {
             test_asked: 0.5,
             whole: 0.5,
             shell: 0.7,
+            text: [0.5, 0.15],
             small: 0.9,
             later: 0.6,
             verb: 0.3,
             joined: 0.8,
             prefix: 0.3,
             exact: 0.5,
-            spread: 0.03,
+            spread: 0.06,
+            spread_sent: 0.12,
         }
     }
 }

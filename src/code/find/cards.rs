@@ -17,7 +17,7 @@ const LONGEST_LINE: usize = 240;
 /// Maximum number of near misses reported.
 const MAX_NEAR: usize = 12;
 /// The share of the best score that a touchpoint beyond the sure ones must have.
-const MIN_OF_BEST: f32 = 0.6;
+const MIN_OF_BEST: f32 = 0.4;
 
 /// Texts of files by their paths relative to the root.
 pub trait Sources {
@@ -67,6 +67,8 @@ pub struct Found {
 /// A touchpoint while the budget is being spent.
 struct Draft {
     hit: Hit,
+    /// The name of the symbol that was found.
+    found: Box<str>,
     rank: u32,
     /// The lines of the signature.
     lines: (u32, u32),
@@ -160,12 +162,15 @@ impl TouchpointBuilder<'_> {
             if self.drafts.len() >= self.limits.items || misses > MAX_NEAR {
                 return at;
             }
-            let Some((symbol, file)) = self.index.symbol(hit.id) else { continue };
+            let Some((found, _)) = self.index.symbol(hit.id) else { continue };
+            let id = self.shown_as(hit.id);
+            let Some((symbol, file)) = self.index.symbol(id) else { continue };
+            let hit = &Hit { id, ..hit.clone() };
             let Some(text) = self.text(file) else {
                 self.record_miss(hit, symbol, file, NearSymbolReason::Changed);
                 continue;
             };
-            if self.is_shown(hit.id, symbol, file) {
+            if self.is_shown(symbol, file) {
                 self.record_miss(hit, symbol, file, NearSymbolReason::Inside);
                 continue;
             }
@@ -197,9 +202,23 @@ impl TouchpointBuilder<'_> {
             self.by_file.entry(file.first).or_default().push(self.drafts.len());
             let lines = head_lines(symbol, &text);
             let rank = u32::try_from(at + 1).unwrap_or(u32::MAX);
-            self.drafts.push(Draft { hit: hit.clone(), rank, lines, text: line, signature, tokens });
+            let found = found.name.clone();
+            self.drafts.push(Draft { hit: hit.clone(), found, rank, lines, text: line, signature, tokens });
         }
         hits.len()
+    }
+
+    /// Returns the symbol that is shown for a symbol: for a key, the table around it if its lines may be shown.
+    fn shown_as(&self, id: SymbolId) -> SymbolId {
+        let Some((symbol, _)) = self.index.symbol(id) else { return id };
+        let table = self.index.parent(id).filter(|_| symbol.kind == Kind::Key);
+        let fits = |table: &SymbolId| {
+            self.index.symbol(*table).is_some_and(|(symbol, _)| {
+                let lines = symbol.lines.1.saturating_sub(symbol.lines.0) as usize + 1;
+                symbol.kind == Kind::Section && lines <= self.limits.lines
+            })
+        };
+        table.filter(fits).unwrap_or(id)
     }
 
     fn text(&mut self, file: &File) -> Option<Arc<[u8]>> {
@@ -222,11 +241,11 @@ impl TouchpointBuilder<'_> {
     }
 
     /// Returns whether the symbol's signature is already part of another touchpoint.
-    fn is_shown(&self, id: SymbolId, symbol: &Symbol, file: &File) -> bool {
+    fn is_shown(&self, symbol: &Symbol, file: &File) -> bool {
         let same_file = self.by_file.get(&file.first).into_iter().flatten();
         same_file
             .filter_map(|at| self.drafts.get(*at))
-            .any(|draft| draft.hit.id != id && draft.lines.0 <= symbol.line && symbol.line <= draft.lines.1)
+            .any(|draft| draft.lines.0 <= symbol.line && symbol.line <= draft.lines.1)
     }
 
     fn line(&self, id: SymbolId, symbol: &Symbol, signature: &str) -> String {
@@ -322,7 +341,7 @@ impl TouchpointBuilder<'_> {
                 rank: draft.rank,
                 score: draft.hit.score,
                 score_parts: draft.hit.parts,
-                why: why(&draft.hit, &symbol.name),
+                why: why(&draft.hit, &draft.found),
                 file_hash: file.hash,
             });
         }

@@ -5,7 +5,7 @@ use super::names;
 use super::query::Query;
 use super::rank::Hit;
 use crate::code::index::records::{Index, SymbolId};
-use crate::domain::code::symbols::{Kind, Parts};
+use crate::domain::code::symbols::{Kind, Parts, own_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -62,9 +62,9 @@ pub fn scope(index: &Index, named: &[String]) -> Scope {
         }
         let wanted = symbol.unwrap_or(wanted);
         let own = wanted.rsplit([':', '.']).next().unwrap_or_default();
-        let found = names::find(index, wanted, 50).into_iter().filter(|found| {
-            symbol.is_none_or(|_| found.path == path) && found.qualified.rsplit([':', '.']).next() == Some(own)
-        });
+        let found = names::find(index, wanted, 50)
+            .into_iter()
+            .filter(|found| symbol.is_none_or(|_| found.path == path) && own_name(&found.qualified) == own);
         let ids: Vec<SymbolId> = found
             .take(MAX_SAME_NAME)
             .filter_map(|found| names::at(index, &found.path, &found.qualified, found.lines.0))

@@ -7,19 +7,29 @@ use super::choose;
 use super::query::Query;
 use super::rank::{Hit, idf};
 use crate::code::index::common_names::is_common;
-use crate::code::index::records::{Index, SymbolId, module_path};
+use crate::code::index::paths::module_path;
+use crate::code::index::records::{File, Index, SymbolId};
 use crate::domain::call::retrieval_set::{PassReason, SkipReason};
 use std::collections::BTreeSet;
 
 /// Number of hits that decide whether a message is about code.
 const HITS_CONSIDERED: usize = 12;
 /// Share of a message's weight that one of the best symbols must contain: of a question that names something of the
-/// workspace, of another question, and of a statement.
-const MIN_COVERED_NAMED: f32 = 0.35;
+/// workspace, of another question, and of a statement or its first line.
+const MIN_COVERED_NAMED: f32 = 0.37;
 const MIN_COVERED_UNNAMED: f32 = 0.6;
 const MIN_COVERED_STATED: f32 = 0.3;
 
-/// What the gate measures in a message.
+/// What a message does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum MessageKind {
+    Asks,
+    States,
+    /// Says what is to be changed: "Fix the parser of dates".
+    Changes,
+}
+
+/// What the gate measures in a message, or in its first line.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct MessageSignals {
     /// Number of different content words.
@@ -41,7 +51,15 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipRea
     if spells_out(index, query) {
         return None;
     }
-    decide(&measure(index, query, hits), query.asks)
+    let kind = if query.asks { MessageKind::Asks } else { MessageKind::States };
+    let why = decide(&measure(index, query, &query.content, hits), kind)?;
+    if query.asks {
+        return Some(why);
+    }
+    // The first line says what a long message is about; no symbol contains much of the rest.
+    let first: BTreeSet<Box<str>> = query.first_line.intersection(&query.content).cloned().collect();
+    let kind = if query.is_change { MessageKind::Changes } else { MessageKind::States };
+    decide(&measure(index, query, &first, hits), kind).map(|_| why)
 }
 
 /// Returns why a message that brings code does so.
@@ -51,19 +69,21 @@ pub fn pass_reason(index: &Index, query: &Query) -> PassReason {
 }
 
 /// Decides from the signals. A single content word must name something of the workspace. A question must be covered,
-/// less so if it names something; a statement must also share two words with one symbol.
-fn decide(signals: &MessageSignals, asks: bool) -> Option<SkipReason> {
+/// less so if it names something; a statement must also share two words with one symbol, unless it says what is to be
+/// changed.
+fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
     if signals.content == 0 {
         return Some(SkipReason::NoContent);
     }
     if signals.known == 0 {
         return Some(SkipReason::Unknown);
     }
-    let (together, covered) = match (asks, signals.is_named) {
-        (true, true) => (1, MIN_COVERED_NAMED),
-        (true, false) => (2, MIN_COVERED_UNNAMED),
-        (false, true) => (2.min(signals.content), MIN_COVERED_STATED),
-        (false, false) => (2, MIN_COVERED_STATED),
+    let (together, covered) = match (kind, signals.is_named) {
+        (MessageKind::Asks, true) => (1, MIN_COVERED_NAMED),
+        (MessageKind::Asks, false) => (2, MIN_COVERED_UNNAMED),
+        (MessageKind::States, true) => (2.min(signals.content), MIN_COVERED_STATED),
+        (MessageKind::States, false) => (2, MIN_COVERED_STATED),
+        (MessageKind::Changes, _) => (1, MIN_COVERED_STATED),
     };
     (signals.together < together || signals.covered < covered).then_some(SkipReason::Faint)
 }
@@ -75,28 +95,35 @@ fn spells_out(index: &Index, query: &Query) -> bool {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of symbols")]
-fn measure(index: &Index, query: &Query, hits: &[Hit]) -> MessageSignals {
-    let all = index.len() as f32;
-    let mut signals = MessageSignals { content: query.content.len(), ..MessageSignals::default() };
-    let mut places: Vec<(usize, f32)> = vec![(0, 0.0); hits.len().min(HITS_CONSIDERED)];
+fn measure(index: &Index, query: &Query, content: &BTreeSet<Box<str>>, hits: &[Hit]) -> MessageSignals {
+    // Prose of documents would cover messages about anything.
+    let text = query.asks_for_text();
+    let all = if text { index.len() } else { index.code_len() } as f32;
+    let counts = |id: SymbolId| text || index.is_code(id);
+    let is_text_file = |file: u32| index.file(file).is_some_and(File::is_text);
+    let hits: Vec<&Hit> = hits.iter().filter(|hit| counts(hit.id)).take(HITS_CONSIDERED).collect();
+    let mut signals = MessageSignals { content: content.len(), ..MessageSignals::default() };
+    let mut places: Vec<(usize, f32)> = vec![(0, 0.0); hits.len()];
     let mut mass = 0.0;
-    for term in &query.content {
-        if !index.contains_term(term) {
+    for term in content {
+        if !index.contains_term(term, text) {
             mass += idf(all, 1);
             continue;
         }
-        let holding: BTreeSet<SymbolId> = index.postings_of(term).iter().map(|posting| posting.symbol).collect();
-        let in_path: BTreeSet<u32> = index.paths_with(term).iter().copied().collect();
+        let holding: BTreeSet<SymbolId> =
+            index.postings_of(term).iter().map(|posting| posting.symbol).filter(|id| counts(*id)).collect();
+        let in_path: BTreeSet<u32> =
+            index.paths_with(term).iter().copied().filter(|file| text || !is_text_file(*file)).collect();
         let weight = idf(all, holding.len().max(1));
         signals.known += 1;
         mass += weight;
-        for (place, hit) in places.iter_mut().zip(hits) {
+        for (place, hit) in places.iter_mut().zip(&hits) {
             let file = index.scored.get(hit.id as usize).map(|scored| scored.file);
             if holding.contains(&hit.id) || file.is_some_and(|file| in_path.contains(&file)) {
                 *place = (place.0 + 1, place.1 + weight);
             }
         }
-        signals.is_named |= query.words.get(term).is_some_and(|word| names(index, term, word));
+        signals.is_named |= query.words.get(term).is_some_and(|word| names(index, (term, word), text));
     }
     signals.together = places.iter().map(|place| place.0).max().unwrap_or_default();
     signals.covered = places.iter().map(|place| place.1).fold(0.0, f32::max) / mass.max(f32::MIN_POSITIVE);
@@ -104,16 +131,17 @@ fn measure(index: &Index, query: &Query, hits: &[Hit]) -> MessageSignals {
 }
 
 /// Returns whether a word is the name of a symbol, file, or folder outside the tests. Names of the standard library's
-/// methods, such as `next`, do not count.
-fn names(index: &Index, term: &str, word: &str) -> bool {
+/// methods, such as `next`, do not count. Headings, settings, and text files count only if `text`.
+fn names(index: &Index, (term, word): (&str, &str), text: bool) -> bool {
     if is_common(word) {
         return false;
     }
     let mut letters = word.chars();
     let capitalized: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
-    let is_subject = |id: &SymbolId| index.symbol(*id).is_some_and(|(symbol, file)| !symbol.test && !file.test);
+    let counts = |file: &File| !file.test && (text || !file.is_text());
+    let is_subject = |id: &SymbolId| index.symbol(*id).is_some_and(|(symbol, file)| !symbol.test && counts(file));
     let is_symbol = [word, capitalized.as_str()].iter().any(|name| index.defined(name).iter().any(is_subject));
-    let mut files = index.paths_with(term).iter().filter_map(|file| index.file(*file)).filter(|file| !file.test);
+    let mut files = index.paths_with(term).iter().filter_map(|file| index.file(*file)).filter(|file| counts(file));
     is_symbol || files.any(|file| module_path(&file.shown).iter().any(|part| part.eq_ignore_ascii_case(word)))
 }
 
@@ -132,23 +160,28 @@ mod tests {
             covered,
             is_named,
         };
-        for (signals, asks, wanted) in [
-            (of(0, 0, 0, 0.0, false), true, Some(SkipReason::NoContent)),
-            (of(2, 0, 0, 0.0, false), true, Some(SkipReason::Unknown)),
-            (of(1, 1, 1, 1.0, false), true, faint),
-            (of(1, 1, 1, 1.0, true), true, None),
-            (of(3, 1, 1, 0.35, true), true, None),
-            (of(3, 1, 1, 0.34, true), true, faint),
-            (of(3, 2, 2, 0.6, false), true, None),
-            (of(3, 2, 2, 0.59, false), true, faint),
-            (of(3, 2, 1, 0.6, false), true, faint),
-            (of(1, 1, 1, 1.0, true), false, None),
-            (of(1, 1, 1, 1.0, false), false, faint),
-            (of(4, 2, 2, 0.3, false), false, None),
-            (of(4, 2, 2, 0.29, false), false, faint),
-            (of(4, 2, 1, 0.9, true), false, faint),
+        let (asks, states, changes) = (MessageKind::Asks, MessageKind::States, MessageKind::Changes);
+        for (signals, kind, wanted) in [
+            (of(0, 0, 0, 0.0, false), asks, Some(SkipReason::NoContent)),
+            (of(2, 0, 0, 0.0, false), asks, Some(SkipReason::Unknown)),
+            (of(1, 1, 1, 1.0, false), asks, faint),
+            (of(1, 1, 1, 1.0, true), asks, None),
+            (of(3, 1, 1, 0.37, true), asks, None),
+            (of(3, 1, 1, 0.36, true), asks, faint),
+            (of(3, 2, 2, 0.6, false), asks, None),
+            (of(3, 2, 2, 0.59, false), asks, faint),
+            (of(3, 2, 1, 0.6, false), asks, faint),
+            (of(1, 1, 1, 1.0, true), states, None),
+            (of(1, 1, 1, 1.0, false), states, faint),
+            (of(4, 2, 2, 0.3, false), states, None),
+            (of(4, 2, 2, 0.29, false), states, faint),
+            (of(4, 2, 1, 0.9, true), states, faint),
+            (of(4, 2, 1, 0.3, false), changes, None),
+            (of(4, 2, 1, 0.29, true), changes, faint),
+            (of(1, 0, 0, 0.0, false), changes, Some(SkipReason::Unknown)),
+            (of(0, 0, 0, 0.0, false), changes, Some(SkipReason::NoContent)),
         ] {
-            assert_eq!(decide(&signals, asks), wanted, "{signals:?} {asks}");
+            assert_eq!(decide(&signals, kind), wanted, "{signals:?} {kind:?}");
         }
     }
 }

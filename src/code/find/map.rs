@@ -97,7 +97,7 @@ pub fn scaffold(
 ) -> CodeMap {
     let central = index.graph().centrality(index);
     let mut root = Folder::default();
-    for file in index.files().filter(|file| file.count > 0) {
+    for file in index.files().filter(|file| file.count > 0 && !file.is_text()) {
         let parts: Vec<&str> = file.shown.split('/').collect();
         root.add(&parts, weight(file, &central), &file.path);
     }
@@ -264,7 +264,8 @@ pub(crate) fn central_symbols(index: &Index, central: &[u64], sources: &dyn Sour
             break;
         }
         let Some((symbol, file)) = index.symbol(id) else { continue };
-        if matches!(symbol.kind, Kind::File | Kind::Impl | Kind::Module) || symbol.test || file.test {
+        let is_other = matches!(symbol.kind, Kind::File | Kind::Impl | Kind::Module) || file.is_text();
+        if is_other || symbol.test || file.test {
             continue;
         }
         let of_file = by_file.entry(&file.shown).or_default();

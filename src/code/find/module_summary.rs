@@ -40,7 +40,7 @@ pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&s
         if file.test { sum / 4 } else { sum }
     };
     let mut files: Vec<(&File, u64)> = index.files().filter(wanted).map(|file| (file, weight(file))).collect();
-    let parsed = |file: &File| file.fate == ParseOutcome::Parsed;
+    let parsed = |file: &File| file.fate == ParseOutcome::Parsed && !file.is_text();
     if !files.iter().any(|(file, _)| parsed(file)) {
         return None;
     }

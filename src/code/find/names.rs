@@ -9,7 +9,8 @@ use std::path::Path;
 /// Maximum characters of an offered name.
 const MAX_NAME_CHARS: usize = 120;
 
-/// How well a name matches; smaller is better. Orders by kind of match, then non-tests first, then short names first.
+/// How well a name matches; smaller is better. Orders by kind of match, then tests and text files last, then short names
+/// first.
 type Fit = (u8, bool, usize);
 
 /// Returns the symbols that match the typed text, best first. `Type::name` and `Type.name` also match the type around
@@ -32,7 +33,8 @@ pub fn find(index: &Index, typed: &str, most: usize) -> Vec<NamedSymbol> {
                 && let Some(fit) = fit(&symbol.name, last)
                 && (parts.is_empty() || matches_qualifiers(index, id, symbol, file, &parts))
             {
-                found.push(((fit, symbol.test || file.test, symbol.name.len()), found.len(), id));
+                let is_later = symbol.test || file.test || file.is_text();
+                found.push(((fit, is_later, symbol.name.len()), found.len(), id));
             }
         }
     }
@@ -95,7 +97,7 @@ fn matches_qualifiers(index: &Index, id: SymbolId, symbol: &Symbol, file: &File,
         }
         at = enclosing.parent;
     }
-    index.qualified(id).rsplit([':', '.']).skip(1).any(begins)
+    index.qualified(id).rsplit([':', '.', '>']).skip(1).any(|part| begins(part.trim()))
 }
 
 /// Returns a reference to a symbol with the shortest unambiguous name.
@@ -113,12 +115,13 @@ pub fn named(index: &Index, id: SymbolId) -> Option<NamedSymbol> {
             None => symbol.name.to_string(),
         })
     };
-    let same = |id: &&SymbolId| index.symbol(**id).is_some_and(|(symbol, _)| is_offered(symbol));
+    // Names of code stay short whatever text files contain.
+    let same = |id: &&SymbolId| index.symbol(**id).is_some_and(|(symbol, file)| is_offered(symbol) && !file.is_text());
     let others: Vec<SymbolId> = index.defined(&symbol.name).iter().filter(same).copied().filter(|o| *o != id).collect();
     // The index does not list definitions of short names, so they cannot be compared.
     let known = !index.defined(&symbol.name).is_empty();
     let short = match with_type(id)? {
-        typed if !known => format!("{}#{typed}", file.shown),
+        typed if !known || file.is_text() => format!("{}#{typed}", file.shown),
         _ if others.is_empty() => symbol.name.to_string(),
         typed if others.iter().all(|other| with_type(*other).as_ref() != Some(&typed)) => typed,
         typed => format!("{}#{typed}", file.shown),

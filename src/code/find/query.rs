@@ -23,16 +23,55 @@ pub struct Query {
     pub paths: Vec<String>,
     /// The terms of content words: no stop words, and no verbs of change or of asking.
     pub content: BTreeSet<Box<str>>,
+    /// Those of its first line.
+    pub first_line: BTreeSet<Box<str>>,
+    /// Whether its first line says what is to be changed: it has a kind of change before a colon, or begins with a verb of
+    /// change.
+    pub is_change: bool,
     /// The words of the terms, in lower case.
     pub words: BTreeMap<Box<str>, Box<str>>,
     /// Whether it is a question. The caller decides.
     pub asks: bool,
+    /// Whether it has a word for settings, installation, or documents.
+    pub names_text: bool,
+    /// Whether it has a word for a part of code, or an identifier.
+    pub names_code: bool,
 }
+
+/// Words for settings, installation, and documents. Sorted.
+#[rustfmt::skip]
+const TEXT_WORDS: &[&str] = &[
+    "changelog", "ci", "config", "configs", "configurable", "configuration", "configurations", "configure", "configured",
+    "configures", "configuring", "contributing", "dependencies", "dependency", "docs", "document", "documentation",
+    "documented", "documents", "guide", "guides", "heading", "headings", "install", "installation", "installed",
+    "installing", "license", "manual", "markdown", "pipeline", "prerequisites", "readme", "requirements", "setting",
+    "settings", "setup", "toml", "tutorial", "workflow", "workflows", "yaml", "yml",
+];
+
+/// Words for parts of code. Sorted.
+#[rustfmt::skip]
+const CODE_WORDS: &[&str] = &[
+    "call", "called", "caller", "callers", "calls", "class", "classes", "defined", "definition", "enum", "function",
+    "functions", "implementation", "implemented", "implements", "interface", "macro", "method", "methods", "module",
+    "struct", "structs", "trait", "traits", "variable",
+];
 
 /// Terms of words that name tests, examples, and benchmarks.
 const TESTS: [&str; 5] = ["bench", "benchmark", "exampl", "spec", "test"];
 
 impl Query {
+    /// Returns whether it asks about settings, installation, or documents, so that text files rank like code.
+    #[must_use]
+    pub fn asks_for_text(&self) -> bool {
+        self.asks && self.names_text && !self.names_code
+    }
+
+    /// Returns whether it is about code: it names a part of code or an identifier.
+    #[must_use]
+    pub fn is_about_code(&self) -> bool {
+        self.names_code || (!self.names_text && !self.names.is_empty())
+    }
+
     /// Returns whether it speaks of tests.
     #[must_use]
     pub fn names_tests(&self) -> bool {
@@ -66,6 +105,23 @@ const VERBS: &[&str] = &[
     "update", "updated", "updates", "updating", "upgrade", "use", "used", "uses", "using", "want", "work", "works", "wrong",
 ];
 
+/// Verbs with which a message begins that says what is to be changed. Sorted.
+#[rustfmt::skip]
+const CHANGE_VERBS: &[&str] = &[
+    "add", "added", "adding", "adds", "adjust", "allow", "allowed", "allows", "avoid", "avoids", "bump", "change", "changed",
+    "changes", "clarify", "clean", "cleaned", "cleaning", "convert", "correct", "create", "delete", "deleted", "deprecate",
+    "disable", "drop", "dropped", "enable", "enables", "ensure", "extract", "fix", "fixed", "fixes", "fixing", "handle",
+    "handled", "handles", "hide", "implement", "implemented", "implements", "improve", "improved", "improves", "introduce",
+    "introduced", "make", "makes", "merge", "move", "moved", "moves", "optimize", "prevent", "provide", "refactor",
+    "refactored", "refactoring", "remove", "removed", "removes", "removing", "rename", "renamed", "renames", "replace",
+    "replaced", "replaces", "resolve", "resolves", "restore", "revert", "rework", "rewrite", "simplify", "split", "stop",
+    "support", "supports", "switch", "test", "tidy", "tweak", "unify", "update", "updated", "updates", "upgrade", "use",
+    "uses", "write",
+];
+
+/// Maximum bytes of a label before a colon, such as the name of a module.
+const MAX_LABEL_BYTES: usize = 40;
+
 /// Parses a query.
 #[must_use]
 pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
@@ -78,8 +134,13 @@ pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
             continue;
         }
         let weight = if first { 1.0 } else { tuning.later };
+        let whole = line;
         let line = if first || line.contains(':') { without_change_kind(line) } else { line };
+        query.is_change |= first && (line.len() < whole.len() || begins_with_change(line));
         read_line(analyzer, line, weight, tuning, &mut query);
+        if first {
+            query.first_line = query.content.clone();
+        }
         first = false;
     }
     if query.terms.len() > MAX_TERMS {
@@ -101,12 +162,15 @@ fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, 
             && let Some(name) = words_of(trimmed).last().filter(|name| name.len() > 2)
         {
             raise_weight(&mut query.names, name, weight);
+            query.names_code = true;
         }
     }
     let text = kept.join(" ");
     let mut before: Option<&str> = None;
     for word in words_of(&text) {
         let lower = word.to_lowercase();
+        query.names_text |= TEXT_WORDS.binary_search(&lower.as_str()).is_ok();
+        query.names_code |= CODE_WORDS.binary_search(&lower.as_str()).is_ok();
         if is_digest(word) {
             before = None;
             continue;
@@ -156,6 +220,16 @@ fn add_word(words: &mut BTreeMap<Box<str>, Box<str>>, term: &str, word: &str) {
     words.entry(term.into()).or_insert_with(|| word.to_lowercase().into());
 }
 
+/// Returns whether a line begins with a verb of change, alone or after a label.
+fn begins_with_change(line: &str) -> bool {
+    let verb = |text: &str| {
+        let word = words_of(text).next().map(str::to_lowercase);
+        word.is_some_and(|word| CHANGE_VERBS.binary_search(&word.as_str()).is_ok())
+    };
+    let labeled = line.split_once(':').filter(|(label, _)| label.len() < MAX_LABEL_BYTES);
+    verb(line) || labeled.is_some_and(|(_, rest)| verb(rest))
+}
+
 fn clipped(text: &str, most: usize) -> &str {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
@@ -192,4 +266,46 @@ fn without_change_kind(line: &str) -> &str {
     let known = !name.is_empty()
         && name.split(['/', ',', ' ']).all(|part| CHANGE_KINDS.binary_search(&part.to_lowercase().as_str()).is_ok());
     if known { if prefix.contains('(') { &line[name.len()..] } else { rest.trim_start() } } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_plainly(text: &str) -> Query {
+        read(&mut Analyzer::default(), text, &Tuning::default())
+    }
+
+    #[test]
+    fn messages_that_say_what_to_change_are_recognized() {
+        for words in [CHANGE_VERBS, VERBS, CHANGE_KINDS] {
+            assert!(words.is_sorted());
+        }
+        for text in [
+            "Fix panic when the battery is missing",
+            "fix(tui)!: keys of the list",
+            "docs: typing",
+            "walk: Use a bounded queue.",
+            "\n  - Removed the old parser\n\nIt was slow.",
+        ] {
+            assert!(read_plainly(text).is_change, "{text}");
+        }
+        for text in [
+            "the fix works",
+            "Thanks! That helped.\nFix it",
+            "Wow: nice",
+            "one sentence that is much longer than a label of a module: add nothing",
+            "",
+        ] {
+            assert!(!read_plainly(text).is_change, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_first_line_has_its_own_content_words() {
+        let query = read_plainly("fix: panic of the battery\n\nThe gauge divided by zero.");
+        let words = |terms: &BTreeSet<Box<str>>| terms.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(words(&query.first_line), ["batteri", "panic"]);
+        assert_eq!(words(&query.content), ["batteri", "divid", "gaug", "panic", "zero"]);
+    }
 }

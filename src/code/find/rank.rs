@@ -37,7 +37,7 @@ pub struct Hit {
 /// Returns the `most` best symbols for a query, best first.
 #[must_use]
 pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<Hit> {
-    let mut table = ScoreTable::new(index);
+    let mut table = ScoreTable::new(index, query);
     let terms = terms(index, query, tuning);
     for term in &terms {
         table.term(index, &term.text, term.weight, tuning);
@@ -51,7 +51,7 @@ pub fn rank(index: &Index, query: &Query, tuning: &Tuning, most: usize) -> Vec<H
         hits.truncate(2 * most);
     }
     hits.sort_unstable_by(better);
-    spread_over_files(index, &mut hits, tuning);
+    spread_over_files(index, &mut hits, tuning.spread);
     hits.truncate(most);
     add_matched(index, query, &terms, &mut hits);
     hits
@@ -100,15 +100,16 @@ fn terms(index: &Index, query: &Query, tuning: &Tuning) -> Vec<Term> {
     let mut all: BTreeMap<Box<str>, (f32, &Box<str>)> =
         query.terms.iter().map(|(term, weight)| (term.clone(), (*weight, term))).collect();
     let mut more: Vec<(Box<str>, f32, &Box<str>)> = Vec::new();
+    let text = query.asks_for_text();
     for (term, weight) in &query.terms {
         if term.len() < MIN_FORM_CHARS || !term.bytes().all(|byte| byte.is_ascii_lowercase()) {
             continue;
         }
         let longer = index
             .longer_terms(term)
-            .filter(|other| other.len() <= term.len() + MAX_EXTRA_CHARS && index.contains_term(other));
+            .filter(|other| other.len() <= term.len() + MAX_EXTRA_CHARS && index.contains_term(other, text));
         let from = term.len().saturating_sub(MAX_EXTRA_CHARS).max(MIN_FORM_CHARS);
-        let shorter = (from..term.len()).map(|end| &term[..end]).filter(|other| index.contains_term(other));
+        let shorter = (from..term.len()).map(|end| &term[..end]).filter(|other| index.contains_term(other, text));
         for other in longer.take(MAX_FORMS).chain(shorter) {
             #[allow(clippy::cast_precision_loss, reason = "lengths of words")]
             let share = other.len().min(term.len()) as f32 / other.len().max(term.len()) as f32;
@@ -124,79 +125,123 @@ fn terms(index: &Index, query: &Query, tuning: &Tuning) -> Vec<Term> {
     all.into_iter().map(|(text, (weight, of))| Term { text, weight, of: of.clone() }).collect()
 }
 
-/// The scores of all symbols and files while they are being summed.
+/// The scores of all symbols and files while they are being summed. Code and text files are counted apart, so that the
+/// scores of code do not depend on text files.
 struct ScoreTable {
     words: Vec<f32>,
     files: Vec<f32>,
     paths: Vec<f32>,
     named_files: Vec<f32>,
+    classes: [Class; 2],
+    asks_for_text: bool,
+}
+
+/// The statistics for the scores of code, or those for the scores of text files.
+#[derive(Clone, Copy, Default)]
+struct Class {
+    /// Mean numbers of words by field.
     means: [f32; 4],
     symbols: f32,
-    file_count: f32,
+    files: f32,
+    /// The mean number of words of a file.
     mean_file: f32,
+    /// The best scores of a symbol, a file, and a path, by which scores are divided.
+    best: [f32; 3],
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts as shares")]
 impl ScoreTable {
-    fn new(index: &Index) -> Self {
-        let (mut count, mut length) = (0_u32, 0_u64);
+    fn new(index: &Index, query: &Query) -> Self {
+        let (mut counts, mut lengths) = ([0_u32; 2], [0_u64; 2]);
         for file in index.files().filter(|file| file.count > 0) {
-            count += 1;
-            length += u64::from(file.length);
+            counts[usize::from(file.is_text())] += 1;
+            lengths[usize::from(file.is_text())] += u64::from(file.length);
         }
+        let means = index.mean_lengths();
+        // The rarity of a word in text files is that among all files.
+        let symbols = [index.code_len(), index.len()];
+        let files = [counts[0], counts[0] + counts[1]];
+        let class = |at: usize| Class {
+            means: means[at],
+            symbols: symbols[at] as f32,
+            files: files[at] as f32,
+            mean_file: (lengths[at] as f32 / (counts[at].max(1) as f32)).max(1.0),
+            best: [f32::MIN_POSITIVE; 3],
+        };
         Self {
             words: vec![0.0; index.symbol_slots()],
             files: vec![0.0; index.file_slots()],
             paths: vec![0.0; index.file_slots()],
             named_files: vec![0.0; index.file_slots()],
-            means: index.mean_lengths(),
-            symbols: index.len() as f32,
-            file_count: count as f32,
-            mean_file: (length as f32 / (count.max(1) as f32)).max(1.0),
+            classes: [class(0), class(1)],
+            asks_for_text: query.asks_for_text(),
         }
     }
 
     fn term(&mut self, index: &Index, term: &str, weight: f32, tuning: &Tuning) {
-        let mut found: Vec<(SymbolId, u32, f32)> = Vec::new();
-        let mut sums: Vec<(u32, f32)> = Vec::new();
+        let mut found: Vec<(SymbolId, usize, f32)> = Vec::new();
+        let mut sums: Vec<(u32, usize, f32)> = Vec::new();
         for posting in index.postings_of(term) {
             let Some(scored) = index.scored.get(posting.symbol as usize) else { continue };
             if !index.is_file(scored.file) {
                 continue;
             }
-            found.push((posting.symbol, scored.file, self.frequency(posting.counts, scored.lengths, tuning)));
+            let class = usize::from(scored.is_text);
+            let means = &self.classes[class].means;
+            found.push((posting.symbol, class, frequency(posting.counts, scored.lengths, means, tuning)));
             let raw: f32 = posting.counts.iter().zip(tuning.fields).map(|(c, w)| f32::from(*c) * w.sqrt()).sum();
             match sums.last_mut() {
-                Some((file, sum)) if *file == scored.file => *sum += raw,
-                _ => sums.push((scored.file, raw)),
+                Some((file, _, sum)) if *file == scored.file => *sum += raw,
+                _ => sums.push((scored.file, class, raw)),
             }
         }
-        let rarity = idf(self.symbols, found.len());
-        for (symbol, _, tf) in found {
-            self.words[symbol as usize] += weight * rarity * tf / (tuning.k1 + tf);
+        let code = found.iter().filter(|(_, class, _)| *class == 0).count();
+        let rarity = self.rarities(|class| class.symbols, [code, found.len()]);
+        for (symbol, class, tf) in found {
+            self.words[symbol as usize] += weight * rarity[class] * tf / (tuning.k1 + tf);
         }
-        let rarity = idf(self.file_count, sums.len());
-        for (file, tf) in sums {
-            let length = index.file(file).map_or(0, |file| file.length) as f32 / self.mean_file;
+        let code = sums.iter().filter(|(_, class, _)| *class == 0).count();
+        let rarity = self.rarities(|class| class.files, [code, sums.len()]);
+        for (file, class, tf) in sums {
+            let length = index.file(file).map_or(0, |file| file.length) as f32 / self.classes[class].mean_file;
             let tf = tf / (1.0 - tuning.file_b + tuning.file_b * length);
-            self.files[file as usize] += weight * rarity * tf / (tuning.k1 + tf);
+            self.files[file as usize] += weight * rarity[class] * tf / (tuning.k1 + tf);
         }
-        let paths: Vec<u32> = index.paths_with(term).iter().copied().filter(|file| index.is_file(*file)).collect();
-        let rarity = idf(self.file_count, paths.len());
-        for file in paths {
-            self.paths[file as usize] += weight * rarity;
+        let with = |file: &u32| Some((*file, usize::from(index.file(*file)?.is_text())));
+        let paths: Vec<(u32, usize)> = index.paths_with(term).iter().filter_map(with).collect();
+        let code = paths.iter().filter(|(_, class)| *class == 0).count();
+        let rarity = self.rarities(|class| class.files, [code, paths.len()]);
+        for (file, class) in paths {
+            self.paths[file as usize] += weight * rarity[class];
         }
     }
 
-    fn frequency(&self, counts: Counts, lengths: [u32; 4], tuning: &Tuning) -> f32 {
-        let mut sum = 0.0;
-        for field in 0..4 {
-            if counts[field] > 0 {
-                let length = lengths[field] as f32 / self.means[field];
-                sum += tuning.fields[field] * f32::from(counts[field]) / (1.0 - tuning.b + tuning.b * length);
+    /// Returns the rarity of a term in code and in all files.
+    fn rarities(&self, all: impl Fn(&Class) -> f32, with: [usize; 2]) -> [f32; 2] {
+        [0, 1].map(|at| idf(all(&self.classes[at]), with[at]))
+    }
+
+    /// Finds the best scores of each class. Text files are compared with code; code is compared with text files only
+    /// when the query asks for them.
+    fn find_best(&mut self, index: &Index) {
+        let mut best = [[f32::MIN_POSITIVE; 3]; 2];
+        let mut raise = |at: usize, is_text: bool, score: f32| {
+            let code = !is_text || self.asks_for_text;
+            for class in usize::from(!code)..2 {
+                best[class][at] = best[class][at].max(score);
             }
+        };
+        for (scored, words) in index.scored.iter().zip(&self.words) {
+            raise(0, scored.is_text, *words);
         }
-        sum
+        for (number, (words, path)) in (0_u32..).zip(self.files.iter().zip(&self.paths)) {
+            let is_text = index.file(number).is_some_and(crate::code::index::records::File::is_text);
+            raise(1, is_text, *words);
+            raise(2, is_text, *path);
+        }
+        for (class, best) in self.classes.iter_mut().zip(best) {
+            class.best = best;
+        }
     }
 
     /// Gives a score to files that the query names by path.
@@ -209,10 +254,10 @@ impl ScoreTable {
         }
     }
 
-    fn combine(&self, index: &Index, query: &Query, tuning: &Tuning) -> Vec<Hit> {
-        let best_words = max_score(&self.words);
-        let (best_file, best_path) = (max_score(&self.files), max_score(&self.paths));
-        let flow = self.flow(index, best_words, tuning);
+    fn combine(&mut self, index: &Index, query: &Query, tuning: &Tuning) -> Vec<Hit> {
+        self.find_best(index);
+        let flow = self.flow(index, tuning);
+        let of_text = text_factor(query, tuning);
         let of_tests = if query.asks && !query.names_tests() { tuning.test_asked } else { tuning.test };
         let mut hits = Vec::new();
         for file in index.files() {
@@ -220,6 +265,8 @@ impl ScoreTable {
             if file.count == 0 {
                 continue;
             }
+            let [best_words, best_file, best_path] = self.classes[usize::from(file.is_text())].best;
+            let of_class = if file.is_text() { of_text } else { 1.0 };
             let file_size = tuning.file_size * (file.count as f32).ln();
             let of_file = tuning.file * self.files[number as usize] / best_file;
             let of_path = tuning.path * self.paths[number as usize] / best_path + self.named_files[number as usize];
@@ -249,10 +296,10 @@ impl ScoreTable {
                 let prior = tuning.size * lines.min(400.0).ln() + file_size;
                 let is_named = parts.exact > 0.0 || self.named_files[number as usize] > 0.0;
                 let of_tests = if is_named { tuning.test } else { of_tests };
-                let kind_factor =
-                    kind_factor(symbol.kind, tuning) * if symbol.test || file.test { of_tests } else { 1.0 };
+                let of_tests = if symbol.test || file.test { of_tests } else { 1.0 };
+                let factor = kind_factor(symbol.kind, tuning) * of_tests * of_class;
                 let sum = parts.sum() + prior;
-                parts.prior = sum * kind_factor - parts.sum();
+                parts.prior = sum * factor - parts.sum();
                 hits.push(Hit { id, score: parts.sum(), parts, matched: Vec::new() });
             }
         }
@@ -260,10 +307,11 @@ impl ScoreTable {
     }
 
     /// Returns the scores that the best symbols pass on to the symbols they use and to their users.
-    fn flow(&self, index: &Index, best: f32, tuning: &Tuning) -> BTreeMap<SymbolId, u64> {
+    fn flow(&self, index: &Index, tuning: &Tuning) -> BTreeMap<SymbolId, u64> {
+        let best = self.classes[0].best[0];
         let mut seeds: Vec<(SymbolId, f32)> = (0_u32..)
             .zip(&self.words)
-            .filter(|(_, score)| **score > best * 0.3)
+            .filter(|(id, score)| **score > best * 0.3 && index.is_code(*id))
             .map(|(id, score)| (id, score / best))
             .collect();
         seeds.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| compare_places(index, a.0, b.0)));
@@ -272,6 +320,30 @@ impl ScoreTable {
         let seeds: Vec<(SymbolId, u64)> =
             seeds.into_iter().map(|(id, share)| (id, (share * UNIT as f32) as u64)).collect();
         index.graph().flow(&seeds, tuning.rounds, tuning.back)
+    }
+}
+
+/// Returns how often a term occurs in a symbol, weighted by field and length.
+#[allow(clippy::cast_precision_loss, reason = "counts as shares")]
+fn frequency(counts: Counts, lengths: [u32; 4], means: &[f32; 4], tuning: &Tuning) -> f32 {
+    let mut sum = 0.0;
+    for field in 0..4 {
+        if counts[field] > 0 {
+            let length = lengths[field] as f32 / means[field];
+            sum += tuning.fields[field] * f32::from(counts[field]) / (1.0 - tuning.b + tuning.b * length);
+        }
+    }
+    sum
+}
+
+/// Returns the factor for text files.
+fn text_factor(query: &Query, tuning: &Tuning) -> f32 {
+    let [usual, about_code] = tuning.text;
+    match () {
+        () if query.asks_for_text() => 1.0,
+        () if query.is_about_code() => about_code,
+        () if query.asks || query.names_text => usual,
+        () => about_code,
     }
 }
 
@@ -284,23 +356,26 @@ fn kind_factor(kind: Kind, tuning: &Tuning) -> f32 {
     }
 }
 
+/// Prefers symbols of other files where only a few symbols are sent: a further symbol of a file must score clearly higher
+/// than the first of another.
+pub fn prefer_other_files(index: &Index, hits: &mut [Hit], tuning: &Tuning) {
+    let best = hits.first().map_or(0.0, |hit| hit.score);
+    spread_over_files(index, hits, tuning.spread_sent * best);
+}
+
 /// Lowers later symbols of a file that already has many hits.
-fn spread_over_files(index: &Index, hits: &mut [Hit], tuning: &Tuning) {
+fn spread_over_files(index: &Index, hits: &mut [Hit], spread: f32) {
     let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
     for hit in hits.iter_mut() {
         let file = index.scored.get(hit.id as usize).map_or(0, |scored| scored.file);
         let count = counts.entry(file).or_default();
         #[allow(clippy::cast_precision_loss, reason = "a count")]
-        let less = tuning.spread * (*count as f32).sqrt();
+        let less = spread * (*count as f32).sqrt();
         hit.parts.prior -= less;
         hit.score = hit.parts.sum();
         *count += 1;
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| compare_places(index, a.id, b.id)));
-}
-
-fn max_score(scores: &[f32]) -> f32 {
-    scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max)
 }
 
 /// Returns the inverse document frequency (Robertson and Zaragoza 2009), plus one to keep it positive.

@@ -15,6 +15,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::SystemTime;
 
+/// The size above which a text file is listed but not parsed: it holds data.
+const MAX_TEXT_BYTES: u64 = 256 << 10;
+
 /// Progress of an update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -58,12 +61,13 @@ fn read_file(
 ) -> Outcome {
     let mut record = empty_record(seen);
     let Some(language) = seen.language else { return Outcome::New(Box::new(record)) };
-    if seen.stamp.size > bounds.largest {
+    let largest = if language.is_text() { bounds.largest.min(MAX_TEXT_BYTES) } else { bounds.largest };
+    if seen.stamp.size > largest {
         record.fate = ParseOutcome::TooLarge;
         return Outcome::New(Box::new(record));
     }
     record.stamp = reliable_stamp(seen.stamp, SystemTime::now());
-    match read_bounded(&root.join(&seen.path), bounds.largest) {
+    match read_bounded(&root.join(&seen.path), largest) {
         Ok(Some(text)) => {
             record.hash = Hash::of(&text);
             if known == Some(record.hash) {

@@ -13,7 +13,7 @@ use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// The first bytes of a cache file. The number increases with every change to records or to what is read from sources.
-const MAGIC: &[u8] = b"pleach code index 1\n";
+const MAGIC: &[u8] = b"pleach code index 2\n";
 /// Bytes before each entry: its length and a checksum.
 const FRAME_BYTES: usize = 4 + 16;
 /// Maximum bytes of an entry that is accepted.

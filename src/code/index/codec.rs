@@ -93,10 +93,11 @@ impl ByteWriter {
         }
         self.number(words.uses.len() as u64);
         before = 0;
-        for (symbol, name) in &words.uses {
+        for (symbol, name, shape) in &words.uses {
             self.number(u64::from(symbol - before));
             before = *symbol;
             self.number(u64::from(*name));
+            self.number(u64::from(*shape));
         }
     }
 }
@@ -222,7 +223,9 @@ impl<'a> ByteReader<'a> {
         symbol = 0;
         for _ in 0..self.count()? {
             symbol = within(symbol.checked_add(self.number_u32()?)?, symbols)?;
-            words.uses.push((symbol, within(self.number_u32()?, words.names.len())?));
+            let name = within(self.number_u32()?, words.names.len())?;
+            let shape = within(self.number_u32()?, words.names.len() + 3)?;
+            words.uses.push((symbol, name, shape));
         }
         Some(words)
     }

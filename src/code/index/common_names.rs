@@ -54,6 +54,7 @@ pub(crate) fn of(language: Language) -> &'static [&'static str] {
         Language::Python => PYTHON,
         Language::TypeScript | Language::Tsx | Language::JavaScript => SCRIPT,
         Language::Go | Language::C | Language::Cpp | Language::Java => COMPILED,
+        Language::Toml | Language::Yaml | Language::Markdown => &[],
     }
 }
 

@@ -1,17 +1,11 @@
-//! The graph of uses between symbols: edges derived from names, hops, and centrality, overall or starting from some
-//! symbols. Sums are integers, so that they do not depend on the order of the edges. A common name of a standard library
-//! gives an edge only if the user also names the type or module that has it.
-//! Not for: finding uses of names (`parse::file`).
+//! The graph of uses between symbols: neighbors, hops, and centrality, overall or starting from some symbols. Sums are
+//! integers, so that they do not depend on the order of the edges.
+//! Not for: finding uses of names (`parse::file`), or the definitions that they mean (`resolve`).
 
-use super::common_names;
-use super::records::{File, Index, SymbolId, module_path};
-use crate::domain::code::symbols::{LANGUAGES, Language};
-use std::collections::{BTreeMap, HashSet};
+use super::records::{Index, SymbolId};
+use super::resolve::edges;
+use std::collections::BTreeMap;
 
-/// A name with more definitions than this gives no edges.
-const MAX_DEFINITIONS: usize = 6;
-/// A name with more definitions than this is followed within one file only.
-const MAX_FOLLOWED: usize = 24;
 /// A symbol with more users than this passes nothing back to them.
 const MAX_USERS: usize = 64;
 /// One, as a fixed-point number.
@@ -23,103 +17,11 @@ const ROUNDS: usize = 20;
 
 /// A use that was derived from a name.
 #[derive(Clone, Copy)]
-struct Edge {
-    user: SymbolId,
-    used: SymbolId,
-    /// Whether the name has several definitions and nothing says which one is meant.
-    is_guess: bool,
-}
-
-/// What a name refers to.
-#[derive(Clone, Copy)]
-enum NameTarget {
-    /// Nothing that is defined here, or too many symbols.
-    Nothing,
-    /// One symbol.
-    One(SymbolId),
-    /// One of several symbols.
-    Several,
-}
-
-/// Returns the target of each name, by the name's number.
-fn targets(index: &Index) -> Vec<NameTarget> {
-    let of = |name: u32| {
-        let mut existing = index.definitions(name).iter().filter(|id| index.is_symbol(**id));
-        match (existing.next(), existing.next()) {
-            (None, _) => NameTarget::Nothing,
-            (Some(only), None) => NameTarget::One(*only),
-            _ => NameTarget::Several,
-        }
-    };
-    (0_u32..).take(index.name_count()).map(of).collect()
-}
-
-/// Returns the number of the folder of each symbol's file.
-fn folders(index: &Index) -> Vec<u32> {
-    let mut numbers = vec![u32::MAX; index.symbol_slots()];
-    let mut known: BTreeMap<&str, u32> = BTreeMap::new();
-    for file in index.files() {
-        let folder = file.shown.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
-        let number = *known.entry(folder).or_insert(next);
-        numbers[file.first as usize..(file.first + file.count) as usize].fill(number);
-    }
-    numbers
-}
-
-/// Adds the edges of a use whose name has several definitions.
-fn ambiguous_edges(index: &Index, folders: &[u32], file: &File, user: SymbolId, name: u32, pairs: &mut Vec<Edge>) {
-    let edge = |used: SymbolId, is_guess: bool| Edge { user, used, is_guess };
-    let all = index.definitions(name);
-    let start = all.partition_point(|id| *id < file.first);
-    let end = all.partition_point(|id| *id < file.first + file.count);
-    let own = &all[start..end.max(start)];
-    let before = pairs.len();
-    if !own.is_empty() {
-        if own.len() <= MAX_DEFINITIONS {
-            let is_guess = own.len() > 1;
-            pairs.extend(own.iter().filter(|id| **id != user).map(|id| edge(*id, is_guess)));
-        }
-        return;
-    }
-    let existing = || all.iter().filter(|id| index.is_symbol(**id));
-    if existing().nth(MAX_FOLLOWED).is_some() {
-        return;
-    }
-    let folder = folders[user as usize];
-    pairs.extend(existing().filter(|id| folders[**id as usize] == folder).map(|id| edge(*id, true)));
-    if pairs.len() == before {
-        pairs.extend(existing().map(|id| edge(*id, true)));
-    }
-    if pairs.len() - before > MAX_DEFINITIONS {
-        pairs.truncate(before);
-    }
-}
-
-/// Returns the numbers of the common names of each language.
-fn common_numbers(index: &Index) -> BTreeMap<Language, HashSet<u32>> {
-    let of =
-        |language: Language| common_names::of(language).iter().filter_map(|name| index.name_number(name)).collect();
-    LANGUAGES.into_iter().map(|language| (language, of(language))).collect()
-}
-
-/// Returns whether a user names what has a definition: it is inside the same type or file, or uses the name of the type
-/// or module.
-fn knows_owner(index: &Index, file: &File, user: SymbolId, definition: SymbolId) -> bool {
-    let Some((_, other)) = index.symbol(definition) else { return false };
-    let mentions = |name: &str| index.name_number(name).is_some_and(|name| index.used_names(user).contains(&name));
-    let owner = index.parent(definition).and_then(|id| index.symbol(id)).map(|(owner, _)| owner);
-    let Some(owner) = owner.filter(|owner| owner.kind.has_methods()) else {
-        return other.first == file.first || module_path(&other.shown).last().is_some_and(|module| mentions(module));
-    };
-    let mut around = index.parent(user);
-    while let Some((id, (symbol, _))) = around.and_then(|id| Some((id, index.symbol(id)?))) {
-        if symbol.kind.has_methods() && symbol.name == owner.name {
-            return true;
-        }
-        around = index.parent(id);
-    }
-    mentions(&owner.name)
+pub(super) struct Edge {
+    pub(super) user: SymbolId,
+    pub(super) used: SymbolId,
+    /// Whether only the name says that this symbol is meant.
+    pub(super) is_guess: bool,
 }
 
 /// Adjacency lists in one array.
@@ -178,37 +80,15 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Builds the graph from the names that symbols use. Prefers a definition in the user's own file, then one in its
-    /// folder.
+    /// Builds the graph from the names that symbols use.
     pub(crate) fn build(index: &Index) -> Self {
         let count = index.symbol_slots();
-        let mut edges: Vec<Edge> = Vec::new();
-        let targets = targets(index);
-        let folders = folders(index);
-        let common = common_numbers(index);
-        for file in index.files() {
-            let common = file.language.and_then(|language| common.get(&language));
-            for user in file.first..file.first + file.count {
-                for name in index.used_names(user) {
-                    let before = edges.len();
-                    match targets.get(*name as usize) {
-                        Some(NameTarget::One(used)) if *used != user => {
-                            edges.push(Edge { user, used: *used, is_guess: false });
-                        }
-                        None | Some(NameTarget::Nothing | NameTarget::One(_)) => {}
-                        Some(NameTarget::Several) => ambiguous_edges(index, &folders, file, user, *name, &mut edges),
-                    }
-                    if edges.len() > before && common.is_some_and(|common| common.contains(name)) {
-                        let known = edges.split_off(before).into_iter();
-                        edges.extend(known.filter(|edge| knows_owner(index, file, user, edge.used)));
-                    }
-                }
-            }
-        }
+        let edges = edges(index);
         Self { uses: Neighbors::build(count, &edges, false), users: Neighbors::build(count, &edges, true) }
     }
 
-    /// Returns whether one symbol is known to use another only by its name, which several symbols have.
+    /// Returns whether one symbol is known to use another only by its name: it has other bearers, or belongs to a type that
+    /// the source does not show.
     #[must_use]
     pub fn is_guess(&self, user: SymbolId, target: SymbolId) -> bool {
         self.uses.is_guess(user, target)
@@ -268,7 +148,7 @@ impl Graph {
                 let too_many = self.users(*id).len() > MAX_USERS;
                 let callers = if too_many { &[] } else { self.users(*id) };
                 for (side, percent) in [(self.uses(*id), 100 - back), (callers, back)] {
-                    let each = share * percent / 100 / side.len().max(4) as u64;
+                    let each = share * percent / 100 / side.len().max(2) as u64;
                     if each < UNIT / 2_000 {
                         continue;
                     }
@@ -289,7 +169,7 @@ impl Graph {
     /// in millionths of the total.
     #[must_use]
     pub fn centrality(&self, index: &Index) -> Vec<u64> {
-        let existing: Vec<bool> = (0_u32..).take(index.symbol_slots()).map(|id| index.is_symbol(id)).collect();
+        let existing: Vec<bool> = (0_u32..).take(index.symbol_slots()).map(|id| index.is_code(id)).collect();
         let count = existing.iter().filter(|existing| **existing).count().max(1) as u64;
         let whole: u64 = 1_000_000_000_000;
         let rest = whole * (100 - DAMPING_PERCENT) / 100 / count;

@@ -1,6 +1,7 @@
 //! The record of one file: its symbols, the words of each by field, and the names that each uses.
 //! Not for: reading source (`parse::file`), searching (`records`), encoding (`codec`).
 
+use crate::code::parse::receivers::Via;
 use crate::code::parse::words::Analyzer;
 use crate::code::symbol::Symbol;
 use crate::domain::base::hash::Hash;
@@ -30,6 +31,41 @@ pub const FIELDS: usize = 4;
 /// How often a term occurs in each field of a symbol, at most 255.
 pub type Counts = [u8; FIELDS];
 
+/// How a name is used (see [`Via`]). Stored as a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum UseShape {
+    /// By a name whose shape is not known.
+    Unsure,
+    /// By its name alone.
+    Name,
+    /// As a member of something unknown.
+    Member,
+    /// As a member of a type or module: the number of its name in the file's table.
+    Owner(u32),
+}
+
+impl UseShape {
+    /// Returns the stored number.
+    fn number(self) -> u32 {
+        match self {
+            Self::Unsure => 0,
+            Self::Name => 1,
+            Self::Member => 2,
+            Self::Owner(name) => name.saturating_add(3),
+        }
+    }
+
+    /// Returns the shape of a stored number.
+    pub(crate) fn of(number: u32) -> Self {
+        match number {
+            0 => Self::Unsure,
+            1 => Self::Name,
+            2 => Self::Member,
+            owner => Self::Owner(owner - 3),
+        }
+    }
+}
+
 /// The words of a file's symbols. Terms and names are indexes into the file's own tables.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Words {
@@ -39,15 +75,16 @@ pub struct Words {
     pub bag: Vec<(u32, u32, Counts)>,
     /// Every name once.
     pub names: Vec<Box<str>>,
-    /// (symbol, used name), sorted, each pair once.
-    pub uses: Vec<(u32, u32)>,
+    /// (symbol, used name, how it is used), sorted, each once. See [`UseShape`].
+    pub uses: Vec<(u32, u32, u32)>,
     state: ReadState,
 }
 
 /// Lookup tables used while a file is read; empty afterwards.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 struct ReadState {
-    words: HashMap<Box<str>, (Option<u32>, Vec<u32>)>,
+    words: HashMap<Box<str>, Vec<u32>>,
+    names: HashMap<Box<str>, u32>,
     terms: HashMap<Box<str>, u32>,
     hits: Vec<(u32, u32, u8)>,
 }
@@ -58,23 +95,43 @@ impl Words {
         if !self.state.words.contains_key(word) {
             let terms = analyzer.terms(word);
             let numbers = terms.iter().map(|term| self.term(term)).collect();
-            self.state.words.insert(word.into(), (None, numbers));
+            self.state.words.insert(word.into(), numbers);
         }
-        let Some((name, terms)) = self.state.words.get_mut(word) else { return };
+        let Some(terms) = self.state.words.get(word) else { return };
         for term in terms {
             self.state.hits.push((symbol, *term, field as u8));
         }
-        if used && word.len() >= MIN_NAME_CHARS {
-            let names = &mut self.names;
-            let number = *name.get_or_insert_with(|| {
-                names.push(word.into());
-                to_u32(names.len() - 1)
-            });
-            self.uses.push((symbol, number));
+        if used {
+            self.add_use(symbol, word, &Via::Unsure);
         }
         if self.state.hits.len() > 4_000_000 {
             self.merge_hits();
         }
+    }
+
+    /// Adds the use of a name.
+    pub(crate) fn add_use(&mut self, symbol: u32, name: &str, via: &Via) {
+        if name.len() < MIN_NAME_CHARS {
+            return;
+        }
+        let shape = match via {
+            Via::Unsure => UseShape::Unsure,
+            Via::Name => UseShape::Name,
+            Via::Member => UseShape::Member,
+            Via::Owner(owner) => UseShape::Owner(self.name_number(owner)),
+        };
+        let name = self.name_number(name);
+        self.uses.push((symbol, name, shape.number()));
+    }
+
+    fn name_number(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.state.names.get(name) {
+            return *number;
+        }
+        let number = to_u32(self.names.len());
+        self.names.push(name.into());
+        self.state.names.insert(name.into(), number);
+        number
     }
 
     fn term(&mut self, term: &str) -> u32 {

@@ -3,13 +3,15 @@
 //! Not for: reading files (`build`), scores (`rank`).
 
 use super::graph::Graph;
+use super::name_use::{NO_NAME, NameShape, NameUse};
+use super::paths::{is_test_path, module_path, path_terms, shown};
 use super::postings::{Interner, Lists, Posting};
-use super::record::{FileStamp, Record};
+use super::record::{FileStamp, Record, UseShape};
 use crate::code::parse::words::Analyzer;
 use crate::code::symbol::Symbol;
 use crate::domain::base::hash::Hash;
 use crate::domain::code::symbols::{Kind, Language, ParseOutcome};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// A symbol's number in the index, valid until the symbol's file changes.
@@ -44,6 +46,14 @@ pub struct File {
     pub length: u32,
 }
 
+impl File {
+    /// Returns whether it contains settings or a document instead of code.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        self.language.is_some_and(Language::is_text)
+    }
+}
+
 /// A symbol's data for scoring.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Scored {
@@ -53,6 +63,12 @@ pub(crate) struct Scored {
     pub(crate) lengths: [u32; 4],
     /// The start and count of its uses.
     uses: (u32, u32),
+    /// Whether it belongs to a text file.
+    pub(crate) is_text: bool,
+    /// Whether it is a member of a type.
+    pub(crate) is_member: bool,
+    /// The number of the name of the type or module that it is directly in, or [`NO_NAME`].
+    pub(crate) owner: u32,
 }
 
 /// The index of a workspace's code.
@@ -67,9 +83,14 @@ pub struct Index {
     paths: Lists<u32>,
     names: Interner,
     definitions: Lists<SymbolId>,
+    /// Numbers of `name_uses`, by symbol.
     uses: Vec<u32>,
-    symbol_count: usize,
-    lengths: [u64; 4],
+    name_uses: Vec<NameUse>,
+    use_numbers: HashMap<NameUse, u32>,
+    /// The number of symbols: of code, and of text files.
+    symbol_counts: [usize; 2],
+    /// The number of words by field: of code, and of text files.
+    lengths: [[u64; 4]; 2],
     graph: Graph,
     stale: bool,
 }
@@ -88,8 +109,10 @@ impl Default for Index {
             names: Interner::default(),
             definitions: Lists::default(),
             uses: Vec::new(),
-            symbol_count: 0,
-            lengths: [0; 4],
+            name_uses: Vec::new(),
+            use_numbers: HashMap::new(),
+            symbol_counts: [0; 2],
+            lengths: [[0; 4]; 2],
             graph: Graph::default(),
             stale: false,
         }
@@ -118,11 +141,13 @@ impl Index {
             length: 0,
         };
         self.symbols.extend(record.symbols.iter().cloned());
-        self.scored.resize(self.symbols.len(), Scored { file: number, ..Scored::default() });
+        let is_text = file.is_text();
+        let scored = Scored { file: number, is_text, owner: NO_NAME, ..Scored::default() };
+        self.scored.resize(self.symbols.len(), scored);
         self.add_postings(record, &mut file);
         self.add_uses(record, first);
         self.by_path.insert(record.path.clone(), number);
-        self.symbol_count += record.symbols.len();
+        self.symbol_counts[usize::from(is_text)] += record.symbols.len();
         self.files.push(Some(file));
         self.exists.push(true);
         self.stale = true;
@@ -139,7 +164,8 @@ impl Index {
         }
         for symbol in file.first..file.first + file.count {
             let lengths = self.scored[symbol as usize].lengths;
-            self.lengths.iter_mut().zip(lengths).for_each(|(sum, length)| *sum += u64::from(length));
+            let sums = &mut self.lengths[usize::from(file.is_text())];
+            sums.iter_mut().zip(lengths).for_each(|(sum, length)| *sum += u64::from(length));
             file.length += lengths.iter().sum::<u32>();
         }
         if file.count > 0 {
@@ -156,15 +182,48 @@ impl Index {
         let mut uses = record.words.uses.iter().peekable();
         for (at, symbol) in (0_u32..).zip(&record.symbols) {
             let begin = to_u32(self.uses.len());
-            while let Some((_, name)) = uses.next_if(|(user, _)| *user == at) {
-                self.uses.extend(numbers.get(*name as usize));
+            while let Some((_, name, shape)) = uses.next_if(|(user, ..)| *user == at) {
+                let Some(name) = numbers.get(*name as usize) else { continue };
+                let shape = self.shape(*shape, &record.words.names);
+                let number = self.use_number(NameUse { name: *name, shape });
+                self.uses.push(number);
             }
-            self.scored[(first + at) as usize].uses = (begin, to_u32(self.uses.len()) - begin);
+            let parent = symbol.parent.and_then(|parent| record.symbols.get(parent as usize));
+            let is_member = parent.is_some_and(|parent| parent.kind.has_methods());
+            let owner = parent.filter(|parent| is_member || parent.kind == Kind::Module);
+            let owner = owner.map_or(NO_NAME, |owner| self.names.number(&owner.name));
+            let scored = &mut self.scored[(first + at) as usize];
+            scored.uses = (begin, to_u32(self.uses.len()) - begin);
+            (scored.is_member, scored.owner) = (is_member, owner);
             if !matches!(symbol.kind, Kind::File | Kind::Impl) && symbol.name.len() > 2 {
                 let name = self.names.number(&symbol.name);
                 self.definitions.push(name, first + at);
             }
         }
+    }
+
+    /// Returns the shape of a use from its stored number and the file's names.
+    fn shape(&mut self, stored: u32, names: &[Box<str>]) -> NameShape {
+        match UseShape::of(stored) {
+            UseShape::Unsure => NameShape::Unsure,
+            UseShape::Name => NameShape::Name,
+            UseShape::Member => NameShape::Member,
+            UseShape::Owner(owner) => {
+                let owner = names.get(owner as usize).map_or("", |owner| owner);
+                let (module, owner) =
+                    owner.split_once("::").map_or((None, owner), |(module, owner)| (Some(module), owner));
+                let module = module.map_or(NO_NAME, |module| self.names.number(module));
+                NameShape::Owner { owner: self.names.number(owner), module }
+            }
+        }
+    }
+
+    fn use_number(&mut self, used: NameUse) -> u32 {
+        let next = to_u32(self.name_uses.len());
+        *self.use_numbers.entry(used).or_insert_with(|| {
+            self.name_uses.push(used);
+            next
+        })
     }
 
     /// Removes a file. Returns whether it was there.
@@ -173,10 +232,11 @@ impl Index {
         let Some(file) = self.files.get_mut(number as usize).and_then(Option::take) else { return false };
         for symbol in file.first..file.first + file.count {
             let lengths = self.scored[symbol as usize].lengths;
-            self.lengths.iter_mut().zip(lengths).for_each(|(sum, length)| *sum -= u64::from(length));
+            let sums = &mut self.lengths[usize::from(file.is_text())];
+            sums.iter_mut().zip(lengths).for_each(|(sum, length)| *sum -= u64::from(length));
         }
         self.exists[number as usize] = false;
-        self.symbol_count -= file.count as usize;
+        self.symbol_counts[usize::from(file.is_text())] -= file.count as usize;
         self.stale = true;
         true
     }
@@ -191,7 +251,7 @@ impl Index {
 
     /// Updates the graph of uses, and compacts the index when removed files have left many unused slots.
     pub fn refresh(&mut self) {
-        if self.symbols.len() > 2 * self.symbol_count + 10_000 {
+        if self.is_sparse() {
             self.compact();
         }
         if std::mem::take(&mut self.stale) {
@@ -202,11 +262,16 @@ impl Index {
     /// Performs the first half of [`Index::refresh`] for an index behind a lock: compacts it. Returns whether the graph
     /// was rebuilt, too.
     pub fn tidy(&mut self) -> bool {
-        let is_sparse = self.symbols.len() > 2 * self.symbol_count + 10_000;
+        let is_sparse = self.is_sparse();
         if is_sparse {
             self.refresh();
         }
         is_sparse
+    }
+
+    /// Returns whether removed files have left many unused slots.
+    fn is_sparse(&self) -> bool {
+        self.symbols.len() > 2 * self.len() + 10_000
     }
 
     /// Performs the second half: returns a new graph if the current one is out of date. The current one may be used
@@ -239,7 +304,7 @@ impl Index {
                 numbers[old as usize] = to_u32(symbols.len());
                 let mut one = self.scored[old as usize];
                 let begin = to_u32(uses.len());
-                uses.extend_from_slice(self.used_names(old));
+                uses.extend_from_slice(self.uses_of(old));
                 one.uses.0 = begin;
                 scored.push(one);
                 symbols.push(self.symbols[old as usize].clone());
@@ -259,8 +324,12 @@ impl Index {
         self.stale = true;
     }
 
-    /// Returns the names that a symbol uses.
-    pub(crate) fn used_names(&self, symbol: SymbolId) -> &[u32] {
+    /// Returns the names that a symbol uses, and how.
+    pub(crate) fn name_uses(&self, symbol: SymbolId) -> impl Iterator<Item = NameUse> {
+        self.uses_of(symbol).iter().filter_map(|number| self.name_uses.get(*number as usize).copied())
+    }
+
+    fn uses_of(&self, symbol: SymbolId) -> &[u32] {
         let Some(scored) = self.scored.get(symbol as usize) else { return &[] };
         let (begin, count) = (scored.uses.0 as usize, scored.uses.1 as usize);
         self.uses.get(begin..begin + count).unwrap_or_default()
@@ -297,6 +366,11 @@ impl Index {
         self.scored.get(id as usize).is_some_and(|scored| self.is_file(scored.file))
     }
 
+    /// Returns whether a symbol exists and belongs to code.
+    pub(crate) fn is_code(&self, id: SymbolId) -> bool {
+        self.scored.get(id as usize).is_some_and(|scored| !scored.is_text && self.is_file(scored.file))
+    }
+
     /// Returns a symbol and its file, unless the file was removed.
     #[must_use]
     pub fn symbol(&self, id: SymbolId) -> Option<(&Symbol, &File)> {
@@ -314,13 +388,19 @@ impl Index {
     /// Returns the number of symbols, including files.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.symbol_count
+        self.symbol_counts.iter().sum()
+    }
+
+    /// Returns the number of symbols of code, including files.
+    #[must_use]
+    pub fn code_len(&self) -> usize {
+        self.symbol_counts[0]
     }
 
     /// Returns whether the index has no symbols.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.symbol_count == 0
+        self.len() == 0
     }
 
     /// Returns the number of symbol slots.
@@ -328,10 +408,11 @@ impl Index {
         self.symbols.len()
     }
 
-    /// Returns the mean number of words by field.
-    pub(crate) fn mean_lengths(&self) -> [f32; 4] {
+    /// Returns the mean number of words by field: of code, and of text files.
+    pub(crate) fn mean_lengths(&self) -> [[f32; 4]; 2] {
         #[allow(clippy::cast_precision_loss, reason = "means of counts")]
-        self.lengths.map(|sum| (sum as f32 / self.symbol_count.max(1) as f32).max(1.0))
+        let mean = |sum: u64, count: usize| (sum as f32 / count.max(1) as f32).max(1.0);
+        [0, 1].map(|class| self.lengths[class].map(|sum| mean(sum, self.symbol_counts[class])))
     }
 
     /// Returns the symbols that contain a term, including removed ones.
@@ -344,10 +425,11 @@ impl Index {
         self.terms.get(term).map(|term| self.paths.get(term)).unwrap_or_default()
     }
 
-    /// Returns whether an existing symbol or path contains a term.
-    pub(crate) fn contains_term(&self, term: &str) -> bool {
-        self.postings_of(term).iter().any(|posting| self.is_symbol(posting.symbol))
-            || self.paths_with(term).iter().any(|file| self.is_file(*file))
+    /// Returns whether an existing symbol or path contains a term, of code only unless `text`.
+    pub(crate) fn contains_term(&self, term: &str, text: bool) -> bool {
+        let counts = |id: SymbolId| if text { self.is_symbol(id) } else { self.is_code(id) };
+        self.postings_of(term).iter().any(|posting| counts(posting.symbol))
+            || self.paths_with(term).iter().filter_map(|file| self.file(*file)).any(|file| text || !file.is_text())
     }
 
     /// Short terms of which the text is a proper prefix, in order.
@@ -405,64 +487,4 @@ impl Index {
 
 fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-/// Returns a path as text with `/` between its parts.
-#[must_use]
-pub fn shown(path: &Path) -> String {
-    path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
-}
-
-/// Returns the modules of a file: its path without source folders, without the extension, and without names such as
-/// `mod` that stand for the folder.
-#[must_use]
-pub fn module_path(shown: &str) -> Vec<String> {
-    let stem = shown.rsplit_once('.').map_or(shown, |(stem, _)| stem);
-    let mut parts: Vec<&str> = stem.split('/').collect();
-    if parts.len() > 1 && matches!(parts.last(), Some(&("mod" | "lib" | "main" | "__init__" | "index"))) {
-        parts.pop();
-    }
-    parts.retain(|part| !matches!(*part, "src" | "lib" | "." | "main" | "java"));
-    parts.into_iter().map(str::to_owned).collect()
-}
-
-/// Returns the distinct terms of a path.
-fn path_terms(analyzer: &mut Analyzer, shown: &str) -> Vec<Box<str>> {
-    let mut terms = Vec::new();
-    for part in module_path(shown) {
-        for term in analyzer.terms(&part).iter() {
-            if !terms.contains(term) {
-                terms.push(term.clone());
-            }
-        }
-    }
-    terms
-}
-
-/// Returns whether a path belongs to tests, examples, or benchmarks.
-fn is_test_path(shown: &str) -> bool {
-    let (folders, name) = shown.rsplit_once('/').unwrap_or(("", shown));
-    let folder = folders.split('/').any(|part| {
-        matches!(
-            part,
-            "test"
-                | "tests"
-                | "testing"
-                | "__tests__"
-                | "spec"
-                | "specs"
-                | "testdata"
-                | "fixtures"
-                | "examples"
-                | "benches"
-        )
-    });
-    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
-    folder
-        || stem.starts_with("test_")
-        || ["_test", "_tests", "_spec", "Test", "Tests"].iter().any(|ending| stem.ends_with(ending))
-        || stem == "tests"
-        || stem == "conftest"
-        || name.contains(".test.")
-        || name.contains(".spec.")
 }

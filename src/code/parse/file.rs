@@ -2,9 +2,12 @@
 //! do not parse are skipped.
 //! Not for: which files are read (`walk`), or storing the result (`record`).
 
+use super::bindings::declares;
 use super::declarator::{declares_function, function_value, name_of};
 use super::language::grammar;
 use super::lead::{LeadingText, PendingLead};
+use super::outline;
+use super::receivers::{Place, Receivers};
 use super::spec::{Role, roles};
 use super::words::{Analyzer, words_of};
 use crate::code::index::record::{Field, Words};
@@ -33,6 +36,8 @@ pub struct Parsed {
 struct LanguageParser {
     parser: Parser,
     roles: Vec<Role>,
+    /// Whether nodes of a kind declare variables, fields, or imports, by kind number.
+    declares: Vec<bool>,
 }
 
 /// Parses files; each grammar is loaded on first use. Each thread has its own.
@@ -54,10 +59,16 @@ impl Reader {
         text: &[u8],
         keep_going: &dyn Fn() -> bool,
     ) -> Option<Parsed> {
+        if language.is_text() {
+            return Some(outline::read(&mut self.analyzer, language, name, text));
+        }
         let prepared = self.parsers.entry(language).or_insert_with(|| prepare(language)).as_mut()?;
         let tree = parse(&mut prepared.parser, text, keep_going)?;
-        let mut walk = Walk::new(text, &prepared.roles, &mut self.analyzer, name);
+        let prepared = &*prepared;
+        let receivers = Receivers::reads(language).then(|| Receivers::new(text, language));
+        let mut walk = Walk::new(text, prepared, &mut self.analyzer, (name, receivers));
         walk.run(&tree);
+        walk.add_field_uses();
         walk.words.finish();
         let errors = tree.root_node().has_error();
         Some(Parsed { symbols: walk.symbols, words: walk.words, errors })
@@ -65,10 +76,12 @@ impl Reader {
 }
 
 fn prepare(language: Language) -> Option<LanguageParser> {
-    let grammar = grammar(language);
+    let grammar = grammar(language)?;
     let mut parser = Parser::new();
     parser.set_language(&grammar).ok()?;
-    Some(LanguageParser { parser, roles: roles(language, &grammar) })
+    let count = u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);
+    let declares = (0..count).map(|number| grammar.node_kind_for_id(number).is_some_and(declares)).collect();
+    Some(LanguageParser { parser, roles: roles(language, &grammar), declares })
 }
 
 fn parse(parser: &mut Parser, text: &[u8], keep_going: &dyn Fn() -> bool) -> Option<Tree> {
@@ -94,6 +107,10 @@ struct Frame {
 struct Walk<'a> {
     text: &'a [u8],
     roles: &'a [Role],
+    declares: &'a [bool],
+    receivers: Option<Receivers<'a>>,
+    /// The nodes around the present one, outermost first.
+    around: Vec<Node<'a>>,
     analyzer: &'a mut Analyzer,
     symbols: Vec<Symbol>,
     words: Words,
@@ -104,34 +121,42 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(text: &'a [u8], roles: &'a [Role], analyzer: &'a mut Analyzer, name: &str) -> Self {
-        let lines = text.split(|byte| *byte == b'\n').count();
-        let last = u32::try_from(lines).unwrap_or(u32::MAX);
-        let file = Symbol {
-            kind: Kind::File,
-            name: name.into(),
-            parent: None,
-            span: Span::new(0, text.len()),
-            lines: (1, last),
-            head: Span::default(),
-            line: 1,
-            doc: Span::default(),
-            attrs: Span::default(),
-            test: false,
-        };
+    fn new(
+        text: &'a [u8],
+        parser: &'a LanguageParser,
+        analyzer: &'a mut Analyzer,
+        (name, receivers): (&str, Option<Receivers<'a>>),
+    ) -> Self {
+        let file = Symbol::file(name, text);
         let frames = vec![Frame { symbol: 0, depth: 0, head_end: 0, name: usize::MAX }];
         let leads = vec![LeadingText::default()];
         let words = Words::default();
-        Self { text, roles, analyzer, symbols: vec![file], words, frames, leads, imports: None, has_content: false }
+        Self {
+            text,
+            roles: &parser.roles,
+            declares: &parser.declares,
+            receivers,
+            around: Vec::new(),
+            analyzer,
+            symbols: vec![file],
+            words,
+            frames,
+            leads,
+            imports: None,
+            has_content: false,
+        }
     }
 
-    fn run(&mut self, tree: &Tree) {
+    fn run(&mut self, tree: &'a Tree) {
         let mut cursor = tree.walk();
         let mut depth = 0;
         loop {
             let node = cursor.node();
             let role = self.roles.get(usize::from(node.kind_id())).copied().unwrap_or(Role::Plain);
-            if self.enter(node, role, depth) && cursor.goto_first_child() {
+            self.declare(node, depth);
+            let field = if role == Role::Name { cursor.field_name() } else { None };
+            if self.enter(node, (role, field), depth) && cursor.goto_first_child() {
+                self.around.push(node);
                 let outer = if role == Role::Wrap { self.leads.last_mut().map(std::mem::take) } else { None };
                 self.leads.push(outer.map(|lead| lead.inside(node)).unwrap_or_default());
                 depth += 1;
@@ -148,6 +173,7 @@ impl<'a> Walk<'a> {
                 if !cursor.goto_parent() {
                     return;
                 }
+                self.around.pop();
                 depth = depth.saturating_sub(1);
             }
         }
@@ -160,6 +186,21 @@ impl<'a> Walk<'a> {
         if self.imports == Some(depth) {
             self.imports = None;
         }
+        if let Some(receivers) = &mut self.receivers {
+            receivers.leave(depth);
+        }
+    }
+
+    /// Notes the variables, fields, and imports that a node declares.
+    fn declare(&mut self, node: Node<'_>, depth: usize) {
+        if !self.declares.get(usize::from(node.kind_id())).copied().unwrap_or_default() {
+            return;
+        }
+        let local = self.symbols.get(self.owner() as usize).is_some_and(|symbol| symbol.kind.is_callable());
+        let own_type = own_type(&self.frames, &self.symbols);
+        if let Some(receivers) = &mut self.receivers {
+            receivers.enter(node, &Place { around: &self.around, field: None, own_type, depth, local });
+        }
     }
 
     fn owner(&self) -> u32 {
@@ -167,7 +208,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Visits a node. Returns whether to visit its children.
-    fn enter(&mut self, node: Node<'_>, role: Role, depth: usize) -> bool {
+    fn enter(&mut self, node: Node<'_>, (role, field): (Role, Option<&str>), depth: usize) -> bool {
         match role {
             Role::Comment | Role::Attr => {
                 let separated =
@@ -191,7 +232,7 @@ impl<'a> Walk<'a> {
             self.has_content = true;
         }
         match role {
-            Role::Name => self.name(node),
+            Role::Name => self.name(node, field, depth),
             Role::Text => self.add_text(node),
             Role::Import if self.imports.is_none() => self.imports = Some(depth),
             _ => {}
@@ -253,7 +294,7 @@ impl<'a> Walk<'a> {
         true
     }
 
-    fn name(&mut self, node: Node<'_>) {
+    fn name(&mut self, node: Node<'_>, in_field: Option<&str>, depth: usize) {
         let Some(frame) = self.frames.last() else { return };
         let Ok(name) = std::str::from_utf8(&self.text[node.byte_range()]) else { return };
         let own = frame.name == node.start_byte();
@@ -262,7 +303,24 @@ impl<'a> Walk<'a> {
             () if node.start_byte() < frame.head_end => Field::Head,
             () => Field::Body,
         };
-        self.words.name(self.analyzer, frame.symbol, name, field, !own && self.imports.is_none());
+        let is_used = !own && self.imports.is_none();
+        let symbol = frame.symbol;
+        let Some(receivers) = self.receivers.as_mut() else {
+            return self.words.name(self.analyzer, symbol, name, field, is_used);
+        };
+        self.words.name(self.analyzer, symbol, name, field, false);
+        let own_type = own_type(&self.frames, &self.symbols);
+        let place = Place { around: &self.around, field: in_field, own_type, depth, local: true };
+        if is_used && let Some((via, real)) = receivers.via(node, symbol, &place) {
+            self.words.add_use(symbol, real.as_deref().unwrap_or(name), &via);
+        }
+    }
+
+    /// Adds the uses of members of fields, now that the types of all fields are known.
+    fn add_field_uses(&mut self) {
+        for (used, via) in self.receivers.take().into_iter().flat_map(Receivers::field_uses) {
+            self.words.add_use(used.symbol, &used.name, &via);
+        }
     }
 
     fn add_text(&mut self, node: Node<'_>) {
@@ -299,6 +357,12 @@ impl<'a> Walk<'a> {
             self.words.name(self.analyzer, symbol, word, field, false);
         }
     }
+}
+
+/// Returns the name of the type around the present node.
+fn own_type<'s>(frames: &[Frame], symbols: &'s [Symbol]) -> Option<&'s str> {
+    let mut around = frames.iter().rev().filter_map(|frame| symbols.get(frame.symbol as usize));
+    around.find(|symbol| symbol.kind.has_methods()).map(|symbol| &*symbol.name)
 }
 
 /// Returns the kind of a Go type: only the inside of its declaration says whether the type is a struct.

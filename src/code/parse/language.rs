@@ -18,6 +18,9 @@ pub fn of_path(path: &Path) -> Option<Language> {
         "c" | "h" => Language::C,
         "cc" | "cpp" | "cxx" | "c++" | "hpp" | "hh" | "hxx" | "h++" | "cppm" | "ipp" | "cu" | "cuh" => Language::Cpp,
         "java" => Language::Java,
+        "toml" => Language::Toml,
+        "yaml" | "yml" => Language::Yaml,
+        "md" | "markdown" | "mdx" => Language::Markdown,
         _ => return None,
     })
 }
@@ -31,10 +34,10 @@ pub fn refine(language: Language, path: &Path, text: &[u8]) -> Language {
     if header && cpp.into_iter().any(occurs) { Language::Cpp } else { language }
 }
 
-/// Returns the grammar of a language.
+/// Returns the grammar of a language of code.
 #[must_use]
-pub(crate) fn grammar(language: Language) -> tree_sitter::Language {
-    match language {
+pub(crate) fn grammar(language: Language) -> Option<tree_sitter::Language> {
+    Some(match language {
         Language::Rust => tree_sitter_rust::LANGUAGE.into(),
         Language::Python => tree_sitter_python::LANGUAGE.into(),
         Language::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
@@ -44,5 +47,6 @@ pub(crate) fn grammar(language: Language) -> tree_sitter::Language {
         Language::C => tree_sitter_c::LANGUAGE.into(),
         Language::Cpp => tree_sitter_cpp::LANGUAGE.into(),
         Language::Java => tree_sitter_java::LANGUAGE.into(),
-    }
+        Language::Toml | Language::Yaml | Language::Markdown => return None,
+    })
 }

@@ -179,6 +179,7 @@ pub(crate) fn roles(language: Language, grammar: &tree_sitter::Language) -> Vec<
         Language::Go => GO,
         Language::C | Language::Cpp => C,
         Language::Java => JAVA,
+        Language::Toml | Language::Yaml | Language::Markdown => &[],
     };
     let count = u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);
     let role = |number: u16| {

@@ -133,7 +133,7 @@ pub fn list(root: &Path, bounds: &Bounds, keep_going: &(dyn Fn() -> bool + Sync)
 /// Maximum entries of a folder that are checked for code.
 const MAX_PROBED: usize = 4_000;
 
-/// Returns whether a folder contains at least `least` files in supported languages among its first entries.
+/// Returns whether a folder contains at least `least` files of code in supported languages among its first entries.
 #[must_use]
 pub fn holds_code(root: &Path, least: usize) -> bool {
     let walk = WalkBuilder::new(root)
@@ -143,7 +143,8 @@ pub fn holds_code(root: &Path, least: usize) -> bool {
         .filter_entry(|entry| entry.file_name() != ".git")
         .build();
     let files = walk.take(MAX_PROBED).flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-    files.filter(|entry| of_path(entry.path()).is_some()).nth(least.saturating_sub(1)).is_some()
+    let is_code = |path: &Path| of_path(path).is_some_and(|language| !language.is_text());
+    files.filter(|entry| is_code(entry.path())).nth(least.saturating_sub(1)).is_some()
 }
 
 enum Found {
@@ -193,7 +194,21 @@ pub fn refused(path: &Path, text: &[u8], bounds: &Bounds) -> Option<ParseOutcome
     if head.contains(&0) {
         return Some(ParseOutcome::Binary);
     }
-    (bounds.skip_generated && is_generated(path, text)).then_some(ParseOutcome::Generated)
+    (bounds.skip_generated && (is_generated(path, text) || is_foreign_text(path))).then_some(ParseOutcome::Generated)
+}
+
+/// Returns whether a text file is a lock file or belongs to the copy of another project.
+fn is_foreign_text(path: &Path) -> bool {
+    const LOCKS: [&str; 4] = ["-lock.yaml", "-lock.yml", ".lock.yaml", "pylock.toml"];
+    #[rustfmt::skip]
+    const FOLDERS: [&str; 9] = [
+        "dist", "external", "fixtures", "node_modules", "site-packages", "testdata", "third_party", "vendor", "vendored",
+    ];
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let mut folders = path.parent().into_iter().flat_map(Path::components);
+    of_path(path).is_some_and(Language::is_text)
+        && (LOCKS.iter().any(|ending| name.ends_with(ending))
+            || folders.any(|part| FOLDERS.iter().any(|folder| part.as_os_str() == *folder)))
 }
 
 /// Returns whether a file is generated, judged by its first lines, its name, or very long lines.

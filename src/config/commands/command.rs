@@ -99,7 +99,7 @@ pub enum Command {
         dir: Option<PathBuf>,
     },
     /// Index the code of a workspace, or update its index: symbols of Rust, Python, TypeScript, JavaScript, Go, C, C++,
-    /// and Java. Files that git ignores are skipped.
+    /// and Java, settings in TOML and YAML, and headings of Markdown. Files that git ignores are skipped.
     #[command(after_help = example("index --map"))]
     Index {
         /// The workspace. The default is this folder.

@@ -37,10 +37,14 @@ pub enum Kind {
     Type,
     /// A macro.
     Macro,
+    /// A heading with its section, a table of settings, or a key with keys inside.
+    Section,
+    /// A key of a settings file.
+    Key,
 }
 
 /// All kinds with their names, in the order of their stored numbers.
-const KINDS: [(Kind, &str); 14] = [
+const KINDS: [(Kind, &str); 16] = [
     (Kind::File, "file"),
     (Kind::Module, "module"),
     (Kind::Class, "class"),
@@ -55,6 +59,8 @@ const KINDS: [(Kind, &str); 14] = [
     (Kind::Constant, "constant"),
     (Kind::Type, "type"),
     (Kind::Macro, "macro"),
+    (Kind::Section, "section"),
+    (Kind::Key, "key"),
 ];
 
 impl Kind {
@@ -105,10 +111,16 @@ pub enum Language {
     Cpp,
     /// Java.
     Java,
+    /// TOML: its tables and keys.
+    Toml,
+    /// YAML: its keys, down to the second level.
+    Yaml,
+    /// Markdown: its headings.
+    Markdown,
 }
 
 /// All languages, in the order of their stored numbers.
-pub const LANGUAGES: [Language; 9] = [
+pub const LANGUAGES: [Language; 12] = [
     Language::Rust,
     Language::Python,
     Language::TypeScript,
@@ -118,7 +130,22 @@ pub const LANGUAGES: [Language; 9] = [
     Language::C,
     Language::Cpp,
     Language::Java,
+    Language::Toml,
+    Language::Yaml,
+    Language::Markdown,
 ];
+
+/// The separator between headings or keys, which may contain dots.
+const TEXT_SEPARATOR: &str = " > ";
+
+/// Returns a symbol's own name from its qualified name.
+#[must_use]
+pub fn own_name(qualified: &str) -> &str {
+    match qualified.rsplit_once(TEXT_SEPARATOR) {
+        Some((_, name)) => name,
+        None => qualified.rsplit([':', '.']).next().unwrap_or(qualified),
+    }
+}
 
 impl Language {
     /// Returns the display name.
@@ -134,7 +161,16 @@ impl Language {
             Self::C => "C",
             Self::Cpp => "C++",
             Self::Java => "Java",
+            Self::Toml => "TOML",
+            Self::Yaml => "YAML",
+            Self::Markdown => "Markdown",
         }
+    }
+
+    /// Returns whether files of the language are settings or documents instead of code.
+    #[must_use]
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Toml | Self::Yaml | Self::Markdown)
     }
 
     /// Returns the separator of a qualified name.
@@ -142,6 +178,7 @@ impl Language {
     pub fn separator(self) -> &'static str {
         match self {
             Self::Rust | Self::Cpp | Self::C => "::",
+            Self::Toml | Self::Yaml | Self::Markdown => TEXT_SEPARATOR,
             _ => ".",
         }
     }
@@ -159,7 +196,8 @@ pub enum ParseOutcome {
     TooLarge,
     /// The file is not text.
     Binary,
-    /// The file is generated, as recognized by its name, its first lines or its long lines.
+    /// The file is generated, as recognized by its name, its first lines or its long lines, or a copy of another
+    /// project's document or settings, as recognized by its folder.
     Generated,
     /// The file could not be read.
     Unreadable,
@@ -285,7 +323,7 @@ impl CodeRef {
     #[must_use]
     pub fn title(&self) -> String {
         let (first, last) = self.lines;
-        let short = self.qualified.rsplit([':', '.']).next().unwrap_or(&self.qualified);
+        let short = own_name(&self.qualified);
         let name = if self.kind == Kind::File { "file" } else { short };
         format!("{name}  {}:{first}-{last}", self.path)
     }

@@ -11,7 +11,7 @@ use crate::code::parse::words::Analyzer;
 use crate::code::tuning::Tuning;
 use crate::domain::base::secrets;
 use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::code::symbols::{Kind, NamedSymbol};
+use crate::domain::code::symbols::{Kind, NamedSymbol, own_name};
 use crate::domain::conversation::attachment;
 use crate::domain::tool::trace::{ToolOutput, ToolSpec, ToolStatus};
 use crate::domain::tool::visibility::READS;
@@ -257,15 +257,17 @@ impl CodeTools {
         let scope = path.map(|path| choose::scope(index, &[path.to_owned()]));
         let here = |path: &str| scope.as_ref().is_none_or(|scope| scope.holds(path)) && !self.withheld(path);
         let found = names::find(index, wanted, 200).into_iter().filter(|named| here(&named.path));
-        let named = found.filter(|named| named.qualified.rsplit([':', '.']).next() == Some(own));
+        let named = found.filter(|named| own_name(&named.qualified) == own);
         let at = |named: NamedSymbol| names::at(index, &named.path, &named.qualified, named.lines.0);
         let ids: Vec<SymbolId> = named.filter_map(at).collect();
-        // An exact match is preferred to one in other letter case, and symbols of the program to those of tests.
+        // An exact match is preferred to one in other letter case, and symbols of the program to those of tests and text.
         let exact: Vec<SymbolId> = ids
             .iter()
             .copied()
             .filter(|id| {
-                index.symbol(*id).is_some_and(|(symbol, file)| *symbol.name == *own && !(symbol.test || file.test))
+                index
+                    .symbol(*id)
+                    .is_some_and(|(symbol, file)| *symbol.name == *own && !(symbol.test || file.test || file.is_text()))
             })
             .collect();
         if exact.is_empty() { ids } else { exact }

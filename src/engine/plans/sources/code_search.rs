@@ -139,7 +139,10 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
         Gate::Pass(_) if wanted.depth == Depth::Mentioned => {
             choose::focused(index, choose::mentioned(index, asked, hits), scope, &beside)
         }
-        Gate::Pass(_) => choose::focused(index, hits, scope, &beside),
+        Gate::Pass(_) => {
+            rank::prefer_other_files(index, &mut hits, &Tuning::default());
+            choose::focused(index, hits, scope, &beside)
+        }
     };
     hits.retain(|hit| index.symbol(hit.id).is_some_and(|(_, file)| wanted.rules.sight.shows(READS, &file.shown)));
     // Symbols with a mark are included or left out by their mark.
