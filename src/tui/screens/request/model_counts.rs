@@ -1,8 +1,8 @@
 //! Counts over all rows of a plan, computed once for each plan that the request overlay shows.
 //! Not for: drawing them (`view`).
 
+use crate::domain::call::tokens::short;
 use crate::domain::planning::plan::{Row, RowKind, Verdict};
-use crate::tui::text::short;
 use std::collections::HashMap;
 
 /// Counts over the rows of a plan.
