@@ -76,7 +76,13 @@ fn copied(from: &Path, to: &Path) {
     }
 }
 
-fn started(policy: &PolicySpec, mode: Mode, repository: &Path, counter: &Arc<Tokenizers>) -> (Client, Arc<Answering>) {
+fn started(
+    policy: &PolicySpec,
+    mode: Mode,
+    repository: &Path,
+    counter: &Arc<Tokenizers>,
+    clock: &Arc<AtomicI64>,
+) -> (Client, Arc<Answering>) {
     let mut bench = Bench::new(&Model::new([]));
     copied(repository, &bench.workspace.join("src"));
     let model = Arc::new(Answering::new(questions(), bench.workspace.clone()));
@@ -84,7 +90,7 @@ fn started(policy: &PolicySpec, mode: Mode, repository: &Path, counter: &Arc<Tok
     bench.orient = CodeSettings::default();
     bench.tools =
         Some(Arc::new(Workspace::open_with_effects(&bench.workspace, 20_000, EffectOptions::default()).unwrap()));
-    let clock = Arc::new(AtomicI64::new(1_790_000_000_000));
+    let now = clock.clone();
     let client = bench.start_with(|setup| {
         setup.patient = true;
         setup.policies = [(policy.name.clone(), policy.clone())].into();
@@ -110,7 +116,7 @@ fn started(policy: &PolicySpec, mode: Mode, repository: &Path, counter: &Arc<Tok
             price: None,
             source: "table".into(),
         });
-        setup.now = Arc::new(move || clock.fetch_add(PAUSE / 20, Ordering::Relaxed));
+        setup.now = Arc::new(move || now.load(Ordering::Relaxed));
     });
     (client, model)
 }
@@ -125,7 +131,8 @@ fn questions() -> Vec<Question> {
 }
 
 fn session(policy: &PolicySpec, mode: Mode, repository: &Path, counter: &Arc<Tokenizers>) -> Figures {
-    let (mut client, model) = started(policy, mode, repository, counter);
+    let clock = Arc::new(AtomicI64::new(1_790_000_000_000));
+    let (mut client, model) = started(policy, mode, repository, counter, &clock);
     let branch = client.session();
     let mut figures = Figures {
         calls: 0,
@@ -137,6 +144,7 @@ fn session(policy: &PolicySpec, mode: Mode, repository: &Path, counter: &Arc<Tok
         planning: Vec::new(),
     };
     for question in questions() {
+        clock.fetch_add(PAUSE, Ordering::Relaxed);
         let draft = message(&question.text);
         let start = Instant::now();
         let planned = client.plan(branch, &draft).expect("a plan");

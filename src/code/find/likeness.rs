@@ -5,6 +5,7 @@ use super::brief::brief;
 use super::rank::Hit;
 use crate::code::index::records::{Index, SymbolId};
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 /// Weight of cosines relative to the other parts of a score, both in standard deviations over the hits, and the number of
 /// standard deviations above the mean from which a cosine counts.
@@ -23,7 +24,7 @@ pub fn embedded_text(index: &Index, id: SymbolId, file: &[u8]) -> Option<String>
 
 /// Raises the hits whose cosine with the message stands clearly above the mean of all hits, and sorts by score. Without
 /// two different cosines nothing changes.
-pub fn raise(hits: &mut [Hit], cosines: &HashMap<SymbolId, f32>) {
+pub fn raise<S: BuildHasher>(hits: &mut [Hit], cosines: &HashMap<SymbolId, f32, S>) {
     let known: Vec<f32> = hits.iter().filter_map(|hit| cosines.get(&hit.id).copied()).collect();
     let (mean, deviation) = spread(&known);
     let (_, unit) = spread(&hits.iter().map(|hit| hit.score).collect::<Vec<f32>>());

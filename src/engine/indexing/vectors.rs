@@ -316,7 +316,7 @@ impl Vectors {
                 let session = queue[0].session;
                 let count = queue.iter().take(most).take_while(|wanted| wanted.session == session).count();
                 let batch = queue.drain(..count).collect();
-                return Some(Work::Messages(Batch { reads, batch, removals: state.removals }));
+                return Some(Work::Messages(Batch { reads, wanted: batch, removals: state.removals }));
             }
             (state.made, state.total) = (0, 0);
             state = self.0.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -333,7 +333,7 @@ impl Vectors {
     }
 
     /// Reads vectors from the store and queues the messages whose vectors are missing.
-    fn read(&self, Batch { batch, removals, .. }: &Batch) -> Result<(), EmbedError> {
+    fn read(&self, Batch { wanted: batch, removals, .. }: &Batch) -> Result<(), EmbedError> {
         let model = self.embedder()?.id();
         let texts = self.texts(batch)?;
         let keys: Vec<Hash> = texts.iter().flat_map(|(_, texts)| texts.iter().map(|(key, _)| *key)).collect();
@@ -356,7 +356,7 @@ impl Vectors {
     }
 
     /// Makes the missing vectors, stores them, and passes them on.
-    fn make(&self, Batch { batch, removals, .. }: &Batch) -> Result<(), EmbedError> {
+    fn make(&self, Batch { wanted: batch, removals, .. }: &Batch) -> Result<(), EmbedError> {
         let embedder = self.embedder()?;
         let model = embedder.id();
         let texts = self.texts(batch)?;
@@ -419,7 +419,7 @@ impl Vectors {
         let mut state = self.lock();
         match work {
             Work::Symbols(_) => state.symbols.give_up(),
-            Work::Messages(Batch { batch, removals, .. }) if state.removals == removals => {
+            Work::Messages(Batch { wanted: batch, removals, .. }) if state.removals == removals => {
                 state.postponed.extend(batch);
             }
             Work::Messages(_) => {}
@@ -462,7 +462,7 @@ enum Work {
 /// A batch of messages whose vectors are read from the store, or made.
 struct Batch {
     reads: bool,
-    batch: Vec<WantedVectors>,
+    wanted: Vec<WantedVectors>,
     /// The number of removals before the batch.
     removals: u64,
 }

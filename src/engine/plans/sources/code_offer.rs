@@ -129,7 +129,7 @@ impl CodeWriter<'_> {
     ) {
         let set = code_history::set(self.snapshot, self.book, own_words(&request.asked), gate);
         let among = u32::try_from(among).unwrap_or(u32::MAX);
-        self.found.contents.code_set = Some(Arc::new(CodeSet { among, candidates, embedder, ..set }));
+        self.found.contents.code_set = Some(Arc::new(CodeSet { among, embedder, candidates, ..set }));
     }
 
     /// Leaves out the short cards of symbols whose lines the request already contains.

@@ -207,7 +207,7 @@ pub(crate) fn add(
         return Ok(());
     }
     let listed = found.input.near.len();
-    search_older(builder, snapshot, query, out, found)?;
+    search_older(builder, snapshot, &query, out, found)?;
     found.contents.round_parts.near_cards = found.input.near[listed..].to_vec();
     Ok(())
 }
@@ -216,7 +216,7 @@ pub(crate) fn add(
 fn search_older(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
-    query: String,
+    query: &str,
     out: Vec<Range<usize>>,
     found: &mut BuiltInput,
 ) -> Result<(), Failure> {
@@ -240,7 +240,7 @@ fn search_older(
     let count = |text: &str| counter.count(encoding, text);
     let wanted = RetrievalQuery {
         path,
-        query: &query,
+        query,
         out,
         lane: snapshot.lane_searched().map(str::to_owned),
         tokens: allowance.saturating_sub(FRAME),

@@ -138,7 +138,7 @@ fn as_sent(round: &RoundBefore, one: &Candidate) -> Option<Candidate> {
     let [between, last] = [one.text(alone, false), one.text(alone, true)];
     let texts = [between, last, one.text(true, false), one.text(true, true)];
     let block = Block { text: between.0, tokens: between.1, ..one.block.clone() };
-    Some(Candidate { texts, block, ..one.clone() })
+    Some(Candidate { block, texts, ..one.clone() })
 }
 
 /// Notes in a row's title that its file changed after it was sent.
