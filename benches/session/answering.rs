@@ -135,8 +135,8 @@ impl Answering {
         let mut known = self.known.lock().unwrap();
         known.push(text.split_whitespace().take(14).collect::<Vec<_>>().join(" "));
         let from = known.len().saturating_sub(KNOWN);
-        let facts: String = known[from..].iter().map(|line| format!("- {line}\n")).collect();
-        format!("{text}\n\n---STATE---\nGoal: understand the program\nFacts:\n{facts}---END STATE---\n")
+        let facts = known[from..].join("\n- ");
+        format!("{text}\n\n---STATE---\nGoal: understand the program\nFacts:\n- {facts}\n---END STATE---\n")
     }
 
     fn step(&self, request: &Value) -> Step {

@@ -516,7 +516,9 @@ fn older_messages_and_errors_stay_through_the_rounds_of_a_turn() {
     let call = |args: &str| vec![Say::Call("read".into(), args.into())];
     let rounds = [r#"{"n":2}"#, r#"{"n":3}"#, r#"{"n":70}"#, r#"{"n":4}"#, r#"{"n":5}"#];
     let before = model.bodies().len();
-    rounds.iter().for_each(|args| model.then(call(args)));
+    for args in &rounds {
+        model.then(call(args));
+    }
     model.then(text("Done."));
     client.say(branch, "Should I drink tea or coffee when the disk is not mounted?");
     let bodies: Vec<String> =

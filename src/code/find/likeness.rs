@@ -67,7 +67,7 @@ mod tests {
         let scores = [1.2, 1.1, 1.0, 1.0, 1.0, 1.0];
         let of = |cosines: [f32; 6]| {
             let mut hits = hits(&scores);
-            raise(&mut hits, &(0..).zip(cosines).collect());
+            raise(&mut hits, &(0..).zip(cosines).collect::<HashMap<_, _>>());
             let sums = hits.iter().all(|hit| (hit.score - hit.parts.sum()).abs() < 1e-6);
             assert!(sums && hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
             hits.iter().map(|hit| (hit.id, hit.parts.meaning > 0.0)).collect::<Vec<_>>()

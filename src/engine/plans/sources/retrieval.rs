@@ -252,7 +252,7 @@ fn search_older(
     let path_index = builder.finder.path_index(snapshot.session, path)?;
     let result = search_path(&path_index, &wanted)?;
     if let Some(vectors) = path_index.vectors.filter(|_| snapshot.priority == Priority::Asked) {
-        vectors.looked(&query);
+        vectors.looked(query);
     }
     let cards = Cards { snapshot, path_index: &path_index, count: &count };
     cards.put(found, &result);
