@@ -227,8 +227,8 @@ impl ScoreTable {
         let mut best = [[f32::MIN_POSITIVE; 3]; 2];
         let mut raise = |at: usize, is_text: bool, score: f32| {
             let code = !is_text || self.asks_for_text;
-            for class in usize::from(!code)..2 {
-                best[class][at] = best[class][at].max(score);
+            for class in best.iter_mut().skip(usize::from(!code)) {
+                class[at] = class[at].max(score);
             }
         };
         for (scored, words) in index.scored.iter().zip(&self.words) {

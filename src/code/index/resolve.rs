@@ -199,7 +199,9 @@ impl User<'_, '_> {
         let own: Vec<SymbolId> = own.iter().copied().filter(|id| accepts(*id)).collect();
         if !own.is_empty() {
             if own.len() <= MAX_DEFINITIONS {
-                own.iter().for_each(|id| self.push(*id, own.len() > 1));
+                for id in &own {
+                    self.push(*id, own.len() > 1);
+                }
             }
             return;
         }
@@ -217,7 +219,9 @@ impl User<'_, '_> {
             near.clone_from(&existing);
         }
         if near.len() <= MAX_DEFINITIONS {
-            near.iter().for_each(|id| self.push(*id, existing.len() > 1));
+            for id in &near {
+                self.push(*id, existing.len() > 1);
+            }
         }
     }
 
@@ -236,7 +240,9 @@ impl User<'_, '_> {
             let several = found.iter().any(|id| resolver.file_of(*id) != resolver.file_of(found[0]));
             let is_guess = several || (!is_known && resolver.types_named(owner) > 1);
             if found.len() <= MAX_DEFINITIONS {
-                found.iter().for_each(|id| self.push(*id, is_guess));
+                for id in &found {
+                    self.push(*id, is_guess);
+                }
             }
             return;
         }
@@ -253,7 +259,9 @@ impl User<'_, '_> {
         }
         if !found.is_empty() {
             if found.len() <= MAX_DEFINITIONS {
-                found.iter().for_each(|id| self.push(*id, found.len() > 1));
+                for id in &found {
+                    self.push(*id, found.len() > 1);
+                }
             }
             return;
         }

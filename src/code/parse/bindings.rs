@@ -134,7 +134,7 @@ fn read_rust(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>) {
         "field_declaration" => {
             if let (Some(owner), Some(name), Some(of)) = (place.own_type, field(node, "name"), field(node, "type")) {
                 let of = known.type_of(of, place);
-                known.add_field(owner, known.text_of(name), of);
+                known.add_field(owner, known.text_of(name), of.as_ref());
             }
         }
         "use_declaration" => {
@@ -219,7 +219,7 @@ fn read_python(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>)
                     if let (Some("self"), Some(owner), Some(name)) =
                         (object.as_deref(), place.own_type, field(left, "attribute"))
                     {
-                        known.add_field(owner, known.text_of(name), of);
+                        known.add_field(owner, known.text_of(name), of.as_ref());
                     }
                 }
                 left => bind_all(known, left, scope, place.local),
@@ -246,7 +246,7 @@ fn read_python(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>)
         "import_statement" => import_python(known, node, None),
         "import_from_statement" => {
             let module = field(node, "module_name").map(|module| known.text_of(module)).unwrap_or_default();
-            import_python(known, node, Some(last_part(&module)));
+            import_python(known, node, Some(&last_part(&module)));
         }
         _ => {}
     }
@@ -256,7 +256,7 @@ fn last_part(module: &str) -> String {
     module.rsplit('.').next().unwrap_or_default().to_owned()
 }
 
-fn import_python(known: &mut Receivers<'_>, node: Node<'_>, module: Option<String>) {
+fn import_python(known: &mut Receivers<'_>, node: Node<'_>, module: Option<&str>) {
     let mut cursor = node.walk();
     let names: Vec<Node<'_>> = node.children_by_field_name("name", &mut cursor).take(MAX_NODES).collect();
     for name in names {
@@ -265,8 +265,8 @@ fn import_python(known: &mut Receivers<'_>, node: Node<'_>, module: Option<Strin
             _ => (Some(name), None),
         };
         let Some(real) = real.map(|real| known.text_of(real)) else { continue };
-        match (&module, alias.map(|alias| known.text_of(alias))) {
-            (Some(module), alias) => known.import(alias.unwrap_or_else(|| real.clone()), real, module.clone()),
+        match (module, alias.map(|alias| known.text_of(alias))) {
+            (Some(module), alias) => known.import(alias.unwrap_or_else(|| real.clone()), real, module.to_owned()),
             (None, Some(alias)) => known.import(alias, last_part(&real), String::new()),
             // `import a.b` makes `a` known.
             (None, None) if !real.contains('.') => known.import(real.clone(), real, String::new()),
@@ -311,7 +311,7 @@ fn read_script(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>)
                     Some(of) => known.type_of(of, place),
                     None => field(node, "value").and_then(|value| known.constructed(value, place)),
                 };
-                known.add_field(owner, known.text_of(name), of);
+                known.add_field(owner, known.text_of(name), of.as_ref());
             }
         }
         "import_statement" => import_script(known, node),

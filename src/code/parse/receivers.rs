@@ -162,9 +162,9 @@ impl<'a> Receivers<'a> {
         self.imports.insert(known_as, (real, module));
     }
 
-    pub(super) fn add_field(&mut self, owner: &str, field: String, of: Option<String>) {
-        let known = self.fields.entry((owner.to_owned(), field)).or_insert_with(|| of.clone());
-        if *known != of {
+    pub(super) fn add_field(&mut self, owner: &str, field: String, of: Option<&String>) {
+        let known = self.fields.entry((owner.to_owned(), field)).or_insert_with(|| of.cloned());
+        if known.as_ref() != of {
             *known = None;
         }
     }

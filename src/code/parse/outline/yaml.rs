@@ -60,17 +60,13 @@ fn is_anchor(value: &str) -> bool {
 
 /// Returns the key of a line and its value.
 fn key(line: &str) -> Option<(&str, &str)> {
-    let (name, value) = match line.strip_prefix(['"', '\'']) {
-        Some(rest) => {
-            let (name, after) = rest.split_once(['"', '\''])?;
-            (name, after.strip_prefix(':')?)
-        }
-        None => {
-            let end = line
-                .char_indices()
-                .find(|(at, c)| *c == ':' && line[at + 1..].chars().next().is_none_or(char::is_whitespace))?;
-            (&line[..end.0], &line[end.0 + 1..])
-        }
+    let (name, value) = if let Some(rest) = line.strip_prefix(['"', '\'']) {
+        let (name, after) = rest.split_once(['"', '\''])?;
+        (name, after.strip_prefix(':')?)
+    } else {
+        let is_end = |at: usize, c: char| c == ':' && line[at + 1..].chars().next().is_none_or(char::is_whitespace);
+        let (end, _) = line.char_indices().find(|(at, c)| is_end(*at, *c))?;
+        (&line[..end], &line[end + 1..])
     };
     let is_key = !name.is_empty() && !name.starts_with(['-', '{', '[', '&', '*', '?', '|', '>', '@', '`', '%']);
     is_key.then(|| (name.trim(), value))
