@@ -75,7 +75,7 @@ pub struct Words {
     pub bag: Vec<(u32, u32, Counts)>,
     /// Every name once.
     pub names: Vec<Box<str>>,
-    /// (symbol, used name, how it is used), sorted, each once. See [`UseShape`].
+    /// (symbol, used name, how it is used), sorted, each once. See `UseShape`.
     pub uses: Vec<(u32, u32, u32)>,
     state: ReadState,
 }
