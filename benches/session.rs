@@ -4,7 +4,8 @@
 //! `cargo bench --bench session`. The repository is this project's `src`, or the folder in `PLEACH_BENCH_REPO`; it is copied
 //! first. The messages are in `session/questions.txt`. The scripted model reads the request like a model would: it opens a
 //! symbol that the request shows and that fits the question, quotes it, edits it, or quotes what was said before
-//! (`session/answering.rs`). Two runs print the same figures except the times.
+//! (`session/answering.rs`). The clock stands still within a turn. Files
+//! are indexed beside the planning, so figures of two runs may still differ a little.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 
