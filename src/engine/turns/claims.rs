@@ -15,7 +15,8 @@ use crate::store::types::OpenRun;
 use std::sync::Arc;
 
 impl Core {
-    /// Takes the claim on a branch, then loads the changes that other programs made in the meantime.
+    /// Takes the claim on a branch, then loads the changes that other programs made in the meantime, and ends the run of
+    /// one that was killed.
     pub(crate) fn claim(&mut self, branch: BranchId) -> Result<(), Failure> {
         if let Some(held) = self.turns.claims.get_mut(&branch) {
             held.unused = false;
@@ -25,6 +26,7 @@ impl Core {
             Ok(claim) => {
                 self.turns.claims.insert(branch, HeldClaim { _claim: claim, unused: false });
                 self.check_store();
+                self.recover_branch(branch);
                 Ok(())
             }
             Err(other) => Err(self.claimed_elsewhere(branch, other.as_ref())),

@@ -10,11 +10,16 @@ use super::open::{owners_folder, path_with_suffix};
 use super::private;
 use crate::domain::base::ids::BranchId;
 use crate::store::Store;
+use crate::store::types::OpenRun;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// How often the end of a killed program's run is looked for, and the pause between two looks.
+const LOOKS: usize = 100;
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// A program that owns a claim, as shown to others.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -70,7 +75,10 @@ impl Store {
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
         }) {
-            Ok(Some(file)) => Ok(write_owner(file, path, owner)),
+            Ok(Some(file)) => {
+                self.await_end_of_runs(branch, &mut pause);
+                Ok(write_owner(file, path, owner))
+            }
             Ok(None) => Err(read_owner(&path)),
             Err(error) => Ok(without_lock(path, &error)),
         }
@@ -84,11 +92,26 @@ impl Store {
             place.wait();
         }
         match open_locked(&path, |file| wait_for_lock(file).map(|()| true)) {
-            Ok(file) => file.map_or_else(
-                || Claim { lock: None, path: path.clone() },
-                |file| write_owner(file, path.clone(), &owner()),
-            ),
+            Ok(Some(file)) => {
+                self.await_end_of_runs(branch, &mut pause);
+                write_owner(file, path, &owner())
+            }
+            Ok(None) => Claim { lock: None, path },
             Err(error) => without_lock(path, &error),
+        }
+    }
+
+    /// Waits until the program that held the claim before has lost its other locks as well: the system releases the locks
+    /// of a killed program one after another, and its open run must count as dead before another one is opened. Only a
+    /// program with the claim opens runs, so this returns at once otherwise. Calls `pause` between two looks.
+    pub(in crate::store) fn await_end_of_runs(&self, branch: BranchId, pause: &mut dyn FnMut()) {
+        let is_open =
+            |run: &OpenRun| run.card.branch == branch && run.owner != self.owner() && self.owner_alive(&run.owner);
+        for _ in 0..LOOKS {
+            if !self.open_runs().is_ok_and(|runs| runs.iter().any(is_open)) {
+                return;
+            }
+            pause();
         }
     }
 
@@ -124,6 +147,10 @@ impl QueuePlace {
             }
         }
     }
+}
+
+fn pause() {
+    std::thread::sleep(PAUSE);
 }
 
 fn place_file(folder: &Path, branch: &str, number: u64) -> PathBuf {
@@ -183,7 +210,7 @@ fn read_owner(path: &Path) -> Option<ClaimOwner> {
         let read = std::fs::read(path).ok()?;
         let found = serde_json::from_slice(&read).ok();
         if found.is_none() {
-            std::thread::sleep(Duration::from_millis(2));
+            pause();
         }
         found
     })

@@ -80,6 +80,27 @@ fn one_open_run_per_branch_while_its_owner_is_alive() {
     assert!(!other.owner_alive("../../etc/passwd"));
 }
 
+/// A killed program may lose its claim before it counts as dead.
+#[test]
+fn a_claim_waits_until_the_run_before_is_dead() {
+    let place = TempStore::new();
+    let (store, other) = (place.open(), place.open());
+    let scene = scene(&store, ["a", "b", "c"]);
+    store.write(vec![open_run(&store, &scene).1]).unwrap();
+    let dying = store.owner().to_owned();
+    let (mut store, mut pauses) = (Some(store), 0);
+    other.await_end_of_runs(scene.branch, &mut || {
+        assert!(other.owner_alive(&dying) == store.is_some());
+        pauses += 1;
+        store = store.take().filter(|_| pauses < 3);
+    });
+    assert_eq!((pauses, other.owner_alive(&dying)), (3, false));
+    let own = other.owner().to_owned();
+    other.write(vec![open_run(&other, &scene).1]).unwrap();
+    other.await_end_of_runs(scene.branch, &mut || panic!("its own run is no reason to wait"));
+    assert!(other.owner_alive(&own));
+}
+
 #[test]
 fn a_run_opens_only_where_its_plan_was_made() {
     let place = TempStore::new();
