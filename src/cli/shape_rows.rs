@@ -16,36 +16,76 @@ pub(super) fn with_admission(mut value: Value, plan: &ContextPlan, row: &Row) ->
     value
 }
 
-/// Returns the step of admission in which a row gets its room. The steps, in their order: `required`, `lease`,
+/// Returns the step of admission in which an included row gets its room. The steps, in their order: `required`, `lease`,
 /// `newest_turn`, `summary`, `rules`, `map`, `retrieved`, `window`, `automatic_lease`.
-fn priority(plan: &ContextPlan, row: &Row) -> &'static str {
+fn priority(plan: &ContextPlan, row: &Row) -> Option<&'static str> {
+    use Reason as R;
     let newest = || plan.included().filter(|other| in_window(other)).filter_map(|other| other.source.turn).max();
-    match &row.reason {
-        _ if in_window(row) => {
-            if row.source.turn == newest() {
-                "newest_turn"
-            } else {
-                "window"
-            }
-        }
-        Reason::Leased { engine: false, .. } => "lease",
-        Reason::Leased { engine: true, .. } | Reason::Ephemeral => "automatic_lease",
-        Reason::Summary => "summary",
-        Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } | Reason::Module { .. } => {
-            "rules"
-        }
-        Reason::Oriented => "map",
-        Reason::ErrorBefore
-        | Reason::ErrorResolved
-        | Reason::Retrieved { .. }
-        | Reason::Searched { .. }
-        | Reason::Touchpoint { .. }
-        | Reason::CodeSearched { .. }
-        | Reason::KeptCode { .. }
-        | Reason::Memory { .. } => "retrieved",
-        // Whatever else is included cannot be left out: instructions, the open turn, pins, and a person's choices.
-        _ => "required",
-    }
+    Some(match &row.reason {
+        R::Recent | R::Relevant | R::WorkingLevel if row.source.turn == newest() => "newest_turn",
+        R::Recent | R::Relevant | R::WorkingLevel => "window",
+        R::Leased { engine: false, .. } => "lease",
+        R::Leased { engine: true, .. } | R::Ephemeral => "automatic_lease",
+        R::Summary => "summary",
+        R::ProjectRules { .. } | R::OwnRules { .. } | R::Skills { .. } | R::Module { .. } => "rules",
+        R::Oriented => "map",
+        R::ErrorBefore
+        | R::ErrorResolved
+        | R::Retrieved { .. }
+        | R::Searched { .. }
+        | R::Touchpoint { .. }
+        | R::CodeSearched { .. }
+        | R::KeptCode { .. }
+        | R::Memory { .. } => "retrieved",
+        R::Instructions
+        | R::Configured
+        | R::ConversationInstructions { .. }
+        | R::Guideline
+        | R::StateRequested { .. }
+        | R::CurrentState
+        | R::Open
+        | R::Sticky
+        | R::Pending
+        | R::IncludedOnce
+        | R::Replied
+        | R::GoOn
+        | R::ByHand => "required",
+        R::NoCode { .. }
+        | R::StaleFile
+        | R::CodeReading
+        | R::SwitchedOff
+        | R::PinSuggested
+        | R::PinMattered
+        | R::PinEarned { .. }
+        | R::Budget { .. }
+        | R::Allowance { .. }
+        | R::OutsideWindow
+        | R::Superseded { .. }
+        | R::SavesNothing
+        | R::StaleSummary
+        | R::UserExcluded { .. }
+        | R::TtlExpired
+        | R::LeaseCap { .. }
+        | R::OffPath
+        | R::Hidden
+        | R::ForeignInstructions
+        | R::ModelCannot
+        | R::Removed
+        | R::Duplicate
+        | R::ModeOff
+        | R::NotSearched { .. }
+        | R::BelowThreshold
+        | R::Unrelated
+        | R::TooLarge
+        | R::OtherLane
+        | R::OutsideLane
+        | R::LaneCount { .. }
+        | R::SoftTarget { .. }
+        | R::LevelFull { .. }
+        | R::SessionFull { .. }
+        | R::LevelsOver { .. }
+        | R::EditedAway => return None,
+    })
 }
 
 fn in_window(row: &Row) -> bool {

@@ -60,7 +60,8 @@ fn count(text: &str) -> u32 {
     u32::try_from(text.len().div_ceil(4)).unwrap()
 }
 
-fn indexed(files: &[(&str, &str)]) -> (tempfile::TempDir, Index) {
+/// Writes files to a folder, which disappears with the first result, and indexes them.
+pub(super) fn indexed(files: &[(&str, &str)]) -> (tempfile::TempDir, Index) {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
         let path = folder.path().join(name);

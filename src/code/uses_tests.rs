@@ -1,25 +1,13 @@
 //! Tests of uses: which definitions the source shows, and which are guesses by name.
 
-use super::index::build::renew;
 use super::index::records::{Index, SymbolId};
-use super::parse::walk::Bounds;
 use crate::domain::base::cases::cases;
 use crate::domain::code::symbols::Kind;
 use proptest::prelude::*;
 use std::fmt::Write as _;
-use std::sync::atomic::AtomicBool;
 
 fn indexed(files: &[(&str, &str)]) -> Index {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    let mut index = Index::default();
-    let stop = AtomicBool::new(false);
-    renew(&mut index, folder.path(), &Bounds::default(), &stop, &mut |_| (), &mut |_| ()).unwrap();
-    index
+    super::text_tests::indexed(files).1
 }
 
 /// Returns what a symbol uses, as `Type.name` or `file.name`, with `?` behind a guess. Types and constants are left out.

@@ -339,11 +339,12 @@ fn frequency(counts: Counts, lengths: [u32; 4], means: &[f32; 4], tuning: &Tunin
 /// Returns the factor for text files.
 fn text_factor(query: &Query, tuning: &Tuning) -> f32 {
     let [usual, about_code] = tuning.text;
-    match () {
-        () if query.asks_for_text() => 1.0,
-        () if query.is_about_code() => about_code,
-        () if query.asks || query.names_text => usual,
-        () => about_code,
+    if query.asks_for_text() {
+        1.0
+    } else if !query.is_about_code() && (query.asks || query.names_text) {
+        usual
+    } else {
+        about_code
     }
 }
 

@@ -2,6 +2,7 @@
 //! not sent to an embedder on another machine.
 //! Not for: vectors of messages (`vectors`), or their use in a search (`plans::sources::code_meaning`).
 
+use super::priority::Priority;
 use super::vectors::{Vectors, VectorsState};
 use crate::domain::base::hash::Hash;
 use crate::domain::call::embedding::{EmbedError, Purpose};
@@ -26,8 +27,20 @@ pub(super) struct SymbolVectors {
 
 impl SymbolVectors {
     pub(super) fn next_batch(&mut self) -> Option<Vec<SymbolText>> {
+        // A batch that was under way when they were requested may have answered some.
+        self.waiting.retain(|(key, _)| !matches!(self.known.get(key), Some(Some(_))));
         let batch: Vec<SymbolText> = self.waiting.drain(..self.waiting.len().min(BATCH)).collect();
         (!batch.is_empty()).then_some(batch)
+    }
+
+    /// Requests vectors in place of earlier requests.
+    fn request(&mut self, texts: Vec<SymbolText>) {
+        self.give_up();
+        if self.known.len() + texts.len() > MAX_KNOWN {
+            self.known.clear();
+        }
+        self.known.extend(texts.iter().map(|(key, _)| (*key, None)));
+        self.waiting.extend(texts);
     }
 
     /// Forgets the requests that were not answered, so that they are made again.
@@ -38,28 +51,31 @@ impl SymbolVectors {
 }
 
 impl Vectors {
-    /// Returns the vectors of symbols that exist, in the order of their keys, and requests the others. `text` returns
-    /// the embedded text of the symbol at an index. In single commands it waits for the vectors.
+    /// Returns the vectors of symbols that exist, in the order of their keys, and requests the others in place of earlier
+    /// requests, which are for another message. `text` returns the embedded text of the symbol at an index. In single
+    /// commands it waits for the vectors.
     pub(crate) fn of_symbols(&self, keys: &[Hash], text: &dyn Fn(usize) -> Option<String>) -> Vec<Option<Code>> {
+        let Some(unknown) = self.unknown_symbols(keys) else { return vec![None; keys.len()] };
+        let texts: Vec<SymbolText> = unknown.into_iter().filter_map(|at| Some((keys[at], text(at)?))).collect();
         let mut state = self.lock();
-        if state.rests() || state.is_remote() {
-            return vec![None; keys.len()];
-        }
-        if state.symbols.known.len() + keys.len() > MAX_KNOWN {
-            state.symbols = SymbolVectors::default();
-        }
-        for (at, key) in keys.iter().enumerate() {
-            if state.symbols.known.contains_key(key) {
-                continue;
-            }
-            if let Some(text) = text(at) {
-                state.symbols.known.insert(*key, None);
-                state.symbols.waiting.push_back((*key, text));
-            }
-        }
-        let is_open = |key: &Hash, state: &VectorsState| matches!(state.symbols.known.get(key), Some(None));
-        let state = self.wait_if_patient(state, |state| !keys.iter().any(|key| is_open(key, state)));
+        state.symbols.request(texts);
+        let is_requested = |key: &Hash, state: &VectorsState| matches!(state.symbols.known.get(key), Some(None));
+        let state = self.wait_if_patient(state, |state| !keys.iter().any(|key| is_requested(key, state)));
         keys.iter().map(|key| state.symbols.known.get(key).cloned().flatten()).collect()
+    }
+
+    /// Returns the vector of a message as [`Vectors::question`] does, but never asks an embedder on another machine.
+    pub(crate) fn question_here(&self, message: &str, priority: Priority) -> Option<Vec<f32>> {
+        let is_remote = self.lock().is_remote();
+        if is_remote { None } else { self.question(message, priority) }
+    }
+
+    /// Returns the indexes of the symbols without a vector; `None` if no vectors can be computed now.
+    fn unknown_symbols(&self, keys: &[Hash]) -> Option<Vec<usize>> {
+        let state = self.lock();
+        let is_known = |key: &Hash| matches!(state.symbols.known.get(key), Some(Some(_)));
+        let unknown = || (0..keys.len()).filter(|at| !is_known(&keys[*at])).collect();
+        (!state.rests() && !state.is_remote()).then(unknown)
     }
 
     /// Computes the vectors of symbols.

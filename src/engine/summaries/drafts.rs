@@ -117,7 +117,10 @@ impl Core {
             (None, Err(failure)) => {
                 if let Some(stored) = restores {
                     tracing::debug!(%failure, "a draft could not be restored");
-                    self.delete_stored_draft(branch, stored);
+                    // Only changed sources make it useless. Whatever else failed may work the next time.
+                    if failure.kind == FailureKind::Stale {
+                        self.delete_stored_draft(branch, stored);
+                    }
                 } else if let Some(DraftInProgress { reach: (lane, tip), .. }) = making {
                     self.automatic_draft_failed(branch, &lane, tip, &failure);
                 }

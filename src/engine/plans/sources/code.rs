@@ -64,11 +64,10 @@ impl SymbolSearch {
         let count = |text: &str| counter.count(encoding, text);
         let vectors = builder.finder.vectors.clone();
         let compares = self.request.as_ref().filter(|request| request.depth == Depth::Full && request.kept.is_empty());
-        let meaning = vectors.as_ref().zip(compares).map(|(vectors, request)| Meaning {
-            vectors,
-            message: own_words(&request.asked),
-            priority: snapshot.priority,
-        });
+        let meaning = vectors
+            .as_ref()
+            .zip(compares)
+            .map(|(vectors, request)| Meaning::new(vectors, own_words(&request.asked), snapshot.priority));
         let mut writer = CodeWriter { snapshot, book: &self.book, found, count: &count, limits: self.limits };
         writer.omit_short_cards(&lines.0);
         if let Some(request) = &self.request {

@@ -15,12 +15,18 @@ use std::collections::HashMap;
 
 /// A message that is compared with symbols.
 pub(crate) struct Meaning<'a> {
-    pub(crate) vectors: &'a Vectors,
-    pub(crate) message: &'a str,
-    pub(crate) priority: Priority,
+    vectors: &'a Vectors,
+    message: &'a str,
+    priority: Priority,
+    /// Its vector, if the embedder was open before the search.
+    vector: Option<Vec<f32>>,
 }
 
-impl Meaning<'_> {
+impl<'a> Meaning<'a> {
+    pub(crate) fn new(vectors: &'a Vectors, message: &'a str, priority: Priority) -> Self {
+        Self { vectors, message, priority, vector: vectors.question_here(message, priority) }
+    }
+
     /// Returns the embedder's id.
     pub(crate) fn embedder(&self) -> Option<String> {
         self.vectors.id()
@@ -46,7 +52,9 @@ impl Meaning<'_> {
         if vectors.iter().all(Option::is_none) {
             return HashMap::new();
         }
-        let message = self.vectors.question(self.message, self.priority).and_then(|vector| Code::of(&vector).ok());
+        // The first request for vectors of symbols opens the embedder.
+        let opened = || self.vectors.question_here(self.message, self.priority);
+        let message = self.vector.clone().or_else(opened).and_then(|vector| Code::of(&vector).ok());
         let Some(message) = message else { return HashMap::new() };
         let near = symbols.iter().zip(&vectors);
         near.filter_map(|((id, _), vector)| Some((*id, message.cosine(vector.as_ref()?)))).collect()
