@@ -18,6 +18,7 @@ pub(super) fn with_admission(mut value: Value, plan: &ContextPlan, row: &Row) ->
 
 /// Returns the step of admission in which an included row gets its room. The steps, in their order: `required`, `lease`,
 /// `newest_turn`, `summary`, `rules`, `map`, `retrieved`, `window`, `automatic_lease`.
+#[allow(clippy::too_many_lines, reason = "one line for each reason")]
 fn priority(plan: &ContextPlan, row: &Row) -> Option<&'static str> {
     use Reason as R;
     let newest = || plan.included().filter(|other| in_window(other)).filter_map(|other| other.source.turn).max();
