@@ -120,6 +120,7 @@ pub(crate) fn plan(nodes: &[Node], candidates: usize) -> ContextPlan {
             prompt: 120_000,
             cap: None,
             input_limit: None,
+            results: 0,
         },
         est_total: 90_000,
         framing: 60,

@@ -20,10 +20,11 @@ pub mod render;
 pub mod summary;
 
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::PlanInput;
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::input::{PlanInput, TurnInput};
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
 use admission::coverage::SummaryCoverage;
-use admission::{admit, state_request, window};
+use admission::{admit, forms, state_request, window};
 use std::collections::HashSet;
 
 /// Solves the plan of a call.
@@ -34,6 +35,12 @@ pub fn plan(input: &PlanInput) -> Result<ContextPlan, Box<Blocked>> {
     let input = state_request::with_state_request(input)?;
     let admitted = admit::admit(&input)?;
     Ok(explain::explain(&input, &admitted))
+}
+
+/// Returns the tokens of the answers and tool results of an open turn, in full and with framing.
+pub fn results_tokens(open: &TurnInput) -> u32 {
+    let results = open.messages.iter().filter(|message| message.role != Role::User && message.bar.is_none());
+    results.fold(0, |sum, message| sum.saturating_add(forms::cost_in(message, message.whole)))
 }
 
 /// The parts of a request that do not depend on what is retrieved.

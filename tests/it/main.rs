@@ -51,6 +51,7 @@ mod tables;
 mod titles;
 mod tokenizer;
 mod traces;
+mod turn_rounds;
 mod versions;
 mod what_if;
 mod wire;

@@ -11,7 +11,7 @@ use crate::context::policy::levels::{self, EvictionReason, FixedTokens, LargestP
 use crate::context::policy::relevance::{self, Candidate, ChosenTurn, WindowRoom};
 use crate::context::policy::{Costs, Score, adaptive, lanes};
 use crate::domain::conversation::mark::{Atom, MarkKind};
-use crate::domain::planning::input::{Block, PlanInput, TurnInput};
+use crate::domain::planning::input::{Block, PlanInput, TurnBefore, TurnInput};
 use crate::domain::planning::plan::{Form, Reason, Row, Warning};
 use crate::domain::planning::policy::Section;
 use crate::domain::planning::tuning::TurnSelection;
@@ -97,7 +97,8 @@ impl PolicyChoice {
 
 /// Applies the policy. `taken` is the cost of everything beside the closed turns (blocks, offers, tools, framing, open
 /// turn), and `open` is the cost of the open turn; `offered` returns the tokens that offers take in some sections. With
-/// `before`, a choice made in less room, a policy by relevance or levels only adds turns to it.
+/// `before`, a choice made in less room, a policy by relevance or levels only adds turns to it. In a later round of a
+/// turn, they repeat the choice of the round before. What the turn's own results add to the budget is not counted.
 pub(in crate::context) fn choose(
     input: &PlanInput,
     marks: &Marks<'_>,
@@ -106,14 +107,48 @@ pub(in crate::context) fn choose(
     offered: &dyn Fn(&[Section]) -> u32,
 ) -> PolicyChoice {
     let floor = window::floor(input, summed.floor);
+    let results = input.budget.results;
+    let (taken, open) = (taken.saturating_sub(results), open.saturating_sub(results));
+    let round = input.round_before.as_ref().map(|before| decided_before(input, marks, before));
+    let before = round.as_ref().map_or_else(|| before.map_or(Earlier::Nothing, Earlier::Smaller), Earlier::Round);
     let mut choice = PolicyChoice::all(input, marks);
     match input.policy.choose {
+        TurnSelection::Recent | TurnSelection::Lane if !input.policy.anchored && round.is_some() => {
+            choice = round.unwrap_or(choice);
+        }
         TurnSelection::Recent if input.policy.lane_window => leave_out_other_lanes(input, &mut choice),
         TurnSelection::Recent => {}
         TurnSelection::Lane => by_lane(input, &mut choice),
         TurnSelection::Relevance => by_relevance(input, taken, (floor, before), &mut choice),
         TurnSelection::Levels => {
             by_levels(input, fixed(input, summed, (taken, open), offered), (floor, before), &mut choice);
+        }
+    }
+    choice
+}
+
+/// A choice that a new one is made from.
+#[derive(Clone, Copy)]
+enum Earlier<'a> {
+    Nothing,
+    /// A choice made in less room, to which turns are added.
+    Smaller(&'a PolicyChoice),
+    /// The choice of the round before, which is repeated.
+    Round(&'a PolicyChoice),
+}
+
+/// Returns the choice of the round before. Turns that it did not decide about are withheld.
+fn decided_before(input: &PlanInput, marks: &Marks<'_>, before: &[TurnBefore]) -> PolicyChoice {
+    let mut choice = PolicyChoice::all(input, marks);
+    let by_atom: HashMap<Atom, &TurnBefore> = before.iter().map(|turn| (turn.atom, turn)).collect();
+    for (at, turn) in input.turns.iter().enumerate() {
+        match by_atom.get(&turn.atom).map(|before| (&before.sent, before.relevant)) {
+            Some((Ok(form), relevant)) => {
+                choice.forms[at] = *form;
+                choice.takes[at] = if relevant { Reason::Relevant } else { Reason::Recent };
+            }
+            Some((Err(reason), _)) => choice.reasons[at] = Some(reason.clone()),
+            None => choice.reasons[at] = Some(Reason::OutsideWindow),
         }
     }
     choice
@@ -157,16 +192,11 @@ fn sent(turn: &TurnInput) -> u32 {
 }
 
 /// Takes the newest turns, then the most relevant, up to the adaptive target.
-fn by_relevance(
-    input: &PlanInput,
-    taken: u32,
-    (floor, earlier): (usize, Option<&PolicyChoice>),
-    choice: &mut PolicyChoice,
-) {
+fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Earlier<'_>), choice: &mut PolicyChoice) {
     let (spec, relevant) = (&input.policy.adaptive, &input.policy.relevance);
     let facts: Vec<_> = input.turns.iter().map(|turn| &turn.facts).collect();
     let size = adaptive::replay(&facts, spec);
-    let most = input.budget.prompt;
+    let most = window::capped_prompt(input);
     let (target, before) = (size.target.min(most), size.before.min(most));
     choice.scores = facts.iter().map(|facts| relevance::turn(facts, relevant)).collect();
     let tokens = target.saturating_sub(taken);
@@ -186,15 +216,21 @@ fn by_relevance(
         let chosen = |at| ChosenTurn { form: earlier.forms[at], relevant: earlier.takes[at] == Reason::Relevant };
         (floor..input.turns.len()).map(|at| is_sent(at).then(|| chosen(at))).collect()
     };
-    let kept = earlier.map(kept).unwrap_or_default();
-    for (at, taken) in relevance::fill(&candidates, &kept, room).into_iter().enumerate() {
+    let chosen = match earlier {
+        Earlier::Nothing => relevance::fill(&candidates, &[], room),
+        Earlier::Smaller(earlier) => relevance::fill(&candidates, &kept(earlier), room),
+        Earlier::Round(earlier) => kept(earlier),
+    };
+    for (at, taken) in chosen.into_iter().enumerate() {
         match taken {
             Some(taken) => {
                 choice.forms[floor + at] = taken.form;
                 choice.takes[floor + at] = if taken.relevant { Reason::Relevant } else { Reason::Recent };
             }
             None if sent(&input.turns[floor + at]) == 0 => {}
-            None => choice.reasons[floor + at] = Some(Reason::SoftTarget { tokens: target }),
+            None => {
+                choice.reasons[floor + at] = Some(withheld(earlier, floor + at, Reason::SoftTarget { tokens: target }));
+            }
         }
     }
     if target != before {
@@ -209,12 +245,7 @@ fn by_relevance(
 }
 
 /// Keeps each level within its budget; the turns with the lowest scores leave.
-fn by_levels(
-    input: &PlanInput,
-    fixed: FixedTokens,
-    (floor, earlier): (usize, Option<&PolicyChoice>),
-    choice: &mut PolicyChoice,
-) {
+fn by_levels(input: &PlanInput, fixed: FixedTokens, (floor, earlier): (usize, Earlier<'_>), choice: &mut PolicyChoice) {
     let spec = &input.policy.levels;
     let largest = largest(input);
     choice.scores = input.turns.iter().map(|turn| levels::priority(&turn.facts, largest, false, spec)).collect();
@@ -230,10 +261,12 @@ fn by_levels(
         .collect();
     let total = levels_total(input);
     let decision = match earlier {
-        Some(earlier) => levels::add(&turns, by_level(earlier, floor), (fixed, total), spec),
-        None => levels::decide(&turns, fixed, total, spec),
+        Earlier::Nothing => levels::decide(&turns, fixed, total, spec),
+        Earlier::Smaller(earlier) => levels::add(&turns, by_level(earlier, floor), (fixed, total), spec),
+        Earlier::Round(earlier) => levels::repeat(&turns, by_level(earlier, floor), (fixed, total), spec),
     };
-    choice.levels = Some(decision.budgets);
+    let [permanent, session, working, volatile] = decision.budgets;
+    choice.levels = Some([permanent, session, working.saturating_add(input.budget.results), volatile]);
     for (at, verdict) in decision.turns.into_iter().enumerate() {
         let reason = match verdict {
             Ok(form) => {
@@ -244,11 +277,20 @@ fn by_levels(
             Err(EvictionReason::Full { budget }) => Reason::LevelFull { budget },
             Err(EvictionReason::Triggered) => Reason::LevelsOver { percent: spec.trigger_percent },
         };
+        let reason = withheld(earlier, floor + at, reason);
         choice.reasons[floor + at] = Some(reason).filter(|_| sent(&input.turns[floor + at]) > 0);
     }
     if let Some(over) = decision.cannot {
         choice.over = over;
         choice.warnings.push(Warning::LevelsCannotFit { over, percent: spec.trigger_percent });
+    }
+}
+
+/// Returns why a turn is withheld: as in the round before, otherwise by the policy's own reason.
+fn withheld(earlier: Earlier<'_>, turn: usize, reason: Reason) -> Reason {
+    match earlier {
+        Earlier::Round(before) => before.reasons[turn].clone().unwrap_or(reason),
+        Earlier::Nothing | Earlier::Smaller(_) => reason,
     }
 }
 
@@ -283,22 +325,27 @@ fn fixed(
 /// Returns the maximum size of offers with which the policy still takes the newest turn, if it takes that turn without
 /// offers; no limit otherwise. `beside` is the cost of everything required beside the closed turns.
 pub(in crate::context) fn most_offered(input: &PlanInput, summed: &SummaryCoverage, beside: u32) -> u32 {
+    if input.round_before.is_some() {
+        return u32::MAX;
+    }
     let limit = match input.policy.choose {
         TurnSelection::Recent | TurnSelection::Lane => return u32::MAX,
         TurnSelection::Relevance => {
             let facts: Vec<_> = input.turns.iter().map(|turn| &turn.facts).collect();
-            adaptive::replay(&facts, &input.policy.adaptive).target.min(input.budget.prompt)
+            adaptive::replay(&facts, &input.policy.adaptive).target.min(window::capped_prompt(input))
         }
         TurnSelection::Levels => levels::trigger_tokens(levels_total(input), &input.policy.levels),
     };
     let newest = input.turns[window::floor(input, summed.floor)..].last().filter(|turn| sent(turn) > 0);
-    let left = newest.and_then(|turn| limit.checked_sub(beside.saturating_add(costs(input, turn).elided)));
+    let left = newest.and_then(|turn| {
+        limit.checked_sub(beside.saturating_sub(input.budget.results).saturating_add(costs(input, turn).elided))
+    });
     left.unwrap_or(u32::MAX)
 }
 
 /// Returns the maximum of all levels together, in tokens.
 fn levels_total(input: &PlanInput) -> u32 {
-    input.policy.levels.total.min(input.budget.prompt)
+    input.policy.levels.total.min(window::capped_prompt(input))
 }
 
 fn largest(input: &PlanInput) -> LargestParts {

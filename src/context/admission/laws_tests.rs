@@ -66,7 +66,15 @@ pub(in crate::context) fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32
         tool_costs: Vec::new(),
         encoding: Encoding::Approximate,
         certainty: Certainty::Estimated,
-        budget: Budget { context_window: prompt, reserved_output: 0, safety: 0, prompt, cap: None, input_limit: None },
+        budget: Budget {
+            context_window: prompt,
+            reserved_output: 0,
+            safety: 0,
+            prompt,
+            cap: None,
+            input_limit: None,
+            results: 0,
+        },
         blocks: Vec::new(),
         state_request: None,
         turns: turns.iter().enumerate().map(|(at, sizes)| turn(at, *sizes)).collect(),
@@ -82,6 +90,7 @@ pub(in crate::context) fn input(turns: &[Sizes], policy: PolicySpec, prompt: u32
         summaries: Vec::new(),
         covered: Vec::new(),
         anchor: None,
+        round_before: None,
         warnings: Vec::new(),
     }
 }

@@ -38,7 +38,8 @@ pub(in crate::context) struct Window {
 /// Chooses the window. The result exceeds the room only if every window does (see [`least`]).
 pub(in crate::context) fn choose(input: &PlanInput, costs: &impl Costs, room: u32) -> Window {
     let floor = floor(input, costs.summed());
-    let kept = anchored_window(input).filter(|_| input.policy.anchored).and_then(|old| {
+    let anchored = anchored_window(input).filter(|_| input.policy.anchored);
+    let kept = anchored.or_else(|| round_window(input)).and_then(|old| {
         let old = Window { start: old.start.max(floor), floor, ..old };
         keep_or_refill(input, costs, room, old)
     });
@@ -98,7 +99,7 @@ fn cheapest(input: &PlanInput, costs: &impl Costs, low: usize) -> u32 {
 /// still allows, and its turn among the input.
 fn anchored_window(input: &PlanInput) -> Option<Window> {
     let anchor = input.anchor.as_ref()?;
-    let same = anchor.policy == input.policy.name && anchor.budget == input.budget.prompt;
+    let same = anchor.policy == input.policy.name && anchor.budget == capped_prompt(input);
     if !same || !tool_forms(input).any(|form| form == anchor.form) {
         return None;
     }
@@ -107,6 +108,12 @@ fn anchored_window(input: &PlanInput) -> Option<Window> {
     let start = find(anchor.start).or_else(|| starts_at_open_turn(input, anchor.start))?;
     let shortened = anchor.shortened_to.and_then(find).map_or(0, |turn| turn + 1);
     Some(Window { start, shortened, form: anchor.form, floor: 0, refilled: false })
+}
+
+/// Returns the window of the round before of a turn whose policy chooses turns: all that it sent.
+fn round_window(input: &PlanInput) -> Option<Window> {
+    let whole = Window { start: 0, shortened: 0, form: Form::Full, floor: 0, refilled: false };
+    input.round_before.is_some().then_some(whole)
 }
 
 /// Returns the start of an anchor at the open turn, which means that no earlier turn was in the window.
@@ -199,6 +206,11 @@ pub(in crate::context) fn choose_within(input: &PlanInput, costs: &impl Costs, m
     with_newest(input, costs, room, chosen)
 }
 
+/// Returns the prompt budget without the tokens that the open turn's results add to it.
+pub(in crate::context) fn capped_prompt(input: &PlanInput) -> u32 {
+    input.budget.prompt - input.budget.results
+}
+
 /// Returns the summaries that were sent with the last call, if its anchor is still valid.
 pub(in crate::context) fn retained_summaries(input: &PlanInput) -> impl Iterator<Item = Hash> {
     let anchor = input.anchor.as_ref().filter(|_| input.policy.anchored && anchored_window(input).is_some());
@@ -216,7 +228,7 @@ pub(in crate::context) fn anchor(input: &PlanInput, window: Window, summaries: &
         start: first(window.start)?,
         shortened_to: window.shortened.checked_sub(1).and_then(last),
         form: window.form,
-        budget: input.budget.prompt,
+        budget: capped_prompt(input),
         policy: input.policy.name.clone(),
         summaries: summaries.to_vec(),
     })

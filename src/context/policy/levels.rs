@@ -338,6 +338,16 @@ pub fn add(
     state.settled((fixed, total), Some(over).filter(|over| *over > 0), spec)
 }
 
+/// Repeats an earlier decision.
+pub fn repeat(
+    turns: &[LevelTurn],
+    earlier: Vec<Result<Form, EvictionReason>>,
+    levels: (FixedTokens, u32),
+    spec: &Levels,
+) -> Decision {
+    State::new(turns, earlier, 0, spec).decision(levels, None, spec)
+}
+
 /// Returns what the permanent and session levels leave of the first three levels' budgets.
 fn working_budget(fixed: FixedTokens, total: u32, spec: &Levels) -> u32 {
     let first_three = budgets(total, spec).iter().fold(0_u32, |sum, budget| sum.saturating_add(*budget));
@@ -382,6 +392,11 @@ impl<'a> State<'a> {
     fn settled(mut self, (fixed, total): (FixedTokens, u32), cannot: Option<u32>, spec: &Levels) -> Decision {
         let working = working_budget(fixed, total, spec);
         self.restore(working.saturating_sub(fixed.working), trigger_tokens(total, spec).saturating_sub(fixed.sum()));
+        self.decision((fixed, total), cannot, spec)
+    }
+
+    fn decision(self, (fixed, total): (FixedTokens, u32), cannot: Option<u32>, spec: &Levels) -> Decision {
+        let working = working_budget(fixed, total, spec);
         let levels = [fixed.permanent, fixed.session, self.working(fixed)];
         let rest = total.saturating_sub(levels.iter().fold(0_u32, |sum, used| sum.saturating_add(*used)));
         let used = [levels[0], levels[1], levels[2], self.volatile(fixed)];

@@ -310,6 +310,17 @@ pub struct SummaryInput {
     pub older: bool,
 }
 
+/// What the round before of a turn did with a closed turn that its policy sent or withheld.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TurnBefore {
+    /// The turn.
+    pub atom: Atom,
+    /// The form of its tool results, or why it was left out.
+    pub sent: Result<Form, Reason>,
+    /// Whether it was chosen for its relevance rather than its age.
+    pub relevant: bool,
+}
+
 /// Everything that a plan depends on.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlanInput {
@@ -370,6 +381,9 @@ pub struct PlanInput {
     pub covered: Vec<CoveredTurn>,
     /// The start of the last call's window.
     pub anchor: Option<Anchor>,
+    /// For a later round of a turn: what its policy decided for the round before, which stays as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_before: Option<Vec<TurnBefore>>,
     /// Warnings from collecting the input.
     pub warnings: Vec<Warning>,
 }

@@ -294,6 +294,14 @@ pub struct Budget {
     /// The server's limit on input, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_limit: Option<u32>,
+    /// Tokens of the prompt budget that the turn's own answers and tool results add to the policy's cap.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub results: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(tokens: &u32) -> bool {
+    *tokens == 0
 }
 
 impl Budget {
@@ -305,7 +313,19 @@ impl Budget {
         let room = room(window, reserved, input_limit);
         let capped = cap.unwrap_or(u32::MAX).min(room);
         let safety = (window / 100 * 3).max(256).min(capped / 8);
-        Self { context_window: window, reserved_output: reserved, safety, prompt: capped - safety, cap, input_limit }
+        let prompt = capped - safety;
+        Self { context_window: window, reserved_output: reserved, safety, prompt, cap, input_limit, results: 0 }
+    }
+
+    /// Returns the budget with `tokens` on top of its cap, as far as the model has room beside the whole safety margin.
+    /// Without a cap, the budget stays as it is.
+    #[must_use]
+    pub fn with_results(self, tokens: u32) -> Self {
+        let Some(cap) = self.cap.map(|cap| cap.min(self.most())) else { return self };
+        let margin = (self.context_window / 100 * 3).max(256).min(self.most() / 8);
+        let results = tokens.min((self.most() - margin).saturating_sub(self.prompt));
+        let (cap, prompt) = (cap.saturating_add(tokens).min(self.most()), self.prompt + results);
+        Self { cap: Some(cap), prompt, safety: cap.saturating_sub(prompt), results, ..self }
     }
 
     /// Returns the largest cap that has an effect; the model has no room beyond it.
@@ -439,6 +459,17 @@ mod tests {
     }
 
     proptest! {
+        /// Results take their own tokens on top of the cap while the model has room, and never its safety margin.
+        #[test]
+        fn results_come_on_top_of_a_cap(window in 0_u32..300_000, cap in 1_u32..300_000, tokens in 0_u32..300_000) {
+            let (whole, before) = (Budget::compute(window, None, None, None), Budget::compute(window, None, None, Some(cap)));
+            let with = before.with_results(tokens);
+            prop_assert_eq!(with.prompt, whole.prompt.min(before.prompt + tokens));
+            prop_assert_eq!((with.results, with.prompt + with.safety), (with.prompt - before.prompt, with.cap.unwrap()));
+            prop_assert!(with.cap.unwrap() <= whole.most());
+            prop_assert_eq!(whole.with_results(tokens), whole);
+        }
+
         #[test]
         fn the_computed_cap_leaves_the_needed_tokens(window in 2_000_u32..300_000, share in 1_u32..=100) {
             let whole = Budget::compute(window, None, None, None);

@@ -245,6 +245,7 @@ impl AuxiliaryCall {
             allowance: 0,
             retrieval_set_ids: Vec::new(),
             anchor: None,
+            round_before: None,
             warnings: Vec::new(),
         }
     }

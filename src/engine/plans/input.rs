@@ -5,7 +5,9 @@ use super::basis;
 use super::input_builder::{BuiltInput, Contents, InputBuilder, send_barrier};
 use super::labels::{atom_of, card_text, quote_text, state_text, title_of};
 use super::snapshot::{Snapshot, TurnHeads};
+use super::sources::rounds;
 use super::sources::summaries::{self, SentSummary, summary_text};
+use crate::context;
 use crate::context::render::render_forms::{self, WireState};
 use crate::context::summary::survive;
 use crate::domain::base::failure::Failure;
@@ -434,6 +436,7 @@ impl<'a> InputAssembly<'a> {
             tools: rules.tools.clone(),
         };
         let (tools_tokens, tool_costs) = self.builder.count_tools(rules, &shape);
+        let results = if rules.cap_by_policy { context::results_tokens(&open) } else { 0 };
         self.add_warnings();
         let state_request = self.state_request().filter(|_| self.solver_decides_state_request());
         let mut input = PlanInput {
@@ -447,7 +450,7 @@ impl<'a> InputAssembly<'a> {
             tool_costs,
             encoding: rules.model.encoding,
             certainty: Certainty::Estimated,
-            budget: rules.budget,
+            budget: rules.budget.with_results(results),
             shape,
             blocks,
             state_request,
@@ -460,6 +463,11 @@ impl<'a> InputAssembly<'a> {
             summaries: self.summaries,
             covered: self.snapshot.summaries.covered.clone(),
             anchor: self.snapshot.branch.anchor.clone(),
+            round_before: self
+                .snapshot
+                .round_before
+                .as_ref()
+                .and_then(|round| rounds::turns(round, &rules.policy.name)),
             near: self.near,
             offers: Vec::new(),
             allowance: 0,

@@ -82,7 +82,8 @@ pub(crate) fn rules(
         Failure::new(FailureKind::Config, format!("There is no layout {layout:?}."))
             .todo("Use classic or cache_friendly.")
     })?;
-    let cap = layers.iter().find_map(|o| o.budget).or(Some(policy.user_cap).filter(|cap| *cap > 0));
+    let own_cap = layers.iter().find_map(|o| o.budget);
+    let cap = own_cap.or(Some(policy.user_cap).filter(|cap| *cap > 0));
     let asked = Some(profile.max_output).filter(|limit| *limit > 0);
     let own = setup.tools.as_ref().filter(|_| trusted && profile.dialect.tools);
     let (tools, tools_off) = own.map_or_else(Default::default, |own| {
@@ -94,6 +95,7 @@ pub(crate) fn rules(
     });
     Ok(Rules {
         budget: Budget::compute(model.context_window, model.input_limit, asked, cap),
+        cap_by_policy: own_cap.is_none(),
         window_turns: layers.iter().find_map(|o| o.window).unwrap_or(policy.window_turns),
         mode: layers.iter().find_map(|o| o.mode).unwrap_or_default(),
         personality: pick(&|o| o.personality.clone()).unwrap_or_else(|| setup.prompts.personality.clone()),

@@ -23,6 +23,8 @@ pub(crate) struct Rules {
     pub(crate) mode: Mode,
     pub(crate) layout: Layout,
     pub(crate) budget: Budget,
+    /// Whether the budget's cap is the policy's, so that answers and tool results of the turn come on top of it.
+    pub(crate) cap_by_policy: bool,
     pub(crate) personality: String,
     /// Texts that are part of every call; not part of the wire digest.
     pub(crate) prompts: Arc<Prompts>,

@@ -272,6 +272,7 @@ pub(crate) fn plan(nodes: &[Node]) -> ContextPlan {
             prompt: 8_000,
             cap: Some(9_000),
             input_limit: None,
+            results: 0,
         },
         est_total: 5_213,
         framing: 60,

@@ -297,7 +297,15 @@ impl Talk {
     pub(crate) fn room(&self) -> Budget {
         let prompt = self.budget;
         let window = prompt.max(8_000);
-        Budget { context_window: window, reserved_output: 0, safety: 0, prompt, cap: Some(prompt), input_limit: None }
+        Budget {
+            context_window: window,
+            reserved_output: 0,
+            safety: 0,
+            prompt,
+            cap: Some(prompt),
+            input_limit: None,
+            results: 0,
+        }
     }
 }
 
@@ -313,8 +321,8 @@ impl InputBuilder<'_> {
             description: "Looks something up.".into(),
             parameters: serde_json::json!({"type": "object", "properties": {"path": {"type": "string"}}}),
         });
-        let (dialect, tools) = (talk.dialect.clone(), tools.collect());
-        let shape = RequestShape { model: "model".into(), dialect, max_output: Some(500), temperature: None, tools };
+        let (model, dialect, tools) = ("model".into(), talk.dialect.clone(), tools.collect());
+        let shape = RequestShape { model, dialect, max_output: Some(500), temperature: None, tools };
         let marks: Vec<Mark> = talk.marks.iter().map(|mark| talk.mark(mark)).collect();
         let basis = Basis {
             head: turns.last().map_or(Hash::default(), |turn| turn.messages[0].key),
@@ -359,6 +367,7 @@ impl InputBuilder<'_> {
             summaries,
             covered: self.covered(),
             anchor: talk.anchor.clone(),
+            round_before: None,
             warnings: Vec::new(),
         };
         self.bag = look::add(talk, self.encoding, self.counter, self.bag, &mut input);

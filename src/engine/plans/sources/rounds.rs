@@ -1,5 +1,5 @@
-//! What the sources offer in the later rounds of a turn: the map, the marked symbols, the touchpoints, the older
-//! messages, and the error pairs of the round before, in the same bytes and order, so that a server can use its cached
+//! What the sources offer in the later rounds of a turn: the turns that the policy chose, the map, the marked
+//! symbols, the touchpoints, the older messages, and the error pairs of the round before, in the same bytes and order, so that a server can use its cached
 //! prefix. Only for a new error an earlier one is searched again.
 //! Not for: the first round (the other sources), or the code of earlier turns (`code_history`).
 
@@ -7,13 +7,43 @@ use super::error_pairs::quoted_messages;
 use crate::code::find::cards::Sources as _;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Actor, Atom};
-use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem};
-use crate::domain::planning::plan::{Row, Source};
+use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem, TurnBefore};
+use crate::domain::planning::plan::{Form, Item, Reason, Row, Source};
 use crate::domain::planning::policy::Section;
 use crate::engine::indexing::code_workspace::{CodeWorkspace, WorkspaceFiles};
 use crate::engine::plans::input_builder::BuiltInput;
 use crate::engine::plans::snapshot::{RoundBefore, Snapshot};
 use std::path::Path;
+
+/// Returns what the policy decided about closed turns in the round before; `None` if another policy decided. Turns that a
+/// mark kept out then are in the window.
+pub(crate) fn turns(round: &RoundBefore, policy: &str) -> Option<Vec<TurnBefore>> {
+    let decided = |row: &Row| {
+        let sent = match &row.reason {
+            Reason::Recent | Reason::Relevant | Reason::WorkingLevel => Ok(tool_form(row)),
+            Reason::UserExcluded { .. } => Ok(Form::Full),
+            reason if !row.included() => Err(reason.clone()),
+            _ => return None,
+        };
+        let is_turn = matches!(row.atom, Atom::Turn { .. } | Atom::Preamble { .. });
+        is_turn.then(|| TurnBefore { atom: row.atom, sent, relevant: row.reason == Reason::Relevant })
+    };
+    (round.plan.policy == policy).then(|| round.plan.rows.iter().filter_map(decided).collect())
+}
+
+/// Returns the form in which a row's tool results were sent.
+fn tool_form(row: &Row) -> Form {
+    let shortened = |item: &Item| match item.form {
+        Form::Elided => 2,
+        Form::Cut(_) => 1,
+        Form::Full | Form::NoState | Form::Gone | Form::Placeholder | Form::Card | Form::Out => 0,
+    };
+    row.items
+        .iter()
+        .max_by_key(|item| shortened(item))
+        .filter(|item| shortened(item) > 0)
+        .map_or(Form::Full, |item| item.form)
+}
 
 /// Returns the block of a marked symbol as the round before sent it; `None` if it did not, or the mark has changed.
 pub(crate) fn marked(round: &RoundBefore, atom: Atom, section: Section) -> Option<Block> {

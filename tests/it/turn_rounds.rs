@@ -1,0 +1,151 @@
+//! The requests of one turn with tool calls, under every policy: each request continues the one before, results come on
+//! top of a policy's limit, and a change that a person makes between two requests takes effect with the next one.
+//! Not for: what the first request finds (`retrieval`, `code_context`), or errors that recur (`activation`).
+
+use crate::support::bench::{Bench, Client, Echo, Model, Say, message, text};
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::call::model::ModelInfo;
+use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::planning::mode::Mode;
+use pleach::domain::planning::plan::ContextPlan;
+use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, Request, TurnEvent};
+use serde_json::Value;
+use std::sync::Arc;
+
+const ROUNDS: usize = 8;
+
+/// A client with the policies as they are shipped and a model with a large context window.
+fn client(bench: &Bench) -> Client {
+    bench.start_with(|setup| {
+        setup.rounds = 20;
+        setup.policies = pleach::config::policies::load(std::path::Path::new("/nowhere")).unwrap();
+        let model = setup.models.clone();
+        setup.models = Arc::new(move |name, profile| ModelInfo { context_window: 128_000, ..model(name, profile) });
+    })
+}
+
+/// A branch under a policy, with more history than the policy sends.
+fn with_history(model: &Arc<Model>, overrides: Overrides) -> (Bench, Client, BranchId) {
+    let mut bench = Bench::new(model);
+    bench.tools = Some(Arc::new(Echo));
+    let mut client = client(&bench);
+    let branch = client.session();
+    client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
+    for turn in 0..60 {
+        model.then(text(&format!("The lamp of room {turn} was repaired with wire and tape. ").repeat(55)));
+        client.say(branch, &format!("What happened to the lamp of room {turn}?"));
+    }
+    (bench, client, branch)
+}
+
+fn under(policy: &str) -> Overrides {
+    Overrides { policy: Some(policy.into()), ..Overrides::default() }
+}
+
+/// Scripts a turn whose every round but the last calls the tool.
+fn calls_tools(model: &Model, characters: usize) {
+    for _ in 0..ROUNDS {
+        model.then(vec![Say::Call("echo".into(), format!(r#"{{"size":{characters}}}"#))]);
+    }
+    model.then(text("Done."));
+}
+
+fn messages(body: &[u8]) -> Vec<Value> {
+    let body: Value = serde_json::from_slice(body).unwrap();
+    body["messages"].as_array().unwrap().clone()
+}
+
+/// The messages before the turn's first result.
+fn prefix(body: &[u8]) -> Vec<Value> {
+    let all = messages(body);
+    let question = all.iter().rposition(|message| message["role"] == "user").unwrap();
+    all[..question].to_vec()
+}
+
+fn plans(client: &mut Client, last: usize) -> Vec<Arc<ContextPlan>> {
+    let runs = client.runs();
+    let mut plans = Vec::new();
+    for run in &runs[runs.len() - last..] {
+        assert_eq!(client.replay(run).unwrap(), run.request_digest);
+        let stored = client.must(Request::Call(CallRequest::StoredPlan { id: run.plan.to_string() }));
+        let Answer::StoredPlan { plan, .. } = stored else { panic!("{stored:?}") };
+        plans.push(plan);
+    }
+    plans
+}
+
+#[test]
+fn each_request_of_a_turn_begins_with_the_request_before() {
+    for policy in ["layered", "lanes", "adaptive", "levels", "window"] {
+        let model = Model::new([]);
+        let (_bench, mut client, branch) = with_history(&model, under(policy));
+        calls_tools(&model, 6_000);
+        let before = model.bodies().len();
+        client.say(branch, "Which lamp was repaired with tape?");
+        let bodies = model.bodies()[before..].to_vec();
+        assert_eq!(bodies.len(), ROUNDS + 1, "{policy}");
+        for (at, pair) in bodies.windows(2).enumerate() {
+            let (old, new) = (messages(&pair[0]), messages(&pair[1]));
+            assert_eq!(old[..], new[..old.len()], "{policy}, round {}", at + 2);
+        }
+        let plans = plans(&mut client, ROUNDS + 1);
+        for plan in &plans {
+            assert!(plan.est_total <= plan.budget.prompt, "{policy}");
+        }
+        let (first, last) = (&plans[0].budget, &plans[ROUNDS].budget);
+        let is_capped = first.cap.is_some();
+        assert_eq!((first.results, last.results > 12_000), (0, is_capped), "{policy}");
+        assert_eq!(last.prompt, first.prompt + last.results, "{policy}");
+    }
+}
+
+/// A budget that a person sets is never exceeded. Where the results need room of the turns, the oldest turns leave, with
+/// room to spare for more results.
+#[test]
+fn results_push_turns_out_of_a_budget_that_a_person_set() {
+    for policy in ["layered", "lanes", "adaptive", "levels", "window"] {
+        let model = Model::new([]);
+        let (_bench, mut client, branch) = with_history(&model, Overrides { budget: Some(8_000), ..under(policy) });
+        calls_tools(&model, 1_600);
+        let before = model.bodies().len();
+        client.say(branch, "Which lamp was repaired with tape?");
+        let bodies = model.bodies()[before..].to_vec();
+        assert_eq!(bodies.len(), ROUNDS + 1, "{policy}");
+        let changes = bodies.windows(2).filter(|pair| prefix(&pair[0]) != prefix(&pair[1])).count();
+        assert!((1..=ROUNDS / 2).contains(&changes), "{policy}: the turns changed {changes} times");
+        for plan in plans(&mut client, ROUNDS + 1) {
+            assert!(plan.est_total <= plan.budget.prompt && plan.budget.results == 0, "{policy}");
+        }
+    }
+}
+
+#[test]
+fn a_change_between_two_rounds_takes_effect_with_the_next() {
+    let model = Model::new([]);
+    let heavy = |policy: &str| Overrides { mode: Some(Mode::Heavy), ..under(policy) };
+    let (_bench, mut client, branch) = with_history(&model, heavy("adaptive"));
+    let call = Say::Call("echo".into(), r#"{"size":100}"#.into());
+    for _ in 0..3 {
+        model.then(vec![Say::Hold, call.clone()]);
+    }
+    model.then(text("Done."));
+    let before = model.bodies().len();
+    let from = client.seen.len();
+    client.send(branch, &message("Which lamp was repaired with tape in room 3?")).unwrap();
+    let off = Overrides { mode: Some(Mode::Off), ..under("adaptive") };
+    let layered = Overrides { mode: Some(Mode::Off), ..under("layered") };
+    for (round, overrides) in (1..).zip([heavy("adaptive"), off, layered]) {
+        client.wait(from, |event| matches!(event, Event::Turn(TurnEvent::Run(run)) if run.round == round));
+        client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
+        model.release();
+    }
+    client.closed(from, branch);
+    let bodies = model.bodies()[before..].to_vec();
+    let cards: Vec<bool> =
+        bodies.iter().map(|body| String::from_utf8_lossy(body).contains("Earlier messages that may bear")).collect();
+    assert_eq!(cards, [true, true, false, false]);
+    let turns = |body: &[u8]| messages(body).iter().filter(|message| message["role"] == "user").count();
+    let turns: Vec<usize> = bodies.iter().map(|body| turns(body)).collect();
+    assert_eq!((turns[0], turns[1]), (turns[1], turns[2]), "{turns:?}");
+    assert!(turns[3] > turns[2], "another policy chooses other turns: {turns:?}");
+}
