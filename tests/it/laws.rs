@@ -173,10 +173,11 @@ fn own() -> impl Strategy<Value = Vec<OwnText>> {
     };
     let ours =
         (some(Section::Personality), some(Section::Guidelines), some(Section::State), some(Section::Orientation));
-    (ours, some(Section::QuotedReply), some(Section::UserMessage), 0_u8..8).prop_map(|((a, b, c, map), d, e, none)| {
+    let around = (some(Section::QuotedReply), some(Section::UserMessage), some(Section::DuringTurn));
+    (ours, around, 0_u8..8).prop_map(|((a, b, c, map), (d, e, f), none)| {
         let system = OwnText { section: Section::System, text: "Be exact.".into() };
         let first = (none > 0).then_some(system);
-        [first, a, b, c, map, d, e].into_iter().flatten().collect()
+        [first, a, b, c, map, d, e, f].into_iter().flatten().collect()
     })
 }
 

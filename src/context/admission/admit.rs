@@ -288,8 +288,11 @@ fn required_beside_turns(input: &PlanInput, summed: &SummaryCoverage) -> u32 {
     let labelled = input.layout == Layout::CacheFriendly || has(Section::QuotedReply);
     let has_user_message =
         input.open.messages.iter().any(|message| message.role == Role::User && message.bar.is_none());
-    // Instructions and cards; blocks in a message of their own if no user message is open; the continuation request.
-    let messages = 2 + u32::from(!has_user_message) + u32::from(has(Section::UserMessage));
+    // Instructions and cards; blocks in a message of their own if no user message is open; the continuation request; what
+    // is added after tool results.
+    let offers = input.offers.iter().flat_map(|offer| &offer.candidates).map(|one| &one.block);
+    let adds = offers.chain(&input.blocks).any(|block| block.section == Section::DuringTurn);
+    let messages = 2 + u32::from(!has_user_message) + u32::from(has(Section::UserMessage)) + u32::from(adds);
     blocks
         .saturating_add(if labelled { input.labelled } else { 0 })
         .saturating_add(messages * MESSAGE_FRAMING + ANSWER_FRAMING)

@@ -317,7 +317,7 @@ fn fixed(
         blocks.fold(offered(sections), |sum, block| sum.saturating_add(block.tokens))
     };
     let (session, volatile) = (sum(&SESSION_LEVEL), sum(&[Section::Retrieved]));
-    let working = sum(&[Section::QuotedReply, Section::UserMessage]).saturating_add(open);
+    let working = sum(&[Section::QuotedReply, Section::UserMessage, Section::DuringTurn]).saturating_add(open);
     let above = session.saturating_add(working).saturating_add(volatile);
     FixedTokens { permanent: taken.saturating_sub(above), session, working, volatile }
 }

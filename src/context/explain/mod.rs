@@ -136,7 +136,8 @@ pub(in crate::context) fn included(admitted: &Admitted<'_>) -> Vec<Row> {
             | Section::LaneSummary
             | Section::Orientation
             | Section::Retrieved
-            | Section::QuotedReply => {}
+            | Section::QuotedReply
+            | Section::DuringTurn => {}
         }
     }
     rows

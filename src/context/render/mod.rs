@@ -139,7 +139,8 @@ fn calls(item: &Item) -> u16 {
 
 fn push_open(messages: &mut Vec<WireMessage>, rows: &[Row], changing: Vec<ContentPiece>, dialect: &Dialect) {
     let Some(open) = rows.iter().find(|row| row.section() == Some(Section::UserMessage) && row.text.is_none()) else {
-        return push(messages, "user", changing, dialect);
+        push(messages, "user", changing, dialect);
+        return push(messages, "user", added(rows), dialect);
     };
     let items = in_order(open);
     let question = items.iter().rposition(|item| item.role == Role::User);
@@ -152,8 +153,14 @@ fn push_open(messages: &mut Vec<WireMessage>, rows: &[Row], changing: Vec<Conten
         let labelled = before.is_some();
         push_item(messages, item, before.unwrap_or_default(), labelled, dialect);
     }
+    push(messages, "user", added(rows), dialect);
     let after = rows.iter().filter(|row| row.section() == Some(Section::UserMessage) && row.text.is_some());
     push(messages, "user", after.filter_map(block_piece).collect(), dialect);
+}
+
+/// Returns what the request adds after the tool results of its turn.
+fn added(rows: &[Row]) -> Vec<ContentPiece> {
+    rows.iter().filter(|row| row.section() == Some(Section::DuringTurn)).filter_map(block_piece).collect()
 }
 
 fn has_question(open: &Row) -> bool {
@@ -180,7 +187,8 @@ fn is_leading(row: &Row, layout: Layout) -> bool {
             | Section::LeasedPins
             | Section::Recent
             | Section::QuotedReply
-            | Section::UserMessage,
+            | Section::UserMessage
+            | Section::DuringTurn,
         )
         | None => false,
     };

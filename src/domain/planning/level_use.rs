@@ -42,7 +42,7 @@ pub fn level_uses(plan: &ContextPlan) -> [LevelUse; 4] {
                 | Section::Orientation
                 | Section::LeasedPins,
             ) => 1,
-            Some(Section::Recent | Section::QuotedReply | Section::UserMessage) | None => 2,
+            Some(Section::Recent | Section::QuotedReply | Section::UserMessage | Section::DuringTurn) | None => 2,
             Some(Section::Retrieved) => 3,
         };
         let tool_results = row.items.iter().filter(|item| item.role == Role::Tool && level == 2);

@@ -36,6 +36,9 @@ pub enum Section {
     QuotedReply,
     /// The open turn: the user's message, and what followed it so far.
     UserMessage,
+    /// What a later request of the turn adds after the tool results, so that everything before them stays as it was:
+    /// rules of a folder that a tool touched, and the solution of an error that recurred.
+    DuringTurn,
 }
 
 impl Section {
@@ -55,6 +58,7 @@ impl Section {
             Self::Recent => "recent",
             Self::QuotedReply => "quoted_reply",
             Self::UserMessage => "user_message",
+            Self::DuringTurn => "during_turn",
         }
     }
 
@@ -68,7 +72,8 @@ impl Section {
             | Self::Orientation
             | Self::Retrieved
             | Self::LeasedPins
-            | Self::QuotedReply => true,
+            | Self::QuotedReply
+            | Self::DuringTurn => true,
             Self::System | Self::Personality | Self::Guidelines | Self::State | Self::Recent | Self::UserMessage => {
                 false
             }
@@ -91,6 +96,7 @@ impl Section {
             Self::Recent => "recent turns",
             Self::QuotedReply => "quoted reply",
             Self::UserMessage => "your message",
+            Self::DuringTurn => "added during the turn",
         }
     }
 }
@@ -140,6 +146,7 @@ impl Layout {
                 S::Recent,
                 S::QuotedReply,
                 S::UserMessage,
+                S::DuringTurn,
             ],
             Self::CacheFriendly => &[
                 S::System,
@@ -155,6 +162,7 @@ impl Layout {
                 S::LeasedPins,
                 S::QuotedReply,
                 S::UserMessage,
+                S::DuringTurn,
             ],
         }
     }

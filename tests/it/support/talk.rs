@@ -315,7 +315,6 @@ impl InputBuilder<'_> {
         let turns: Vec<TurnInput> = (0..talk.turns.len()).map(|turn| self.turn(turn, &talk.turns[turn])).collect();
         let open = self.turn(OPEN, &talk.open);
         let (labelled, blocks) = (self.labelled(&open), self.blocks());
-        let summaries = self.summaries(&blocks);
         let tools = (0..talk.tools).map(|n| ToolSpec {
             name: format!("tool_{n}"),
             description: "Looks something up.".into(),
@@ -356,6 +355,7 @@ impl InputBuilder<'_> {
             encoding: self.encoding,
             certainty: Certainty::Estimated,
             budget: talk.room(),
+            summaries: self.summaries(&blocks),
             blocks,
             state_request: talk.state_request.as_ref().map(|text| self.state_request(text)),
             turns,
@@ -364,7 +364,6 @@ impl InputBuilder<'_> {
             labelled,
             marks,
             inactive_marks: self.inactive_marks(),
-            summaries,
             covered: self.covered(),
             anchor: talk.anchor.clone(),
             round_before: None,

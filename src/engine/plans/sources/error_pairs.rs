@@ -84,7 +84,8 @@ pub(crate) fn add(
         .error_pairs
         .iter()
         .any(|pair| pair.candidates.iter().map(|one| one.block.source.message).eq(ids));
-    if both_sent || repeated || is_excluded(snapshot, [failed, answer_at]) {
+    let found_before = snapshot.round_before.as_ref().is_some_and(|round| rounds::sends_messages(round, &ids));
+    if both_sent || repeated || found_before || is_excluded(snapshot, [failed, answer_at]) {
         return Ok(());
     }
     put(builder, snapshot, found, [(failed, turns[0]), (answer_at, turns[1])], most)
@@ -169,7 +170,7 @@ fn block(snapshot: &Snapshot, at: usize, head: &NodeHead, (text, tokens): (Hash,
     let preamble = usize::from(snapshot.path.turns.first().is_some_and(|turn| !turn.asked));
     let turn = (snapshot.path.turn_at(at) + 1).saturating_sub(preamble);
     Block {
-        section: Section::Retrieved,
+        section: rounds::section(snapshot, Section::Retrieved),
         kind: RowKind::Card,
         text,
         tokens,

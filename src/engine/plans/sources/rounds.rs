@@ -1,19 +1,21 @@
 //! What the sources offer in the later rounds of a turn: the turns that the policy chose, the map, the marked
 //! symbols, the touchpoints, the older messages, and the error pairs of the round before, in the same bytes and order, so that a server can use its cached
-//! prefix. Only for a new error an earlier one is searched again.
+//! prefix. What only a later round sends (rules of a folder that a tool touched, an error that recurs) comes after the
+//! results.
 //! Not for: the first round (the other sources), or the code of earlier turns (`code_history`).
 
-use super::error_pairs::quoted_messages;
 use crate::code::find::cards::Sources as _;
 use crate::domain::base::hash::Hash;
+use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::{Actor, Atom};
 use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem, TurnBefore};
-use crate::domain::planning::plan::{Form, Item, Reason, Row, Source};
+use crate::domain::planning::plan::{Form, Item, Reason, Row};
 use crate::domain::planning::policy::Section;
 use crate::engine::indexing::code_workspace::{CodeWorkspace, WorkspaceFiles};
 use crate::engine::plans::input_builder::BuiltInput;
 use crate::engine::plans::snapshot::{RoundBefore, Snapshot};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Returns what the policy decided about closed turns in the round before; `None` if another policy decided. Turns that a
 /// mark kept out then are in the window.
@@ -43,6 +45,20 @@ fn tool_form(row: &Row) -> Form {
         .max_by_key(|item| shortened(item))
         .filter(|item| shortened(item) > 0)
         .map_or(Form::Full, |item| item.form)
+}
+
+/// Returns the section of an item that this round sends and the round before did not: after the results in a later round,
+/// unless the model accepts no user message there.
+pub(crate) fn section(snapshot: &Snapshot, first: Section) -> Section {
+    let is_later = snapshot.round_before.is_some() && !snapshot.rules.profile.dialect.strict_alternation;
+    if is_later { Section::DuringTurn } else { first }
+}
+
+/// Returns the section and text with which the round before sent an item; `None` if it did not.
+pub(crate) fn text_before(snapshot: &Snapshot, atom: Atom) -> Option<(Section, Arc<str>)> {
+    let round = snapshot.round_before.as_ref()?;
+    let row = round.plan.included().find(|row| row.atom == atom)?;
+    Some((row.section()?, round.contents.blocks.get(&row.text?)?.clone()))
 }
 
 /// Returns the block of a marked symbol as the round before sent it; `None` if it did not, or the mark has changed.
@@ -77,22 +93,26 @@ pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, book: &CodeW
 }
 
 /// Offers the older messages that the round before sent, and repeats the rows of those that it left out. Messages that
-/// a person marked since then are left to their marks, and those that an error pair quotes are not sent twice.
+/// a person marked since then are left to their marks.
 pub(crate) fn repeat_cards(round: &RoundBefore, snapshot: &Snapshot, found: &mut BuiltInput) {
     let parts = &round.contents.round_parts;
-    let quoted = quoted_messages(&found.input);
-    let is_quoted = |source: &Source| source.message.is_some_and(|message| quoted.contains(&message));
-    let stays = |one: &Candidate| is_free(snapshot, one) && !is_quoted(&one.block.source);
-    if let Some(cards) = parts.cards.as_ref().and_then(|cards| sent_again(round, cards, &stays)) {
+    if let Some(cards) = parts.cards.as_ref().and_then(|cards| sent_again(round, cards, &|one| is_free(snapshot, one)))
+    {
         found.contents.round_parts.cards = Some(cards.clone());
         offer(round, cards, found);
     }
-    let left = |near: &&OmittedItem| !is_marked(snapshot, Some(near.atom)) && !is_quoted(&near.source);
+    let left = |near: &&OmittedItem| !is_marked(snapshot, Some(near.atom));
     let near: Vec<OmittedItem> = parts.near_cards.iter().filter(left).cloned().collect();
     found.input.near.extend(near.iter().cloned());
     found.contents.round_parts.near_cards = near;
     found.input.retrieval_set_ids.extend(round.contents.sets.iter().map(|set| set.id));
     found.contents.sets.clone_from(&round.contents.sets);
+}
+
+/// Returns whether the round before sent older messages that contain all of these.
+pub(crate) fn sends_messages(round: &RoundBefore, ids: &[Option<NodeId>]) -> bool {
+    let sent: Vec<_> = round.plan.included().filter(|row| matches!(row.reason, Reason::Retrieved { .. })).collect();
+    ids.iter().all(|id| id.is_some() && sent.iter().any(|row| row.source.message == *id))
 }
 
 /// Offers the error pairs that the round before sent.

@@ -7,6 +7,7 @@
 //! Rules are sent in every mode, as instructions are. They never block a call: if there is not enough room for all, the
 //! nearest are tried first.
 
+use super::rounds;
 use crate::context::render::render_forms::fenced;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -103,13 +104,26 @@ pub(crate) fn add(builder: &mut InputBuilder, snapshot: &Snapshot, found: &mut B
         {
             *changed = true;
         }
-        writer.decide(candidate);
+        writer.decide(as_in_round_before(snapshot, candidate));
     }
     writer.offer();
     if hidden > 0 {
         found.input.warnings.push(Warning::HiddenCharacters { count: hidden });
     }
     Ok(())
+}
+
+/// Returns a text as the round before of the turn sent it, with a note if it has changed since; a text that this round
+/// adds comes after the results.
+fn as_in_round_before(snapshot: &Snapshot, candidate: Candidate) -> Candidate {
+    match rounds::text_before(snapshot, candidate.atom) {
+        Some((section, text)) if *text == *candidate.text => Candidate { section, ..candidate },
+        Some((section, text)) => {
+            let title = format!("{}; it has changed since it was sent", candidate.title);
+            Candidate { section, text: text.to_string(), title, ..candidate }
+        }
+        None => Candidate { section: rounds::section(snapshot, candidate.section), ..candidate },
+    }
 }
 
 /// Returns a rules file as it is sent.
@@ -189,7 +203,8 @@ fn modules(
             (false, false) => Fit::Unrelated,
         }
     };
-    all.sort_by_cached_key(|(_, card, _)| (fits(card), card.path.clone()));
+    let is_new = |atom: Atom| rounds::text_before(snapshot, atom).is_none();
+    all.sort_by_cached_key(|(atom, card, _)| (is_new(*atom), fits(card), card.path.clone()));
     let mut left = ModulesLeft { number: MODULES, tokens: MODULE_TOKENS };
     let mut candidates = Vec::new();
     for (atom, card, stale) in all {

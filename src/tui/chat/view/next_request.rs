@@ -112,7 +112,13 @@ fn groups<'a>(view: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
 fn named(section: Section) -> bool {
     use Section as S;
     match section {
-        S::StickyPins | S::LeasedPins | S::SessionSummary | S::LaneSummary | S::Retrieved | S::Recent => true,
+        S::StickyPins
+        | S::LeasedPins
+        | S::SessionSummary
+        | S::LaneSummary
+        | S::Retrieved
+        | S::Recent
+        | S::DuringTurn => true,
         S::System | S::Personality | S::Guidelines | S::State | S::Orientation | S::QuotedReply | S::UserMessage => {
             false
         }

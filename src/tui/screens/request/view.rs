@@ -160,6 +160,9 @@ fn remark(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
     let size = |n: u32| text::short(u64::from(n));
     let budget = &plan.budget;
     let mut words = format!("budget {} of this model's {} context", size(budget.prompt), size(budget.context_window));
+    if budget.results > 0 {
+        let _ = write!(words, ", {} for this turn's results", size(budget.results));
+    }
     if budget.cap.is_some() {
         let key = |action| view.key_in(action, When::Overlay);
         let _ = write!(words, "; {} {} change it", key(Action::BudgetDown), key(Action::BudgetUp));

@@ -21,7 +21,11 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize)
         words.push(format!("Calibrated: {} tokens{within}, from {calls}.", number(known.apply(plan.est_total))));
     }
     let input = budget.input_limit.map_or_else(String::new, |most| format!(", input limit {}", number(most)));
-    let cap = budget.cap.map_or_else(String::new, |cap| format!(", cap {}", number(cap)));
+    let results = match budget.results {
+        0 => String::new(),
+        results => format!(" with {} for this turn's results", number(results)),
+    };
+    let cap = budget.cap.map_or_else(String::new, |cap| format!(", cap {}{results}", number(cap)));
     words.push(format!(
         "Budget: {} tokens (context {}{input}{cap}).",
         number(budget.prompt),
