@@ -196,19 +196,14 @@ fn named(items: &[SentItem<'_>], known: &str, answer_and_args: &str) -> BTreeSet
         wanted.remove(&number);
     }
     let before: HashSet<String> = references::find_references(known).into_iter().collect();
-    let referred: Vec<String> = references::find_references(answer_and_args)
-        .into_iter()
-        .filter(|name| !before.contains(name) && !name.contains(' '))
-        .collect();
-    let turns: Vec<String> = references::find_references(answer_and_args)
-        .into_iter()
-        .filter(|name| !before.contains(name) && name.starts_with("turn "))
-        .collect();
+    let new = references::find_references(answer_and_args).into_iter().filter(|name| !before.contains(name));
+    // Ids have no spaces.
+    let (turns, ids): (Vec<String>, Vec<String>) = new.partition(|name| name.contains(' '));
     let mut found = BTreeSet::new();
     let mut names_by_item: Vec<(usize, BTreeSet<String>)> = Vec::new();
     for (at, item) in items.iter().enumerate() {
-        let turn = item.turn.is_some_and(|turn| turns.iter().any(|name| *name == format!("turn {turn}")));
-        if turn || referred.iter().any(|id| item.text.contains(id)) {
+        let turn = item.turn.is_some_and(|turn| turns.contains(&format!("turn {turn}")));
+        if turn || ids.iter().any(|id| item.text.contains(id)) {
             found.insert(at);
         }
         if !wanted.is_empty() {

@@ -23,8 +23,9 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{PlanInput, TurnInput};
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
+use admission::admit::AllowanceUse;
 use admission::coverage::SummaryCoverage;
-use admission::{admit, forms, state_request, window};
+use admission::{accepted_summaries, admit, forms, state_request, window};
 use std::collections::HashSet;
 
 /// Solves the plan of a call.
@@ -58,15 +59,12 @@ pub fn already_in(input: &PlanInput, kept: u32) -> Option<AlreadyIn> {
     let input = &*state_request::with_state_request(input).ok()?;
     // Ignores summaries, so that a newly accepted one does not make its turns searchable.
     let no_summaries = SummaryCoverage::new(input, Vec::new());
-    let admitted = admit::admit_with(input, no_summaries, admit::AllowanceUse::KeptFree(kept), None).ok()?;
-    let used = || admit::admit_using(input, admit::AllowanceUse::KeptFree(kept)).map(|plan| plan.summed.used);
+    let admitted = admit::admit_with(input, no_summaries, AllowanceUse::KeptFree(kept), None).ok()?;
+    let used = || accepted_summaries::admit(input, AllowanceUse::KeptFree(kept)).map(|plan| plan.summed.used);
     let used = if input.summaries.iter().any(|one| one.lacks) { used().ok()? } else { Vec::new() };
     let lacking = input.summaries.iter().filter(|one| one.lacks && used.contains(&one.by));
-    let lacking = lacking.map(|one| one.by).collect();
-    let (lacking, retained) = (
-        SummaryCoverage::new(input, lacking),
-        SummaryCoverage::new(input, window::retained_summaries(input).collect()),
-    );
+    let lacking = SummaryCoverage::new(input, lacking.map(|one| one.by).collect());
+    let retained = SummaryCoverage::new(input, window::retained_summaries(input).collect());
     let closed = input.turns.iter().enumerate().filter(|(at, _)| {
         let is_sent = admitted.places[*at].is_sent() || retained.by[*at].is_some();
         admitted.places[*at].is_excluded() || (is_sent && lacking.by[*at].is_none())

@@ -82,15 +82,7 @@ impl Admitted<'_> {
 
 /// Admits all candidates. Summaries are sent where they are wanted and fit; they never block a call.
 pub(in crate::context) fn admit(input: &PlanInput) -> Result<Admitted<'_>, Box<Blocked>> {
-    admit_using(input, AllowanceUse::Offered)
-}
-
-/// Like [`admit`], with a choice of how the allowance is spent.
-pub(in crate::context) fn admit_using(
-    input: &PlanInput,
-    looked_up: AllowanceUse,
-) -> Result<Admitted<'_>, Box<Blocked>> {
-    accepted_summaries::admit(input, looked_up)
+    accepted_summaries::admit(input, AllowanceUse::Offered)
 }
 
 /// Admits with exactly these summaries. `most` limits the size of the request that the window may produce, the

@@ -13,10 +13,9 @@ use crate::domain::call::tokens::{Certainty, Encoding};
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::TurnFacts;
-use crate::domain::planning::input::SendBarrier;
 use crate::domain::planning::input::{
     ANSWER_FRAMING, Block, CALL_FRAMING, Candidate, Gap, MESSAGE_FRAMING, MessageInput, Offer, PlanInput, RequestShape,
-    TurnInput,
+    SendBarrier, TurnInput,
 };
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source, Verdict};

@@ -46,21 +46,12 @@ impl PersonsLeases {
         }
         let card_of = |turn: &TurnInput| {
             let mark = marks.turn(turn).filter(|mark| mark.by != Actor::Engine)?;
-            let alive = match mark.kind {
-                MarkKind::Leased { turns } => turns != LeaseTurns::Ended,
-                MarkKind::Ephemeral => true,
-                MarkKind::Sticky | MarkKind::IncludeOnce | MarkKind::Exclude | MarkKind::ExcludeOnce => false,
-            };
+            let alive = matches!(mark.kind, MarkKind::Leased { turns: LeaseTurns::Left(_) } | MarkKind::Ephemeral);
             alive.then(|| card_tokens(turn))
         };
         let turns = input.turns.iter().enumerate().rev();
         leases.turns = turns.filter_map(|(at, turn)| Some((at, card_of(turn)?))).collect();
         leases
-    }
-
-    /// Returns whether room is reserved for this block.
-    fn grants_block(&self, at: usize) -> bool {
-        self.blocks[at]
     }
 
     /// Returns the turns that are sent as cards if the window starts at `start`, with their tokens.
@@ -128,13 +119,16 @@ impl Leases {
         summed: &SummaryCoverage,
         persons: &PersonsLeases,
     ) -> Vec<Option<RowPosition>> {
-        let blocks = input.blocks.iter().enumerate();
-        let place = |(at, block): (usize, &Block)| match () {
-            () if summed.omits(block) => Some(RowPosition::Idle),
-            () if persons.grants_block(at) => Some(RowPosition::Card(Section::LeasedPins)),
-            () => is_lease(block).then(|| self.place(block.tokens, 0)),
+        let place = |(block, granted): (&Block, &bool)| {
+            if summed.omits(block) {
+                Some(RowPosition::Idle)
+            } else if *granted {
+                Some(RowPosition::Card(Section::LeasedPins))
+            } else {
+                is_lease(block).then(|| self.place(block.tokens, 0))
+            }
         };
-        blocks.map(place).collect()
+        input.blocks.iter().zip(&persons.blocks).map(place).collect()
     }
 
     /// Tries leases again that had no room: a turn sent as a card frees the tokens of its quotations. `spent` returns

@@ -74,16 +74,13 @@ impl<'a> Offers<'a> {
         room - left
     }
 
-    /// Spends the allowance or keeps it free, as far as there is room. Returns the tokens taken or kept.
+    /// Spends the allowance on retrieved candidates, or keeps tokens free in their place, as far as there is room.
+    /// Returns the tokens taken or kept.
     pub(in crate::context) fn look_up(&mut self, how: AllowanceUse, allowance: u32, room: u32) -> u32 {
-        match how {
-            AllowanceUse::Offered => self.by_allowance(allowance, room),
-            AllowanceUse::KeptFree(tokens) => self.keep_free(tokens, room),
+        if let AllowanceUse::KeptFree(tokens) = how {
+            self.kept = tokens.min(room);
+            return self.kept;
         }
-    }
-
-    /// Admits retrieved candidates within the allowance and the room. Returns the tokens taken.
-    fn by_allowance(&mut self, allowance: u32, room: u32) -> u32 {
         let (mut left, mut free) = (allowance, room);
         for decided in &mut self.decided {
             let Some(most) = decided.offer.most else { continue };
@@ -91,12 +88,6 @@ impl<'a> Offers<'a> {
             (left, free) = (left - taken, free - taken);
         }
         room - free
-    }
-
-    /// Keeps the allowance free in place of retrieved candidates, as far as there is room. Returns the tokens kept.
-    fn keep_free(&mut self, allowance: u32, room: u32) -> u32 {
-        self.kept = allowance.min(room);
-        self.kept
     }
 
     /// Admits further candidates once it is known which turns are sent: candidates that repeat those turns cost
@@ -219,9 +210,10 @@ impl OfferDecision<'_> {
     fn record_reasons(&mut self, is_sent: &dyn Fn(usize) -> bool, left: u32, free: u32) {
         let before = self.cost(is_sent);
         let allowed = self.allowed(before, left);
-        for companions in
-            self.groups().into_iter().filter(|companions| self.out[companions[0]].is_some()).collect::<Vec<_>>()
-        {
+        for companions in self.groups() {
+            if self.out[companions[0]].is_none() {
+                continue;
+            }
             self.set(&companions, None);
             let needed = self.cost(is_sent).saturating_sub(before);
             for at in &companions {

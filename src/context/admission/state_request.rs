@@ -7,7 +7,7 @@ use super::admit::{self, Admitted, AllowanceUse};
 use super::coverage::SummaryCoverage;
 use super::position::RowPosition;
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::{Block, OmittedItem, PlanInput};
+use crate::domain::planning::input::{Block, OmittedItem, PlanInput, TurnInput};
 use crate::domain::planning::plan::{Blocked, Reason};
 use std::borrow::Cow;
 
@@ -42,15 +42,14 @@ fn fits_without_summaries(input: &PlanInput) -> bool {
 /// Returns whether the request leaves out a turn that no person, lane or summary keeps out.
 fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
     let input = admitted.input;
-    let is_lost = |(at, turn): (usize, &crate::domain::planning::input::TurnInput)| {
+    let is_lost = |(at, turn): (usize, &TurnInput)| {
         let place = admitted.places[at];
         let is_left_out = matches!(place, RowPosition::Outside | RowPosition::NoLease { .. });
         let in_other_lane = matches!(admitted.choice.reason(at), Some(Reason::OtherLane | Reason::OutsideLane));
         let kept_out = admitted.summed.by[at].is_some() || in_other_lane;
         is_left_out && !kept_out && turn.messages.iter().any(|message| message.bar.is_none())
     };
-    let counts = |gap: &&crate::domain::planning::input::Gap| !gap.elsewhere;
-    input.gaps.iter().filter(counts).any(|gap| admitted.summed.gap(gap).is_none())
+    input.gaps.iter().any(|gap| !gap.elsewhere && admitted.summed.gap(gap).is_none())
         || input.turns.iter().enumerate().any(is_lost)
 }
 

@@ -38,11 +38,8 @@ pub(in crate::context) struct Window {
 /// Chooses the window. The result exceeds the room only if every window does (see [`least`]).
 pub(in crate::context) fn choose(input: &PlanInput, costs: &impl Costs, room: u32) -> Window {
     let floor = floor(input, costs.summed());
-    let anchored = anchored_window(input).filter(|_| input.policy.anchored);
-    let kept = anchored.or_else(|| round_window(input)).and_then(|old| {
-        let old = Window { start: old.start.max(floor), floor, ..old };
-        keep_or_refill(input, costs, room, old)
-    });
+    let old = anchored_window(input, floor).or_else(|| round_window(input, floor));
+    let kept = old.and_then(|old| keep_or_refill(input, costs, room, old));
     let chosen = kept.unwrap_or_else(|| choose_anew(input, costs, room, floor));
     with_newest(input, costs, room, chosen)
 }
@@ -54,8 +51,7 @@ fn with_newest(input: &PlanInput, costs: &impl Costs, room: u32, chosen: Window)
     let Some(newest) = costs.newest().filter(|newest| (chosen.floor..chosen.start).contains(newest)) else {
         return chosen;
     };
-    let steps: Vec<Form> = tool_forms(input).collect();
-    let fitting = steps.into_iter().rev().find(|form| costs.total(newest, turns, *form) <= room);
+    let fitting = tool_forms(input).rev().find(|form| costs.total(newest, turns, *form) <= room);
     fitting.map_or(chosen, |form| Window { refilled: chosen.refilled, ..window(input, newest, form, chosen.floor) })
 }
 
@@ -67,8 +63,8 @@ pub(in crate::context) fn in_other_lane(input: &PlanInput, turn: usize) -> bool 
 /// Returns whether the anchored window can be cut back to fit the room (otherwise the window is chosen anew); `None`
 /// without an anchor.
 pub(in crate::context) fn can_cut_back(input: &PlanInput, costs: &impl Costs, room: u32) -> Option<bool> {
-    let old = anchored_window(input).filter(|_| input.policy.anchored)?;
-    Some(cheapest(input, costs, old.start.max(floor(input, costs.summed()))) <= room)
+    let old = anchored_window(input, floor(input, costs.summed()))?;
+    Some(cheapest(input, costs, old.start) <= room)
 }
 
 /// Returns the index of the first turn that may be in the window. Earlier turns are beyond its length, precede a gap,
@@ -95,10 +91,10 @@ fn cheapest(input: &PlanInput, costs: &impl Costs, low: usize) -> u32 {
     each.map(|(start, form)| costs.total(start, turns, form)).min().unwrap_or(u32::MAX)
 }
 
-/// Returns the window of the last call's anchor if it is still valid: same policy and budget, a form that the policy
-/// still allows, and its turn among the input.
-fn anchored_window(input: &PlanInput) -> Option<Window> {
-    let anchor = input.anchor.as_ref()?;
+/// Returns the window of the last call's anchor, from `floor` on, if it is still valid: same policy and budget, a form
+/// that the policy still allows, and its turn among the input. `None` if the policy anchors no window.
+fn anchored_window(input: &PlanInput, floor: usize) -> Option<Window> {
+    let anchor = input.anchor.as_ref().filter(|_| input.policy.anchored)?;
     let same = anchor.policy == input.policy.name && anchor.budget == capped_prompt(input);
     if !same || !tool_forms(input).any(|form| form == anchor.form) {
         return None;
@@ -107,12 +103,12 @@ fn anchored_window(input: &PlanInput) -> Option<Window> {
     let find = |key: Hash| (0..input.turns.len()).find(|turn| contains(*turn, key));
     let start = find(anchor.start).or_else(|| starts_at_open_turn(input, anchor.start))?;
     let shortened = anchor.shortened_to.and_then(find).map_or(0, |turn| turn + 1);
-    Some(Window { start, shortened, form: anchor.form, floor: 0, refilled: false })
+    Some(Window { start: start.max(floor), shortened, form: anchor.form, floor, refilled: false })
 }
 
-/// Returns the window of the round before of a turn whose policy chooses turns: all that it sent.
-fn round_window(input: &PlanInput) -> Option<Window> {
-    let whole = Window { start: 0, shortened: 0, form: Form::Full, floor: 0, refilled: false };
+/// Returns the window of the round before of a turn, from `floor` on: all turns that the repeated choice takes.
+fn round_window(input: &PlanInput, floor: usize) -> Option<Window> {
+    let whole = Window { start: floor, shortened: 0, form: Form::Full, floor, refilled: false };
     input.round_before.is_some().then_some(whole)
 }
 
@@ -161,8 +157,7 @@ fn keep_or_refill(input: &PlanInput, costs: &impl Costs, room: u32, old: Window)
 /// if only that fits.
 fn drop_turns(input: &PlanInput, costs: &impl Costs, room: u32, low: usize, floor: usize) -> Window {
     let turns = input.turns.len();
-    let steps: Vec<Form> = tool_forms(input).collect();
-    for form in steps.into_iter().rev() {
+    for form in tool_forms(input).rev() {
         if let Some(start) = (low..=turns).find(|start| costs.total(*start, turns, form) <= room) {
             return window(input, start, form, floor);
         }
@@ -176,7 +171,7 @@ fn window(input: &PlanInput, start: usize, form: Form, floor: usize) -> Window {
 }
 
 /// Returns the forms of tool results, from full to elided; only full if the policy does not shorten.
-fn tool_forms(input: &PlanInput) -> impl Iterator<Item = Form> + use<> {
+fn tool_forms(input: &PlanInput) -> impl DoubleEndedIterator<Item = Form> + use<> {
     let steps: &[Form] =
         if input.policy.shorten_tools { &[Form::Full, Form::Cut(CLOSED_RESULT), Form::Elided] } else { &[Form::Full] };
     steps.iter().copied()
@@ -184,7 +179,7 @@ fn tool_forms(input: &PlanInput) -> impl Iterator<Item = Form> + use<> {
 
 /// Returns the shortest form of tool results that the policy allows.
 pub(in crate::context) fn shortest_form(input: &PlanInput) -> Form {
-    tool_forms(input).last().unwrap_or(Form::Full)
+    tool_forms(input).next_back().unwrap_or(Form::Full)
 }
 
 /// Chooses the window within the budget. With a smaller limit (`most`), the old window stays, without the turns that
@@ -192,12 +187,7 @@ pub(in crate::context) fn shortest_form(input: &PlanInput) -> Form {
 pub(in crate::context) fn choose_within(input: &PlanInput, costs: &impl Costs, most: Option<u32>) -> Window {
     let Some(room) = most else { return choose(input, costs, input.budget.prompt) };
     let floor = floor(input, costs.summed());
-    let old = anchored_window(input).filter(|_| input.policy.anchored).map(|old| Window {
-        start: old.start.max(floor),
-        floor,
-        ..old
-    });
-    let trimmed = old.and_then(|old| {
+    let trimmed = anchored_window(input, floor).and_then(|old| {
         let fits = |start: &usize| costs.total(*start, old.shortened, old.form) <= room;
         let start = (old.start..=input.turns.len()).find(fits)?;
         Some(Window { start, refilled: true, ..old })
@@ -213,7 +203,7 @@ pub(in crate::context) fn capped_prompt(input: &PlanInput) -> u32 {
 
 /// Returns the summaries that were sent with the last call, if its anchor is still valid.
 pub(in crate::context) fn retained_summaries(input: &PlanInput) -> impl Iterator<Item = Hash> {
-    let anchor = input.anchor.as_ref().filter(|_| input.policy.anchored && anchored_window(input).is_some());
+    let anchor = input.anchor.as_ref().filter(|_| anchored_window(input, 0).is_some());
     anchor.into_iter().flat_map(|anchor| anchor.summaries.iter().copied())
 }
 

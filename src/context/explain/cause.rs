@@ -73,7 +73,7 @@ impl Case<'_> {
         self.delta.before.as_ref().map(|place| &place.reason)
     }
 
-    /// Transitions of the item, if its mark decided one of the two places.
+    /// Returns the transitions of the item, if its mark decided one of the two places.
     fn steps(&self) -> Vec<Cause> {
         if ![self.reason(), self.reason_before()].into_iter().flatten().any(depends_on_mark) {
             return Vec::new();
@@ -122,13 +122,9 @@ impl Case<'_> {
             (_, Some(Reason::Retrieved { .. } | Reason::ErrorBefore | Reason::ErrorResolved)) => {
                 plain(CauseKind::Retrieval, "It is no longer among the best matches.")
             }
-            (RowKind::Memory, _) => self.memory_op().unwrap_or_else(|| {
-                plain(
-                    CauseKind::Retrieval,
-                    "The memory does not match this \
-                    message.",
-                )
-            }),
+            (RowKind::Memory, _) => self
+                .memory_op()
+                .unwrap_or_else(|| plain(CauseKind::Retrieval, "The memory does not match this message.")),
             (RowKind::Rules | RowKind::Skills | RowKind::Module, _) => {
                 self.changed_mode().unwrap_or_else(|| self.project_text_removed())
             }
@@ -192,15 +188,17 @@ impl Case<'_> {
                     self.mark_op().unwrap_or_else(|| plain(CauseKind::You, "Its exclusion was removed."))
                 }
                 Some(Reason::Superseded { .. }) => self.summary_op("The summary that replaced it was undone."),
-                Some(before) if depends_on_mark(before) => plain(
-                    CauseKind::Lease,
-                    "It was marked before and is now \
-                    included automatically.",
-                ),
+                Some(before) if depends_on_mark(before) => {
+                    plain(CauseKind::Lease, "It was marked before and is now included automatically.")
+                }
                 _ => self.setting().unwrap_or_else(|| plain(CauseKind::Window, &sentence)),
             },
-            Reason::Sticky | Reason::IncludedOnce => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &sentence)),
-            Reason::Leased { engine: false, .. } => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &sentence)),
+            Reason::Sticky
+            | Reason::IncludedOnce
+            | Reason::Leased { engine: false, .. }
+            | Reason::ConversationInstructions { .. } => {
+                self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &sentence))
+            }
             Reason::Leased { engine: true, .. } | Reason::Ephemeral => plain(CauseKind::Lease, &sentence),
             Reason::Retrieved { .. }
             | Reason::Searched { .. }
@@ -215,9 +213,6 @@ impl Case<'_> {
             Reason::Memory { .. } => self.memory_op().unwrap_or_else(|| plain(CauseKind::Retrieval, &sentence)),
             Reason::CurrentState => self.state_op().unwrap_or_else(|| plain(CauseKind::Model, &sentence)),
             Reason::Configured => self.setting_op().unwrap_or_else(|| plain(CauseKind::You, &sentence)),
-            Reason::ConversationInstructions { .. } => {
-                self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &sentence))
-            }
             Reason::PinSuggested => plain(CauseKind::Model, &sentence),
             Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } | Reason::Module { .. } => {
                 self.mark_op().or_else(|| self.changed_mode()).unwrap_or_else(|| self.project_text_added())
@@ -257,12 +252,8 @@ impl Case<'_> {
                 self.by_window("Its tool results are shortened to make room for newer turns.")
             }
             _ => {
-                let words = if self.delta.kind() == DiffKind::Shortened {
-                    "Less of it is sent."
-                } else {
-                    "More of it is \
-                        sent."
-                };
+                let shorter = self.delta.kind() == DiffKind::Shortened;
+                let words = if shorter { "Less of it is sent." } else { "More of it is sent." };
                 self.mark_op().or_else(|| self.setting()).unwrap_or_else(|| plain(CauseKind::Window, words))
             }
         }

@@ -10,9 +10,7 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::transition::{ItemState, Subject, Transition};
 use crate::domain::planning::diff::{CauseKind, DiffKind, ItemPlace, PlanDiff};
 use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{
-    Basis, Budget, ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Source, Verdict,
-};
+use crate::domain::planning::plan::{Basis, Budget, ContextPlan, Form, Item, Reason, Row, RowKind, Source, Verdict};
 use crate::domain::planning::policy::{Layout, Section};
 use crate::domain::planning::row_matching::{deltas, kinds, place, same_reason};
 use proptest::prelude::*;
@@ -41,20 +39,8 @@ pub(in crate::context) fn row(atom: Atom, verdict: Verdict, tokens: u32, reason:
         Atom::Turn { user, .. } => vec![item(user)],
         _ => Vec::new(),
     };
-    Row {
-        kind: if matches!(atom, Atom::Range { .. }) { RowKind::Range } else { RowKind::Turn },
-        atom,
-        verdict,
-        reason,
-        tokens,
-        title: String::new(),
-        source: Source::default(),
-        pin: None,
-        items,
-        turns: 1,
-        text: None,
-        scores: Scores::default(),
-    }
+    let kind = if matches!(atom, Atom::Range { .. }) { RowKind::Range } else { RowKind::Turn };
+    Row { tokens, items, turns: 1, ..Row::new(atom, kind, verdict, reason) }
 }
 
 fn sent(n: u32, tokens: u32, reason: Reason) -> Row {
@@ -253,12 +239,8 @@ fn rules_skills_and_module_summaries_have_causes() {
         assert!(cause.0 == by && cause.1.contains(words), "{kept}: {cause:?}");
     }
     // The mode decides first: module summaries are sent only in Heavy.
-    let light = |rows| ContextPlan { mode: Mode::Light, ..plan(rows) };
-    let before = ContextPlan { mode: Mode::Heavy, ..plan(sent(Module, 40, module("fresh"))) };
-    let after = light(vec![]);
-    let (mut found, _) = deltas(&before, &after, NONE);
-    set_causes(&mut found, &before, &after, &nothing());
-    assert_eq!(found[0].causes[0].by, CauseKind::Mode);
+    let heavy = ContextPlan { mode: Mode::Heavy, ..plan(sent(Module, 40, module("fresh"))) };
+    assert_eq!(caused(&heavy, &plan(vec![]), &nothing()), [(DiffKind::Left, CauseKind::Mode)]);
 }
 
 #[test]
@@ -547,10 +529,6 @@ fn every_changed_setting_is_listed() {
         ]
     );
     let cause = ContextPlan { policy_version: 2, ..plan(vec![out(1, Reason::OutsideWindow)]) };
-    let sentence = single_cause_text(vec![sent(1, 50, Reason::Recent)], &cause);
+    let (_, sentence) = single_cause(vec![sent(1, 50, Reason::Recent)], &cause, &nothing());
     assert_eq!(sentence, "The policy is layered v2; it was layered v1.");
-}
-
-fn single_cause_text(before: Vec<Row>, after: &ContextPlan) -> String {
-    single_cause(before, after, &nothing()).1
 }

@@ -13,7 +13,7 @@ use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{
     Block, Gap, InactiveMark, MESSAGE_FRAMING, MessageInput, OmittedItem, SendBarrier, TurnInput,
 };
-use crate::domain::planning::plan::{Form, Reason, Remedy, Row, RowKind, Scores, Source, Verdict};
+use crate::domain::planning::plan::{Form, Reason, Remedy, Row, RowKind, Source, Verdict};
 
 /// Turns that are listed one by one before older ones share a row.
 const LISTED: usize = 100;
@@ -75,10 +75,11 @@ fn add(older: Row, merged: &mut Option<Row>, rows: &mut Vec<Row>) {
     });
 }
 
-/// Merges two adjacent rows into one range.
+/// Merges two adjacent ranges into one.
 fn merge_rows(newer: &Row, older: &Row) -> Row {
+    let ends = |row: &Row| row.atom.ends().unwrap_or_default();
     range(
-        (end_keys(older).0, end_keys(newer).1),
+        (ends(older).0, ends(newer).1),
         older.turns + newer.turns,
         older.tokens.saturating_add(newer.tokens),
         older.source.turn,
@@ -91,11 +92,7 @@ fn merge_rows(newer: &Row, older: &Row) -> Row {
 fn mergeable_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let turn = &admitted.input.turns[index];
     let plain = admitted.places[index] == RowPosition::Outside && admitted.marks.turn(turn).is_none();
-    let mut sent = turn.messages.iter().filter(|message| message.bar.is_none()).peekable();
-    if !plain || sent.peek().is_none() {
-        return None;
-    }
-    let tokens = sent.fold(0_u32, |sum, message| sum.saturating_add(message.tokens));
+    let tokens = sent_tokens(turn).filter(|_| plain)?;
     let first = turn.messages.first()?.key;
     let last = turn.messages.last().map_or(first, |message| message.key);
     let reason = reason_outside(admitted, index, None);
@@ -116,37 +113,20 @@ fn range((first, last): (Hash, Hash), turns: u32, tokens: u32, from: Option<u32>
         pushes_out: 0,
         pushes_turns: 0,
     };
+    let verdict = Verdict::Out { needed: tokens, remedy: Some(remedy) };
     Row {
-        atom: Atom::Range { first, last },
-        kind: RowKind::Range,
-        verdict: Verdict::Out { needed: tokens, remedy: Some(remedy) },
-        reason,
         tokens,
         title: if turns == 1 { "1 older turn".into() } else { format!("{turns} older turns") },
         source: Source { turn: from, ..Source::default() },
-        pin: None,
-        items: Vec::new(),
         turns,
-        text: None,
-        scores: Scores::default(),
-    }
-}
-
-fn end_keys(row: &Row) -> (Hash, Hash) {
-    match row.atom {
-        Atom::Turn { user, tip } => (user, tip),
-        Atom::Range { first, last } => (first, last),
-        Atom::Episode { call, tip } => (call, tip),
-        Atom::Preamble { first: key } | Atom::Message { node: key } | Atom::Section { text: key } => (key, key),
+        ..Row::new(Atom::Range { first, last }, RowKind::Range, verdict, reason)
     }
 }
 
 fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let turn = &admitted.input.turns[index];
-    let sent = || turn.messages.iter().filter(|message| message.bar.is_none());
-    sent().next()?;
+    let tokens = sent_tokens(turn)?;
     let mark = admitted.marks.turn(turn).map(|mark| mark.kind);
-    let tokens = sent().fold(0_u32, |sum, message| sum.saturating_add(message.tokens));
     let card_tokens = card_tokens(turn).saturating_add(MESSAGE_FRAMING);
     let card = || admitted.card_addition(index, card_tokens);
     let include = ("include-once", "includes it in the next request");
@@ -171,6 +151,12 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     }
     let verdict = omitted_verdict(admitted, addition, action, does);
     Some(Row { verdict, reason, tokens, pin: mark, items, ..empty_row(turn) })
+}
+
+/// Returns the tokens of a turn's messages that can be sent; `None` if there are none.
+fn sent_tokens(turn: &TurnInput) -> Option<u32> {
+    let sent = turn.messages.iter().filter(|message| message.bar.is_none()).map(|message| message.tokens);
+    sent.reduce(u32::saturating_add)
 }
 
 /// Returns a verdict with a remedy and its price.
@@ -210,8 +196,7 @@ fn reason_outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>)
     } else if let Some(reason) = admitted.choice.reason(index) {
         reason.clone()
     } else if index >= admitted.window.floor && tokens > admitted.free() {
-        let sent = turn.messages.iter().filter(|message| message.bar.is_none());
-        no_room(admitted, sent.fold(0_u32, |sum, message| sum.saturating_add(message.tokens)), tokens)
+        no_room(admitted, sent_tokens(turn).unwrap_or(0), tokens)
     } else {
         Reason::OutsideWindow
     }
@@ -256,18 +241,11 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
             Verdict::Out { needed: 0, remedy: None }
         };
         Some(Row {
-            atom: Atom::Message { node: message.key },
-            kind: RowKind::Message,
-            verdict,
-            reason,
             tokens: message.tokens,
             title: message.title.clone(),
             source: turn.source.clone(),
             pin: admitted.marks.message(message.key).map(|mark| mark.kind),
-            items: Vec::new(),
-            turns: 0,
-            text: None,
-            scores: Scores::default(),
+            ..Row::new(Atom::Message { node: message.key }, RowKind::Message, verdict, reason)
         })
     };
     turn.messages.iter().filter_map(row).collect()
@@ -277,60 +255,42 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
 fn omitted_row(admitted: &Admitted<'_>, omitted: &OmittedItem) -> Row {
     let (action, does) = &omitted.remedy;
     let suggested = matches!(omitted.reason, Reason::PinSuggested | Reason::PinMattered | Reason::PinEarned { .. });
+    let verdict = if suggested {
+        Verdict::Suggested
+    } else {
+        omitted_verdict(admitted, Addition::apart(omitted.tokens), action, does)
+    };
     Row {
-        atom: omitted.atom,
-        kind: omitted.kind,
-        verdict: if suggested {
-            Verdict::Suggested
-        } else {
-            omitted_verdict(admitted, Addition::apart(omitted.tokens), action, does)
-        },
-        reason: omitted.reason.clone(),
         tokens: omitted.tokens,
         title: omitted.title.clone(),
         source: omitted.source.clone(),
         pin: admitted.input.marks.iter().find(|mark| mark.target == omitted.atom).map(|mark| mark.kind),
-        items: Vec::new(),
-        turns: 0,
-        text: None,
         scores: omitted.scores.clone(),
+        ..Row::new(omitted.atom, omitted.kind, verdict, omitted.reason.clone())
     }
 }
 
-/// Parts of included messages that no request can carry.
+/// Returns the rows of the parts of included messages that no request can carry.
 fn unsupported_parts(turn: &TurnInput) -> impl Iterator<Item = Row> {
     let messages = turn.messages.iter().filter(|message| message.bar.is_none());
-    messages.flat_map(|message| &message.parts).map(|part| Row {
-        atom: Atom::Section { text: part.atom },
-        kind: RowKind::Part,
-        verdict: Verdict::Out { needed: 0, remedy: None },
-        reason: Reason::ModelCannot,
-        tokens: 0,
+    let verdict = Verdict::Out { needed: 0, remedy: None };
+    messages.flat_map(|message| &message.parts).map(move |part| Row {
         title: part.title.clone(),
         source: turn.source.clone(),
-        pin: None,
-        items: Vec::new(),
-        turns: 0,
-        text: None,
-        scores: Scores::default(),
+        ..Row::new(Atom::Section { text: part.atom }, RowKind::Part, verdict.clone(), Reason::ModelCannot)
     })
 }
 
 fn inactive_row(admitted: &Admitted<'_>, mark: &InactiveMark) -> Row {
     let addition = Addition::apart(mark.tokens.saturating_add(CARD));
+    let verdict = omitted_verdict(admitted, addition, "include-once", "quotes it in the next request");
     Row {
-        atom: mark.mark.target,
-        kind: RowKind::Turn,
-        verdict: omitted_verdict(admitted, addition, "include-once", "quotes it in the next request"),
-        reason: Reason::OffPath,
         tokens: mark.tokens,
         title: mark.title.clone(),
         source: mark.source.clone(),
         pin: Some(mark.mark.kind),
-        items: Vec::new(),
         turns: 1,
-        text: None,
-        scores: Scores::default(),
+        ..Row::new(mark.mark.target, RowKind::Turn, verdict, Reason::OffPath)
     }
 }
 

@@ -25,7 +25,7 @@ use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind}
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{Block, MessageInput, PlanInput, RequestShape, TurnInput};
 use crate::domain::planning::level_use::{LevelUse, level_uses};
-use crate::domain::planning::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Scores, Verdict, Warning};
+use crate::domain::planning::plan::{ContextPlan, Form, Item, Reason, Row, RowKind, Verdict, Warning};
 use crate::domain::planning::policy::Section;
 
 /// Makes the plan from an admission.
@@ -81,8 +81,9 @@ pub(in crate::context) fn size(admitted: &Admitted<'_>) -> u32 {
 /// Returns the tokens of the included rows and of their framing. Adds the label's tokens to the user message where it
 /// needs one.
 fn measure(input: &PlanInput, rows: &mut [Row]) -> (u32, u32) {
-    let label = render::needs_label(rows, input.layout);
-    if label && let Some(row) = rows.iter_mut().find(|row| is_open(row)) {
+    if render::needs_label(rows, input.layout)
+        && let Some(row) = rows.iter_mut().find(|row| is_open(row))
+    {
         row.tokens += input.labelled;
     }
     let messages = render::skeleton(rows, input.layout, &input.shape.dialect);
@@ -160,18 +161,13 @@ pub(in crate::context) fn required_rows(input: &PlanInput, marks: &Marks<'_>, op
 pub(in crate::context) fn block_row(input: &PlanInput, block: &Block) -> Row {
     let atom = block.atom.unwrap_or(Atom::Section { text: block.text });
     Row {
-        atom,
-        kind: block.kind,
-        verdict: Verdict::In { section: block.section },
-        reason: block.reason.clone(),
         tokens: block.tokens,
         title: block.title.clone(),
         source: block.source.clone(),
         pin: input.marks.iter().find(|mark| Some(mark.target) == block.atom).map(|mark| mark.kind),
-        items: Vec::new(),
-        turns: 0,
         text: Some(block.text),
         scores: block.scores.clone(),
+        ..Row::new(atom, block.kind, Verdict::In { section: block.section }, block.reason.clone())
     }
 }
 
@@ -262,19 +258,12 @@ fn turn_row(turn: &TurnInput, forms: &[Form], section: Section, reason: Reason, 
 
 /// Makes a row for a turn, without a decision and without items.
 pub(in crate::context) fn empty_row(turn: &TurnInput) -> Row {
+    let kind = if turn.number == 0 { RowKind::Preamble } else { RowKind::Turn };
     Row {
-        atom: turn.atom,
-        kind: if turn.number == 0 { RowKind::Preamble } else { RowKind::Turn },
-        verdict: Verdict::Suggested,
-        reason: Reason::Recent,
-        tokens: 0,
         title: turn.title.clone(),
         source: turn.source.clone(),
-        pin: None,
-        items: Vec::new(),
         turns: 1,
-        text: None,
-        scores: Scores::default(),
+        ..Row::new(turn.atom, kind, Verdict::Suggested, Reason::Recent)
     }
 }
 

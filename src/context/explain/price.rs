@@ -51,24 +51,15 @@ impl Addition {
 
     /// Returns the tokens it adds to a window.
     fn adds(self, start: usize, shortened: usize, form: Form) -> u32 {
-        within(self.turn, self.inside, self.outside, (start, shortened, form))
+        match self.turn {
+            Some(turn) if turn >= start => in_form(self.inside, if turn < shortened { form } else { Form::Full }),
+            _ => self.outside,
+        }
     }
 
     /// Returns the most that it requires. A lease never blocks a call.
     fn most(self) -> u32 {
         self.plain.into_iter().fold(if self.is_lease { 0 } else { self.outside }, u32::max)
-    }
-}
-
-fn within(
-    turn: Option<usize>,
-    inside: TokensByForm,
-    outside: u32,
-    (start, shortened, form): (usize, usize, Form),
-) -> u32 {
-    match turn {
-        Some(turn) if turn >= start => in_form(inside, if turn < shortened { form } else { Form::Full }),
-        _ => outside,
     }
 }
 
@@ -350,7 +341,8 @@ mod tests {
     #[test]
     fn additions_cost_by_their_place_in_the_window() {
         let (cut, gone) = (Form::Cut(CLOSED_RESULT), Form::Elided);
-        for (window, tokens) in [
+        let turn = Addition { turn: Some(4), inside: [300, 200, 100], ..Addition::apart(7) };
+        for ((start, shortened, form), tokens) in [
             ((5, 9, gone), 7),
             ((4, 9, Form::Full), 300),
             ((4, 9, cut), 200),
@@ -359,8 +351,9 @@ mod tests {
             ((0, 4, cut), 300),
             ((0, 4, gone), 300),
         ] {
-            assert_eq!(within(Some(4), [300, 200, 100], 7, window), tokens, "{window:?}");
-            assert_eq!(within(None, [300, 200, 100], 7, window), 7, "beside the turns");
+            assert_eq!(turn.adds(start, shortened, form), tokens, "{start} {shortened} {form:?}");
+            let beside = Addition { turn: None, ..turn };
+            assert_eq!(beside.adds(start, shortened, form), 7, "beside the turns");
         }
     }
 }

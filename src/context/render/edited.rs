@@ -10,7 +10,7 @@ use crate::domain::call::tokens::CountTokens;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::planning::input::{ANSWER_FRAMING, CALL_FRAMING, MESSAGE_FRAMING};
-use crate::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Scores, Source, Verdict};
+use crate::domain::planning::plan::{ContextPlan, Reason, Row, RowKind, Verdict};
 use crate::domain::planning::policy::Section;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -53,13 +53,11 @@ pub fn edited(base: PlannedRequest<'_>, body: &str, counter: &dyn CountTokens) -
         builder.message(at, message, kept[at], last == Some(at));
     }
     let (rows, outline) = (builder.rows, builder.outline);
-    let calls = |message: &Value| message.get("tool_calls").and_then(Value::as_array).map_or(0, Vec::len);
-    let framing: u32 = new.iter().map(|m| MESSAGE_FRAMING + CALL_FRAMING * u32::try_from(calls(m)).unwrap_or(0)).sum();
     let tools = whole.get("tools").map_or(0, |tools| counter.count(base.plan.encoding, &tools.to_string()));
     let mut plan = ContextPlan {
         id: Fields::new("edited plan").hash(base.plan.id).hash(Hash::of(body.as_bytes())).finish(),
         est_total,
-        framing: framing + ANSWER_FRAMING,
+        framing: new.iter().map(framing).sum::<u32>() + ANSWER_FRAMING,
         tools,
         rows,
         anchor: None,
@@ -86,7 +84,7 @@ fn match_messages(old: &[Value], new: &[Value]) -> Vec<Option<u32>> {
         .collect()
 }
 
-/// For each message of the planned body, the indices of the rows whose texts it contains.
+/// Returns, for each message of the planned body, the indices of the rows whose texts it contains.
 fn rows_by_message(base: PlannedRequest<'_>) -> HashMap<u32, Vec<usize>> {
     let mut of: HashMap<Hash, usize> = HashMap::new();
     for (at, row) in base.plan.rows.iter().enumerate().filter(|(_, row)| row.included()) {
@@ -153,32 +151,28 @@ impl EditedPlan<'_> {
 
     fn row_of(&self, at: usize, message: &Value, is_question: bool) -> Row {
         let text = Fields::new("by hand").number(at as u64).json(message).finish();
-        let calls = message.get("tool_calls").and_then(Value::as_array).map_or(0, Vec::len);
-        let framing = MESSAGE_FRAMING + CALL_FRAMING * u32::try_from(calls).unwrap_or(0);
         let section = match role(message) {
             _ if is_question => Section::UserMessage,
             "system" | "developer" if at == 0 => Section::System,
             _ => Section::Recent,
         };
         Row {
-            atom: Atom::Section { text },
-            kind: RowKind::Request,
-            verdict: Verdict::In { section },
-            reason: Reason::ByHand,
-            tokens: count_message(message, self.base.plan.encoding, self.counter).saturating_sub(framing),
+            tokens: count_message(message, self.base.plan.encoding, self.counter).saturating_sub(framing(message)),
             title: format!("{}: {}", role(message), NodeHead::preview_of(&request::message_text(message))),
-            source: Source::default(),
-            pin: None,
-            items: Vec::new(),
             turns: 1,
             text: Some(text),
-            scores: Scores::default(),
+            ..Row::new(Atom::Section { text }, RowKind::Request, Verdict::In { section }, Reason::ByHand)
         }
     }
 }
 
 fn role(message: &Value) -> &str {
     message.get("role").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn framing(message: &Value) -> u32 {
+    let calls = message.get("tool_calls").and_then(Value::as_array).map_or(0, Vec::len);
+    MESSAGE_FRAMING + CALL_FRAMING * u32::try_from(calls).unwrap_or(0)
 }
 
 /// Returns the rows left out of an edited request: those that the edit removed, and those that were left out before.

@@ -298,8 +298,9 @@ pub fn render(
     texts: &dyn TextSource,
 ) -> Result<(Wire, Outline), MissingText> {
     let mut outline = Outline::new();
-    if let Some(tools) = tools_json(shape) {
-        let digest = Fields::new("tools").json(&tools).finish();
+    let tools = tools_json(shape);
+    if let Some(tools) = &tools {
+        let digest = Fields::new("tools").json(tools).finish();
         outline.push(RequestPiece { digest, tokens: plan.tools, of: digest, message: None, bytes: 0 });
     }
     let mut messages = Vec::new();
@@ -309,9 +310,7 @@ pub fn render(
     let mut body = Map::new();
     body.insert("model".into(), shape.model.clone().into());
     body.insert("messages".into(), Value::Array(messages));
-    if let Some(tools) = tools_json(shape) {
-        body.insert("tools".into(), tools);
-    }
+    body.extend(tools.map(|tools| ("tools".to_owned(), tools)));
     if let Some(limit) = shape.max_output.filter(|_| !shape.dialect.limit_field.is_empty()) {
         body.insert(shape.dialect.limit_field.clone(), limit.into());
     }

@@ -140,44 +140,9 @@ fn trimmed(text: &str, kind: AnchorKind) -> &str {
     }
 }
 
-const FOLDERS: &[&str] = &[
-    "app",
-    "apps",
-    "assets",
-    "benches",
-    "bin",
-    "build",
-    "cmd",
-    "config",
-    "configs",
-    "crates",
-    "deploy",
-    "dist",
-    "docs",
-    "etc",
-    "examples",
-    "home",
-    "include",
-    "infra",
-    "internal",
-    "lib",
-    "migrations",
-    "opt",
-    "packages",
-    "pkg",
-    "public",
-    "scripts",
-    "server",
-    "src",
-    "static",
-    "target",
-    "test",
-    "tests",
-    "tmp",
-    "tools",
-    "usr",
-    "var",
-];
+const FOLDERS: &str = "app apps assets benches bin build cmd config configs crates deploy dist docs etc examples home \
+    include infra internal lib migrations opt packages pkg public scripts server src static target test tests tmp \
+    tools usr var";
 
 /// Rejects "and/or", "read/write", "12/05": a path is anchored, has an extension, is deep, or begins in a common
 /// folder.
@@ -188,7 +153,8 @@ fn is_path(text: &str) -> bool {
     let file = last.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && (1..=6).contains(&end.len()));
     let anchored = text.starts_with(['.', '~']) || (text.starts_with('/') && text.len() > 3);
     let odd = parts.len() >= 2 && parts.iter().any(|part| part.contains(['_', '.']));
-    letters && (anchored || file || odd || parts.len() >= 4 || (parts.len() >= 2 && FOLDERS.contains(first)))
+    let deep = parts.len() >= 4 || (parts.len() >= 2 && FOLDERS.split(' ').any(|folder| folder == *first));
+    letters && (anchored || file || odd || deep)
 }
 
 /// Words that show that the tool name before them is an ordinary word.
@@ -213,35 +179,10 @@ fn is_name(text: &str) -> bool {
 }
 
 fn is_no_brand(text: &str) -> bool {
-    let brands = [
-        "GitHub",
-        "GitLab",
-        "JavaScript",
-        "TypeScript",
-        "OpenAI",
-        "ChatGPT",
-        "YouTube",
-        "LinkedIn",
-        "macOS",
-        "iOS",
-        "iPhone",
-        "PostgreSQL",
-        "MySQL",
-        "SQLite",
-        "DevOps",
-        "McDonald",
-        "eBay",
-        "PhD",
-        "LoRA",
-        "WhatsApp",
-        "FaceTime",
-        "PlayStation",
-        "OAuth",
-        "GraphQL",
-        "JetBrains",
-        "BitBucket",
-    ];
-    !brands.contains(&text)
+    let brands = "GitHub GitLab JavaScript TypeScript OpenAI ChatGPT YouTube LinkedIn macOS iOS iPhone PostgreSQL \
+                  MySQL SQLite DevOps McDonald eBay PhD LoRA WhatsApp FaceTime PlayStation OAuth GraphQL JetBrains \
+                  BitBucket";
+    !brands.split(' ').any(|brand| brand == text)
 }
 
 fn is_commit(text: &str) -> bool {

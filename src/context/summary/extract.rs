@@ -9,7 +9,8 @@
 //! submodular functions"). Near duplicates of a chosen sentence are skipped. The same sources give the same text.
 
 use super::anchors;
-use super::text::{SentencePlace, contains_phrase, content_words, one_line, sentences, spaced};
+use super::text::{SentencePlace, contains_phrase, content_words, sentences, spaced};
+use crate::domain::conversation::memory::one_line;
 use crate::domain::conversation::message::Role;
 use crate::domain::summary::draft::{AnchorKind, SourceTurn};
 use std::cmp::Reverse;

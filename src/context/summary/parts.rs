@@ -2,7 +2,7 @@
 //! Not for: asking the model (`engine`).
 
 use super::extract::Part;
-use super::text::one_line;
+use crate::domain::conversation::memory::one_line;
 use crate::domain::summary::draft::SourceTurn;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

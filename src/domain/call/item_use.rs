@@ -6,6 +6,7 @@
 //! stored.
 
 use super::run::RunCard;
+use super::tokens::grouped;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
@@ -164,7 +165,7 @@ pub struct UnusedItem {
 impl UnusedItem {
     /// Returns the report as text: `sent in 7 turns, used in none; leaving it out saves about 310 tokens a call`.
     pub fn to_text(&self) -> String {
-        let tokens = crate::domain::call::tokens::grouped(u64::from(self.tokens));
+        let tokens = grouped(u64::from(self.tokens));
         format!("sent in {} turns, used in none; leaving it out saves about {tokens} tokens a call", self.turns)
     }
 }

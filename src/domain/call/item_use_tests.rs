@@ -4,24 +4,12 @@
 use super::*;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use crate::domain::planning::mode::Mode;
-use crate::domain::planning::plan::{Reason, Scores, Source, Verdict};
+use crate::domain::planning::plan::{Reason, Verdict};
 use uuid::Uuid;
 
 fn row(n: u8, kind: RowKind, section: Section, tokens: u32) -> Row {
-    Row {
-        atom: Atom::Section { text: Hash::of(&[n]) },
-        kind,
-        verdict: Verdict::In { section },
-        reason: Reason::Sticky,
-        tokens,
-        title: format!("item {n}"),
-        source: Source::default(),
-        pin: None,
-        items: Vec::new(),
-        turns: 1,
-        text: None,
-        scores: Scores::default(),
-    }
+    let atom = Atom::Section { text: Hash::of(&[n]) };
+    Row { tokens, title: format!("item {n}"), ..Row::new(atom, kind, Verdict::In { section }, Reason::Sticky) }
 }
 
 fn used(row: &Row, by: &[UseKind]) -> ItemUse {

@@ -88,9 +88,7 @@ impl Quirk {
             Self::StrictAlternation => dialect.strict_alternation = true,
         }
     }
-}
 
-impl Quirk {
     /// All quirks.
     pub const ALL: [Self; 8] = [
         Self::MaxCompletionTokens,
@@ -339,13 +337,7 @@ mod tests {
 
     #[test]
     fn every_quirk_has_its_own_sentence() {
-        use Quirk::{
-            DeveloperRole, MaxCompletionTokens, MaxTokens, NoStreamOptions, NoSystemRole, NoTemperature, NoTools,
-        };
-        let all =
-            [DeveloperRole, MaxCompletionTokens, MaxTokens, NoStreamOptions, NoSystemRole, NoTemperature, NoTools];
-        let sentences: std::collections::BTreeSet<&str> =
-            all.into_iter().chain([Quirk::StrictAlternation]).map(Quirk::sentence).collect();
-        assert!(sentences.len() == 8 && sentences.iter().all(|sentence| !sentence.is_empty()));
+        let sentences: std::collections::BTreeSet<&str> = Quirk::ALL.map(Quirk::sentence).into();
+        assert!(sentences.len() == Quirk::ALL.len() && sentences.iter().all(|sentence| !sentence.is_empty()));
     }
 }

@@ -117,19 +117,13 @@ fn dollars(micro: u64) -> String {
 impl Limit {
     /// Returns the reason why a call was stopped, as a sentence.
     pub fn sentence(self, limits: Limits) -> String {
-        let most = |only: Limits| only.to_text();
-        match self {
-            Self::Tokens => {
-                format!("Stopped at its limit of {}.", most(Limits { tokens: limits.tokens, ..Limits::default() }))
-            }
-            Self::Cost => {
-                let only = Limits { cost_micro: limits.cost_micro, ..Limits::default() };
-                format!("Stopped at its limit of {}.", most(only))
-            }
-            Self::Time => {
-                format!("Stopped at its limit of {}.", most(Limits { seconds: limits.seconds, ..Limits::default() }))
-            }
-        }
+        let none = Limits::default();
+        let only = match self {
+            Self::Tokens => Limits { tokens: limits.tokens, ..none },
+            Self::Cost => Limits { cost_micro: limits.cost_micro, ..none },
+            Self::Time => Limits { seconds: limits.seconds, ..none },
+        };
+        format!("Stopped at its limit of {}.", only.to_text())
     }
 }
 

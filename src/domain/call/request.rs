@@ -188,7 +188,7 @@ pub fn check(body: &str) -> Result<(), BodyFault> {
     }
     let messages = fields.get("messages").and_then(Value::as_array).filter(|messages| !messages.is_empty());
     let messages = messages.ok_or_else(|| wrong("the request has no messages"))?;
-    let broken = messages.iter().position(|message| message.get("role").and_then(Value::as_str).is_none());
+    let broken = messages.iter().position(|message| role(message).is_none());
     let Some(at) = broken else { return Ok(()) };
     let start = ranges(body).messages.get(at).map_or(0, |range| range.start);
     let (line, column) = position(body, start);
@@ -211,10 +211,11 @@ fn position(body: &str, at: usize) -> (usize, usize) {
 
 /// Returns the plain text of the last user message; `None` if there is none.
 pub fn last_question(body: &str) -> Option<String> {
-    let value: Value = serde_json::from_str(body).ok()?;
-    let messages = value.get("messages")?.as_array()?;
-    let last = messages.iter().rev().find(|message| message.get("role").and_then(Value::as_str) == Some("user"))?;
-    Some(message_text(last))
+    parsed_messages(body).iter().rfind(|message| role(message) == Some("user")).map(message_text)
+}
+
+fn role(message: &Value) -> Option<&str> {
+    message.get("role")?.as_str()
 }
 
 /// Returns the text of a message; the texts of several parts are joined by line breaks.
@@ -255,7 +256,7 @@ pub fn texts(body: &str) -> String {
         if index > 0 {
             out.push('\n');
         }
-        let role = message.get("role").and_then(Value::as_str).unwrap_or("user");
+        let role = role(message).unwrap_or("user");
         let calls = message.get("tool_calls").and_then(Value::as_array).map_or(0, Vec::len);
         let note = match calls {
             0 => String::new(),
@@ -317,8 +318,7 @@ pub fn with_texts(body: &str, texts: &str) -> Result<String, BodyFault> {
 /// Returns a message with its new role and text; its exact bytes if both are unchanged.
 fn with_text(json: &str, to: &EditedMessage) -> String {
     let Ok(mut message) = serde_json::from_str::<Value>(json) else { return json.to_owned() };
-    let same =
-        message_text(&message) == to.text && message.get("role").and_then(Value::as_str) == Some(to.role.as_str());
+    let same = message_text(&message) == to.text && role(&message) == Some(to.role.as_str());
     let Some(fields) = message.as_object_mut().filter(|_| !same) else { return json.to_owned() };
     fields.insert("role".into(), to.role.clone().into());
     if !(to.text.is_empty() && fields.get("content").is_some_and(Value::is_null)) {
@@ -368,11 +368,8 @@ fn heading(head: &str, line: usize) -> Result<EditedMessage, BodyFault> {
         return Err(BodyFault { line, column: 1, what });
     }
     if number.is_none() && role == "tool" {
-        return Err(BodyFault {
-            line,
-            column: 1,
-            what: "a new tool result is not possible; a result answers a call".into(),
-        });
+        let what = "a new tool result is not possible; a result answers a call".to_owned();
+        return Err(BodyFault { line, column: 1, what });
     }
     Ok(EditedMessage { line, number, role: role.to_owned(), text: String::new() })
 }

@@ -175,7 +175,7 @@ pub struct NearMiss {
 /// The record of one retrieval.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RetrievalSet {
-    /// See [`RetrievalSet::id_of`].
+    /// See [`RetrievalSet::new`].
     pub id: Hash,
     /// The query.
     pub query: String,
@@ -197,18 +197,12 @@ pub struct RetrievalSet {
 }
 
 impl RetrievalSet {
-    /// Returns the id of a set: the hash of the query, the filters, and the key and content hash of each item in order.
-    /// Scores and times are not part of it, since one message elsewhere changes every BM25 score.
-    #[must_use]
-    pub fn id_of(query: &str, filters: Hash, items: &[Evidence]) -> Hash {
-        let start = Fields::new("retrieval set").text(query).hash(filters).number(items.len() as u64);
-        items.iter().fold(start, |fields, item| fields.hash(item.key).hash(item.content)).finish()
-    }
-
-    /// Creates a set with its id.
+    /// Creates a set with its id: the hash of the query, the filters, and the key and content hash of each item in
+    /// order. Scores and times are not part of it, since one message elsewhere changes every BM25 score.
     #[must_use]
     pub fn new(query: String, filters: Hash, gate: Gate, items: Vec<Evidence>, near: Vec<NearMiss>) -> Self {
-        let id = Self::id_of(&query, filters, &items);
+        let start = Fields::new("retrieval set").text(&query).hash(filters).number(items.len() as u64);
+        let id = items.iter().fold(start, |fields, item| fields.hash(item.key).hash(item.content)).finish();
         Self { id, query, filters, gate, cluster: None, items, near, embedder: None, elapsed_us: 0 }
     }
 }
@@ -225,11 +219,11 @@ mod tests {
     #[test]
     fn the_id_covers_items_but_not_scores() {
         let gate = Gate::Pass(PassReason::Rare);
-        let set = |items| RetrievalSet::new("q".into(), Hash::default(), gate, items, Vec::new());
-        let (one, moved) = (set(vec![item(b"a", 1.0), item(b"b", 2.0)]), set(vec![item(b"a", 1.5), item(b"b", 0.5)]));
-        assert_eq!(one.id, moved.id);
-        assert_ne!(one.id, set(vec![item(b"b", 2.0), item(b"a", 1.0)]).id);
-        assert_ne!(one.id, RetrievalSet::id_of("other", Hash::default(), &one.items));
+        let id = |query: &str, items| RetrievalSet::new(query.into(), Hash::default(), gate, items, Vec::new()).id;
+        let one = id("q", vec![item(b"a", 1.0), item(b"b", 2.0)]);
+        assert_eq!(one, id("q", vec![item(b"a", 1.5), item(b"b", 0.5)]));
+        assert_ne!(one, id("q", vec![item(b"b", 2.0), item(b"a", 1.0)]));
+        assert_ne!(one, id("other", vec![item(b"a", 1.0), item(b"b", 2.0)]));
     }
 
     #[test]

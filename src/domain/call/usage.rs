@@ -68,10 +68,8 @@ impl Usage {
     pub fn to_text(&self, est: u32, dot: &str) -> String {
         let (estimated, actual) = (Certainty::Estimated.label(), Certainty::Actual.label());
         let parts = |known: &[(Option<u32>, &str)]| -> String {
-            let reported = known
-                .iter()
-                .filter_map(|(n, word)| n.filter(|n| *n > 0).map(|n| format!("{} {word}", grouped(n.into()))));
-            let reported: Vec<String> = reported.collect();
+            let known = known.iter().filter_map(|(n, word)| Some((n.filter(|n| *n > 0)?, word)));
+            let reported: Vec<String> = known.map(|(n, word)| format!("{} {word}", grouped(n.into()))).collect();
             if reported.is_empty() { String::new() } else { format!(" ({})", reported.join(", ")) }
         };
         let prompt = self.prompt.map(|tokens| {

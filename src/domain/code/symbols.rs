@@ -306,7 +306,7 @@ pub struct CodeRef {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_zero(number: &u32) -> bool {
+pub(in crate::domain) fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 

@@ -237,7 +237,7 @@ mod tests {
         let others = others.into_iter().chain([RuleState::Unread { why }]);
         assert!(
             RuleState::Goes.is_sent()
-                && others.into_iter().all(|stands| !stands.is_sent() && !stands.to_text().starts_with("goes"))
+                && others.into_iter().all(|state| !state.is_sent() && !state.to_text().starts_with("included"))
         );
     }
 

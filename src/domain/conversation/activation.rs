@@ -16,28 +16,23 @@ pub struct Touch {
     /// The older turn: the key of its user message.
     pub item: Hash,
     /// Whether the person's message referred to it.
-    #[serde(skip_serializing_if = "no")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub user: bool,
     /// Whether the answer referred to it.
-    #[serde(skip_serializing_if = "no")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub model: bool,
     /// Whether it was sent with the call, outside the window.
-    #[serde(skip_serializing_if = "no")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub plan: bool,
     /// Whether it was retrieved for the message.
-    #[serde(skip_serializing_if = "no")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub found: bool,
     /// Whether the turn referred to code that uses the older turn's code, or that the older turn's code uses.
-    #[serde(skip_serializing_if = "no")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hop: bool,
     /// Whether a failed tool call named something of it.
-    #[serde(skip_serializing_if = "no")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub against: bool,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn no(flag: &bool) -> bool {
-    !flag
 }
 
 impl Touch {

@@ -82,7 +82,7 @@ pub struct Overrides {
     pub tasks: Vec<TaskSpan>,
 }
 
-/// The name of a setting whose values are told in words.
+/// The name of the setting whose values are described in words.
 const SUMMARIES: &str = "automatic summaries";
 
 impl Overrides {

@@ -6,8 +6,8 @@ use crate::domain::base::ids::SessionId;
 
 /// Prefix of a reply lane's text.
 const REPLY: &str = "reply:";
-/// Digits of a key in the lanes of replies of earlier versions.
-const EARLIER: usize = 8;
+/// Digits of the message's key in the lanes of replies of earlier versions.
+pub(super) const EARLIER_DIGITS: usize = 8;
 /// Optional prefix of a topic's text. It is stored only for a name that would otherwise read as something else.
 const TOPIC: &str = "topic:";
 
@@ -102,11 +102,10 @@ impl Lane {
         }
     }
 
-    /// Returns whether this lane and another one are the replies to the same message. Either may have only a prefix of
-    /// its key.
+    /// Returns whether `text` is this lane of replies as an earlier version stored it: with only a prefix of the key.
     pub fn was_named(&self, text: &str) -> bool {
         let Self::Reply(root) = self else { return false };
-        text.strip_prefix(REPLY).is_some_and(|begins| begins.len() == EARLIER && root.starts_with(begins))
+        text.strip_prefix(REPLY).is_some_and(|begins| begins.len() == EARLIER_DIGITS && root.starts_with(begins))
     }
 }
 

@@ -1,15 +1,13 @@
 //! The lanes of a path: the title of each, its size, and when it was last used.
 //! Not for: the lane of a message (`lane`) or summaries (`domain::summary`).
 
-use super::lane::Lane;
+use super::lane::{EARLIER_DIGITS, Lane};
 use super::message::{End, NodeHead};
 use super::tree::{self, Slot, Tree};
 use crate::domain::base::hash::Hash;
 
 /// Length of the beginning of a message in the title of a lane of replies, in characters.
 const TITLE_CHARS: usize = 24;
-/// Digits of the message's key in the lanes of replies of earlier versions.
-const EARLIER_DIGITS: usize = 8;
 
 /// A lane of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]

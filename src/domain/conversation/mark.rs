@@ -3,7 +3,7 @@
 
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{BranchId, NodeId};
-use crate::domain::code::symbols::CodeRef;
+use crate::domain::code::symbols::{CodeRef, is_zero};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::NonZeroU32;
@@ -261,11 +261,6 @@ impl Origin {
             format!("{what} of branch {:?}", self.name)
         }
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl Mark {

@@ -4,7 +4,7 @@
 use super::lane::Lane;
 use super::message::{Content, End, Role};
 use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::ids::{NodeId, SessionId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
@@ -282,7 +282,7 @@ pub struct ImportResult {
     #[serde(default)]
     pub states: u64,
     /// The session.
-    pub session: crate::domain::base::ids::SessionId,
+    pub session: SessionId,
     /// The title.
     pub title: String,
     /// Number of new messages.

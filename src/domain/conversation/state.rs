@@ -17,8 +17,6 @@ pub struct StateBlock {
     pub text: String,
     /// The byte range in the answer, with delimiters.
     pub span: Range<usize>,
-    /// Whether it has an end marker.
-    pub terminated: bool,
 }
 
 /// Returns the state block of an answer. A block without an end marker counts only if the answer is `finished`.
@@ -36,22 +34,20 @@ pub fn find(answer: &str, finished: bool) -> Option<StateBlock> {
         }
         if is_start(text) {
             if let Some(header) = open.take().filter(|o| o.header) {
-                found = close(answer, &header, line.start, line.start, true).or(found);
+                found = close(answer, &header, line.start, line.start).or(found);
             }
             open = Some(OpenBlock { start: line.start, body: line.end, header: is_header_start(text) });
         } else if let Some(current) = &open {
             let ends_header = current.header && header_level(text).is_some_and(|level| level <= 3);
-            if is_end(text) {
-                found = close(answer, current, line.start, line.end, true).or(found);
-                open = None;
-            } else if ends_header {
-                found = close(answer, current, line.start, line.start, true).or(found);
+            let is_end = text == "---END STATE---";
+            if is_end || ends_header {
+                found = close(answer, current, line.start, if is_end { line.end } else { line.start }).or(found);
                 open = None;
             }
         }
     }
     if let Some(last) = open.filter(|_| finished) {
-        found = close(answer, &last, answer.len(), answer.len(), false).or(found);
+        found = close(answer, &last, answer.len(), answer.len()).or(found);
     }
     found
 }
@@ -100,10 +96,10 @@ struct OpenBlock {
 }
 
 /// Returns the block with its end; `None` if its text is empty or too long.
-fn close(answer: &str, open: &OpenBlock, body_end: usize, span_end: usize, terminated: bool) -> Option<StateBlock> {
+fn close(answer: &str, open: &OpenBlock, body_end: usize, span_end: usize) -> Option<StateBlock> {
     let text = answer[open.body..body_end].trim();
     let fits = !text.is_empty() && text.len() <= MAX_BYTES;
-    fits.then(|| StateBlock { text: text.to_owned(), span: open.start..span_end, terminated })
+    fits.then(|| StateBlock { text: text.to_owned(), span: open.start..span_end })
 }
 
 /// Returns the byte ranges of the lines, each with its line break.
@@ -139,10 +135,6 @@ fn is_header_start(line: &str) -> bool {
     line == "### STATE"
 }
 
-fn is_end(line: &str) -> bool {
-    line == "---END STATE---"
-}
-
 fn header_level(line: &str) -> Option<usize> {
     let level = line.chars().take_while(|c| *c == '#').count();
     (level > 0 && line[level..].starts_with(' ')).then_some(level)
@@ -155,44 +147,6 @@ mod tests {
 
     fn text_of(answer: &str, finished: bool) -> Option<String> {
         find(answer, finished).map(|block| block.text)
-    }
-
-    #[test]
-    fn the_last_block_counts() {
-        let answer = "Hi\n---STATE---\nGoal: a\n---END STATE---\nmore\n---STATE---\nGoal: b\n---END STATE---\n";
-        assert_eq!(text_of(answer, true).as_deref(), Some("Goal: b"));
-        assert!(strip(answer, true).ends_with("more"));
-    }
-
-    #[test]
-    fn unterminated_only_when_finished() {
-        let answer = "Hi\n---STATE---\nGoal: a\nContext: x";
-        assert_eq!(text_of(answer, true).as_deref(), Some("Goal: a\nContext: x"));
-        assert_eq!(text_of(answer, false), None);
-        assert_eq!(strip(answer, true), "Hi");
-    }
-
-    #[test]
-    fn mentions_and_fences_are_not_blocks() {
-        assert_eq!(text_of("write ---STATE--- at the end", true), None);
-        assert_eq!(text_of("```\n---STATE---\nGoal: no\n---END STATE---\n```\n", true), None);
-        assert_eq!(text_of("---STATE---\n\n---END STATE---", true), None);
-        assert_eq!(text_of("### STATEMENT\nx", true), None);
-    }
-
-    #[test]
-    fn header_form_ends_at_the_next_header() {
-        let answer = "Hi\n### STATE\nGoal: a\n#### deeper\nx\n## Next\ny";
-        assert_eq!(text_of(answer, true).as_deref(), Some("Goal: a\n#### deeper\nx"));
-        assert_eq!(strip(answer, true), "Hi\n\n## Next\ny");
-    }
-
-    #[test]
-    fn streaming_hides_what_may_become_a_block() {
-        assert_eq!(shown_while_streaming("Hi\n---STA"), 2);
-        assert_eq!(shown_while_streaming("Hi\n---STATE---\nGoal"), 2);
-        assert_eq!(shown_while_streaming("Hi\n--"), 5);
-        assert_eq!(shown_while_streaming("Hi\n---\nrule"), "Hi\n---\nrule".len());
     }
 
     proptest! {
@@ -216,6 +170,7 @@ mod tests {
         const B: &str = "---STATE---\nx\n---END STATE---\n";
         let cases: &[(&str, Option<&str>, Option<&str>, &str)] = &[
             (&format!("a\n{B}b"), Some("x"), Some("x"), "a\n\nb"),
+            (&format!("{B}b\n---STATE---\ny\n---END STATE---"), Some("y"), Some("y"), &format!("{B}b")),
             (B, Some("x"), Some("x"), ""),
             (&format!("{B}\n b \n"), Some("x"), Some("x"), "b"),
             (&format!("a  \n\n{B}"), Some("x"), Some("x"), "a"),
@@ -241,6 +196,8 @@ mod tests {
             ("---STATE---\na\n## b", Some("a\n## b"), None, ""),
             ("---STATE---  \na", Some("a"), None, ""),
             (" ---STATE---\na", None, None, ""),
+            ("write ---STATE--- at the end", None, None, ""),
+            ("### STATEMENT\na", None, None, ""),
             ("---END STATE---\na", None, None, ""),
             (&format!("{B}---STATE---\n \n"), Some("x"), Some("x"), "---STATE---"),
             (&format!("{B}### STATE\n\n# b"), Some("x"), Some("x"), "### STATE\n\n# b"),
@@ -253,7 +210,6 @@ mod tests {
             );
             let rest = if finished.is_none() { answer } else { rest };
             assert_eq!(strip(answer, true), *rest, "{answer:?}");
-            assert_eq!(find(answer, true).is_none_or(|block| block.terminated), finished == unfinished, "{answer:?}");
         }
         let long = |bytes: usize| text_of(&format!("---STATE---\n{}\n---END STATE---", "x".repeat(bytes)), true);
         assert_eq!((long(MAX_BYTES).map(|text| text.len()), long(MAX_BYTES + 1)), (Some(MAX_BYTES), None));
@@ -264,8 +220,10 @@ mod tests {
         for (answer, shown) in [
             ("", 0),
             ("---", 0),
+            ("a\n--", 4),
             ("a\n---", 1),
             ("a\n---\n", 6),
+            ("a\n---STATE---\nb", 1),
             ("a\n----", 6),
             ("a\n---STATE--", 1),
             ("a\n--- ", 1),

@@ -218,17 +218,14 @@ pub enum BlockedRemedy {
 }
 
 impl BlockedRemedy {
-    /// Returns the remedy as a sentence.
+    /// Returns the remedy as a clause.
     pub fn sentence(&self) -> String {
         match self {
             Self::LargerBudget { at_least } => format!("raise the budget to {at_least} tokens or more"),
             Self::OtherModel => "choose a model with a larger context window".into(),
             Self::Unpin { atoms, frees } => format!("unpin {} (frees {frees} tokens, estimated)", atoms.len()),
             Self::ShortenBodies { frees } => {
-                format!(
-                    "switch to policy layered, which shortens tool results (frees up to {frees} tokens, \
-                    estimated)"
-                )
+                format!("switch to policy layered, which shortens tool results (frees up to {frees} tokens, estimated)")
             }
             Self::FewerTools { frees } => format!("switch the tools off (frees {frees} tokens, estimated)"),
             Self::ShorterMessage { by } => format!("shorten the message by {by} tokens (estimated)"),

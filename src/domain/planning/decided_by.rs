@@ -27,9 +27,21 @@ impl Reason {
             | "switched_off"
             | "conversation_instructions" => DecidedBy::Person,
             "leased" if !matches!(self, Self::Leased { engine: true, .. }) => DecidedBy::Person,
-            "budget" | "allowance" | "saves_nothing" | "lease_cap" | "too_large" | "level_full" | "levels_over"
-            | "soft_target" | "model_cannot" => DecidedBy::Limit,
+            "budget" | "allowance" | "saves_nothing" | "lease_cap" | "too_large" | "level_full" | "session_full"
+            | "levels_over" | "soft_target" | "model_cannot" => DecidedBy::Limit,
             _ => DecidedBy::Program,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_without_room_is_left_out_by_a_limit() {
+        for reason in [Reason::Budget { free: 1 }, Reason::LevelFull { budget: 1 }, Reason::SessionFull { budget: 1 }] {
+            assert_eq!(reason.decided_by(), DecidedBy::Limit, "{reason:?}");
         }
     }
 }

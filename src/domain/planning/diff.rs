@@ -7,6 +7,7 @@ use super::reason::Reason;
 use super::row_matching::same_reason;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, RunId};
+use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::transition::ItemState;
 use serde::Serialize;
@@ -95,8 +96,7 @@ impl ItemPlace {
         };
         match self.section {
             Some(section) => {
-                let tokens = crate::domain::call::tokens::grouped(u64::from(self.tokens));
-                format!("{}, {tokens} est. tokens{form}", section.title())
+                format!("{}, {} est. tokens{form}", section.title(), grouped(u64::from(self.tokens)))
             }
             None if matches!(self.reason, Reason::PinSuggested | Reason::PinEarned { .. }) => "suggested".to_owned(),
             None => "out".to_owned(),

@@ -264,6 +264,25 @@ pub struct Row {
 }
 
 impl Row {
+    /// Creates a row without tokens, title, source, mark, messages, text and scores.
+    #[must_use]
+    pub fn new(atom: Atom, kind: RowKind, verdict: Verdict, reason: Reason) -> Self {
+        Self {
+            atom,
+            kind,
+            verdict,
+            reason,
+            tokens: 0,
+            title: String::new(),
+            source: Source::default(),
+            pin: None,
+            items: Vec::new(),
+            turns: 0,
+            text: None,
+            scores: Scores::default(),
+        }
+    }
+
     /// Returns whether the item is included.
     pub fn included(&self) -> bool {
         matches!(self.verdict, Verdict::In { .. })

@@ -473,16 +473,9 @@ fn touchpoint_sentence(rank: u32, because: &str) -> String {
 
 fn leased_sentence(left: u32, engine: bool) -> String {
     let by = if engine { " automatically, because it was mentioned" } else { "" };
-    format!("Leased{by}: included for {left} more {}.", turns_word(left))
+    format!("Leased{by}: included for {left} more {}.", if left == 1 { "turn" } else { "turns" })
 }
 
 fn earned_sentence(renewals: u32) -> String {
-    format!(
-        "Mentioned again and again (its lease was renewed {renewals} times). Nothing happens unless you pin \
-        it."
-    )
-}
-
-fn turns_word(n: u32) -> &'static str {
-    if n == 1 { "turn" } else { "turns" }
+    format!("Mentioned again and again (its lease was renewed {renewals} times). Nothing happens unless you pin it.")
 }

@@ -17,7 +17,7 @@ pub struct Remedy {
 }
 
 impl Remedy {
-    /// The remedy as a sentence, with the key given by the caller.
+    /// Returns the remedy as a sentence that begins with the action's `key`.
     pub fn sentence(&self, key: &str) -> String {
         let price = match (self.pushes_out, self.pushes_turns) {
             (0, _) => "; removes no turn".to_owned(),

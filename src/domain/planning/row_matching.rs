@@ -5,6 +5,7 @@ use super::diff::{DiffKind, ItemDiff, ItemPlace, SettingDiff};
 use super::plan::{ContextPlan, Form, Row, RowKind};
 use super::reason::Reason;
 use crate::domain::base::hash::Hash;
+use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::mark::Atom;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -37,7 +38,7 @@ pub fn subject(atom: &Atom) -> Subject {
     }
 }
 
-/// The row of an item's own in a plan.
+/// Returns the row that an item has to itself in a plan.
 pub fn row<'a>(plan: &'a ContextPlan, atom: &Atom) -> Option<&'a Row> {
     let about = subject(atom);
     plan.rows.iter().find(|row| subject(&row.atom) == about)
@@ -126,11 +127,8 @@ fn pairs(before: &ContextPlan, after: &ContextPlan) -> Vec<(Option<usize>, Optio
         old.entry(subject(&row.atom)).or_insert(at);
     }
     let mut used = HashSet::new();
-    let mut found: Vec<(Option<usize>, Option<usize>)> = Vec::new();
-    for (at, row) in after.rows.iter().enumerate() {
-        let partner = old.get(&subject(&row.atom)).copied().filter(|old| used.insert(*old));
-        found.push((partner, Some(at)));
-    }
+    let partner = |row: &Row| old.get(&subject(&row.atom)).copied().filter(|old| used.insert(*old));
+    let mut found: Vec<(Option<usize>, Option<usize>)> = after.rows.iter().map(partner).zip((0..).map(Some)).collect();
     // The hash of a text changes with every word, so the program's own blocks are matched by kind and section.
     let block = |row: &Row| {
         let is_block = matches!(row.kind, RowKind::Text | RowKind::State | RowKind::Summary | RowKind::Search);
@@ -139,9 +137,8 @@ fn pairs(before: &ContextPlan, after: &ContextPlan) -> Vec<(Option<usize>, Optio
     for pair in found.iter_mut().filter(|pair| pair.0.is_none()) {
         let Some(wanted) = pair.1.and_then(|at| block(&after.rows[at])) else { continue };
         let partner = (0..before.rows.len()).find(|at| !used.contains(at) && block(&before.rows[*at]) == Some(wanted));
-        pair.0 = partner.inspect(|at| {
-            used.insert(*at);
-        });
+        used.extend(partner);
+        pair.0 = partner;
     }
     found.extend((0..before.rows.len()).filter(|at| !used.contains(at)).map(|at| (Some(at), None)));
     found
@@ -244,8 +241,8 @@ pub fn settings(before: &ContextPlan, after: &ContextPlan) -> Vec<SettingDiff> {
             ("policy", format!("{} v{}", plan.policy, plan.policy_version)),
             ("mode", plan.mode.title().to_owned()),
             ("layout", plan.layout.name().to_owned()),
-            ("budget", crate::domain::call::tokens::grouped(u64::from(plan.budget.prompt))),
-            ("tools", crate::domain::call::tokens::grouped(u64::from(plan.tools))),
+            ("budget", grouped(u64::from(plan.budget.prompt))),
+            ("tools", grouped(u64::from(plan.tools))),
         ]
     };
     let both = values(before).into_iter().zip(values(after));

@@ -3,7 +3,7 @@
 //! Not for: applying them (`context`) or reading them (`config`).
 
 use super::facts::Task;
-use serde::de::{self, Visitor};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -46,34 +46,10 @@ impl Serialize for Milli {
 
 impl<'de> Deserialize<'de> for Milli {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(MilliVisitor)
-    }
-}
-
-struct MilliVisitor;
-
-impl Visitor<'_> for MilliVisitor {
-    type Value = Milli;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number from -1000 to 1000")
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Milli, E> {
-        if !(-1_000.0..=1_000.0).contains(&value) {
-            return Err(E::custom("must be a number from -1000 to 1000"));
-        }
+        let number = f64::deserialize(deserializer).ok().filter(|number| (-1_000.0..=1_000.0).contains(number));
+        let number = number.ok_or_else(|| D::Error::custom("must be a number from -1000 to 1000"))?;
         #[allow(clippy::cast_possible_truncation, reason = "it was just checked to be small")]
-        Ok(Milli((value * 1_000.0).round() as i32))
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Milli, E> {
-        let small = i32::try_from(value).ok().filter(|value| (-1_000..=1_000).contains(value));
-        small.map(|value| Milli(value * 1_000)).ok_or_else(|| E::custom("must be a number from -1000 to 1000"))
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Milli, E> {
-        self.visit_i64(i64::try_from(value).unwrap_or(i64::MAX))
+        Ok(Self((number * 1_000.0).round() as i32))
     }
 }
 

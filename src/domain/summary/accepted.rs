@@ -320,10 +320,9 @@ impl SummaryPosition {
             (SummaryState::StaleSource, Some(SourceFault::Changed)) if mode == Mode::Heavy => {
                 SummaryUse::Labelled("a turn in it has changed since")
             }
-            (SummaryState::StaleFile, _) if mode == Mode::Heavy => SummaryUse::Labelled(
-                "one of its files has changed \
-                since",
-            ),
+            (SummaryState::StaleFile, _) if mode == Mode::Heavy => {
+                SummaryUse::Labelled("one of its files has changed since")
+            }
             (SummaryState::StaleSource | SummaryState::StaleFile | SummaryState::Orphan, _) => SummaryUse::Not,
         }
     }

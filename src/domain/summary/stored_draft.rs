@@ -51,7 +51,7 @@ impl StoredDraft {
         self.summary.id
     }
 
-    /// Whether it covers one of these messages.
+    /// Returns whether it covers one of these messages.
     pub fn reads(&self, nodes: &[Hash]) -> bool {
         self.summary.covers.iter().any(|cover| {
             [cover.user, cover.tip].iter().chain(cover.nodes.iter().map(|(key, _)| key)).any(|key| nodes.contains(key))

@@ -1,6 +1,7 @@
 //! The effect of a tool call, determined before anything is done; the rules about calls; and the person's approval.
 //! Not for: determining or carrying out the effect (`tools`), or asking (`engine`).
 
+use super::folder_settings::config_effect;
 use super::indirect_commands::spells;
 use super::visibility::covers;
 use crate::domain::base::hash::Hash;
@@ -47,18 +48,7 @@ impl ToolEffect {
     /// none.
     pub fn config_change(&self) -> Option<(&str, &'static str)> {
         let Self::Change(changes) = self else { return None };
-        changes
-            .iter()
-            .find_map(|change| Some((change.path.as_str(), super::folder_settings::config_effect(&change.path)?)))
-    }
-
-    /// Returns whether the call changes nothing outside the conversation, as far as is known.
-    pub fn is_read_only(&self) -> bool {
-        match self {
-            Self::Look { .. } => true,
-            Self::Foreign { looks, .. } => *looks,
-            Self::Change(_) | Self::Run(_) => false,
-        }
+        changes.iter().find_map(|change| Some((change.path.as_str(), config_effect(&change.path)?)))
     }
 }
 
@@ -109,10 +99,8 @@ impl FileChange {
     /// Returns the file's text with only the chosen hunks applied (`true`: chosen). Hunks beyond the end of the list
     /// are chosen.
     pub fn with(&self, taken: &[bool]) -> String {
-        let lines = |text: &Option<Arc<str>>| -> Vec<String> {
-            text.as_deref().unwrap_or_default().split_inclusive('\n').map(str::to_owned).collect()
-        };
-        let (before, after) = (lines(&self.before), lines(&self.after));
+        let before: Vec<&str> = self.before.as_deref().unwrap_or_default().split_inclusive('\n').collect();
+        let after: Vec<&str> = self.after.as_deref().unwrap_or_default().split_inclusive('\n').collect();
         let mut text = String::new();
         let mut at = 0;
         for (place, hunk) in self.hunks.iter().enumerate() {
@@ -132,10 +120,8 @@ impl FileChange {
 
     /// Returns the change as a unified diff with `around` lines of context.
     pub fn unified(&self, around: usize) -> String {
-        let lines = |text: &Option<Arc<str>>| -> Vec<String> {
-            text.as_deref().unwrap_or_default().lines().map(str::to_owned).collect()
-        };
-        let (before, after) = (lines(&self.before), lines(&self.after));
+        let before: Vec<&str> = self.before.as_deref().unwrap_or_default().lines().collect();
+        let after: Vec<&str> = self.after.as_deref().unwrap_or_default().lines().collect();
         let name = |there: bool| if there { self.path.as_str() } else { "/dev/null" };
         let mut diff = format!("--- {}\n+++ {}\n", name(self.before.is_some()), name(self.after.is_some()));
         let mut shown_to = 0;
@@ -146,8 +132,8 @@ impl FileChange {
             let (lead, tail) = (hunk.old.start - from, to.saturating_sub(hunk.old.end));
             let counts = (hunk.old.len() + lead + tail, hunk.new.len() + lead + tail);
             let _ = writeln!(diff, "@@ -{},{} +{},{} @@", from + 1, counts.0, hunk.new.start - lead + 1, counts.1);
-            let mut write_lines = |sign: char, lines: &[String], range: Range<usize>| {
-                for line in lines.get(range).unwrap_or_default() {
+            let mut write_lines = |sign: char, lines: &[&str], range: Range<usize>| {
+                for line in between(lines, range) {
                     let _ = writeln!(diff, "{sign}{line}");
                 }
             };
@@ -161,8 +147,8 @@ impl FileChange {
 }
 
 /// Returns a range of lines; none if it is out of bounds.
-fn between(lines: &[String], range: Range<usize>) -> impl Iterator<Item = &str> {
-    lines.get(range).unwrap_or_default().iter().map(String::as_str)
+fn between<'a>(lines: &[&'a str], range: Range<usize>) -> impl Iterator<Item = &'a str> {
+    lines.get(range).unwrap_or_default().iter().copied()
 }
 
 /// The verdict of a rule.
@@ -241,7 +227,7 @@ impl Rule {
 /// `<`) is never allowed by a pattern with a star, because the star would match that too. Nor is a line whose program
 /// would run another one (`git -c core.sshCommand=…`), unless the pattern spells that out (see [`spells`]). A change to
 /// a file that configures the program is never allowed by a rule.
-#[allow(clippy::needless_pass_by_value, reason = "what it goes through, once for each verdict")]
+#[allow(clippy::needless_pass_by_value, reason = "an iterator, which is cloned for each verdict")]
 pub fn decide<'a>(
     rules: impl Iterator<Item = &'a Rule> + Clone,
     tool: &str,
@@ -259,14 +245,7 @@ pub fn decide<'a>(
             return (verdict, Some(rule));
         }
     }
-    (
-        if effect.is_read_only() && !matches!(effect, ToolEffect::Foreign { .. }) {
-            Verdict::Allow
-        } else {
-            Verdict::Ask
-        },
-        None,
-    )
+    (if matches!(effect, ToolEffect::Look { .. }) { Verdict::Allow } else { Verdict::Ask }, None)
 }
 
 /// Returns whether a matching pattern of a rule may allow a command line.

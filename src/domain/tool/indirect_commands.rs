@@ -6,196 +6,81 @@
 use super::sed_scripts;
 use std::collections::BTreeSet;
 
-/// A program, with the words that make it run something else.
+/// A program, with the words that make it run something else. All lists are separated by spaces.
 struct Program {
-    names: &'static [&'static str],
+    names: &'static str,
     /// Options with a value that count before the first plain word.
-    before: &'static [&'static str],
+    before: &'static str,
     /// Options that count anywhere. A single letter is also found among other letters behind one dash.
-    options: &'static [&'static str],
+    options: &'static str,
     /// First plain words (subcommands) that count.
-    words: &'static [&'static str],
+    words: &'static str,
 }
 
-const fn program(
-    names: &'static [&'static str],
-    before: &'static [&'static str],
-    options: &'static [&'static str],
-    words: &'static [&'static str],
-) -> Program {
+const fn program(names: &'static str, before: &'static str, options: &'static str, words: &'static str) -> Program {
     Program { names, before, options, words }
 }
 
 /// Programs that run the command in their arguments.
-const RUNNERS: &[&str] = &[
-    "env",
-    "xargs",
-    "nohup",
-    "nice",
-    "ionice",
-    "chrt",
-    "taskset",
-    "time",
-    "timeout",
-    "stdbuf",
-    "setsid",
-    "setarch",
-    "unshare",
-    "nsenter",
-    "chroot",
-    "sudo",
-    "doas",
-    "exec",
-    "command",
-    "builtin",
-    "eval",
-    "watch",
-    "flock",
-    "strace",
-    "ltrace",
-    "gdb",
-    "valgrind",
-    "parallel",
-    "entr",
-    "npx",
-    "bunx",
-    "uvx",
-    "busybox",
-    "toybox",
-    "systemd-run",
-    "trap",
-    "source",
-    ".",
-];
+const RUNNERS: &str = "env xargs nohup nice ionice chrt taskset time timeout stdbuf setsid setarch unshare nsenter \
+                       chroot sudo doas exec command builtin eval watch flock strace ltrace gdb valgrind parallel entr \
+                       npx bunx uvx busybox toybox systemd-run trap source .";
 
 const PROGRAMS: &[Program] = &[
     program(
-        &["git"],
-        &[
-            "-c",
-            "-C",
-            "--exec-path",
-            "--config-env",
-            "--git-dir",
-            "--work-tree",
-            "--namespace",
-            "--attr-source",
-            "--super-prefix",
-        ],
-        &[
-            "--upload-pack",
-            "--receive-pack",
-            "--exec",
-            "--extcmd",
-            "--open-files-in-pager",
-            "-O",
-            "--template",
-            "--config",
-            "--sendmail-cmd",
-            "--smtp-server",
-            "--separate-git-dir",
-        ],
-        &[
-            "config",
-            "filter-branch",
-            "difftool",
-            "mergetool",
-            "merge-index",
-            "bisect",
-            "hook",
-            "daemon",
-            "remote-ext",
-            "instaweb",
-            "send-email",
-            "for-each-repo",
-        ],
+        "git",
+        "-c -C --exec-path --config-env --git-dir --work-tree --namespace --attr-source --super-prefix",
+        "--upload-pack --receive-pack --exec --extcmd --open-files-in-pager -O --template --config --sendmail-cmd \
+         --smtp-server --separate-git-dir",
+        "config filter-branch difftool mergetool merge-index bisect hook daemon remote-ext instaweb send-email \
+         for-each-repo",
     ),
-    program(&["hg"], &[], &["--config", "-e", "--ssh", "--remotecmd", "-R", "--repository", "--cwd"], &["bisect"]),
-    program(&["svn"], &[], &["--config-option", "--config-dir", "--editor-cmd", "--diff-cmd", "--diff3-cmd"], &[]),
+    program("hg", "", "--config -e --ssh --remotecmd -R --repository --cwd", "bisect"),
+    program("svn", "", "--config-option --config-dir --editor-cmd --diff-cmd --diff3-cmd", ""),
+    program("find", "", "-exec -execdir -ok -okdir -delete -fprint -fprintf -fprint0 -fls", ""),
+    program("fd fdfind", "", "-x -X --exec --exec-batch", ""),
+    program("rg", "", "--pre --hostname-bin", ""),
+    program("ack ag", "", "--pager", ""),
+    program("sh bash dash zsh ksh ash fish", "", "-c -C -s --rcfile --init-file --command --init-command", ""),
+    program("python", "", "-c", ""),
+    program("perl", "", "-e -E -M -m", ""),
+    program("ruby", "", "-e -r", ""),
+    program("php", "", "-r -d -B -R -E --run --process-code --process-begin --process-end --define", ""),
+    program("lua osascript", "", "-e", ""),
+    program("node bun deno", "", "-e -p -r --eval --print --require --import --loader --experimental-loader", "eval"),
+    program("npm pnpm yarn", "", "--script-shell --node-options --prefix --call", "exec x dlx config set"),
+    program("cargo rustup", "", "--config", ""),
+    program("go", "", "-exec -toolexec -overlay -vettool", "generate"),
+    program("gcc g++ cc clang", "", "-wrapper -B -fplugin -specs", ""),
+    program("make gmake", "", "-f -C -E -I --file --makefile --directory --eval", ""),
+    program("ninja just task", "", "-f -C --justfile --taskfile --shell", ""),
+    program("cmake", "", "-P -E", ""),
     program(
-        &["find"],
-        &[],
-        &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprintf", "-fprint0", "-fls"],
-        &[],
+        "tar gtar bsdtar",
+        "",
+        "-I -F --to-command --checkpoint-action --use-compress-program --rsh-command --rmt-command --info-script \
+         --new-volume-script",
+        "",
     ),
-    program(&["fd", "fdfind"], &[], &["-x", "-X", "--exec", "--exec-batch"], &[]),
-    program(&["rg"], &[], &["--pre", "--hostname-bin"], &[]),
-    program(&["ack", "ag"], &[], &["--pager"], &[]),
-    program(
-        &["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"],
-        &[],
-        &["-c", "-C", "-s", "--rcfile", "--init-file", "--command", "--init-command"],
-        &[],
-    ),
-    program(&["python"], &[], &["-c"], &[]),
-    program(&["perl"], &[], &["-e", "-E", "-M", "-m"], &[]),
-    program(&["ruby"], &[], &["-e", "-r"], &[]),
-    program(
-        &["php"],
-        &[],
-        &["-r", "-d", "-B", "-R", "-E", "--run", "--process-code", "--process-begin", "--process-end", "--define"],
-        &[],
-    ),
-    program(&["lua", "osascript"], &[], &["-e"], &[]),
-    program(
-        &["node", "bun", "deno"],
-        &[],
-        &["-e", "-p", "-r", "--eval", "--print", "--require", "--import", "--loader", "--experimental-loader"],
-        &["eval"],
-    ),
-    program(
-        &["npm", "pnpm", "yarn"],
-        &[],
-        &["--script-shell", "--node-options", "--prefix", "--call"],
-        &["exec", "x", "dlx", "config", "set"],
-    ),
-    program(&["cargo", "rustup"], &[], &["--config"], &[]),
-    program(&["go"], &[], &["-exec", "-toolexec", "-overlay", "-vettool"], &["generate"]),
-    program(&["gcc", "g++", "cc", "clang"], &[], &["-wrapper", "-B", "-fplugin", "-specs"], &[]),
-    program(&["make", "gmake"], &[], &["-f", "-C", "-E", "-I", "--file", "--makefile", "--directory", "--eval"], &[]),
-    program(&["ninja", "just", "task"], &[], &["-f", "-C", "--justfile", "--taskfile", "--shell"], &[]),
-    program(&["cmake"], &[], &["-P", "-E"], &[]),
-    program(
-        &["tar", "gtar", "bsdtar"],
-        &[],
-        &[
-            "-I",
-            "-F",
-            "--to-command",
-            "--checkpoint-action",
-            "--use-compress-program",
-            "--rsh-command",
-            "--rmt-command",
-            "--info-script",
-            "--new-volume-script",
-        ],
-        &[],
-    ),
-    program(&["zip"], &[], &["--unzip-command"], &[]),
-    program(&["rsync"], &[], &["-e", "--rsh", "--rsync-path"], &[]),
-    program(&["ssh", "scp", "sftp"], &[], &["-o", "-F", "-S", "-D"], &[]),
-    program(&["sort"], &[], &["--compress-program"], &[]),
-    program(&["split"], &[], &["--filter"], &[]),
-    program(&["sed", "gsed"], &[], &["-f", "--file"], &[]),
-    program(
-        &["awk", "gawk", "mawk", "nawk"],
-        &[],
-        &["-f", "-E", "-i", "-l", "--file", "--exec", "--include", "--load"],
-        &[],
-    ),
-    program(&["curl"], &[], &["-K", "--config"], &[]),
-    program(&["wget"], &[], &["-e", "--execute", "--use-askpass", "--config"], &[]),
-    program(&["man"], &[], &["-P", "-H", "--pager", "--html"], &[]),
-    program(
-        &["vim", "vi", "nvim", "view", "ex", "emacs"],
-        &[],
-        &["-c", "-S", "--cmd", "--eval", "-f", "-l", "--load"],
-        &[],
-    ),
-    program(&["su", "runuser", "script"], &[], &["-c", "--command"], &[]),
-    program(&["psql", "sqlite3", "mysql"], &[], &["-c", "-e", "-cmd", "--command", "--execute"], &[]),
-    program(&["pip"], &[], &["--config-settings", "--build-option", "--global-option"], &[]),
+    program("zip", "", "--unzip-command", ""),
+    program("rsync", "", "-e --rsh --rsync-path", ""),
+    program("ssh scp sftp", "", "-o -F -S -D", ""),
+    program("sort", "", "--compress-program", ""),
+    program("split", "", "--filter", ""),
+    program("sed gsed", "", "-f --file", ""),
+    program("awk gawk mawk nawk", "", "-f -E -i -l --file --exec --include --load", ""),
+    program("curl", "", "-K --config", ""),
+    program("wget", "", "-e --execute --use-askpass --config", ""),
+    program("man", "", "-P -H --pager --html", ""),
+    program("vim vi nvim view ex emacs", "", "-c -S --cmd --eval -f -l --load", ""),
+    program("su runuser script", "", "-c --command", ""),
+    program("psql sqlite3 mysql", "", "-c -e -cmd --command --execute", ""),
+    program("pip", "", "--config-settings --build-option --global-option", ""),
 ];
+
+fn lists(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|listed| listed == word)
+}
 
 /// Returns the words of a line that run something other than its first program. `None` if that cannot be decided,
 /// because the shell computes a part of the line.
@@ -209,8 +94,8 @@ pub fn indirect(line: &str) -> Option<Vec<String>> {
             rest = after;
         }
         let Some((first, args)) = rest.split_first() else { break };
-        let name = program_name(first);
-        if !RUNNERS.contains(&name) {
+        let name = first.rsplit('/').next().unwrap_or_default();
+        if !lists(RUNNERS, name) {
             found.extend(args_that_run(name, args));
             break;
         }
@@ -244,29 +129,30 @@ pub fn spells(pattern: &str, line: &str) -> bool {
 /// Returns the arguments that make a program run another one.
 fn args_that_run(name: &str, args: &[String]) -> Vec<String> {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let known = |program: &&Program| program.names.iter().any(|known| *known == name || *known == bare);
+    let known = |program: &&Program| lists(program.names, name) || lists(program.names, bare);
     let Some(program) = PROGRAMS.iter().find(known) else { return Vec::new() };
     // Where the options with a value are not known, a word behind any option can be its value.
     let takes_value = |word: &str| match program.before {
-        [] => word.starts_with('-') && !word.contains('='),
-        before => before.contains(&word),
+        "" => word.starts_with('-') && !word.contains('='),
+        before => lists(before, word),
     };
     let valued = |at: usize| at > 0 && takes_value(&args[at - 1]);
     let plain = |(at, word): (usize, &String)| !word.starts_with('-') && !valued(at);
     let first = args.iter().enumerate().position(plain).unwrap_or(args.len());
     let sed = if matches!(name, "sed" | "gsed") { sed_scripts::words_that_run(args) } else { BTreeSet::new() };
     let runs = |at: usize, word: &String| {
-        let is = |option: &&&str| {
-            // Compilers do not combine letters.
-            if matches!(bare, "gcc" | "g++" | "cc" | "clang" | "cmake") && option.len() == 2 {
-                word.starts_with(**option)
-            } else {
-                names(option, word)
-            }
+        let gives = |options: &str| {
+            options.split_whitespace().any(|option| {
+                // Compilers do not combine letters.
+                if matches!(bare, "gcc" | "g++" | "cc" | "clang" | "cmake") && option.len() == 2 {
+                    word.starts_with(option)
+                } else {
+                    names(option, word)
+                }
+            })
         };
-        (at <= first && program.before.iter().any(|option| is(&option)))
-            || program.options.iter().any(|option| is(&option))
-            || (at <= first && program.words.contains(&word.as_str()))
+        gives(program.options)
+            || (at <= first && (gives(program.before) || lists(program.words, word)))
             || match name {
                 // Also letters without a dash, and variables such as SHELL=.
                 "tar" | "gtar" | "bsdtar" => at == 0 && !word.starts_with('-') && word.contains(['I', 'F']),
@@ -320,10 +206,6 @@ fn is_assignment(word: &str) -> bool {
         let name = name.trim_end_matches([':', '+', '?']);
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     })
-}
-
-fn program_name(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or_default()
 }
 
 /// Returns a line's words without quotes. `None` if a quote is not closed, or the shell would substitute something.

@@ -184,11 +184,7 @@ impl ServerTool {
         if let Some(fields) = parameters.as_object_mut() {
             fields.shift_remove("$schema");
         }
-        let mut description = plain(description).0.trim().to_owned();
-        if let Some((at, _)) = description.char_indices().nth(MAX_DESCRIPTION) {
-            description.truncate(at);
-            description.push('…');
-        }
+        let mut description = schema::shortened(plain(description).0.trim(), MAX_DESCRIPTION);
         let (parameters, words) = schema::bounded(parameters);
         if let Some(words) = words {
             let gap = if description.is_empty() { "" } else { "\n" };

@@ -45,7 +45,7 @@ fn remove_optional(schema: &mut Value) {
         Value::Object(fields) => {
             fields.retain(|key, _| !OPTIONAL.contains(&key.as_str()));
             if let Some(Value::String(words)) = fields.get_mut("description") {
-                *words = shortened(words);
+                *words = shortened(words, MAX_DESCRIPTION);
             }
             for (key, value) in fields.iter_mut().filter(|(key, _)| !VALUES.contains(&key.as_str())) {
                 match value {
@@ -61,8 +61,9 @@ fn remove_optional(schema: &mut Value) {
     }
 }
 
-fn shortened(words: &str) -> String {
-    match words.char_indices().nth(MAX_DESCRIPTION) {
+/// Returns the first `most` characters of a text, with an ellipsis if there are more.
+pub(super) fn shortened(words: &str, most: usize) -> String {
+    match words.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &words[..at]),
         None => words.to_owned(),
     }

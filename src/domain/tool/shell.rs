@@ -26,61 +26,16 @@ const KEYWORDS: [&str; 9] = ["if", "for", "while", "until", "case", "function", 
 /// Parts of the names of programs, or of their first words, that run everything unless something is named.
 const RUNNERS: [&str; 13] =
     ["test", "check", "build", "lint", "clippy", "vet", "jest", "tsc", "mypy", "compile", "bench", "spec", "doc"];
-/// Options of such programs that affect only output or speed, and whether a value follows them.
-const OUTPUT_OPTIONS: [(&str, bool); 20] = [
-    ("-v", false),
-    ("-vv", false),
-    ("-q", false),
-    ("-s", false),
-    ("--verbose", false),
-    ("--quiet", false),
-    ("--color", true),
-    ("--nocapture", false),
-    ("--no-capture", false),
-    ("--show-output", false),
-    ("--message-format", true),
-    ("--offline", false),
-    ("--locked", false),
-    ("--frozen", false),
-    ("--test-threads", true),
-    ("--jobs", true),
-    ("-j", true),
-    ("--no-fail-fast", false),
-    ("--keep-going", false),
-    ("--tb", true),
-];
+/// Options of such programs that affect only output or speed. A value follows those that end in `=` here.
+const OUTPUT_OPTIONS: &str = "-v -vv -q -s --verbose --quiet --color= --nocapture --no-capture --show-output \
+                              --message-format= --offline --locked --frozen --test-threads= --jobs= -j= \
+                              --no-fail-fast --keep-going --tb=";
 /// Options that make such a run wider or stricter. If the failed run had one, the later run must have it too.
-const WIDER_OPTIONS: [(&str, bool); 13] = [
-    ("--all", false),
-    ("--workspace", false),
-    ("--all-targets", false),
-    ("--all-features", false),
-    ("--include-ignored", false),
-    ("--ignored", false),
-    ("--features", true),
-    ("--strict", false),
-    ("--deny", true),
-    ("--check", false),
-    ("-D", true),
-    ("-F", true),
-    ("-W", false),
-];
+const WIDER_OPTIONS: &str = "--all --workspace --all-targets --all-features --include-ignored --ignored --features= \
+                             --strict --deny= --check -D= -F= -W";
 /// Options that narrow such a run by the value that follows them.
-const NARROWING_OPTIONS: [&str; 13] = [
-    "-p",
-    "--package",
-    "--test",
-    "--bin",
-    "--example",
-    "--bench",
-    "-k",
-    "-m",
-    "-t",
-    "--manifest-path",
-    "--filter",
-    "-run",
-    "-C",
-];
+const NARROWING_OPTIONS: &str =
+    "-p= --package= --test= --bin= --example= --bench= -k= -m= -t= --manifest-path= --filter= -run= -C=";
 /// Options with which a program does less than usual.
 const PARTIAL_OPTIONS: [&str; 8] =
     ["-h", "--help", "--version", "--dry-run", "--no-run", "--list", "--abort", "--collect-only"];
@@ -238,9 +193,9 @@ impl<'a> Command<'a> {
                 names.push(word);
                 continue;
             }
-            let valued = |table: &[(&str, bool)]| table.iter().any(|(name, value)| *value && *name == word);
-            let takes =
-                runs_all && (NARROWING_OPTIONS.contains(&word) || valued(&OUTPUT_OPTIONS) || valued(&WIDER_OPTIONS));
+            let tables = [OUTPUT_OPTIONS, WIDER_OPTIONS, NARROWING_OPTIONS];
+            let valued = |table: &str| table.split(' ').any(|option| option.strip_suffix('=') == Some(word));
+            let takes = runs_all && tables.into_iter().any(valued);
             let value = if takes { rest.next() } else { None };
             options.push(value.map_or_else(|| word.to_owned(), |value| format!("{word}={value}")));
         }
@@ -253,13 +208,13 @@ impl<'a> Command<'a> {
             return false;
         }
         let missing = |option: &&String| !failed.options.contains(option);
-        let kept = |option: &String| self.options.contains(option) || !in_table(&WIDER_OPTIONS, option);
+        let kept = |option: &String| self.options.contains(option) || !in_table(WIDER_OPTIONS, option);
         if !failed.options.iter().all(kept) {
             return false;
         }
         let mut added = self.options.iter().filter(missing);
         if self.runs_all {
-            return added.all(|option| in_table(&OUTPUT_OPTIONS, option) || in_table(&WIDER_OPTIONS, option))
+            return added.all(|option| in_table(OUTPUT_OPTIONS, option) || in_table(WIDER_OPTIONS, option))
                 && covers(&self.words, &failed.words);
         }
         added.all(|option| !PARTIAL_OPTIONS.contains(&option.as_str())) && self.words == failed.words
@@ -267,7 +222,7 @@ impl<'a> Command<'a> {
 }
 
 /// Returns whether an option is in a table, even if a value is attached to it.
-fn in_table(table: &[(&str, bool)], option: &str) -> bool {
+fn in_table(table: &str, option: &str) -> bool {
     let name = option.split('=').next().unwrap_or_default();
     // Short options with an attached value, or repeated: -j4, -vvv, -Dwarnings.
     let short = |known: &str| {
@@ -277,7 +232,7 @@ fn in_table(table: &[(&str, bool)], option: &str) -> bool {
             known == "-D" || known == "-W" || rest.chars().all(|c| c.is_ascii_digit() || Some(c) == letter)
         })
     };
-    table.iter().any(|(known, _)| *known == name || short(known))
+    table.split(' ').map(|known| known.trim_end_matches('=')).any(|known| known == name || short(known))
 }
 
 /// Returns whether a run that names `wide` covers everything that a run naming `narrow` does. A run that names nothing
@@ -591,11 +546,7 @@ mod tests {
             ("--all", false, true),
             ("--", false, false),
         ] {
-            assert_eq!(
-                (in_table(&OUTPUT_OPTIONS, option), in_table(&WIDER_OPTIONS, option)),
-                (shows, more),
-                "{option}"
-            );
+            assert_eq!((in_table(OUTPUT_OPTIONS, option), in_table(WIDER_OPTIONS, option)), (shows, more), "{option}");
         }
         let one = |text: &'static str| -> Vec<&'static str> { text.split_whitespace().collect() };
         for (wide, narrow, all) in [

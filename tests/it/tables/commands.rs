@@ -331,12 +331,11 @@ fn rule_decisions() {
             .collect();
         let _ = writeln!(
             out,
-            "{tool} {:?}: {verdict:?} by {:?}, without rules {free:?}, fit {}; steers {:?}, looks {}",
+            "{tool} {:?}: {verdict:?} by {:?}, without rules {free:?}, fit {}; steers {:?}",
             effect.targets(),
             by.map(Rule::to_text),
             fits.join(" "),
-            effect.config_change(),
-            effect.is_read_only()
+            effect.config_change()
         );
     }
     let visible = FileVisibility::new(rules.clone());
