@@ -127,6 +127,16 @@ pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlit
     Ok(row.get::<_, Json<T>>(column)?.0)
 }
 
+/// Returns a row id and the value that the next column holds as JSON text.
+pub(super) fn numbered_json<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<(i64, T)> {
+    Ok((row.get(0)?, json(row, 1)?))
+}
+
+/// Returns the row id of a session, or `None` if it does not exist.
+pub(super) fn session_row(conn: &Connection, id: SessionId) -> Result<Option<i64>, StoreError> {
+    first_row(conn, "SELECT n FROM session WHERE id = ?1", [id], |row| row.get(0))
+}
+
 /// Returns all rows of a query, each as `read` returns it.
 pub(super) fn all_rows<T>(
     conn: &Connection,

@@ -404,17 +404,6 @@ pub struct SummaryFigures {
     pub at: i64,
 }
 
-/// A message found by search.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SearchHit {
-    /// The session of the message.
-    pub session: SessionId,
-    /// The node.
-    pub node: NodeId,
-    /// BM25 score; smaller is better.
-    pub score: f64,
-}
-
 /// Errors of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -1,10 +1,10 @@
 //! Token counts by hash, and small named values.
 //! Not for: counting tokens (`llm`).
 
+use super::lookup::StoreLookup;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::Encoding;
 use crate::store::Store;
-use crate::store::sql::first_row;
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::OptionalExtension;
@@ -29,7 +29,7 @@ impl Store {
 
     /// Returns a named value.
     pub fn setting(&self, key: &str) -> Result<Option<String>, StoreError> {
-        self.read(|conn| first_row(conn, "SELECT value FROM setting WHERE key = ?1", [key], |row| row.get(0)))
+        self.read(|conn| StoreLookup(conn).setting(key))
     }
 }
 
