@@ -394,8 +394,6 @@ pub enum Write {
 /// The figures of one summarization: tokens before and after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SummaryFigures {
-    /// The resulting summary.
-    pub summary: Hash,
     /// Tokens before.
     pub original: u32,
     /// Tokens after.

@@ -160,24 +160,19 @@ fn date_of(file: &Path) -> Option<jiff::Timestamp> {
     Some(at.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
 }
 
-fn date(at: jiff::Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+fn card(file: &Path, at: jiff::Timestamp) -> Option<BackupCard> {
+    let bytes = std::fs::metadata(file).ok()?.len();
+    Some(BackupCard { path: file.display().to_string(), at: at.strftime("%Y-%m-%d %H:%M UTC").to_string(), bytes })
 }
 
 /// Returns cards of the backups beside a store, newest first.
 pub(crate) fn cards(path: &Path) -> Vec<BackupCard> {
-    let card = |file: PathBuf| {
-        let bytes = std::fs::metadata(&file).ok()?.len();
-        Some(BackupCard { path: file.display().to_string(), at: date(date_of(&file)?), bytes })
-    };
-    files(path).into_iter().rev().filter_map(card).collect()
+    files(path).iter().rev().filter_map(|file| card(file, date_of(file)?)).collect()
 }
 
 /// Returns the card of a backup without a date in its name, with the file's modification time instead.
 pub(crate) fn undated(file: &Path) -> Option<BackupCard> {
-    let bytes = std::fs::metadata(file).ok()?.len();
-    let at = date(modified(file)?);
-    Some(BackupCard { path: file.display().to_string(), at, bytes })
+    card(file, modified(file)?)
 }
 
 fn starts_with(file: &Path, first: &Path) -> bool {

@@ -86,9 +86,9 @@ impl Store {
         for (session, node) in &found.nodes {
             nodes.entry(*session).or_default().push(*node);
         }
-        let removals = found.sessions.iter().map(|session| Write::DeleteSession(*session));
-        let removals = removals.chain(nodes.into_iter().map(|(session, nodes)| Write::Tombstone { session, nodes }));
-        let removals: Vec<Write> = removals.collect();
+        let sessions = found.sessions.iter().map(|session| Write::DeleteSession(*session));
+        let nodes = nodes.into_iter().map(|(session, nodes)| Write::Tombstone { session, nodes });
+        let removals: Vec<Write> = sessions.chain(nodes).collect();
         backup::edit_copy(file, |conn: &mut Connection| {
             schema::migrate(conn, schema::STEPS)?;
             let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -6,10 +6,9 @@ use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::activation::Touches;
 use crate::domain::conversation::transition::Transition;
 use crate::store::Store;
-use crate::store::sql::{Json, all_rows, json, numbered_json};
+use crate::store::sql::{Json, all_rows, first_rows, json, numbered_json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
-use rusqlite::OptionalExtension as _;
 use std::collections::HashMap;
 
 impl Store {
@@ -36,17 +35,8 @@ impl Store {
 
     /// Returns what turns touched, by the keys of their last nodes.
     pub fn touches(&self, session: SessionId, nodes: &[Hash]) -> Result<HashMap<Hash, Touches>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT body FROM touch WHERE session = (SELECT n FROM session WHERE id = ?1) AND node = ?2",
-            )?;
-            let mut found = HashMap::new();
-            for node in nodes {
-                let body = query.query_row((session, node), |row| json(row, 0)).optional()?;
-                found.extend(body.map(|touches| (*node, touches)));
-            }
-            Ok(found)
-        })
+        let sql = "SELECT body FROM touch WHERE session = (SELECT n FROM session WHERE id = ?1) AND node = ?2";
+        self.read(|conn| first_rows(conn, sql, nodes, |node| (session, node), |row| json(row, 0)))
     }
 }
 

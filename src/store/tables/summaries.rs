@@ -58,11 +58,10 @@ impl Store {
 
     /// Returns the figures of a session's summarizations, oldest first.
     pub fn summary_figures(&self, session: SessionId) -> Result<Vec<SummaryFigures>, StoreError> {
-        let sql = "SELECT capsule, original_tokens, compressed_tokens, timestamp FROM metrics
+        let sql = "SELECT original_tokens, compressed_tokens, timestamp FROM metrics
                  WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n";
-        let read = |row: &Row<'_>| {
-            Ok(SummaryFigures { summary: row.get(0)?, original: row.get(1)?, compressed: row.get(2)?, at: row.get(3)? })
-        };
+        let read =
+            |row: &Row<'_>| Ok(SummaryFigures { original: row.get(0)?, compressed: row.get(1)?, at: row.get(2)? });
         self.read(|conn| all_rows(conn, sql, [session], read))
     }
 }
