@@ -10,15 +10,10 @@ use std::path::{Path, PathBuf};
 
 /// Why a workspace could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum ToolError {
-    /// The folder could not be opened.
-    #[error("the workspace folder {path} can't be opened: {source}. Tools stay off.")]
-    Root {
-        /// The folder.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+#[error("the workspace folder {path} can't be opened: {source}. Tools stay off.")]
+pub struct ToolError {
+    path: PathBuf,
+    source: io::Error,
 }
 
 /// A call that did not succeed.
@@ -63,14 +58,14 @@ impl Workspace {
     /// Opens the folder for reading. Results are cut at about `output_limit` bytes.
     pub fn open(root: &Path, output_limit: usize) -> Result<Self, ToolError> {
         let dir = Dir::open_ambient_dir(root, ambient_authority())
-            .map_err(|source| ToolError::Root { path: root.to_owned(), source })?;
+            .map_err(|source| ToolError { path: root.to_owned(), source })?;
         Ok(Self { root: dir, limit: output_limit.max(256), effects: None })
     }
 
     /// Opens the folder for reading, changing files, and running commands.
     pub fn open_with_effects(root: &Path, output_limit: usize, options: EffectOptions) -> Result<Self, ToolError> {
         let space = Self::open(root, output_limit)?;
-        let whole = root.canonicalize().map_err(|source| ToolError::Root { path: root.to_owned(), source })?;
+        let whole = root.canonicalize().map_err(|source| ToolError { path: root.to_owned(), source })?;
         Ok(Self { effects: Some(EffectTools::new(whole, options)), ..space })
     }
 
