@@ -282,11 +282,8 @@ fn read_content(content: &Value, out: &mut Vec<ChunkItem>) {
                 match (part.get("thinking"), part.get("text")) {
                     (Some(thinking), _) => out.extend(read_reasoning(thinking)),
                     (None, Some(text)) => read_content(text, out),
-                    (None, None) => {
-                        if let Value::String(_) = part {
-                            read_content(part, out);
-                        }
-                    }
+                    (None, None) if part.is_string() => read_content(part, out),
+                    (None, None) => {}
                 }
             }
         }
@@ -478,10 +475,10 @@ mod tests {
         assert_eq!(
             (usage.prompt, usage.cache_write, usage.cached_read),
             (Some(8), Some(3), Some(4)),
-            "cached beside the rest"
+            "cached tokens are added to the prompt"
         );
         let both = json!({"prompt_tokens": 8, "cache_read_input_tokens": 4});
-        assert_eq!(read_usage(&both).prompt, Some(8), "cached within");
+        assert_eq!(read_usage(&both).prompt, Some(8), "cached tokens are part of the prompt");
         let absurd =
             json!({"usage": {"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 999_999_999_999_u64}}});
         let told = "The server reported 999,999,999,999 cached tokens; at most the prompt is counted.";
@@ -493,7 +490,7 @@ mod tests {
                 _ => None,
             })
             .collect();
-        assert_eq!(diagnostics, [told], "said once");
+        assert_eq!(diagnostics, [told], "reported once");
         let both = json!({"cache_read_input_tokens": u64::MAX, "cache_creation_input_tokens": 1_u64 << 32});
         assert_eq!(
             uncountable(&both).map(|told| told.what).as_deref(),
@@ -609,23 +606,6 @@ mod tests {
             );
         }
         assert!(read_all(&[json!({"error": null, "choices": []})]).is_empty());
-    }
-
-    /// Pieces of a name are joined. A name that is sent again once it is complete is not another piece.
-    #[test]
-    fn a_name_in_pieces_is_one_name() {
-        for names in
-            [&["read_file"][..], &["read", "_file"], &["re", "ad", "_file", "read_file"], &["", "read_file", ""]]
-        {
-            let pieces: Vec<Value> = names.iter().chain(&[""]).map(|name| piece(Some(0), "", name, "")).collect();
-            let mut chunks = Chunks::new(RunId(Uuid::nil()));
-            let read: usize = each(&pieces).into_iter().map(|value| chunks.read(&Parsed::from(value)).len()).sum();
-            assert_eq!(
-                (calls(&each(&pieces))[0].1.as_str(), chunks.has_unnamed_call()),
-                ("read_file", false),
-                "{read} {names:?}"
-            );
-        }
     }
 
     proptest::proptest! {

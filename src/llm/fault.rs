@@ -126,10 +126,10 @@ impl Fault {
         if !matches!(status, 0 | 400 | 404 | 422 | 500 | 501) {
             return None;
         }
-        let refused = UNSUPPORTED.iter().any(|word| text.contains(word));
         let has = |word: &str| text.contains(word);
-        let about = |word: &str| self.param == word || text.contains(word);
-        if text.contains("alternat") && (has("role") || has("user/assistant")) || has("consecutive messages") {
+        let refused = UNSUPPORTED.iter().any(|word| has(word));
+        let about = |word: &str| self.param == word || has(word);
+        if has("alternat") && (has("role") || has("user/assistant")) || has("consecutive messages") {
             Some(Quirk::StrictAlternation)
         } else if about("stream_options") && refused {
             Some(Quirk::NoStreamOptions)
@@ -138,7 +138,7 @@ impl Fault {
         } else if about("temperature") && (refused || has("only the default")) {
             Some(Quirk::NoTemperature)
         } else if refused
-            && ["\"tools\"", "'tools'", "tools", "tool use", "tool call", "tool choice", "tool_choice", "function call"]
+            && ["tools", "tool use", "tool call", "tool choice", "tool_choice", "function call"]
                 .iter()
                 .any(|word| has(word))
         {
@@ -208,14 +208,13 @@ const MODEL: [&str; 6] = [
     "model does not exist",
 ];
 const RATE: [&str; 4] = ["rate_limit", "rate limit", "ratelimit", "throttling"];
-const UNSUPPORTED: [&str; 18] = [
+const UNSUPPORTED: [&str; 17] = [
     "unsupported",
-    "not supported",
     "not support",
     "n't support",
     "unknown",
     "unrecognized",
-    "unrecognized",
+    "unrecognised",
     "not recognized",
     "unexpected",
     "extra inputs",
@@ -349,6 +348,7 @@ mod tests {
                 r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}"#,
                 Quirk::NoTools,
             ),
+            (r#"{"error":{"message":"Unrecognised request argument supplied: tools"}}"#, Quirk::NoTools),
             (r#"{"error":{"message":"System role not supported","code":400}}"#, Quirk::NoSystemRole),
             (
                 r#"{"error":{"message":"Unsupported value: 'messages[0].role' does not support 'system' with this model.","param":"messages[0].role"}}"#,

@@ -8,6 +8,7 @@ use crate::domain::call::provider::{Diagnostic, ProviderError, ProviderErrorKind
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use secrecy::{ExposeSecret, SecretString};
+use std::cmp::Reverse;
 use std::error::Error as _;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -56,12 +57,17 @@ impl Endpoint {
         let base = address(profile)?;
         let headers = headers(profile, key)?;
         let mut secrets: Vec<String> = profile.headers.values().cloned().collect();
+        // A server may repeat the key in `Authorization: Bearer KEY` without the word before it.
+        let keys = profile.headers.iter().filter(|(name, _)| name.to_ascii_lowercase().ends_with("authorization"));
+        secrets.extend(keys.filter_map(|(_, value)| Some(value.split_once(' ')?.1.trim().to_owned())));
         secrets.extend(key.map(|key| key.expose_secret().trim().to_owned()));
         secrets.extend(base.password().map(str::to_owned));
         // The query may contain a key, too.
         secrets.extend(base.query_pairs().map(|(_, value)| value.into_owned()));
         // A short value is not a key, and removing it would damage other text.
         secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
+        // A secret that contains another one is removed first, so that no part of it remains.
+        secrets.sort_by_key(|secret| Reverse(secret.len()));
         let local = base.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
         let client = Client::builder()
             .connect_timeout(Duration::from_secs(u64::from(profile.connect_timeout.max(1))))
@@ -105,7 +111,7 @@ impl Endpoint {
         Diagnostic { raw: clip(&self.without_secrets(&diagnostic.raw), MAX_RAW), ..diagnostic }
     }
 
-    pub(super) fn without_secrets(&self, text: &str) -> String {
+    fn without_secrets(&self, text: &str) -> String {
         self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "[redacted]"))
     }
 
@@ -132,7 +138,7 @@ fn without_layers(why: &str) -> String {
 }
 
 /// Returns an error with its causes, without repetitions.
-pub(super) fn chain(error: &reqwest::Error) -> String {
+fn chain(error: &reqwest::Error) -> String {
     let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -213,6 +219,14 @@ mod tests {
         assert!(error.what.starts_with("[redacted] [redacted] [redacted] [redacted] x"), "{}", error.what);
         assert_eq!(error.what.chars().count(), MAX_MESSAGE);
         assert_eq!(endpoint.host_and_port(), "h");
+    }
+
+    #[test]
+    fn no_part_of_a_secret_remains() {
+        let mut profile = profile("http://h/v1?key=canary-1");
+        profile.headers.insert("Authorization".into(), "Bearer canary-1-longer".into());
+        let endpoint = Endpoint::new(&profile, None).unwrap();
+        assert_eq!(endpoint.without_secrets("keys canary-1-longer, canary-1"), "keys [redacted], [redacted]");
     }
 
     #[test]

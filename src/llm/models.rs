@@ -192,17 +192,4 @@ mod tests {
         assert_eq!(items(&json!([1, 2, 3])).len(), 3);
         assert!(items(&json!({"data": null})).is_empty());
     }
-
-    #[test]
-    fn vocabularies_by_name() {
-        for name in ["gpt-4o-mini", "openai/gpt-4.1", "gpt-5.1", "o3", "o4-mini", "ft:gpt-4o:x", "gpt-oss:20b"] {
-            assert_eq!(encoding_of(name), (Encoding::O200kBase, true), "{name}");
-        }
-        for name in ["gpt-4", "gpt-4-turbo", "gpt-3.5-turbo"] {
-            assert_eq!(encoding_of(name), (Encoding::Cl100kBase, true), "{name}");
-        }
-        for name in ["llama3", "o1x", "claude-sonnet", ""] {
-            assert_eq!(encoding_of(name), (Encoding::O200kBase, false), "{name}");
-        }
-    }
 }

@@ -176,7 +176,7 @@ mod tests {
         }
         events.extend(decoder.feed(b"\n\ndata: next\n\n"));
         assert!(events[0].cut && events[0].data.len() == MAX_EVENT - 1, "before the character that does not fit");
-        assert!((64 * 1024..1024 * 1024).contains(&decoder.line.capacity()), "what a long line took is given back");
+        assert!((64 * 1024..1024 * 1024).contains(&decoder.line.capacity()), "the memory of a long line is released");
         assert_eq!(events[1], Event { data: "next".into(), ..Event::default() });
     }
 

@@ -108,21 +108,16 @@ impl AnswerReader {
         match &mut self.kind {
             BodyKind::Events(decoder) => {
                 if self.events == 0 {
-                    let room = MAX_KEPT.saturating_sub(self.head.len());
-                    self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                    keep(&mut self.head, bytes, MAX_KEPT);
                 }
                 let events = decoder.feed(bytes);
                 for event in events {
                     self.event(&event);
                 }
             }
-            BodyKind::Json(kept) => {
-                let room = MAX_EVENT.saturating_sub(kept.len());
-                kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
-            }
+            BodyKind::Json(kept) => keep(kept, bytes, MAX_EVENT),
             BodyKind::Page(kept) => {
-                let room = MAX_KEPT.saturating_sub(kept.len());
-                kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                keep(kept, bytes, MAX_KEPT);
                 self.done = kept.len() >= MAX_KEPT;
             }
             BodyKind::Compressed(_) => {}
@@ -183,7 +178,8 @@ impl AnswerReader {
         for item in self.chunks.finish() {
             self.handle(item);
         }
-        if let Some(raw) = self.half_object.take().or_else(|| self.lost().then(|| std::mem::take(&mut self.marked))) {
+        let was_lost = self.chunks.lost_halves() > 0 && !self.marked.is_empty();
+        if let Some(raw) = self.half_object.take().or_else(|| was_lost.then(|| std::mem::take(&mut self.marked))) {
             self.report("Half of a surrogate pair arrived alone; U+FFFD replaces it.", raw);
         }
         let ended = self.done || self.finished();
@@ -194,11 +190,6 @@ impl AnswerReader {
         {
             self.fail(error);
         }
-    }
-
-    /// Returns whether a surrogate half was lost and not reported yet.
-    fn lost(&self) -> bool {
-        self.chunks.lost_halves() > 0 && !self.marked.is_empty()
     }
 
     /// Returns the outcome, once the body ended or was abandoned.
@@ -216,14 +207,9 @@ impl AnswerReader {
             (None, true) if limited => (CallEnd::Truncated, None),
             (None, true) if self.any => natural_end,
             (None, _) if !self.any => (CallEnd::Errored, Some(empty(self.finish.as_deref()))),
-            (None, _) => (
-                CallEnd::Truncated,
-                Some(problem(
-                    Kind::Protocol,
-                    "the stream stopped before the end of the \
-                    answer",
-                )),
-            ),
+            (None, _) => {
+                (CallEnd::Truncated, Some(problem(Kind::Protocol, "the stream stopped before the end of the answer")))
+            }
         };
         AnswerEnd { end, any: self.any, usage: self.chunks.usage(), finish: self.finish, error }
     }
@@ -263,8 +249,8 @@ impl AnswerReader {
             self.fail(self.sorted(&Fault::in_body(data)));
             return;
         }
-        if !event.broken.is_empty() && !std::mem::replace(&mut self.reported_bytes, true) {
-            self.report("Some bytes were not UTF-8; U+FFFD replaces them.", display_bytes(&event.broken));
+        if !event.broken.is_empty() {
+            self.report_bytes(&event.broken);
         }
         if let Some(parsed) = Parsed::read(data) {
             self.object(&parsed, data);
@@ -341,13 +327,20 @@ impl AnswerReader {
         self.out.push(Delta::Diagnostic(Diagnostic { what: what.to_owned(), raw }));
     }
 
+    /// Reports bytes that are not UTF-8, once.
+    fn report_bytes(&mut self, bytes: &[u8]) {
+        if !std::mem::replace(&mut self.reported_bytes, true) {
+            self.report("Some bytes were not UTF-8; U+FFFD replaces them.", display_bytes(bytes));
+        }
+    }
+
     /// Reads a body that is not an event stream: a whole answer, an error, several objects without framing, or
     /// something else.
     fn read_whole(&mut self, body: &[u8]) {
         let text = String::from_utf8_lossy(body);
         let text = text.trim_start_matches('\u{feff}').trim();
-        if std::str::from_utf8(body).is_err() && !std::mem::replace(&mut self.reported_bytes, true) {
-            self.report("Some bytes were not UTF-8; U+FFFD replaces them.", display_bytes(body));
+        if std::str::from_utf8(body).is_err() {
+            self.report_bytes(body);
         }
         let lines = || text.lines().filter(|line| !line.trim().is_empty()).map(Parsed::read).collect();
         let objects: Vec<Parsed> = Parsed::read(text).map(Parsed::elements).or_else(lines).unwrap_or_default();
@@ -372,6 +365,12 @@ impl AnswerReader {
     pub fn fail(&mut self, error: ProviderError) {
         self.error.get_or_insert(error);
     }
+}
+
+/// Appends bytes up to a limit of the length.
+fn keep(kept: &mut Vec<u8>, bytes: &[u8], limit: usize) {
+    let room = limit.saturating_sub(kept.len());
+    kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }
 
 fn is_limit(reason: &str) -> bool {

@@ -123,14 +123,20 @@ impl Call {
         let token = handle.progress_token.clone();
         let (listener, mut progress_events) = unbounded_channel();
         self.listeners.lock().push((token.clone(), listener));
-        let (begun, mut until, mut pieces) = (Instant::now(), Instant::now() + patience, 0);
+        let mut pieces = 0;
+        let mut report = |words| {
+            pieces += 1;
+            if pieces <= MAX_PROGRESS {
+                let _ = sender.send(CallEvent::Progress(words));
+            }
+        };
+        let (begun, mut until) = (Instant::now(), Instant::now() + patience);
         let ended = loop {
             tokio::select! {
                 answer = &mut handle.rx => {
                     // Progress that arrived before the answer is reported before it.
                     while let Ok(words) = progress_events.try_recv() {
-                        pieces += 1;
-                        send_progress(sender, words, pieces);
+                        report(words);
                     }
                     break match answer {
                         Ok(Ok(result)) => (self.result(result), None),
@@ -148,8 +154,7 @@ impl Call {
                 }
                 Some(words) = progress_events.recv() => {
                     until = (Instant::now() + patience).min(begun + patience * MAX_EXTENSIONS);
-                    pieces += 1;
-                    send_progress(sender, words, pieces);
+                    report(words);
                 }
             }
         };
@@ -171,12 +176,6 @@ impl Call {
     }
 }
 
-fn send_progress(sender: &Sender<CallEvent>, words: String, pieces: u32) {
-    if pieces <= MAX_PROGRESS {
-        let _ = sender.send(CallEvent::Progress(words));
-    }
-}
-
 /// Tells the server that the call is canceled.
 async fn cancel(handle: RequestHandle<RoleClient>, why: &str) {
     let events = handle.cancel(Some(why.to_owned()));
@@ -184,9 +183,8 @@ async fn cancel(handle: RequestHandle<RoleClient>, why: &str) {
 }
 
 fn cancelled() -> ToolOutput {
-    let body = "Cancelled: the user stopped it. The server was told to stop; what it had already done is \
-        unknown."
-        .to_owned();
+    let body =
+        "Cancelled: the user stopped it. The server was told to stop; what it had already done is unknown.".to_owned();
     ToolOutput { status: ToolStatus::Cancelled, full_bytes: body.len() as u64, body }
 }
 

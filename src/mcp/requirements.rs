@@ -65,7 +65,7 @@ mod tests {
         let here = folder.path().display().to_string();
         let file = folder.path().join("tool");
         std::fs::write(&file, "").unwrap();
-        assert!(missing(&spec("tool", Some(&here), "/")).is_some(), "a file that may not be run is none");
+        assert!(missing(&spec("tool", Some(&here), "/")).is_some(), "a file that is not executable is no program");
         std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         assert_eq!(missing(&spec("tool", Some(&here), "/")), None);
         assert_eq!(missing(&spec("./tool", None, &here)), None);

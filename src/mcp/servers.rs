@@ -202,12 +202,11 @@ impl ToolServers for ServerPool {
             return result_text::failed(&format!("The server {server} can't be called: {why}."));
         };
         let call = call::Call { peer, listeners, seconds, limit };
-        let work = match call.begin(tool, args) {
-            Ok(work) => work,
+        let (work, waiting) = match call.begin(tool, args) {
+            Ok(begun) => begun,
             Err(output) => return output,
         };
-        let (work_future, waiting) = work;
-        if let Err(why) = self.spawn(work_future) {
+        if let Err(why) = self.spawn(work) {
             return result_text::failed(&why);
         }
         let (output, gone) = waiting.wait(watch);

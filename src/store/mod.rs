@@ -43,19 +43,15 @@ struct Inner {
 impl Store {
     /// Writes all of these or nothing. Returns when the transaction is committed.
     pub fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
-        let thread = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
-        self.0.conversion.yield_to_writer();
-        thread.write(writes).map_err(|error| self.with_path(error))
+        self.writer()?.write(writes).map_err(|error| self.with_path(error))
     }
 
     /// Queues a transaction without waiting for it. If it fails for a reason that may pass (a full disk, a lock), it is
     /// kept and retried every second; if it can never succeed (its run no longer exists), it is logged and dropped.
     pub fn post(&self, writes: Vec<Write>) {
-        if let Some(thread) = &self.0.writer {
-            self.0.conversion.yield_to_writer();
-            thread.post(writes);
-        } else {
-            tracing::warn!(count = writes.len(), "the store is read-only; dropped what was posted");
+        match self.writer() {
+            Ok(thread) => thread.post(writes),
+            Err(error) => tracing::warn!(%error, count = writes.len(), "dropped posted writes"),
         }
     }
 
@@ -82,10 +78,11 @@ impl Store {
 
     /// Returns a number that changes when another process or another `Store` writes, but not when this one does.
     pub fn data_version(&self) -> Result<i64, StoreError> {
-        match &self.0.writer {
-            Some(writer) => writer.call(|conn| version(conn)).map_err(|error| self.with_path(error)),
-            None => self.0.pool.watch(version).map_err(|error| self.with_path(error)),
-        }
+        let found = match &self.0.writer {
+            Some(writer) => writer.call(|conn| version(conn)),
+            None => self.0.pool.watch(version),
+        };
+        found.map_err(|error| self.with_path(error))
     }
 
     /// Writes what is queued, merges the log into the file and stops the writer. Later writes fail.
@@ -108,6 +105,13 @@ impl Store {
     /// as soon as that program stops reading, by any program that has the store open then.
     pub fn purge_pending(&self) -> bool {
         file::writer::purge_mark(&self.0.path).exists()
+    }
+
+    /// Returns the writer, after interrupting the statement that would block it.
+    fn writer(&self) -> Result<&Writer, StoreError> {
+        let writer = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        self.0.conversion.yield_to_writer();
+        Ok(writer)
     }
 
     /// Runs a read on a connection of the pool.

@@ -8,6 +8,7 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Params, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// The message of an error when another process held the lock for longer than SQLite waits. The writer retries such
@@ -19,13 +20,10 @@ const IOERR_WRITE: i32 = 778;
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        let (code, extended) = match &error {
-            rusqlite::Error::SqliteFailure(failure, _) => (Some(failure.code), failure.extended_code),
-            _ => (None, 0),
-        };
-        match code {
+        let is_write_failure = error.sqlite_error().is_some_and(|failure| failure.extended_code == IOERR_WRITE);
+        match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::Full(error.to_string()),
-            Some(ErrorCode::SystemIoFailure) if extended == IOERR_WRITE => Self::Full(error.to_string()),
+            Some(ErrorCode::SystemIoFailure) if is_write_failure => Self::Full(error.to_string()),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 Self::Corrupt { path: String::new(), why: error.to_string() }
             }
@@ -127,6 +125,16 @@ pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlit
     Ok(row.get::<_, Json<T>>(column)?.0)
 }
 
+/// Returns a row id and the value that the next column holds as JSON text.
+pub(super) fn numbered_json<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<(i64, T)> {
+    Ok((row.get(0)?, json(row, 1)?))
+}
+
+/// Returns the row id of a session, or `None` if it does not exist.
+pub(super) fn session_row(conn: &Connection, id: SessionId) -> Result<Option<i64>, StoreError> {
+    first_row(conn, "SELECT n FROM session WHERE id = ?1", [id], |row| row.get(0))
+}
+
 /// Returns all rows of a query, each as `read` returns it.
 pub(super) fn all_rows<T>(
     conn: &Connection,
@@ -145,6 +153,23 @@ pub(super) fn first_row<T>(
     read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
 ) -> Result<Option<T>, StoreError> {
     Ok(conn.prepare_cached(sql)?.query_row(values, read).optional()?)
+}
+
+/// Returns the values that a query finds for these keys, at most one for each.
+pub(super) fn first_rows<P: Params, T>(
+    conn: &Connection,
+    sql: &str,
+    keys: &[Hash],
+    values: impl Fn(Hash) -> P,
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<HashMap<Hash, T>, StoreError> {
+    let view = conn.unchecked_transaction()?;
+    let mut query = view.prepare_cached(sql)?;
+    let mut found = HashMap::with_capacity(keys.len());
+    for key in keys {
+        found.extend(query.query_row(values(*key), &read).optional()?.map(|value| (*key, value)));
+    }
+    Ok(found)
 }
 
 /// Returns the first and the last blob of `N` bytes whose hex digits begin with `prefix`, or `None` if there is none.

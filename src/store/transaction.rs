@@ -2,7 +2,7 @@
 //! Not for: which write goes to which table (`apply`).
 
 use super::file::owners::OwnersView;
-use super::sql::first_row;
+use super::sql::{first_row, session_row};
 use super::types::StoreError;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use rusqlite::{Connection, ToSql};
@@ -74,7 +74,7 @@ impl<'a> WriteTransaction<'a> {
 
     /// Returns the row id of a session, or `Moved` if it does not exist.
     pub(super) fn session(&self, id: SessionId) -> Result<i64, StoreError> {
-        self.row("SELECT n FROM session WHERE id = ?1", &id)
+        session_row(self.conn, id)?.ok_or(StoreError::Moved)
     }
 
     /// Returns the row id of a branch, or `Moved` if it does not exist.

@@ -394,25 +394,12 @@ pub enum Write {
 /// The figures of one summarization: tokens before and after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SummaryFigures {
-    /// The resulting summary.
-    pub summary: Hash,
     /// Tokens before.
     pub original: u32,
     /// Tokens after.
     pub compressed: u32,
     /// Milliseconds since 1970.
     pub at: i64,
-}
-
-/// A message found by search.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SearchHit {
-    /// The session of the message.
-    pub session: SessionId,
-    /// The node.
-    pub node: NodeId,
-    /// BM25 score; smaller is better.
-    pub score: f64,
 }
 
 /// Errors of the store.

@@ -4,9 +4,9 @@
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Mutex;
+use tracing::Subscriber;
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::MakeWriter;
 
 /// The size in bytes above which a log is moved aside at the next start. It replaces the log that was moved aside
 /// before.
@@ -19,27 +19,28 @@ pub fn init(state_dir: &Path, level: &str) -> io::Result<()> {
     if level == "off" {
         return Ok(());
     }
-    let filter = EnvFilter::try_new(format!("off,pleach={level}"))
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
-    let log = Log::new(state_dir.join("log").join("pleach.log"));
-    let subscriber =
-        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_target(true).with_writer(log).finish();
+    let subscriber = subscriber(Log::new(state_dir.join("log").join("pleach.log")), level)?;
     // If logging was started before, the first log stays in use.
     let _ = tracing::subscriber::set_global_default(subscriber);
     Ok(())
 }
 
+fn subscriber(log: Log, level: &str) -> io::Result<impl Subscriber + Send + Sync + use<>> {
+    let filter = EnvFilter::try_new(format!("off,pleach={level}"))
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
+    Ok(tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(Mutex::new(log)).finish())
+}
+
 /// A log file that is opened with the first line. If it cannot be opened, lines are dropped: logging never interrupts
 /// work.
-#[derive(Clone)]
 struct Log {
-    path: Arc<PathBuf>,
-    file: Arc<Mutex<Option<File>>>,
+    path: PathBuf,
+    file: Option<File>,
 }
 
 impl Log {
     fn new(path: PathBuf) -> Self {
-        Self { path: Arc::new(path), file: Arc::default() }
+        Self { path, file: None }
     }
 
     fn open(path: &Path) -> io::Result<File> {
@@ -63,11 +64,10 @@ impl Log {
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if file.is_none() {
-            *file = Self::open(&self.path).ok();
+        if self.file.is_none() {
+            self.file = Self::open(&self.path).ok();
         }
-        if let Some(file) = file.as_mut() {
+        if let Some(file) = &mut self.file {
             let _ = file.write_all(bytes);
         }
         Ok(bytes.len())
@@ -78,28 +78,15 @@ impl Write for Log {
     }
 }
 
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn subscriber(log: Log, level: &str) -> impl tracing::Subscriber {
-        let filter = EnvFilter::try_new(format!("off,pleach={level}")).unwrap();
-        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(log).finish()
-    }
 
     #[test]
     fn only_our_own_lines_and_only_from_the_level_on() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log/pleach.log");
-        tracing::subscriber::with_default(subscriber(Log::new(path.clone()), "warn"), || {
+        tracing::subscriber::with_default(subscriber(Log::new(path.clone()), "warn").unwrap(), || {
             tracing::info!("quiet");
             tracing::error!(target: "async_openai", "a prompt");
             assert!(!path.exists());

@@ -16,15 +16,14 @@ impl Args {
         if text.is_empty() || text == "null" {
             return Ok(Self(Map::new()));
         }
-        match serde_json::from_str(text) {
-            Ok(Value::Object(object)) => Ok(Self(object)),
-            // Some models send the object as a JSON string.
-            Ok(Value::String(inner)) => match serde_json::from_str(&inner) {
-                Ok(Value::Object(object)) => Ok(Self(object)),
-                _ => Err(ToolFailure::Failed("The arguments must be a JSON object.".into())),
-            },
-            Ok(_) => Err(ToolFailure::Failed("The arguments must be a JSON object.".into())),
-            Err(error) => Err(ToolFailure::Failed(format!("The arguments are not valid JSON: {error}."))),
+        let value = serde_json::from_str(text)
+            .map_err(|error| ToolFailure::Failed(format!("The arguments are not valid JSON: {error}.")))?;
+        // Some models send the object as a JSON string.
+        let value =
+            if let Value::String(inner) = value { serde_json::from_str(&inner).unwrap_or_default() } else { value };
+        match value {
+            Value::Object(object) => Ok(Self(object)),
+            _ => Err(ToolFailure::Failed("The arguments must be a JSON object.".into())),
         }
     }
 

@@ -138,11 +138,11 @@ fn file_changed_meanwhile_is_not_written() {
     let place = Place::new();
     place.write("a", "one\n");
     let effect = place.edit_effect("a", &[("one", "two")]).unwrap();
-    place.write("a", "somebody else's\n");
+    place.write("a", "another change\n");
     let done = place.done(&effect, &[]);
     assert_eq!((done.output.status, done.changed.len()), (ToolStatus::Failed, 0));
     assert!(done.output.body.contains("not changed"), "{}", done.output.body);
-    assert_eq!(place.text("a"), "somebody else's\n");
+    assert_eq!(place.text("a"), "another change\n");
     let effect = place.write_effect("new", "mine\n").unwrap();
     place.write("new", "theirs\n");
     assert_eq!(place.done(&effect, &[]).output.status, ToolStatus::Failed);

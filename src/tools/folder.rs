@@ -2,11 +2,13 @@
 //! reading. Links never lead out of the folder.
 //! Not for: the model's tools (`files`), or the meaning of the texts.
 
+use super::files::ignore_rules::{MAX_BYTES, parse_rules};
+use super::workspace::without_blocking;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::visibility::{FileVisibility, READS};
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use cap_std::fs::Dir;
+use ignore::gitignore::Gitignore;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -109,15 +111,7 @@ impl Folder {
         if self.denies(path) {
             return Err(DENIED.into());
         }
-        let mut options = OpenOptions::new();
-        options.read(true);
-        #[cfg(unix)]
-        {
-            use cap_std::fs::OpenOptionsExt;
-            let flags = (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits();
-            options.custom_flags(i32::try_from(flags).unwrap_or(0));
-        }
-        let file = self.root.open_with(path, &options).map_err(|error| refusal(&error))?;
+        let file = self.root.open_with(path, &without_blocking()).map_err(|error| refusal(&error))?;
         let meta = file.metadata().map_err(|error| refusal(&error))?;
         if !meta.is_file() {
             return Err("is not a regular file".into());
@@ -154,7 +148,6 @@ impl Folder {
 
     /// Whether `.gitignore` files exclude a folder or a folder that contains it. The nearest matching rule decides.
     pub fn ignored(&self, folder: &Path) -> bool {
-        const MAX_BYTES: u64 = 1 << 20;
         let mut levels: Vec<Gitignore> = Vec::new();
         let mut path = PathBuf::new();
         for step in std::iter::once(None).chain(folder.iter().map(Some)) {
@@ -167,12 +160,7 @@ impl Folder {
                 }
             }
             if let Ok(head) = self.head(&path.join(".gitignore"), MAX_BYTES) {
-                let mut builder = GitignoreBuilder::new(&path);
-                for line in head.text.lines() {
-                    // Skip invalid patterns, as git does.
-                    let _ = builder.add_line(None, line);
-                }
-                levels.extend(builder.build().ok());
+                levels.extend(parse_rules(&path, &head.text));
             }
         }
         false

@@ -9,10 +9,18 @@
 //! confines itself ([`sandbox`]).
 
 mod args;
+mod command;
+#[cfg(test)]
+#[cfg(unix)]
+mod effect_tests;
 mod effects;
+mod files;
 pub mod folder;
 pub mod locked_folder;
+pub mod sandbox;
 mod specs;
+#[cfg(test)]
+mod tests;
 mod workspace;
 
 pub use effects::EffectOptions;
@@ -27,7 +35,7 @@ use crate::domain::tool::visibility::FileVisibility;
 use args::Args;
 use effects::ProtectedPlaces;
 use files::visible::ToolVisibility;
-use workspace::{ToolFailure, ToolText, failed, shown, stop};
+use workspace::{ToolFailure, ToolText, failed, path_text, shown, stop};
 
 impl RunTools for Workspace {
     fn specs(&self) -> Vec<ToolSpec> {
@@ -85,19 +93,14 @@ impl RunTools for Workspace {
     }
 
     fn text(&self, path: &str, most: u64, sight: &FileVisibility) -> Result<String, String> {
-        files::attach::text(self, path, most, ToolVisibility::of_person(sight)).map_err(|stop| match stop {
-            ToolFailure::Refused(why) | ToolFailure::Failed(why) => why,
-            ToolFailure::Cancelled => "Reading was stopped.".to_owned(),
-        })
+        files::attach::text(self, path, most, ToolVisibility::of_person(sight)).map_err(ToolFailure::reason)
     }
+
     fn put_back(&self, path: &str, expected: Option<Hash>, text: Option<&str>) -> Result<(), String> {
         if self.effects.is_none() {
             return Err(format!("{path} can't be changed: these tools are read-only."));
         }
-        files::change::put_back(self, path, expected, text).map_err(|stop| match stop {
-            ToolFailure::Refused(why) | ToolFailure::Failed(why) => why,
-            ToolFailure::Cancelled => "Cancelled before it finished.".to_owned(),
-        })
+        files::change::put_back(self, path, expected, text).map_err(ToolFailure::reason)
     }
 }
 
@@ -123,8 +126,7 @@ impl Workspace {
                 let path = Args::parse(args)?.path()?;
                 // Resolve links first, so that no rule can be bypassed by another name.
                 let path = self.root.canonicalize(&path).unwrap_or(path);
-                let what: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
-                Ok(ToolEffect::Look { what: what.join("/") })
+                Ok(ToolEffect::Look { what: path_text(&path) })
             }
             "edit_file" if self.effects.is_some() => {
                 Ok(ToolEffect::Change(vec![files::edit::edit(self, &Args::parse(args)?)?]))
@@ -171,12 +173,3 @@ pub fn compared(path: &str, before: Option<std::sync::Arc<str>>, after: Option<&
     let change = files::diff::change(path, before, after.unwrap_or_default());
     FileChange { after: after.and(change.after), ..change }
 }
-
-mod command;
-#[cfg(test)]
-#[cfg(unix)]
-mod effect_tests;
-mod files;
-pub mod sandbox;
-#[cfg(test)]
-mod tests;

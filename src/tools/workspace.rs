@@ -10,15 +10,10 @@ use std::path::{Path, PathBuf};
 
 /// Why a workspace could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum ToolError {
-    /// The folder could not be opened.
-    #[error("the workspace folder {path} can't be opened: {source}. Tools stay off.")]
-    Root {
-        /// The folder.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+#[error("the workspace folder {path} can't be opened: {source}. Tools stay off.")]
+pub struct ToolError {
+    path: PathBuf,
+    source: io::Error,
 }
 
 /// A call that did not succeed.
@@ -30,6 +25,16 @@ pub(super) enum ToolFailure {
     Failed(String),
     /// A person stopped the call.
     Cancelled,
+}
+
+impl ToolFailure {
+    /// Returns the reason as a sentence.
+    pub(super) fn reason(self) -> String {
+        match self {
+            Self::Refused(why) | Self::Failed(why) => why,
+            Self::Cancelled => "Cancelled before it was done.".to_owned(),
+        }
+    }
 }
 
 /// The text of a result, and its size in bytes before it was cut.
@@ -53,29 +58,21 @@ impl Workspace {
     /// Opens the folder for reading. Results are cut at about `output_limit` bytes.
     pub fn open(root: &Path, output_limit: usize) -> Result<Self, ToolError> {
         let dir = Dir::open_ambient_dir(root, ambient_authority())
-            .map_err(|source| ToolError::Root { path: root.to_owned(), source })?;
+            .map_err(|source| ToolError { path: root.to_owned(), source })?;
         Ok(Self { root: dir, limit: output_limit.max(256), effects: None })
     }
 
     /// Opens the folder for reading, changing files, and running commands.
     pub fn open_with_effects(root: &Path, output_limit: usize, options: EffectOptions) -> Result<Self, ToolError> {
         let space = Self::open(root, output_limit)?;
-        let whole = root.canonicalize().map_err(|source| ToolError::Root { path: root.to_owned(), source })?;
+        let whole = root.canonicalize().map_err(|source| ToolError { path: root.to_owned(), source })?;
         Ok(Self { effects: Some(EffectTools::new(whole, options)), ..space })
     }
 
-    /// Opens a regular file beneath the root, without blocking on a pipe or a device. Returns the file and its size in
+    /// Opens a regular file beneath the root. Returns the file and its size in
     /// bytes.
     pub(super) fn open_file(&self, path: &Path) -> Result<(File, u64), ToolFailure> {
-        let mut options = OpenOptions::new();
-        options.read(true);
-        #[cfg(unix)]
-        {
-            use cap_std::fs::OpenOptionsExt;
-            let flags = (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits();
-            options.custom_flags(i32::try_from(flags).unwrap_or(0));
-        }
-        let file = self.root.open_with(path, &options).map_err(|error| stop(path, &error))?;
+        let file = self.root.open_with(path, &without_blocking()).map_err(|error| stop(path, &error))?;
         let meta = file.metadata().map_err(|error| stop(path, &error))?;
         if meta.is_dir() {
             return Err(ToolFailure::Failed(format!("{} is a folder; use list_dir.", shown(path))));
@@ -90,14 +87,32 @@ impl Workspace {
     }
 }
 
+/// Returns the options for reading a file without blocking on a pipe or a device.
+pub(super) fn without_blocking() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use cap_std::fs::OpenOptionsExt;
+        let flags = (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits();
+        options.custom_flags(i32::try_from(flags).unwrap_or(0));
+    }
+    options
+}
+
 /// Makes the result of a call that did not succeed.
 pub(super) fn failed(stop: ToolFailure) -> ToolOutput {
     let (status, body) = match stop {
         ToolFailure::Refused(why) => (ToolStatus::Refused, format!("Refused: {why}")),
         ToolFailure::Failed(why) => (ToolStatus::Failed, format!("Failed: {why}")),
-        ToolFailure::Cancelled => (ToolStatus::Cancelled, "Cancelled before it was done.".to_owned()),
+        cancelled @ ToolFailure::Cancelled => (ToolStatus::Cancelled, cancelled.reason()),
     };
     ToolOutput { status, full_bytes: body.len() as u64, body }
+}
+
+/// Formats a path as in rules and on the screen.
+pub(super) fn path_text(path: &Path) -> String {
+    path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
 /// Formats a path for messages: of limited length, on one line, and readable even if it is not UTF-8.

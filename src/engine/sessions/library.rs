@@ -121,13 +121,12 @@ impl Core {
 
     /// Returns the sessions that contain these words, best match first.
     pub(crate) fn search_sessions(&self, words: &str) -> Result<Answer, Failure> {
-        let hits = self.store.search(words, None, HITS)?;
         let cards = self.store.sessions()?;
         let titled = |card: &&SessionCard| card.title.to_lowercase().contains(&words.to_lowercase());
         let mut found: Vec<SessionCard> = cards.iter().filter(titled).cloned().collect();
-        for hit in hits {
-            if !found.iter().any(|card| card.id == hit.session) {
-                found.extend(cards.iter().find(|card| card.id == hit.session).cloned());
+        for session in self.store.search(words, HITS)? {
+            if !found.iter().any(|card| card.id == session) {
+                found.extend(cards.iter().find(|card| card.id == session).cloned());
             }
         }
         Ok(Answer::Sessions(found))

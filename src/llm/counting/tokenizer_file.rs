@@ -28,6 +28,10 @@ pub enum TokenizerFileError {
     },
 }
 
+fn unusable(path: &Path, why: impl std::fmt::Display) -> TokenizerFileError {
+    TokenizerFileError::Unusable { path: path.display().to_string(), why: why.to_string() }
+}
+
 /// A model's own tokenizer. Ignores the encoding it is asked for.
 pub struct TokenizerFile {
     id: Hash,
@@ -39,9 +43,8 @@ impl TokenizerFile {
     /// Reads a `tokenizer.json`. Takes up to a second; do not call it on the screen's thread.
     #[cfg(feature = "hf-tokenizers")]
     pub fn open(path: &Path) -> Result<Self, TokenizerFileError> {
-        let unusable = |why: String| TokenizerFileError::Unusable { path: path.display().to_string(), why };
-        let bytes = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
-        let inner = inner::Counter::new(&bytes).map_err(unusable)?;
+        let bytes = std::fs::read(path).map_err(|error| unusable(path, error))?;
+        let inner = inner::Counter::new(&bytes).map_err(|why| unusable(path, why))?;
         Ok(Self { id: Hash::of(&bytes), inner })
     }
 
@@ -122,20 +125,15 @@ impl TokenizerEntry {
     fn open(&self) -> &Result<TokenizerFile, TokenizerFileError> {
         self.opened.get_or_init(|| {
             let file = TokenizerFile::open(&self.path)?;
-            let why = || "it changed while pleach was running; restart pleach".to_owned();
-            let path = || self.path.display().to_string();
-            if file.id() == self.id { Ok(file) } else { Err(TokenizerFileError::Unusable { path: path(), why: why() }) }
+            let changed = || unusable(&self.path, "it changed while pleach was running; restart pleach");
+            if file.id() == self.id { Ok(file) } else { Err(changed()) }
         })
     }
 }
 
 #[cfg(feature = "hf-tokenizers")]
 fn hash_file(path: &Path) -> Result<Hash, TokenizerFileError> {
-    let unusable = |error: std::io::Error| TokenizerFileError::Unusable {
-        path: path.display().to_string(),
-        why: error.to_string(),
-    };
-    std::fs::read(path).map(|bytes| Hash::of(&bytes)).map_err(unusable)
+    std::fs::read(path).map(|bytes| Hash::of(&bytes)).map_err(|error| unusable(path, error))
 }
 
 #[cfg(not(feature = "hf-tokenizers"))]
@@ -317,7 +315,7 @@ mod tests {
         assert_eq!(distinct.len(), 4);
         assert_eq!(tokenizers.file(&good, Encoding::O200kBase), encodings[0], "the same file is the same encoding");
         let count = |encoding| tokenizers.count(encoding, "hello world");
-        assert_eq!((count(encodings[0]), count(encodings[1])), (2, 2), "one is unknown there, and still a token");
+        assert_eq!((count(encodings[0]), count(encodings[1])), (2, 2), "an unknown word is one token");
         assert_eq!(tokenizers.settle(encodings[0]), (encodings[0], None));
         for (encoding, path) in [(encodings[2], &bad), (encodings[3], &none)] {
             let (fallback, why) = tokenizers.settle(encoding);

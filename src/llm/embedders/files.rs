@@ -141,14 +141,9 @@ fn config(text: &str) -> Result<Config, String> {
 
 fn pooling(directory: &Path) -> Result<Pooling, String> {
     let settings = read_optional(directory, "1_Pooling/config.json")?;
-    let on: Vec<&str> = settings
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter(|(_, on)| **on == Value::Bool(true))
-        .map(|(name, _)| name.as_str())
-        .collect();
-    let modes: Vec<&str> = on.into_iter().filter(|name| name.starts_with("pooling_mode_")).collect();
+    let is_mode = |(name, on): &(&String, &Value)| **on == Value::Bool(true) && name.starts_with("pooling_mode_");
+    let modes = settings.as_object().into_iter().flatten().filter(is_mode);
+    let modes: Vec<&str> = modes.map(|(name, _)| name.as_str()).collect();
     match modes.as_slice() {
         [] | ["pooling_mode_mean_tokens"] => Ok(Pooling::Mean),
         ["pooling_mode_cls_token"] => Ok(Pooling::First),

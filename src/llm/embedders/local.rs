@@ -4,7 +4,7 @@
 
 use super::choose::split_text;
 use super::files::{Files, Pooling};
-use crate::domain::call::embedding::{Embed, EmbedError, Purpose, normalize, pooled};
+use crate::domain::call::embedding::{Embed, EmbedError, Purpose, pooled};
 use candle_core::{DType, Device, Tensor};
 use candle_nn::VarBuilder;
 use candle_transformers::models::bert::BertModel;
@@ -172,23 +172,8 @@ impl Embed for LocalEmbedder {
             }
             rest = tail;
         }
-        Ok(found.into_iter().map(|parts| self.joined(parts)).collect())
-    }
-}
-
-impl LocalEmbedder {
-    fn joined(&self, mut parts: Vec<(f32, Vec<f32>)>) -> Vec<f32> {
-        match (parts.len(), parts.pop()) {
-            (1, Some((_, mut vector))) => {
-                normalize(&mut vector);
-                vector
-            }
-            (_, Some(last)) => {
-                parts.push(last);
-                pooled(parts)
-            }
-            (_, None) => vec![0.0; self.dims()],
-        }
+        let joined = |parts: Vec<_>| if parts.is_empty() { vec![0.0; self.dims()] } else { pooled(parts) };
+        Ok(found.into_iter().map(joined).collect())
     }
 }
 

@@ -161,7 +161,7 @@ fn long_texts_are_split_and_split_again_when_refused() {
     assert!(found[0].iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-5), "{found:?} {expected:?}");
     let before = server.inputs().len();
     embedder.embed(&[&text], Purpose::Passage, &always).unwrap();
-    assert_eq!(server.inputs().len(), before + 1, "what was learned is kept");
+    assert_eq!(server.inputs().len(), before + 1, "the learned limit is kept");
     let stubborn = Server::start(|_, _| Some((413, json!({"error": "the prompt is too long"}).to_string())));
     let error = stubborn.embedder(|_| {}).embed(&[&text], Purpose::Passage, &always).unwrap_err();
     assert!(matches!(error, EmbedError::Server(error) if error.kind == Kind::TooLong));
@@ -191,7 +191,7 @@ fn bodies_without_an_answer() {
         let server = Server::start(move |_, _| Some((status, body.clone())));
         let error = server.embedder(|_| {}).embed(&["a", "b"], Purpose::Passage, &always).unwrap_err().to_string();
         assert!(error.contains(expected) && !error.contains(KEY), "{error}");
-        assert_eq!(server.inputs().len(), 1, "no hidden second try: {expected}");
+        assert_eq!(server.inputs().len(), 1, "no hidden retry: {expected}");
     }
 }
 

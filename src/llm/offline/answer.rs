@@ -4,6 +4,7 @@
 
 use super::body::Body;
 use crate::domain::call::tokens::grouped;
+use crate::domain::conversation::memory::one_line;
 use crate::llm::clip;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -210,10 +211,6 @@ fn state(body: &Body) -> String {
          Technical Anchors: {anchors}\n---END STATE---\n",
         body.messages.len()
     )
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns words that look like names: paths, identifiers, numbers with a unit.

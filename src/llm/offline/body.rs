@@ -49,14 +49,17 @@ impl Body {
     /// Returns the person's question in the last user message: the text after the label if other content precedes it;
     /// may be empty.
     pub(crate) fn question(&self) -> &str {
-        let text = self.last_user().map_or("", |at| self.messages[at].text.as_str());
-        split_question(text).map_or(text, |(_, question)| question)
+        self.last_parts().1
     }
 
     /// Returns the content before the question in the same message: code, cards, quotes; may be empty.
     pub(crate) fn attachments(&self) -> &str {
+        self.last_parts().0
+    }
+
+    fn last_parts(&self) -> (&str, &str) {
         let text = self.last_user().map_or("", |at| self.messages[at].text.as_str());
-        split_question(text).map_or("", |(attachments, _)| attachments)
+        split_question(text).unwrap_or(("", text))
     }
 }
 

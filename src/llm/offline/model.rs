@@ -6,6 +6,8 @@
 
 use super::answer::{Answer, answer};
 use super::body::Body;
+use super::pause;
+use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind as Kind, Wire};
 use crate::domain::call::tokens::{CountTokens, Encoding};
@@ -67,26 +69,11 @@ impl Offline {
             used += cost;
             progress.first.get_or_insert_with(|| progress.start.elapsed());
             progress.any = true;
-            if !sink(Delta::Text(piece.to_owned())) || !self.pause(sink) {
+            if !sink(Delta::Text(piece.to_owned())) || !pause(self.pace, sink) {
                 return StreamedText { end: CallEnd::Cancelled, tokens: used };
             }
         }
         StreamedText { end: CallEnd::Complete, tokens: used }
-    }
-
-    /// Pauses between two pieces, and lets the receiver stop the answer within 40 ms, however slow the pace. Returns
-    /// false if it does.
-    fn pause(&self, sink: &mut dyn FnMut(Delta) -> bool) -> bool {
-        let mut left = self.pace;
-        while !left.is_zero() {
-            let step = left.min(Duration::from_millis(40));
-            std::thread::sleep(step);
-            left -= step;
-            if !left.is_zero() && !sink(Delta::Tick) {
-                return false;
-            }
-        }
-        true
     }
 }
 
@@ -136,8 +123,7 @@ impl Provider for Offline {
                     streamed.tokens += self.count(&call.name) + self.count(&call.args);
                     progress.first.get_or_insert_with(|| progress.start.elapsed());
                     progress.any = true;
-                    let id =
-                        format!("{}{index}", &crate::domain::base::hash::Hash::of(run.to_string().as_bytes()).short());
+                    let id = format!("{}{index}", Hash::of(run.to_string().as_bytes()).short());
                     if !sink(Delta::Call { index, id: Some(id), name: Some(call.name), args: call.args }) {
                         streamed.end = CallEnd::Cancelled;
                         break;
@@ -236,7 +222,7 @@ mod tests {
         assert!(!text.contains("call list_dir"), "{text}");
         let lost =
             json!({"tools": [{"function": {"name": "list_dir"}}], "messages": [{"role": "user", "content": "Hello"}]});
-        assert!(ask(&lost).0.contains("call list_dir {}"), "a newcomer is told how a tool is called");
+        assert!(ask(&lost).0.contains("call list_dir {}"), "the answer says how to call a tool");
     }
 
     #[test]

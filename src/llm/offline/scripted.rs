@@ -14,6 +14,7 @@
 //! `end` is `complete` (the default), `truncated`, `errored` or `cancelled`.
 
 use super::body::Body;
+use super::pause;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderErrorKind as Kind, Wire};
 use crate::domain::call::usage::Usage;
@@ -148,51 +149,29 @@ impl Provider for Scripted {
         };
         let mut wants_more = sink(Delta::Accepted);
         for piece in &line.deltas {
-            let Some(delta) = wants_more.then(|| piece.delta(sink)) else { break };
-            match delta {
-                Recorded::Paused(on) => wants_more = on,
-                Recorded::Delta(delta) => {
-                    outcome.ttft_ms.get_or_insert_with(|| ms(start));
-                    match &delta {
-                        Delta::Usage(usage) => outcome.usage = *usage,
-                        _ => outcome.any = true,
-                    }
-                    wants_more = sink(delta);
-                }
+            if !wants_more {
+                break;
             }
+            let delta = match piece.clone() {
+                Piece::WaitMs(ms) => {
+                    wants_more = pause(Duration::from_millis(ms), sink);
+                    continue;
+                }
+                Piece::Text(text) => Delta::Text(text),
+                Piece::Reasoning(text) => Delta::Reasoning(text),
+                Piece::Usage(usage) => Delta::Usage(usage),
+                Piece::Call(call) => Delta::Call { index: call.index, id: call.id, name: call.name, args: call.args },
+            };
+            outcome.ttft_ms.get_or_insert_with(|| ms(start));
+            match &delta {
+                Delta::Usage(usage) => outcome.usage = *usage,
+                _ => outcome.any = true,
+            }
+            wants_more = sink(delta);
         }
         outcome.total_ms = ms(start);
         if wants_more { line.finish_outcome(outcome) } else { Outcome { end: CallEnd::Cancelled, ..outcome } }
     }
-}
-
-enum Recorded {
-    Delta(Delta),
-    Paused(bool),
-}
-
-impl Piece {
-    fn delta(&self, sink: &mut dyn FnMut(Delta) -> bool) -> Recorded {
-        Recorded::Delta(match self.clone() {
-            Self::Text(text) => Delta::Text(text),
-            Self::Reasoning(text) => Delta::Reasoning(text),
-            Self::Usage(usage) => Delta::Usage(usage),
-            Self::Call(call) => Delta::Call { index: call.index, id: call.id, name: call.name, args: call.args },
-            Self::WaitMs(ms) => return Recorded::Paused(pause(Duration::from_millis(ms), sink)),
-        })
-    }
-}
-
-fn pause(mut left: Duration, sink: &mut dyn FnMut(Delta) -> bool) -> bool {
-    while !left.is_zero() {
-        let step = left.min(Duration::from_millis(40));
-        std::thread::sleep(step);
-        left -= step;
-        if !sink(Delta::Tick) {
-            return false;
-        }
-    }
-    true
 }
 
 impl Line {

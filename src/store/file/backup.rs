@@ -5,6 +5,7 @@ use super::open::path_with_suffix;
 use super::private;
 use crate::domain::base::damage::BackupCard;
 use crate::store::Store;
+use crate::store::sql::all_rows;
 use crate::store::types::StoreError;
 use rusqlite::Connection;
 use rusqlite::backup::Backup;
@@ -12,6 +13,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const PAGES: i32 = 4_096;
+
+/// The format of times in the names of files.
+const STAMP: &str = "%Y-%m-%dT%H%M%SZ";
+
+/// Returns the current time for the name of a file.
+pub(crate) fn stamp() -> String {
+    jiff::Timestamp::now().strftime(STAMP).to_string()
+}
 
 impl Store {
     /// Makes a backup beside the store, at most one per day, and keeps the newest `kept`. Older backups are deleted
@@ -25,7 +34,7 @@ impl Store {
         if self.read_only() {
             return Err(StoreError::ReadOnly);
         }
-        let stamp = jiff::Timestamp::now().strftime("%Y-%m-%dT%H%M%SZ").to_string();
+        let stamp = stamp();
         let day = stamp.split('T').next().unwrap_or_default();
         let target = path_with_suffix(&self.0.path, &format!(".backup-{stamp}"));
         let today = path_with_suffix(&self.0.path, &format!(".backup-{day}"));
@@ -114,7 +123,7 @@ fn modified(file: &Path) -> Option<jiff::Timestamp> {
 fn without_plans(file: &Path) -> Result<(), StoreError> {
     let old = super::pool::reader(file, true)?;
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('plan', 'plan_text')";
-    let tables: Vec<String> = old.prepare(tables)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let tables: Vec<String> = all_rows(&old, tables, [], |row| row.get(0))?;
     let has_rows =
         |table: &String| old.prepare(&format!("SELECT 1 FROM {table}")).and_then(|mut query| query.exists([]));
     let has_rows: Vec<bool> = tables.iter().map(has_rows).collect::<Result<_, _>>()?;
@@ -147,28 +156,23 @@ pub(crate) fn edit_copy(
 fn date_of(file: &Path) -> Option<jiff::Timestamp> {
     let name = file.file_name()?.to_str()?;
     let stamp = name.rsplit_once(".backup-")?.1;
-    let at = jiff::civil::DateTime::strptime("%Y-%m-%dT%H%M%SZ", stamp).ok()?;
+    let at = jiff::civil::DateTime::strptime(STAMP, stamp).ok()?;
     Some(at.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
 }
 
-fn date(at: jiff::Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+fn card(file: &Path, at: jiff::Timestamp) -> Option<BackupCard> {
+    let bytes = std::fs::metadata(file).ok()?.len();
+    Some(BackupCard { path: file.display().to_string(), at: at.strftime("%Y-%m-%d %H:%M UTC").to_string(), bytes })
 }
 
 /// Returns cards of the backups beside a store, newest first.
 pub(crate) fn cards(path: &Path) -> Vec<BackupCard> {
-    let card = |file: PathBuf| {
-        let bytes = std::fs::metadata(&file).ok()?.len();
-        Some(BackupCard { path: file.display().to_string(), at: date(date_of(&file)?), bytes })
-    };
-    files(path).into_iter().rev().filter_map(card).collect()
+    files(path).iter().rev().filter_map(|file| card(file, date_of(file)?)).collect()
 }
 
 /// Returns the card of a backup without a date in its name, with the file's modification time instead.
 pub(crate) fn undated(file: &Path) -> Option<BackupCard> {
-    let bytes = std::fs::metadata(file).ok()?.len();
-    let at = date(modified(file)?);
-    Some(BackupCard { path: file.display().to_string(), at, bytes })
+    card(file, modified(file)?)
 }
 
 fn starts_with(file: &Path, first: &Path) -> bool {

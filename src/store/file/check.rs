@@ -2,10 +2,10 @@
 //! Not for: the short check when a file is opened (`open`), or the repair of damage (`damage`).
 
 use super::pool::{lock, reader};
+use crate::domain::conversation::memory::one_line;
 use crate::store::Store;
 use crate::store::types::StoreError;
 use rusqlite::{Connection, InterruptHandle};
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 
@@ -19,10 +19,6 @@ pub(crate) fn quick(conn: &Connection) -> Result<Option<String>, StoreError> {
         Err(StoreError::Corrupt { why, .. }) => Ok(Some(why)),
         Err(error) => Err(error),
     }
-}
-
-fn one_line(result: &str) -> String {
-    result.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A check in progress; closing the store stops it.
@@ -49,13 +45,6 @@ impl Store {
         quick(&reader(&self.0.path, false)?).map_err(|error| self.with_path(error))
     }
 
-    /// Returns whether a program that had this store open ended without closing it and the store has not been checked
-    /// since.
-    #[cfg(test)]
-    pub(crate) fn ended_uncleanly(&self) -> bool {
-        !self.0.owners.unclean_ends().is_empty()
-    }
-
     /// Reads the whole file on a thread if a program that had this store open ended without closing it, and passes a
     /// sentence about the first fault to `report`. Closing the store stops the check; the next start then repeats it.
     pub fn check_after_crash(&self, report: impl FnOnce(String) + Send + 'static) {
@@ -67,7 +56,8 @@ impl Store {
         let handle = conn.get_interrupt_handle();
         let path = self.0.path.clone();
         let work = move || match quick(&conn) {
-            Ok(None) => remove_marks(&dead),
+            // Another program may have deleted these marks at the same time.
+            Ok(None) => dead.iter().for_each(|file| drop(std::fs::remove_file(file))),
             Ok(Some(why)) => {
                 tracing::error!(%why, "the store is damaged");
                 report(format!(
@@ -82,25 +72,5 @@ impl Store {
             Ok(thread) => *lock(&self.0.check.0) = Some((handle, thread)),
             Err(error) => tracing::error!(%error, "the store's check did not start"),
         }
-    }
-}
-
-/// Deletes the files that mark unclean ends, after the check. Another program may have deleted them at the same time.
-fn remove_marks(dead: &[PathBuf]) {
-    for file in dead {
-        let _ = std::fs::remove_file(file);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fault_is_reported_on_one_line() {
-        assert_eq!(
-            one_line("*** in database main ***\nTree 3  page 3:\n\tcell 0 "),
-            "*** in database main *** Tree 3 page 3: cell 0"
-        );
     }
 }

@@ -220,7 +220,7 @@ fn read_owner(path: &Path) -> Option<ClaimOwner> {
 fn write_owner(mut file: File, path: PathBuf, owner: &ClaimOwner) -> Claim {
     let who = serde_json::to_vec(owner).unwrap_or_default();
     if let Err(error) = file.set_len(0).and_then(|()| file.write_all(&who)) {
-        tracing::info!(%error, "can't write the holder of a claim");
+        tracing::info!(%error, "can't write the owner of a claim");
     }
     Claim { lock: Some(file), path }
 }

@@ -175,13 +175,36 @@ fn space(conn: &Connection) -> Result<(i64, i64), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::OpenOptions;
 
     #[test]
-    fn only_long_conversions_that_go_on_are_reported_and_only_once() {
+    fn long_conversions_are_reported_once() {
         let long = REPORT_AFTER + Duration::from_nanos(1);
         let found = [(false, 1, long), (true, 1, long), (false, 1, REPORT_AFTER), (false, 0, long)]
             .map(|(reported, remaining, elapsed)| is_report_due(reported, remaining, elapsed));
         assert_eq!(found, [true, false, false, false]);
+    }
+
+    #[test]
+    fn every_write_interrupts_the_statement_that_blocks_it() {
+        let home = tempfile::tempdir().unwrap();
+        let options = OpenOptions { path: home.path().join("pleach.db"), read_only: false };
+        let store = Store::open(&options).unwrap().store;
+        let blocking = Connection::open_in_memory().unwrap();
+        *lock(&store.0.conversion.compacting) = Some(blocking.get_interrupt_handle());
+        let endless = "WITH RECURSIVE n (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n) SELECT n FROM n";
+        let writes: [(&str, &dyn Fn()); 3] = [
+            ("write", &|| store.write(Vec::new()).unwrap()),
+            ("post", &|| store.post(Vec::new())),
+            ("decide", &|| store.decide(|_| Ok((Vec::new(), ()))).unwrap()),
+        ];
+        for (name, write) in writes {
+            let mut query = blocking.prepare(endless).unwrap();
+            let mut rows = query.query([]).unwrap();
+            assert!(rows.next().unwrap().is_some());
+            write();
+            assert!(rows.next().is_err(), "{name}");
+        }
     }
 
     #[test]

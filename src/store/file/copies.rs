@@ -3,9 +3,9 @@
 
 use super::backup;
 use super::pool::reader;
-use crate::domain::base::damage::BackupOutcome;
-use crate::domain::base::damage::{BackupAct, BackupCard, Holding};
+use crate::domain::base::damage::{BackupAct, BackupCard, BackupOutcome, Holding};
 use crate::domain::base::ids::{NodeId, SessionId};
+use crate::store::sql::all_rows;
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, Write};
 use crate::store::{Store, schema};
@@ -74,11 +74,8 @@ impl Store {
              JOIN copy.session ON session.n = old.session
              WHERE node.\"end\" = 'removed' AND old.\"end\" <> 'removed'";
         Ok(RemovedContent {
-            sessions: conn.prepare(sessions)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?,
-            nodes: conn
-                .prepare(nodes)?
-                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-                .collect::<Result<_, _>>()?,
+            sessions: all_rows(&conn, sessions, [], |row| row.get(0))?,
+            nodes: all_rows(&conn, nodes, [], |row| Ok((row.get(0)?, row.get(1)?)))?,
         })
     }
 
@@ -89,9 +86,9 @@ impl Store {
         for (session, node) in &found.nodes {
             nodes.entry(*session).or_default().push(*node);
         }
-        let removals = found.sessions.iter().map(|session| Write::DeleteSession(*session));
-        let removals = removals.chain(nodes.into_iter().map(|(session, nodes)| Write::Tombstone { session, nodes }));
-        let removals: Vec<Write> = removals.collect();
+        let sessions = found.sessions.iter().map(|session| Write::DeleteSession(*session));
+        let nodes = nodes.into_iter().map(|(session, nodes)| Write::Tombstone { session, nodes });
+        let removals: Vec<Write> = sessions.chain(nodes).collect();
         backup::edit_copy(file, |conn: &mut Connection| {
             schema::migrate(conn, schema::STEPS)?;
             let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -159,7 +159,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 fn free_name(path: &Path, what: &str, end: &str) -> PathBuf {
-    let stamp = jiff::Timestamp::now().strftime("%Y-%m-%dT%H%M%SZ").to_string();
+    let stamp = backup::stamp();
     let mut name = path_with_suffix(path, &format!(".{what}-{stamp}{end}"));
     let mut count = 1;
     while name.exists() {
@@ -174,10 +174,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_vanished_where_only_its_backup_is_left() {
+    fn a_store_is_missing_if_only_its_backup_is_left() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("store.db");
-        assert_eq!(missing_content(&path), None, "there never was one");
+        assert_eq!(missing_content(&path), None, "no store and no backup");
         std::fs::write(path_with_suffix(&path, ".backup-2020-01-01T000000Z"), "copy").unwrap();
         assert!(missing_content(&path).unwrap().contains("missing"));
         std::fs::write(&path, "").unwrap();
@@ -186,6 +186,6 @@ mod tests {
         assert_eq!(missing_content(&path), None);
         std::fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink(&path, &path).unwrap();
-        assert_eq!(missing_content(&path), None, "what can't be read is not missing");
+        assert_eq!(missing_content(&path), None, "a file that can't be read is not missing");
     }
 }

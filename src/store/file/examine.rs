@@ -8,7 +8,7 @@ use crate::store::sql::{all_rows, uint};
 use crate::store::tables::{content, packed_plans};
 use crate::store::types::StoreError;
 use crate::store::{Store, schema};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, Row};
 
 /// What was examined, and the faults found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -78,11 +78,10 @@ fn schema_of(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> 
     let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let mut wanted = Connection::open_in_memory()?;
     schema::migrate_to(&mut wanted, version)?;
-    let mut query = wanted.prepare(
-        "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type DESC, name",
-    )?;
-    for row in query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))? {
-        let (kind, name) = row?;
+    let sql =
+        "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type DESC, name";
+    let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+    for (kind, name) in all_rows(&wanted, sql, [], read)? {
         found.schema += 1;
         let exists =
             conn.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2")?.exists([&kind, &name])?;
@@ -116,23 +115,19 @@ fn tree(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     let count = |sql: &str| conn.query_row(sql, [], |row| row.get(0)).map(uint);
     found.branches = count("SELECT count(*) FROM branch")?;
     found.messages = count("SELECT count(*) FROM node")?;
-    let mut query = conn.prepare(
-        "SELECT branch.name, session.title FROM branch LEFT JOIN session ON session.n = branch.session
+    let sql = "SELECT branch.name, session.title FROM branch LEFT JOIN session ON session.n = branch.session
          WHERE session.n IS NULL OR (branch.head IS NOT NULL AND NOT EXISTS
-           (SELECT 1 FROM node WHERE node.id = branch.head AND node.session = branch.session))",
-    )?;
-    for row in query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?)))? {
-        let (branch, session) = row?;
+           (SELECT 1 FROM node WHERE node.id = branch.head AND node.session = branch.session))";
+    let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?));
+    for (branch, session) in all_rows(conn, sql, [], read)? {
         found.faults.push(match session {
             Some(session) => format!("the head of branch {branch} in {session:?} is not one of its messages"),
             None => format!("the session of branch {branch} is missing"),
         });
     }
-    let mut query = conn.prepare(
-        "SELECT id FROM node WHERE parent IS NOT NULL AND NOT EXISTS
-           (SELECT 1 FROM node AS above WHERE above.id = node.parent AND above.session = node.session)",
-    )?;
-    let orphans: Vec<NodeId> = query.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let sql = "SELECT id FROM node WHERE parent IS NOT NULL AND NOT EXISTS
+           (SELECT 1 FROM node AS above WHERE above.id = node.parent AND above.session = node.session)";
+    let orphans: Vec<NodeId> = all_rows(conn, sql, [], |row| row.get(0))?;
     found.faults.extend(message_fault("the parent of a message is missing", &orphans));
     let rooted = count(
         "WITH RECURSIVE below (id) AS (
@@ -140,20 +135,17 @@ fn tree(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
          ) SELECT count(*) FROM below",
     )?;
     if orphans.is_empty() && rooted != found.messages {
-        found
-            .faults
-            .push(format!("{} messages have no path to a first message", found.messages.saturating_sub(rooted)));
+        let lost = found.messages.saturating_sub(rooted);
+        found.faults.push(format!("{lost} messages have no path to a first message"));
     }
     Ok(())
 }
 
 /// Checks references between the rows of different tables.
 fn references(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
-    let mut query = conn.prepare("SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2")?;
-    let rows =
-        query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, uint(row.get(2)?))))?;
-    for row in rows {
-        let (table, parent, count) = row?;
+    let sql = "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2";
+    let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, uint(row.get(2)?)));
+    for (table, parent, count) in all_rows(conn, sql, [], read)? {
         // These are reported above.
         if !matches!((table.as_str(), parent.as_str()), ("node" | "branch", "node") | ("branch", "session")) {
             found.faults.push(format!("{count} rows of {table} refer to missing rows of {parent}"));
@@ -165,19 +157,19 @@ fn references(conn: &Connection, found: &mut Examined) -> Result<(), StoreError>
 /// Checks contents and large texts against their hashes.
 fn texts(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     let (mut mismatched, mut incomplete) = (Vec::new(), Vec::new());
+    let mut stored = conn.prepare("SELECT 1 FROM body WHERE hash = ?1")?;
     let mut query = conn.prepare("SELECT id, content, parts FROM node WHERE content IS NOT NULL")?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
         let (id, hash): (NodeId, Hash) = (row.get(0)?, row.get(1)?);
         found.contents += 1;
         let parts: Option<String> = row.get(2)?;
-        let missing = parts.as_deref().map(content::large).transpose().map_or(Ok(true), |large| {
-            large.unwrap_or_default().into_iter().try_fold(false, |missing, large| {
-                let mut query = conn.prepare_cached("SELECT 1 FROM body WHERE hash = ?1")?;
-                Ok::<_, StoreError>(missing || query.query_row([large], |_| Ok(())).optional()?.is_none())
-            })
-        })?;
-        if missing {
+        let large = parts.as_deref().map_or_else(|| Ok(Vec::new()), content::large);
+        let mut is_missing = large.is_err();
+        for hash in large.into_iter().flatten() {
+            is_missing |= !stored.exists([hash])?;
+        }
+        if is_missing {
             incomplete.push(id);
         } else if content::unpack(conn, parts.as_deref(), None).map_or(true, |unpacked| unpacked.hash() != hash) {
             mismatched.push(id);
@@ -215,23 +207,18 @@ fn notes(conn: &Connection, found: &mut Examined) -> Result<(), StoreError> {
     if compresses_plans(conn)? {
         let sql = "SELECT count(*) FROM plan_run WHERE NOT EXISTS (SELECT 1 FROM plan WHERE plan.id = plan_run.plan)
              AND NOT EXISTS (SELECT 1 FROM plan_text WHERE plan_text.id = plan_run.plan)";
-        match conn.query_row(sql, [], |row| row.get(0)).map(uint)? {
-            0 => {}
-            1 => found.notes.push("one call has no stored plan: its request can't be shown or replayed".into()),
-            many => {
-                found
-                    .notes
-                    .push(format!("{many} calls have no stored plan: their requests can't be shown or replayed"));
-            }
-        }
+        let note = match conn.query_row(sql, [], |row| row.get(0)).map(uint)? {
+            0 => None,
+            1 => Some("one call has no stored plan: its request can't be shown or replayed".into()),
+            many => Some(format!("{many} calls have no stored plan: their requests can't be shown or replayed")),
+        };
+        found.notes.extend(note);
     }
-    let mut query = conn.prepare(
-        "SELECT branch.name, session.title FROM branch JOIN session ON session.n = branch.session
+    let sql = "SELECT branch.name, session.title FROM branch JOIN session ON session.n = branch.session
          WHERE branch.fork IS NOT NULL AND NOT EXISTS
-           (SELECT 1 FROM node WHERE node.id = branch.fork AND node.session = branch.session)",
-    )?;
-    for row in query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))? {
-        let (branch, session) = row?;
+           (SELECT 1 FROM node WHERE node.id = branch.fork AND node.session = branch.session)";
+    let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+    for (branch, session) in all_rows(conn, sql, [], read)? {
         found.notes.push(format!("the message at which branch {branch} in {session:?} was forked is missing"));
     }
     Ok(())

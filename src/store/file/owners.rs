@@ -13,8 +13,7 @@ use std::sync::Mutex;
 
 /// This process's lock file, and access to the files of other processes.
 pub(crate) struct Owners {
-    folder: PathBuf,
-    own: String,
+    view: OwnersView,
     /// Never read: dropping the file releases the lock.
     lock: Mutex<Option<File>>,
 }
@@ -24,44 +23,46 @@ impl Owners {
     /// and a file that is created but not locked yet would look like one.
     pub(crate) fn join(folder: PathBuf) -> io::Result<Self> {
         private::make_dir(&folder)?;
-        mark_dead_owners(&folder);
+        for path in files(&folder, "lock") {
+            is_locked(&path);
+        }
         let own = uuid::Uuid::now_v7().to_string();
         let file = private::make_file(&file_of(&folder, &own))?;
         file.lock()?;
-        Ok(Self { folder, own, lock: Mutex::new(Some(file)) })
+        Ok(Self { view: OwnersView { folder, own }, lock: Mutex::new(Some(file)) })
     }
 
     /// Creates an owner that never writes and so needs no lock.
     pub(crate) fn without_lock(folder: PathBuf) -> Self {
-        Self { folder, own: uuid::Uuid::now_v7().to_string(), lock: Mutex::new(None) }
+        Self { view: OwnersView { folder, own: uuid::Uuid::now_v7().to_string() }, lock: Mutex::new(None) }
     }
 
     /// This process's id.
     pub(crate) fn own(&self) -> &str {
-        &self.own
+        &self.view.own
     }
 
     /// Creates a view of the same folder for the writer's thread.
     pub(crate) fn view(&self) -> OwnersView {
-        OwnersView { folder: self.folder.clone(), own: self.own.clone() }
+        self.view.clone()
     }
 
     /// Returns whether the owner's process is alive.
     pub(crate) fn alive(&self, owner: &str) -> bool {
-        alive(&self.folder, &self.own, owner)
+        self.view.alive(owner)
     }
 
     /// Releases the lock: this process closed the store properly.
     pub(crate) fn release(&self) {
         if lock(&self.lock).take().is_some() {
-            drop(std::fs::remove_file(file_of(&self.folder, &self.own)));
+            drop(std::fs::remove_file(file_of(&self.view.folder, &self.view.own)));
         }
     }
 
     /// Returns the files of processes that ended without closing the store. A file stays until the store has been
     /// checked.
     pub(crate) fn unclean_ends(&self) -> Vec<PathBuf> {
-        files(&self.folder, "dead")
+        files(&self.view.folder, "dead")
     }
 
     /// Returns whether any process holds a lock here. Call it under the store's opening lock.
@@ -79,6 +80,7 @@ impl Drop for Owners {
 }
 
 /// Checks which owners are alive, without a lock of its own.
+#[derive(Clone)]
 pub(crate) struct OwnersView {
     folder: PathBuf,
     own: String,
@@ -87,17 +89,13 @@ pub(crate) struct OwnersView {
 impl OwnersView {
     /// Returns whether the owner's process is alive.
     pub(crate) fn alive(&self, owner: &str) -> bool {
-        alive(&self.folder, &self.own, owner)
+        // An id from the store is used as a file name only if it has the format of our ids.
+        owner == self.own || (owner.parse::<uuid::Uuid>().is_ok() && is_locked(&file_of(&self.folder, owner)))
     }
 }
 
 fn file_of(folder: &Path, owner: &str) -> PathBuf {
     folder.join(format!("{owner}.lock"))
-}
-
-fn alive(folder: &Path, own: &str, owner: &str) -> bool {
-    // An id from the store is used as a file name only if it has the format of our ids.
-    owner == own || (owner.parse::<uuid::Uuid>().is_ok() && is_locked(&file_of(folder, owner)))
 }
 
 /// Returns whether a process holds the lock on this file. If none does, renames the file to mark an unclean end.
@@ -110,12 +108,6 @@ fn is_locked(path: &Path) -> bool {
         }
         // If locks cannot be checked, the run may be alive and is left alone.
         Err(TryLockError::WouldBlock | TryLockError::Error(_)) => true,
-    }
-}
-
-fn mark_dead_owners(folder: &Path) {
-    for path in files(folder, "lock") {
-        is_locked(&path);
     }
 }
 

@@ -1,12 +1,12 @@
 //! The readers: read-only connections, some of which are kept open.
 //! Not for: the writer's connection.
 
+use super::open::LOCK_TIMEOUT;
 use crate::store::types::StoreError;
 use rusqlite::{Connection, OpenFlags};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// The maximum number of idle readers that are kept open.
 const MAX_IDLE: usize = 4;
@@ -55,11 +55,10 @@ impl Pool {
     /// connection.
     pub(crate) fn watch<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         READS.set(READS.get() + 1);
-        let mut watch = lock(&self.watch);
-        if watch.is_none() {
-            *watch = Some(reader(&self.path, self.immutable)?);
+        match &mut *lock(&self.watch) {
+            Some(conn) => read(conn),
+            none => read(none.insert(reader(&self.path, self.immutable)?)),
         }
-        watch.as_ref().map_or(Err(StoreError::ReadOnly), read)
     }
 
     /// Closes all idle readers.
@@ -82,7 +81,7 @@ pub(crate) fn reader(path: &Path, immutable: bool) -> Result<Connection, StoreEr
     } else {
         Connection::open_with_flags(path, flags)?
     };
-    conn.busy_timeout(Duration::from_secs(5))?;
+    conn.busy_timeout(LOCK_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(64);
     conn.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;")?;
     Ok(conn)

@@ -5,6 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
+pub(crate) use mode::tighten;
+
 /// Creates a folder and its parents with access for the owner only. An existing folder is left unchanged.
 pub(crate) fn make_dir(path: &Path) -> io::Result<()> {
     if path.as_os_str().is_empty() || path.is_dir() {
@@ -24,11 +26,6 @@ pub(crate) fn make_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Removes the permissions of other users from one of our files.
-pub(crate) fn tighten(path: &Path) -> io::Result<()> {
-    mode::tighten(path)
-}
-
 #[cfg(unix)]
 mod mode {
     use std::fs::{DirBuilder, OpenOptions, Permissions};
@@ -44,6 +41,7 @@ mod mode {
         options.mode(0o600);
     }
 
+    /// Removes the permissions of other users from one of our files.
     pub(crate) fn tighten(path: &Path) -> io::Result<()> {
         let mode = std::fs::metadata(path)?.permissions().mode();
         if mode & 0o077 != 0 {

@@ -33,16 +33,16 @@ pub(crate) fn purge_mark(path: &Path) -> PathBuf {
     path_with_suffix(path, ".purge-pending")
 }
 
-type Call = Box<dyn FnOnce(&mut Connection) + Send>;
-
 /// Reads inside the transaction and returns what to write.
 pub(crate) type WriteDecision = Box<dyn FnOnce(&Connection) -> Result<Vec<Write>, StoreError> + Send>;
 
+type Reply = SyncSender<Result<(), StoreError>>;
+
 enum Job {
-    Write(Vec<Write>, SyncSender<Result<(), StoreError>>),
-    Decide(WriteDecision, SyncSender<Result<(), StoreError>>),
+    Write(Vec<Write>, Reply),
+    Decide(WriteDecision, Reply),
     Post(Vec<Write>),
-    Call(Call),
+    Call(Box<dyn FnOnce(&mut Connection) + Send>),
     Stop,
 }
 
@@ -72,15 +72,18 @@ impl Writer {
 
     /// Writes, and waits for the result.
     pub(crate) fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
-        let (reply, answer) = sync_channel(1);
-        self.jobs.send(Job::Write(writes, reply)).map_err(|_| stopped())?;
-        answer.recv().map_err(|_| stopped())?
+        self.ask(|reply| Job::Write(writes, reply))
     }
 
     /// Runs a decision, writes its result, and waits for it, all in one transaction.
     pub(crate) fn decide(&self, work: WriteDecision) -> Result<(), StoreError> {
+        self.ask(|reply| Job::Decide(work, reply))
+    }
+
+    /// Passes a job to the thread, and waits for its result.
+    fn ask<T>(&self, job: impl FnOnce(SyncSender<Result<T, StoreError>>) -> Job) -> Result<T, StoreError> {
         let (reply, answer) = sync_channel(1);
-        self.jobs.send(Job::Decide(work, reply)).map_err(|_| stopped())?;
+        self.jobs.send(job(reply)).map_err(|_| stopped())?;
         answer.recv().map_err(|_| stopped())?
     }
 
@@ -101,10 +104,7 @@ impl Writer {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (reply, answer) = sync_channel(1);
-        let call: Call = Box::new(move |conn| drop(reply.send(work(conn))));
-        self.jobs.send(Job::Call(call)).map_err(|_| stopped())?;
-        answer.recv().map_err(|_| stopped())?
+        self.ask(|reply| Job::Call(Box::new(move |conn| drop(reply.send(work(conn))))))
     }
 
     /// Ends the thread after the queued jobs are done.
@@ -161,18 +161,8 @@ impl WriterThread {
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             match job {
-                Job::Write(writes, reply) => {
-                    self.flush();
-                    let result = self.commit(&[&writes]);
-                    self.record_disk_space(result.as_ref().err());
-                    drop(reply.send(result));
-                }
-                Job::Decide(work, reply) => {
-                    self.flush();
-                    let result = self.decide(work);
-                    self.record_disk_space(result.as_ref().err());
-                    drop(reply.send(result));
-                }
+                Job::Write(writes, reply) => self.answer(&reply, |thread| thread.commit(&[&writes])),
+                Job::Decide(work, reply) => self.answer(&reply, |thread| thread.decide(work)),
                 Job::Post(writes) => {
                     self.keep_pending(writes);
                     next = self.collect_posts(queue);
@@ -187,6 +177,14 @@ impl WriterThread {
         if self.checkpoint(Duration::from_millis(200)) {
             self.purged();
         }
+    }
+
+    /// Runs a transaction with a waiting caller, after those that were posted before it.
+    fn answer(&mut self, reply: &Reply, transaction: impl FnOnce(&mut Self) -> Result<(), StoreError>) {
+        self.flush();
+        let result = transaction(self);
+        self.record_disk_space(result.as_ref().err());
+        drop(reply.send(result));
     }
 
     /// Waits for a job; with a timeout while something must be retried.
@@ -276,8 +274,8 @@ impl WriterThread {
         if retried(|| self.transact(groups))? {
             self.purge = true;
             drop(private::make_file(&self.mark));
+            self.finish_purge(Duration::from_secs(1));
         }
-        self.finish_purge(Duration::from_secs(1));
         Ok(())
     }
 

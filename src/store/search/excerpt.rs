@@ -10,11 +10,7 @@ const BEFORE: usize = 10;
 
 /// Returns whether any word of a text has the prefix `open`, which must be folded.
 pub(crate) fn has_word_prefix(text: &str, open: &str) -> bool {
-    let mut words = text.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| {
-        let mut letters = word.chars().map(fold);
-        open.chars().all(|wanted| letters.next() == Some(wanted))
-    })
+    text.split(|c: char| !c.is_alphanumeric()).any(|word| matches(word, open, true))
 }
 
 /// Returns a letter in lower case and, if it is Latin, without diacritics, as in the index.

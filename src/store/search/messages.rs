@@ -15,8 +15,9 @@ use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::message::Role;
 use crate::domain::conversation::search::{FoundMessage, SearchFilter};
 use crate::store::Store;
+use crate::store::sql::all_rows;
 use crate::store::types::StoreError;
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 use std::collections::HashSet;
 
 /// The number of rows between two checks of whether the search is still needed.
@@ -97,33 +98,25 @@ impl MessageTest<'_> {
 
 /// Returns the sessions whose title contains `named` or whose id begins with it.
 fn sessions(conn: &Connection, named: &str) -> Result<HashSet<i64>, StoreError> {
-    let mut query = conn.prepare_cached("SELECT n, id, title FROM session")?;
-    let mut rows = query.query([])?;
-    let mut found = HashSet::new();
-    while let Some(row) = rows.next()? {
-        let (n, id, title): (i64, SessionId, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        if title.to_lowercase().contains(named) || id.to_string().starts_with(named) {
-            found.insert(n);
-        }
-    }
-    Ok(found)
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let all: Vec<(i64, SessionId, String)> = all_rows(conn, "SELECT n, id, title FROM session", [], read)?;
+    let is_named =
+        |id: SessionId, title: &str| title.to_lowercase().contains(named) || id.to_string().starts_with(named);
+    Ok(all.into_iter().filter(|(_, id, title)| is_named(*id, title)).map(|(n, ..)| n).collect())
 }
 
 /// Returns the messages on the paths of branches whose name contains `named`.
 fn nodes_of(conn: &Connection, named: &str, wanted: &MessageTest<'_>) -> Result<HashSet<i64>, StoreError> {
-    let mut query = conn.prepare_cached("SELECT session, name, head FROM branch WHERE head IS NOT NULL")?;
-    let mut rows = query.query([])?;
-    let mut heads: Vec<[u8; 16]> = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (session, name): (i64, String) = (row.get(0)?, row.get(1)?);
-        let inside = wanted.sessions.as_ref().is_none_or(|sessions| sessions.contains(&session));
-        if inside && name.to_lowercase().contains(named) {
-            heads.push(row.get(2)?);
-        }
-    }
+    let sql = "SELECT session, name, head FROM branch WHERE head IS NOT NULL";
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let heads: Vec<(i64, String, [u8; 16])> = all_rows(conn, sql, [], read)?;
+    let is_wanted = |session: &i64| wanted.sessions.as_ref().is_none_or(|sessions| sessions.contains(session));
     let mut found = HashSet::new();
     let mut parent_query = conn.prepare_cached("SELECT n, parent FROM node WHERE id = ?1")?;
-    for head in heads {
+    for (session, name, head) in heads {
+        if !is_wanted(&session) || !name.to_lowercase().contains(named) {
+            continue;
+        }
         let mut at = Some(head);
         while let Some(id) = at {
             let mut rows = parent_query.query([id])?;

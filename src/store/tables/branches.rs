@@ -5,14 +5,14 @@ use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Atom, Mark};
 use crate::store::Store;
-use crate::store::sql::{Json, first_row, int, json, uint};
+use crate::store::sql::{Json, all_rows, first_row, int, json, numbered_json, uint};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, Write};
 use rusqlite::Row;
 use std::collections::HashMap;
 
-fn branch(row: &Row<'_>, session: SessionId) -> rusqlite::Result<(i64, Branch)> {
-    let branch = Branch {
+fn branch(row: &Row<'_>, session: SessionId, marks: &mut HashMap<i64, Vec<Mark>>) -> rusqlite::Result<Branch> {
+    Ok(Branch {
         id: row.get(1)?,
         session,
         name: row.get(2)?,
@@ -24,13 +24,12 @@ fn branch(row: &Row<'_>, session: SessionId) -> rusqlite::Result<(i64, Branch)> 
         seq: uint(row.get(8)?),
         overrides: json(row, 9)?,
         anchor: row.get::<_, Option<Json<_>>>(10)?.map(|anchor| anchor.0),
-        marks: Vec::new(),
+        marks: marks.remove(&row.get(0)?).unwrap_or_default(),
         state: None,
         offered: None,
         reply: row.get(11)?,
-        summaries: row.get::<_, Json<_>>(12)?.0,
-    };
-    Ok((row.get(0)?, branch))
+        summaries: json(row, 12)?,
+    })
 }
 
 impl Store {
@@ -39,24 +38,15 @@ impl Store {
         self.read(|conn| {
             let view = conn.unchecked_transaction()?;
             let mut marks: HashMap<i64, Vec<Mark>> = HashMap::new();
-            let mut query = view.prepare_cached(
-                "SELECT mark.branch, mark.body FROM branch JOIN mark ON mark.branch = branch.n
-                 WHERE branch.session = (SELECT n FROM session WHERE id = ?1) ORDER BY mark.n",
-            )?;
-            for row in query.query_map([session], |row| Ok((row.get(0)?, json(row, 1)?)))? {
-                let (branch, mark) = row?;
+            let sql = "SELECT mark.branch, mark.body FROM branch JOIN mark ON mark.branch = branch.n
+                 WHERE branch.session = (SELECT n FROM session WHERE id = ?1) ORDER BY mark.n";
+            for (branch, mark) in all_rows(&view, sql, [session], numbered_json)? {
                 marks.entry(branch).or_default().push(mark);
             }
-            let mut query = view.prepare_cached(
+            let sql =
                 "SELECT n, id, name, head, parent, fork, archived, created_at, seq, overrides, anchor, reply, capsules
-                 FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n",
-            )?;
-            let rows = query.query_map([session], |row| branch(row, session))?;
-            rows.map(|row| {
-                let (n, branch) = row?;
-                Ok(Branch { marks: marks.remove(&n).unwrap_or_default(), ..branch })
-            })
-            .collect()
+                 FROM branch WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n";
+            all_rows(&view, sql, [session], |row| branch(row, session, &mut marks))
         })
     }
 }

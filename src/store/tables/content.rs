@@ -6,7 +6,7 @@ use crate::domain::conversation::message::{Content, Part};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::Connection;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Texts with more bytes than this are stored once and shared by hash.
 pub(crate) const MIN_SHARED: usize = 4 * 1024;
@@ -14,20 +14,11 @@ pub(crate) const MIN_SHARED: usize = 4 * 1024;
 /// The JSON key of the hash that replaces a large text.
 const SHARED_KEY: &str = "big";
 
-/// Returns the name of a part's field that may be large.
-fn field(part: &Part) -> Option<&'static str> {
-    match part {
-        Part::Text { .. } | Part::Reasoning { .. } => Some("text"),
-        Part::Call { .. } => Some("args"),
-        Part::Reply { .. } => Some("body"),
-        Part::Opaque { .. } => None,
-    }
-}
-
-fn field_of(kind: &str) -> &'static str {
-    match kind {
-        "call" => "args",
-        "reply" => "body",
+/// Returns the name of a part's field that may be large. Parts of other kinds have no field with that name.
+fn field(part: &Map<String, Value>) -> &'static str {
+    match part.get("part").and_then(Value::as_str) {
+        Some("call") => "args",
+        Some("reply") => "body",
         _ => "text",
     }
 }
@@ -50,18 +41,16 @@ pub(crate) fn pack(
 
 fn pack_part(tx: &WriteTransaction<'_>, part: &Part) -> Result<Value, StoreError> {
     let mut value = serde_json::to_value(part)?;
-    let Some((map, name)) = value.as_object_mut().zip(field(part)) else { return Ok(value) };
-    match map.get(name).and_then(Value::as_str).filter(|text| text.len() > MIN_SHARED) {
-        None => {}
-        Some(text) => {
-            let hash = Hash::of(text.as_bytes());
-            tx.run(
-                "INSERT INTO body (hash, text, refs) VALUES (?1, ?2, 1) ON CONFLICT (hash) DO UPDATE SET refs = refs + 1",
-                &[&hash, &text],
-            )?;
-            map.remove(name);
-            map.insert(SHARED_KEY.into(), hash.to_string().into());
-        }
+    let Some(map) = value.as_object_mut() else { return Ok(value) };
+    let name = field(map);
+    if let Some(text) = map.get(name).and_then(Value::as_str).filter(|text| text.len() > MIN_SHARED) {
+        let hash = Hash::of(text.as_bytes());
+        tx.run(
+            "INSERT INTO body (hash, text, refs) VALUES (?1, ?2, 1) ON CONFLICT (hash) DO UPDATE SET refs = refs + 1",
+            &[&hash, &text],
+        )?;
+        map.remove(name);
+        map.insert(SHARED_KEY.into(), hash.to_string().into());
     }
     Ok(value)
 }
@@ -71,7 +60,7 @@ pub(crate) fn unpack(conn: &Connection, parts: Option<&str>, extra: Option<&str>
     let mut values: Vec<Value> = parts.map(serde_json::from_str).transpose()?.unwrap_or_default();
     for map in values.iter_mut().filter_map(Value::as_object_mut) {
         let Some(hash) = shared_hash(map) else { continue };
-        let name = map.get("part").and_then(Value::as_str).map_or("text", field_of);
+        let name = field(map);
         let mut query = conn.prepare_cached("SELECT text FROM body WHERE hash = ?1")?;
         let text: String = query.query_row([hash], |row| row.get(0))?;
         map.remove(SHARED_KEY);
@@ -87,7 +76,7 @@ pub(crate) fn large(parts: &str) -> Result<Vec<Hash>, StoreError> {
     Ok(values.iter().filter_map(Value::as_object).filter_map(shared_hash).collect())
 }
 
-fn shared_hash(map: &serde_json::Map<String, Value>) -> Option<Hash> {
+fn shared_hash(map: &Map<String, Value>) -> Option<Hash> {
     map.get(SHARED_KEY).and_then(Value::as_str).and_then(|hash| hash.parse().ok())
 }
 

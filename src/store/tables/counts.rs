@@ -1,35 +1,25 @@
 //! Token counts by hash, and small named values.
 //! Not for: counting tokens (`llm`).
 
+use super::lookup::StoreLookup;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::tokens::Encoding;
 use crate::store::Store;
-use crate::store::sql::first_row;
+use crate::store::sql::first_rows;
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
-use rusqlite::OptionalExtension;
 use std::collections::HashMap;
 
 impl Store {
     /// Returns the known token counts of these texts.
     pub fn counts(&self, keys: &[Hash], encoding: Encoding) -> Result<HashMap<Hash, u32>, StoreError> {
-        self.read(|conn| {
-            let view = conn.unchecked_transaction()?;
-            let mut query = view.prepare_cached("SELECT tokens FROM token_count WHERE key = ?1 AND encoding = ?2")?;
-            let mut found = HashMap::with_capacity(keys.len());
-            let encoding = encoding.name();
-            for key in keys {
-                if let Some(tokens) = query.query_row((key, &encoding), |row| row.get(0)).optional()? {
-                    found.insert(*key, tokens);
-                }
-            }
-            Ok(found)
-        })
+        let (sql, encoding) = ("SELECT tokens FROM token_count WHERE key = ?1 AND encoding = ?2", encoding.name());
+        self.read(|conn| first_rows(conn, sql, keys, |key| (key, &encoding), |row| row.get(0)))
     }
 
     /// Returns a named value.
     pub fn setting(&self, key: &str) -> Result<Option<String>, StoreError> {
-        self.read(|conn| first_row(conn, "SELECT value FROM setting WHERE key = ?1", [key], |row| row.get(0)))
+        self.read(|conn| StoreLookup(conn).setting(key))
     }
 }
 

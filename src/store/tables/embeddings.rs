@@ -3,25 +3,16 @@
 
 use crate::domain::base::hash::Hash;
 use crate::store::Store;
+use crate::store::sql::first_rows;
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
-use rusqlite::OptionalExtension as _;
 use std::collections::HashMap;
 
 impl Store {
     /// Returns the stored vectors of a model for these hashes.
     pub fn embeddings(&self, model: &str, keys: &[Hash]) -> Result<HashMap<Hash, Vec<u8>>, StoreError> {
-        self.read(|conn| {
-            let view = conn.unchecked_transaction()?;
-            let mut query = view.prepare_cached("SELECT code FROM embedding WHERE model = ?1 AND key = ?2")?;
-            let mut found = HashMap::with_capacity(keys.len());
-            for key in keys {
-                if let Some(code) = query.query_row((model, key), |row| row.get(0)).optional()? {
-                    found.insert(*key, code);
-                }
-            }
-            Ok(found)
-        })
+        let sql = "SELECT code FROM embedding WHERE model = ?1 AND key = ?2";
+        self.read(|conn| first_rows(conn, sql, keys, |key| (model, key), |row| row.get(0)))
     }
 }
 

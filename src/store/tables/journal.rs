@@ -5,7 +5,7 @@ use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::branch::StateVersion;
 use crate::domain::conversation::operation::Operation;
 use crate::store::Store;
-use crate::store::sql::{Json, all_rows, int, json, uint};
+use crate::store::sql::{Json, all_rows, int, json, numbered_json, uint};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 
@@ -53,6 +53,21 @@ pub(crate) fn put_op(tx: &WriteTransaction<'_>, operation: &Operation) -> Result
         "INSERT INTO operation (session, undone, body) VALUES (?1, ?2, ?3)",
         &[&row, &operation.undone, &Json(operation)],
     )
+}
+
+/// Passes each operation of a session to `change`, and stores those for which it returns true.
+pub(crate) fn change_ops(
+    tx: &WriteTransaction<'_>,
+    session: i64,
+    change: &mut dyn FnMut(&mut Operation) -> bool,
+) -> Result<(), StoreError> {
+    let sql = "SELECT seq, body FROM operation WHERE session = ?1";
+    for (seq, mut operation) in all_rows(tx.conn, sql, [session], numbered_json)? {
+        if change(&mut operation) {
+            tx.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
+        }
+    }
+    Ok(())
 }
 
 /// Marks an operation as undone or redone.

@@ -5,6 +5,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::message::End;
 use crate::store::Store;
+use crate::store::file::pool::lock;
 use crate::store::file::writer::WriteDecision;
 use crate::store::sql::{all_rows, first_row, uint};
 use crate::store::types::{StoreError, Write};
@@ -49,17 +50,15 @@ impl Store {
         &self,
         work: impl FnOnce(&StoreLookup<'_>) -> Result<(Vec<Write>, T), StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let thread = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         let result: Arc<Mutex<Option<T>>> = Arc::default();
         let put = Arc::clone(&result);
         let decided: WriteDecision = Box::new(move |conn| {
             let (writes, value) = work(&StoreLookup(conn))?;
-            *crate::store::file::pool::lock(&put) = Some(value);
+            *lock(&put) = Some(value);
             Ok(writes)
         });
-        thread.decide(decided).map_err(|error| self.with_path(error))?;
-        let value = crate::store::file::pool::lock(&result).take();
-        value.ok_or_else(|| StoreError::Sql("a transaction returned no result".into()))
+        self.writer()?.decide(decided).map_err(|error| self.with_path(error))?;
+        lock(&result).take().ok_or_else(|| StoreError::Sql("a transaction returned no result".into()))
     }
 }
 
@@ -76,24 +75,12 @@ impl StoreLookup<'_> {
 
     /// Returns the node of a session with this key.
     pub fn by_key(&self, session: SessionId, key: Hash) -> Result<Option<NodeState>, StoreError> {
-        first_row(
-            self.0,
-            "SELECT id, key, at, content, \"end\" FROM node
-             WHERE session = (SELECT n FROM session WHERE id = ?1) AND key = ?2",
-            (session, key),
-            node_state,
-        )
+        first_row(self.0, &format!("{NODE} AND key = ?2"), (session, key), node_state)
     }
 
     /// Returns the node of a session with this id.
     pub fn by_id(&self, session: SessionId, id: NodeId) -> Result<Option<NodeState>, StoreError> {
-        first_row(
-            self.0,
-            "SELECT id, key, at, content, \"end\" FROM node
-             WHERE id = ?2 AND session = (SELECT n FROM session WHERE id = ?1)",
-            (session, id),
-            node_state,
-        )
+        first_row(self.0, &format!("{NODE} AND id = ?2"), (session, id), node_state)
     }
 
     /// Returns the branches of a session in order of creation.
@@ -111,23 +98,15 @@ impl StoreLookup<'_> {
 
     /// Returns whether a message has a tag.
     pub fn tagged(&self, session: SessionId, node: Hash) -> Result<bool, StoreError> {
-        let found = first_row(
-            self.0,
-            "SELECT 1 FROM tag WHERE session = (SELECT n FROM session WHERE id = ?1) AND node = ?2",
-            (session, node),
-            |_| Ok(()),
-        )?;
-        Ok(found.is_some())
+        let sql = "SELECT 1 FROM tag WHERE session = (SELECT n FROM session WHERE id = ?1) AND node = ?2";
+        Ok(self.0.prepare_cached(sql)?.exists((session, node))?)
     }
 }
 
+const NODE: &str = "SELECT id, key, at, content, \"end\" FROM node
+     WHERE session = (SELECT n FROM session WHERE id = ?1)";
+
 fn node_state(row: &Row<'_>) -> rusqlite::Result<NodeState> {
-    let end: String = row.get(4)?;
-    Ok(NodeState {
-        id: row.get(0)?,
-        key: row.get(1)?,
-        at: row.get(2)?,
-        content: row.get(3)?,
-        removed: End::from_name(&end) == Some(End::Removed),
-    })
+    let removed = End::from_name(row.get_ref(4)?.as_str()?) == Some(End::Removed);
+    Ok(NodeState { id: row.get(0)?, key: row.get(1)?, at: row.get(2)?, content: row.get(3)?, removed })
 }

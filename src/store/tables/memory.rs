@@ -5,7 +5,7 @@ use crate::domain::base::ids::{MemoryId, SessionId};
 use crate::domain::conversation::memory::{Memory, MemoryStatus, Scope};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::store::Store;
-use crate::store::sql::{Json, all_rows, first_row, json};
+use crate::store::sql::{Json, all_rows, first_row, json, numbered_json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use std::collections::HashSet;
@@ -91,9 +91,9 @@ pub(crate) fn forget_messages(
     Ok(deleted)
 }
 
-/// Deletes a session's own memories and the unconfirmed ones made in it. Global memories stay, but no longer name the
+/// Deletes the memories made in a session that are its own or unconfirmed. The others stay, but no longer name the
 /// session.
-pub(crate) fn forget_session(tx: &WriteTransaction<'_>, id: SessionId, row: i64) -> Result<(), StoreError> {
+pub(crate) fn forget_session(tx: &WriteTransaction<'_>, id: SessionId) -> Result<(), StoreError> {
     let is_deleted = |memory: &Memory| {
         memory.scope == Scope::Session(id)
             || (memory.source.session == Some(id) && memory.status != MemoryStatus::Confirmed)
@@ -109,24 +109,19 @@ pub(crate) fn forget_session(tx: &WriteTransaction<'_>, id: SessionId, row: i64)
             )?;
         }
     }
-    tx.run("DELETE FROM memory WHERE session = ?1", &[&row])?;
-    super::steps::forget_session(tx, row)?;
     count_change(tx)
 }
 
 fn made_in(tx: &WriteTransaction<'_>, session: SessionId) -> Result<Vec<(i64, Memory)>, StoreError> {
     let sql = "SELECT n, body FROM memory WHERE body ->> '$.source.session' = ?1 ORDER BY n";
-    all_rows(tx.conn, sql, [session.to_string()], |row| Ok((row.get(0)?, json(row, 1)?)))
+    all_rows(tx.conn, sql, [session.to_string()], numbered_json)
 }
 
 /// Removes the changes of such memories from all operations, and deletes operations without changes.
 fn forget_changes(tx: &WriteTransaction<'_>, is_deleted: &dyn Fn(&Memory) -> bool) -> Result<(), StoreError> {
-    let mut query = tx.conn.prepare_cached(
-        "SELECT seq, body FROM operation
-         WHERE EXISTS (SELECT 1 FROM json_each(operation.body, '$.changes') AS c WHERE c.value ->> '$.change' = 'memory')",
-    )?;
-    let rows = query.query_map([], |row| Ok((row.get(0)?, json(row, 1)?)))?;
-    for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
+    let sql = "SELECT seq, body FROM operation
+         WHERE EXISTS (SELECT 1 FROM json_each(operation.body, '$.changes') AS c WHERE c.value ->> '$.change' = 'memory')";
+    for (seq, mut operation) in all_rows(tx.conn, sql, [], numbered_json::<Operation>)? {
         let before = operation.changes.len();
         operation.changes.retain(|change| match change {
             Change::Memory { before, after } => ![before, after].into_iter().flatten().any(|memory| is_deleted(memory)),

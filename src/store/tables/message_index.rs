@@ -4,10 +4,9 @@
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
 use crate::store::Store;
-use crate::store::sql::{all_rows, first_row};
+use crate::store::sql::{all_rows, first_row, session_row};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, Write};
-use rusqlite::OptionalExtension as _;
 
 /// A segment's digest and header.
 pub(crate) type Segment = (Hash, Vec<u8>);
@@ -17,8 +16,8 @@ pub(crate) type Tail = (Option<Hash>, Vec<u8>);
 impl Store {
     /// Returns the headers of a session's segments, in order.
     pub fn index_segments(&self, session: SessionId) -> Result<Vec<Segment>, StoreError> {
-        let sql = "SELECT digest, header FROM shelf WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY \
-                    segment";
+        let sql =
+            "SELECT digest, header FROM shelf WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY segment";
         self.read(|conn| all_rows(conn, sql, [session], |row| Ok((row.get(0)?, row.get(1)?))))
     }
 
@@ -32,8 +31,8 @@ impl Store {
     pub fn holds_segment(&self, session: SessionId, segment: u32, digest: Hash) -> Result<bool, StoreError> {
         self.read(|conn| {
             let mut query = conn.prepare_cached(
-                "SELECT 1 FROM shelf WHERE session = (SELECT n FROM session WHERE id = ?1) AND segment = ?2 AND \
-                    digest = ?3",
+                "SELECT 1 FROM shelf
+                 WHERE session = (SELECT n FROM session WHERE id = ?1) AND segment = ?2 AND digest = ?3",
             )?;
             Ok(query.exists((session, segment, digest))?)
         })
@@ -42,10 +41,7 @@ impl Store {
     /// Returns the postings of some terms: term, segment, bytes.
     pub fn postings(&self, session: SessionId, terms: &[u64]) -> Result<Vec<(u64, u32, Vec<u8>)>, StoreError> {
         self.read(|conn| {
-            let mut of = conn.prepare_cached("SELECT n FROM session WHERE id = ?1")?;
-            let Some(row) = of.query_row([session], |row| row.get::<_, i64>(0)).optional()? else {
-                return Ok(Vec::new());
-            };
+            let Some(row) = session_row(conn, session)? else { return Ok(Vec::new()) };
             let mut query =
                 conn.prepare_cached("SELECT segment, list FROM posting WHERE session = ?1 AND term = ?2")?;
             let mut found = Vec::new();
@@ -64,10 +60,8 @@ impl Store {
 pub(crate) fn put(tx: &WriteTransaction<'_>, write: &Write) -> Result<(), StoreError> {
     let Write::PutIndexSegment { session, segment, before, digest, header, lists } = write else { return Ok(()) };
     let row = tx.session(*session)?;
-    let mut existing = tx.conn.prepare_cached("SELECT digest FROM shelf WHERE session = ?1 AND segment = ?2")?;
-    let mut digest_of = |segment: i64| -> Result<Option<Hash>, StoreError> {
-        Ok(existing.query_row((row, segment), |row| row.get(0)).optional()?)
-    };
+    let sql = "SELECT digest FROM shelf WHERE session = ?1 AND segment = ?2";
+    let digest_of = |segment: i64| first_row(tx.conn, sql, (row, segment), |row| row.get::<_, Hash>(0));
     let number = i64::from(*segment);
     let first = number == 0;
     if first != before.is_none() || digest_of(number)?.is_some() || digest_of(number - 1)? != *before {
@@ -94,9 +88,8 @@ pub(crate) fn put_tail(
     body: &[u8],
 ) -> Result<(), StoreError> {
     let row = tx.session(session)?;
-    let mut last =
-        tx.conn.prepare_cached("SELECT digest FROM shelf WHERE session = ?1 ORDER BY segment DESC LIMIT 1")?;
-    if last.query_row([row], |row| row.get::<_, Hash>(0)).optional()? != before {
+    let sql = "SELECT digest FROM shelf WHERE session = ?1 ORDER BY segment DESC LIMIT 1";
+    if first_row(tx.conn, sql, [row], |row| row.get(0))? != before {
         return Ok(());
     }
     let mut existing =
@@ -111,7 +104,7 @@ pub(crate) fn put_tail(
 
 /// Deletes the whole index of a session.
 pub(crate) fn drop_all(tx: &WriteTransaction<'_>, session: i64) -> Result<(), StoreError> {
-    tx.run("DELETE FROM posting WHERE session = ?1", &[&session])?;
-    tx.run("DELETE FROM shelf WHERE session = ?1", &[&session])?;
-    tx.run("DELETE FROM shelf_tail WHERE session = ?1", &[&session])
+    ["posting", "shelf", "shelf_tail"]
+        .iter()
+        .try_for_each(|table| tx.run(&format!("DELETE FROM {table} WHERE session = ?1"), &[&session]))
 }

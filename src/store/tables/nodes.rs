@@ -9,26 +9,17 @@ use crate::store::Store;
 use crate::store::sql::{all_rows, first_row, int, uint};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
-use rusqlite::types::FromSqlError;
 use rusqlite::{OptionalExtension, Row};
 
-const HEAD: &str = "SELECT id, key, parent, ord, role, \"end\", at, bytes, calls, hidden, imported, content, preview, \
-                    model, name, lane, external_id, parts, extra FROM node";
-
-/// The same without the columns that only whole nodes need, because reading a session's tree reads every row.
-const LIGHT: &str = "SELECT id, key, parent, ord, role, \"end\", at, bytes, calls, hidden, imported, content, preview, \
-                     model, name, lane, external_id FROM node";
+/// The columns of a head. Whole nodes also have `parts` and `extra`; a session's tree is read without them.
+const HEAD: &str = "id, key, parent, ord, role, \"end\", at, bytes, calls, hidden, imported, content, preview, model, \
+                    name, lane, external_id";
 
 fn parse_column<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
     let text = row.get_ref(column)?;
     let kind = text.data_type();
-    text.as_str().ok().and_then(read).ok_or_else(|| {
-        rusqlite::Error::FromSqlConversionFailure(
-            column,
-            kind,
-            Box::new(FromSqlError::Other("an unknown value".into())),
-        )
-    })
+    let unknown = || rusqlite::Error::FromSqlConversionFailure(column, kind, "an unknown value".into());
+    text.as_str().ok().and_then(read).ok_or_else(unknown)
 }
 
 fn head(row: &Row<'_>) -> rusqlite::Result<NodeHead> {
@@ -56,14 +47,8 @@ fn head(row: &Row<'_>) -> rusqlite::Result<NodeHead> {
 impl Store {
     /// Returns the heads of a session's nodes, parents before children.
     pub fn heads(&self, session: SessionId) -> Result<Vec<NodeHead>, StoreError> {
-        self.read(|conn| {
-            all_rows(
-                conn,
-                &format!("{LIGHT} WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n"),
-                [session],
-                head,
-            )
-        })
+        let sql = format!("SELECT {HEAD} FROM node WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n");
+        self.read(|conn| all_rows(conn, &sql, [session], head))
     }
 
     /// Returns the whole node of a session with this key.
@@ -84,7 +69,7 @@ impl Store {
             // In one read transaction, so that a message that is removed meanwhile is read either completely or not at
             // all.
             let view = conn.unchecked_transaction()?;
-            let mut query = view.prepare_cached(&format!("{HEAD} WHERE id = ?1"))?;
+            let mut query = view.prepare_cached(&format!("SELECT {HEAD}, parts, extra FROM node WHERE id = ?1"))?;
             let mut found = Vec::with_capacity(ids.len());
             for id in ids {
                 let row = query

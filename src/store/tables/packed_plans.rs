@@ -3,9 +3,9 @@
 //! Not for: which plans exist (`plans`), or their content.
 
 use crate::domain::base::hash::Hash;
-use crate::store::sql::first_row;
+use crate::store::sql::{all_rows, first_row};
 use crate::store::types::StoreError;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use std::io::Write as _;
 use std::rc::Rc;
 
@@ -83,10 +83,10 @@ pub(crate) fn readable<T>(found: Result<T, StoreError>) -> Result<Option<T>, Sto
 fn text_at(conn: &Connection, group: i64, place: u32) -> Result<String, StoreError> {
     let mut places = vec![place];
     places.extend(bases(place));
-    let mut query = conn.prepare_cached("SELECT body FROM plan WHERE \"group\" = ?1 AND place = ?2")?;
+    let sql = "SELECT body FROM plan WHERE \"group\" = ?1 AND place = ?2";
     let mut text: Option<String> = None;
     for place in places.into_iter().rev() {
-        let body: Option<Vec<u8>> = query.query_row((group, place), |row| row.get(0)).optional()?;
+        let body: Option<Vec<u8>> = first_row(conn, sql, (group, place), |row| row.get(0))?;
         let body = body.ok_or_else(|| StoreError::Plan("a plan that it depends on is missing".into()))?;
         text = Some(unpack(&body, text.as_deref())?);
     }
@@ -95,8 +95,8 @@ fn text_at(conn: &Connection, group: i64, place: u32) -> Result<String, StoreErr
 
 /// Returns a plan's text, or `None` if there is no such plan.
 pub(crate) fn read(conn: &Connection, id: Hash) -> Result<Option<String>, StoreError> {
-    let mut query = conn.prepare_cached("SELECT \"group\", place FROM plan WHERE id = ?1")?;
-    let found: Option<(i64, u32)> = query.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let sql = "SELECT \"group\", place FROM plan WHERE id = ?1";
+    let found = first_row(conn, sql, [id], |row| Ok((row.get(0)?, row.get(1)?)))?;
     found.map(|(group, place)| text_at(conn, group, place)).transpose()
 }
 
@@ -174,21 +174,14 @@ pub(crate) fn unreadable_stored(conn: &Connection) -> Result<Vec<Hash>, StoreErr
             unreadable.push(row.get(0)?);
         }
     }
-    unreadable.extend(unreadable_packed(conn)?);
+    unreadable.extend(visit(conn, &mut |_, _| Ok(None))?);
     Ok(unreadable)
-}
-
-/// Returns the ids of the plans that can't be read. Changes nothing.
-fn unreadable_packed(conn: &Connection) -> Result<Vec<Hash>, StoreError> {
-    visit(conn, &mut |_, _| Ok(None))
 }
 
 /// Stores what `change` returns for the readable plans, and returns the ids of the others.
 fn visit(conn: &Connection, change: &mut Change<'_>) -> Result<Vec<Hash>, StoreError> {
-    let mut groups = conn.prepare_cached("SELECT DISTINCT \"group\" FROM plan")?;
-    let groups: Vec<i64> = groups.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut unreadable = Vec::new();
-    for group in groups {
+    for group in all_rows(conn, "SELECT DISTINCT \"group\" FROM plan", [], |row| row.get(0))? {
         visit_group(conn, group, change, &mut unreadable)?;
     }
     Ok(unreadable)
@@ -200,9 +193,8 @@ fn visit_group(
     change: &mut Change<'_>,
     unreadable: &mut Vec<Hash>,
 ) -> Result<(), StoreError> {
-    let mut list = conn.prepare_cached("SELECT n, id, place FROM plan WHERE \"group\" = ?1 ORDER BY place")?;
-    let rows = list.query_map([group], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let rows: Vec<(i64, Hash, u32)> = rows.collect::<Result<_, _>>()?;
+    let sql = "SELECT n, id, place FROM plan WHERE \"group\" = ?1 ORDER BY place";
+    let rows: Vec<(i64, Hash, u32)> = all_rows(conn, sql, [group], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let mut read = conn.prepare_cached("SELECT body FROM plan WHERE n = ?1")?;
     let mut put = conn.prepare_cached("UPDATE plan SET size = ?2, body = ?3 WHERE n = ?1")?;
     let mut path: Vec<VisitedPlan> = Vec::new();

@@ -5,10 +5,10 @@ use super::packed_plans::{self, PlanOrigin};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::store::Store;
-use crate::store::sql::{first_row, hex_range, uint};
+use crate::store::sql::{all_rows, first_row, hex_range, session_row, uint};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 use std::time::{Duration, Instant};
 
 /// How long plans are converted at a time, which limits how long a write waits.
@@ -20,11 +20,9 @@ impl Store {
         let Some(range) = hex_range::<32>(prefix) else { return Ok(Vec::new()) };
         self.read(|conn| {
             let view = conn.unchecked_transaction()?;
-            let mut query = view.prepare_cached(
-                "SELECT id FROM (SELECT id FROM plan UNION ALL SELECT id FROM plan_text)
-                 WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT 2",
-            )?;
-            let ids: Vec<Hash> = query.query_map(range, |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let sql = "SELECT id FROM (SELECT id FROM plan UNION ALL SELECT id FROM plan_text)
+                 WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT 2";
+            let ids: Vec<Hash> = all_rows(&view, sql, range, |row| row.get(0))?;
             ids.into_iter().map(|id| Ok((id, text(&view, id)?.unwrap_or_default()))).collect()
         })
     }
@@ -40,20 +38,18 @@ impl Store {
 
     /// Deletes the plans that can't be read, and returns their number.
     pub fn drop_unreadable_plans(&self) -> Result<usize, StoreError> {
-        let writer = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         let drop_all = |conn: &mut Connection| {
             let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let dropped = rewrite(&transaction, &mut |_, _| Ok(None))?;
             transaction.commit()?;
             Ok(dropped)
         };
-        writer.call(drop_all).map_err(|error| self.with_path(error))
+        self.writer()?.call(drop_all).map_err(|error| self.with_path(error))
     }
 
     /// Converts some of those for a few milliseconds. Returns how many remain.
     pub(crate) fn convert_plans(&self) -> Result<u64, StoreError> {
-        let writer = self.0.writer.as_ref().ok_or(StoreError::ReadOnly)?;
-        writer.call(convert_some).map_err(|error| self.with_path(error))
+        self.writer()?.call(convert_some).map_err(|error| self.with_path(error))
     }
 }
 
@@ -75,21 +71,20 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, id: Hash, branch: BranchId, body: &
     if known(tx.conn, id)? {
         return Ok(());
     }
-    let mut query = tx.conn.prepare_cached("SELECT session, n FROM branch WHERE id = ?1")?;
-    let origin = query.query_row([branch], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let sql = "SELECT session, n FROM branch WHERE id = ?1";
+    let origin = first_row(tx.conn, sql, [branch], |row| Ok((row.get(0)?, row.get(1)?)))?;
     packed_plans::insert(tx.conn, id, origin.unwrap_or_default(), body)
 }
 
 /// Returns where an old plan was made: according to its first call, otherwise according to its rows.
 fn origin(conn: &Connection, id: Hash, body: &str) -> Result<PlanOrigin, StoreError> {
-    let mut calls = conn.prepare_cached("SELECT session, branch FROM plan_run WHERE plan = ?1 ORDER BY n LIMIT 1")?;
-    if let Some(found) = calls.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()? {
+    let sql = "SELECT session, branch FROM plan_run WHERE plan = ?1 ORDER BY n LIMIT 1";
+    if let Some(found) = first_row(conn, sql, [id], |row| Ok((row.get(0)?, row.get(1)?)))? {
         return Ok(found);
     }
     let named = body.split_once("\"session\":\"").and_then(|(_, rest)| rest.split('"').next());
     let Some(id) = named.and_then(|text| text.parse().ok()).map(SessionId) else { return Ok((None, None)) };
-    let mut sessions = conn.prepare_cached("SELECT n FROM session WHERE id = ?1")?;
-    Ok((sessions.query_row([id], |row| row.get(0)).optional()?, None))
+    Ok((session_row(conn, id)?, None))
 }
 
 fn unconverted(conn: &Connection) -> Result<u64, StoreError> {
@@ -100,10 +95,9 @@ fn convert_some(conn: &mut Connection) -> Result<u64, StoreError> {
     let began = Instant::now();
     let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     while began.elapsed() < MAX_STRETCH {
-        let mut first = transaction.prepare_cached("SELECT n, id, body FROM plan_text ORDER BY n LIMIT 1")?;
-        let found: Option<(i64, Hash, String)> =
-            first.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
-        let Some((n, id, body)) = found else { break };
+        let sql = "SELECT n, id, body FROM plan_text ORDER BY n LIMIT 1";
+        let found = first_row(&transaction, sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let Some((n, id, body)): Option<(i64, Hash, String)> = found else { break };
         packed_plans::insert(&transaction, id, origin(&transaction, id, &body)?, &body)?;
         transaction.prepare_cached("DELETE FROM plan_text WHERE n = ?1")?.execute([n])?;
     }
@@ -115,8 +109,7 @@ fn convert_some(conn: &mut Connection) -> Result<u64, StoreError> {
 /// Calls `change` for every readable plan, and stores the changed texts. Deletes the plans that can't be read, and
 /// returns their number.
 pub(crate) fn rewrite(conn: &Connection, change: &mut packed_plans::Change<'_>) -> Result<usize, StoreError> {
-    let mut rows = conn.prepare_cached("SELECT n FROM plan_text")?;
-    let old: Vec<i64> = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let old: Vec<i64> = all_rows(conn, "SELECT n FROM plan_text", [], |row| row.get(0))?;
     let mut dropped = 0;
     for n in old {
         let mut one = conn.prepare_cached("SELECT id, body FROM plan_text WHERE n = ?1")?;
@@ -141,12 +134,11 @@ pub(crate) fn forget_session(tx: &WriteTransaction<'_>, session: i64) -> Result<
          AND NOT EXISTS (SELECT 1 FROM plan_run AS other WHERE other.plan = plan_text.id AND other.session <> ?1)",
         &[&session],
     )?;
-    let mut query = conn.prepare_cached(
+    let sql =
         "SELECT plan.id, other.session, min(other.branch) FROM plan JOIN plan_run AS other ON other.plan = plan.id
-         WHERE plan.session = ?1 AND other.session <> ?1 GROUP BY plan.n ORDER BY plan.n",
-    )?;
-    let shared = query.query_map([session], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
-    let shared: Vec<(Hash, PlanOrigin)> = shared.collect::<Result<_, _>>()?;
+         WHERE plan.session = ?1 AND other.session <> ?1 GROUP BY plan.n ORDER BY plan.n";
+    let shared: Vec<(Hash, PlanOrigin)> =
+        all_rows(conn, sql, [session], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
     let read = |(id, _): &(Hash, PlanOrigin)| Ok(packed_plans::readable(packed_plans::read(conn, *id))?.flatten());
     let kept: Vec<Option<String>> = shared.iter().map(read).collect::<Result<_, StoreError>>()?;
     tx.run("DELETE FROM plan WHERE session = ?1", &[&session])?;

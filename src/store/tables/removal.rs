@@ -1,15 +1,16 @@
 //! Permanent deletion: a message's text with everything in the store that was made from it, or a whole session.
 //! Not for: backups beside the store's file (`file::copies` edits those).
 
-use super::{content, sessions, summaries};
+use super::{content, journal, sessions, summaries};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::domain::conversation::mark::Mark;
+use crate::domain::conversation::memory::one_line;
 use crate::domain::conversation::message::{Content, Part};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tag::Tag;
 use crate::domain::tool::trace::{ToolTrace, TraceDetails};
-use crate::store::sql::{Json, first_row, json};
+use crate::store::sql::{Json, all_rows, first_row, numbered_json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use serde_json::Value;
@@ -76,10 +77,6 @@ impl RemovedNodes {
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Turns nodes into tombstones. Fails with `Busy` while the session has an open call.
@@ -171,12 +168,10 @@ fn forget_counts(tx: &WriteTransaction<'_>, hash: Option<Hash>, content: &Conten
 
 /// Deletes the state versions that were made from the nodes. Their texts count as removed too.
 fn states(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedNodes) -> Result<(), StoreError> {
-    let ids = removed.ids.clone();
-    for id in ids {
-        let mut query =
-            tx.conn.prepare_cached("SELECT body ->> '$.text' FROM state_version WHERE session = ?1 AND node = ?2")?;
-        for text in query.query_map((session, id), |row| row.get::<_, String>(0))? {
-            removed.add_text(&text?);
+    for id in removed.ids.clone() {
+        let sql = "SELECT body ->> '$.text' FROM state_version WHERE session = ?1 AND node = ?2";
+        for text in all_rows(tx.conn, sql, (session, id), |row| row.get::<_, String>(0))? {
+            removed.add_text(&text);
         }
         tx.run("DELETE FROM state_version WHERE session = ?1 AND node = ?2", &[&session, &id])?;
     }
@@ -185,11 +180,9 @@ fn states(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedNodes) -
 
 /// Deletes the titles that a model made from the nodes. They count as removed too.
 fn titles(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedNodes) -> Result<(), StoreError> {
-    let ids = removed.ids.clone();
-    for id in ids {
-        let mut query = tx.conn.prepare_cached("SELECT title FROM made_title WHERE session = ?1 AND node = ?2")?;
-        let made: Vec<String> = query.query_map((session, id), |row| row.get(0))?.collect::<Result<_, _>>()?;
-        for title in made {
+    for id in removed.ids.clone() {
+        let sql = "SELECT title FROM made_title WHERE session = ?1 AND node = ?2";
+        for title in all_rows(tx.conn, sql, (session, id), |row| row.get::<_, String>(0))? {
             removed.add_text(&title);
             tx.run("DELETE FROM made_title WHERE session = ?1 AND title = ?2", &[&session, &title])?;
         }
@@ -200,9 +193,8 @@ fn titles(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedNodes) -
 /// Empties the arguments and results of the traces of removed calls. Returns the files that those calls changed.
 fn traces(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<HashSet<String>, StoreError> {
     let mut changed = HashSet::new();
-    let mut query = tx.conn.prepare_cached("SELECT n, body FROM tool_trace WHERE session = ?1")?;
-    let rows = query.query_map([session], |row| Ok((row.get(0)?, json(row, 1)?)))?;
-    for (n, mut trace) in rows.collect::<Result<Vec<(i64, ToolTrace)>, _>>()? {
+    let sql = "SELECT n, body FROM tool_trace WHERE session = ?1";
+    for (n, mut trace) in all_rows(tx.conn, sql, [session], numbered_json::<ToolTrace>)? {
         let is_removed_call = |call: &String| removed.calls.contains(call);
         let is_removed = is_removed_call(&trace.call_id) || trace.more.again.as_ref().is_some_and(is_removed_call);
         if is_removed || trace.node.is_some_and(|node| removed.ids.contains(&node)) {
@@ -217,27 +209,28 @@ fn traces(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Re
     Ok(changed)
 }
 
+/// Deletes the other changes of an operation. Returns whether there were any.
+fn retain(operation: &mut Operation, is_kept: &mut dyn FnMut(&Change) -> bool) -> bool {
+    let all = operation.changes.len();
+    operation.changes.retain(is_kept);
+    operation.changes.len() < all
+}
+
 /// Deletes the stored versions of those files, and with them the ability to undo the changes, because a file contains
 /// the arguments of the call that wrote it.
 fn files(tx: &WriteTransaction<'_>, session: i64, paths: &HashSet<String>) -> Result<(), StoreError> {
     if paths.is_empty() {
         return Ok(());
     }
-    let mut query = tx.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
-    let rows = query.query_map([session], |row| Ok((row.get(0)?, json(row, 1)?)))?;
     let (mut deleted, mut kept) = (HashSet::new(), HashSet::new());
-    for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
-        let all = operation.changes.len();
-        operation.changes.retain(|change| {
+    journal::change_ops(tx, session, &mut |operation| {
+        retain(operation, &mut |change| {
             let Change::File { path, before, after } = change else { return true };
             let is_removed = paths.contains(path);
             if is_removed { &mut deleted } else { &mut kept }.extend([before, after].into_iter().flatten().copied());
             !is_removed
-        });
-        if operation.changes.len() < all {
-            tx.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
-        }
-    }
+        })
+    })?;
     for hash in deleted.difference(&kept) {
         tx.run("DELETE FROM file_text WHERE session = ?1 AND hash = ?2", &[&session, hash])?;
     }
@@ -247,11 +240,8 @@ fn files(tx: &WriteTransaction<'_>, session: i64, paths: &HashSet<String>) -> Re
 /// Empties titles in plans that quote the nodes. Checks all plans, because those of another session may quote them.
 /// Deletes plans that can't be read, because they may quote them too.
 fn plans(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<(), StoreError> {
-    let ours: HashSet<Hash> = tx
-        .conn
-        .prepare_cached("SELECT DISTINCT plan FROM plan_run WHERE session = ?1")?
-        .query_map([session], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let sql = "SELECT DISTINCT plan FROM plan_run WHERE session = ?1";
+    let ours: HashSet<Hash> = all_rows(tx.conn, sql, [session], |row| row.get(0))?.into_iter().collect();
     let dropped = super::plans::rewrite(tx.conn, &mut |id, body| {
         if !ours.contains(&id) && !removed.names.iter().any(|name| body.contains(name)) {
             return Ok(None);
@@ -307,9 +297,8 @@ fn names(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Res
         ("SELECT n, title FROM session WHERE n = ?1", "UPDATE session SET title = 'untitled' WHERE n = ?1"),
         ("SELECT n, name FROM branch WHERE session = ?1", "UPDATE branch SET name = 'unnamed ' || n WHERE n = ?1"),
     ] {
-        let mut query = tx.conn.prepare_cached(read)?;
-        let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        for (n, name) in rows.collect::<Result<Vec<(i64, String)>, _>>()? {
+        let rows = all_rows(tx.conn, read, [session], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+        for (n, name) in rows {
             if removed.quoted_in(&name) {
                 tx.run(write, &[&n])?;
             }
@@ -324,22 +313,15 @@ fn picked_copies(tx: &WriteTransaction<'_>, session: i64, removed: &mut RemovedN
     let is_copy = |mark: &Mark, keys: &[Hash]| {
         mark.origin.as_ref().is_some_and(|origin| origin.sources.iter().any(|key| keys.contains(key)))
     };
-    let mut query = tx.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
-    let rows = query.query_map([session], |row| Ok((row.get(0)?, json(row, 1)?)))?;
-    for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
-        let all = operation.changes.len();
-        let RemovedNodes { keys, texts, .. } = &mut *removed;
-        operation.changes.retain(|change| {
+    let RemovedNodes { keys, texts, .. } = removed;
+    journal::change_ops(tx, session, &mut |operation| {
+        retain(operation, &mut |change| {
             let Change::Mark { before, after, .. } = change else { return true };
             let copies = || [before, after].into_iter().flatten().filter(|mark| is_copy(mark, keys));
             texts.extend(copies().filter_map(|mark| mark.note.as_deref()).map(one_line));
             copies().next().is_none()
-        });
-        if operation.changes.len() < all {
-            tx.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
-        }
-    }
-    Ok(())
+        })
+    })
 }
 
 /// Returns whether a tag belongs to a removed message, or its name quotes one.
@@ -349,15 +331,11 @@ fn tagged(tag: &Tag, removed: &RemovedNodes) -> bool {
 
 /// Removes quotations and tags of removed messages from the operations, so that undo cannot restore them.
 fn operations(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Result<(), StoreError> {
-    let mut query = tx.conn.prepare_cached("SELECT seq, body FROM operation WHERE session = ?1")?;
-    let rows = query.query_map([session], |row| Ok((row.get(0)?, json(row, 1)?)))?;
-    for (seq, mut operation) in rows.collect::<Result<Vec<(i64, Operation)>, _>>()? {
-        let all = operation.changes.len();
-        operation.changes.retain(|change| {
+    journal::change_ops(tx, session, &mut |operation| {
+        let mut changed = retain(operation, &mut |change| {
             let Change::Tag { before, after, .. } = change else { return true };
             ![before, after].into_iter().flatten().any(|tag| tagged(tag, removed))
         });
-        let fewer = operation.changes.len() < all;
         let mut lines = vec![(&mut operation.what, "a change")];
         for change in &mut operation.changes {
             match change {
@@ -366,38 +344,32 @@ fn operations(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -
                 _ => {}
             }
         }
-        let mut changed = fewer;
         for (line, instead) in lines {
             if removed.quoted_in(line) {
                 instead.clone_into(line);
                 changed = true;
             }
         }
-        if changed {
-            tx.run("UPDATE operation SET body = ?2 WHERE seq = ?1", &[&seq, &Json(&operation)])?;
-        }
-    }
-    Ok(())
+        changed
+    })
 }
 
 /// Deletes a session and everything that belongs to it. Fails with `Busy` while a living program has an open call in
 /// it.
 pub(crate) fn session(tx: &mut WriteTransaction<'_>, id: SessionId) -> Result<(), StoreError> {
     let row = tx.session(id)?;
-    let mut owners = tx.conn.prepare_cached("SELECT owner FROM plan_run WHERE session = ?1 AND open = 1")?;
-    for owner in owners.query_map([row], |row| row.get::<_, Option<String>>(0))? {
-        if owner?.is_some_and(|owner| tx.alive(&owner)) {
-            return Err(StoreError::Busy);
-        }
-    }
+    super::runs::check_not_open(tx, "session", row)?;
     let rebuild = forget_all_words(tx, row)?;
     forget_contents(tx, row)?;
     super::plans::forget_session(tx, row)?;
-    super::memory::forget_session(tx, id, row)?;
+    super::memory::forget_session(tx, id)?;
     for table in [
         "shelf",
         "shelf_tail",
         "posting",
+        "memory",
+        "transition",
+        "touch",
         "retrieval_set",
         "capsule",
         "summary_draft",
@@ -472,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_quotes_a_removed_message_is_emptied() {
+    fn titles_that_quote_a_removed_message_are_emptied() {
         let row =
             |key: &str, title: &str| json!({ "title": title, "key": key, "items": [{ "title": title, "key": key }] });
         let plan = |gone: [&str; 4]| {
@@ -486,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_is_part_of_a_text_or_holds_its_beginning() {
+    fn a_quote_is_part_of_a_text_or_contains_its_beginning() {
         for (title, quoted) in [
             ("launch code", true),
             ("is 1234.", false),

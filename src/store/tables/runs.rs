@@ -7,10 +7,10 @@ use crate::domain::call::item_use::CallUses;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::message::{Content, NodeHead};
 use crate::store::Store;
-use crate::store::sql::{Json, all_rows, first_row, hex_range, int, json};
+use crate::store::sql::{Json, all_rows, first_row, hex_range, int, json, numbered_json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::{OpenRun, StoreError};
-use rusqlite::{Connection, OptionalExtension, Params, Row};
+use rusqlite::{Connection, Params, Row};
 use std::collections::HashMap;
 
 /// The plus keeps SQLite from reading every run in order of row id; an index lists the few open ones.
@@ -77,16 +77,18 @@ impl Store {
     }
 }
 
+/// Fails with `Busy` if a living process has an open run whose `column` (`session` or `branch`) is this row.
+pub(crate) fn check_not_open(tx: &WriteTransaction<'_>, column: &str, row: i64) -> Result<(), StoreError> {
+    let sql = format!("SELECT owner FROM plan_run WHERE {column} = ?1 AND open = 1");
+    let owners: Vec<Option<String>> = all_rows(tx.conn, &sql, [row], |row| row.get(0))?;
+    if owners.iter().flatten().any(|owner| tx.alive(owner)) { Err(StoreError::Busy) } else { Ok(()) }
+}
+
 /// Opens a run. Fails with `Busy` if a living process has an open run on the branch, and with `Moved` if the branch's
 /// head has moved.
 pub(crate) fn open(tx: &WriteTransaction<'_>, run: &OpenRun) -> Result<(), StoreError> {
     let branch = tx.branch(run.card.branch)?;
-    let mut query = tx.conn.prepare_cached("SELECT owner FROM plan_run WHERE branch = ?1 AND open = 1")?;
-    for owner in query.query_map([branch], |row| row.get::<_, Option<String>>(0))? {
-        if owner?.is_some_and(|owner| tx.alive(&owner)) {
-            return Err(StoreError::Busy);
-        }
-    }
+    check_not_open(tx, "branch", branch)?;
     let head: Option<NodeId> =
         tx.conn.prepare_cached("SELECT head FROM branch WHERE n = ?1")?.query_row([branch], |row| row.get(0))?;
     if head != tx.stored_id_of(run.head) {
@@ -112,8 +114,8 @@ pub(crate) fn open(tx: &WriteTransaction<'_>, run: &OpenRun) -> Result<(), Store
 
 /// Records that the user message is a node: deletes it from the row, and attaches the answer after it.
 pub(crate) fn user_is_node(tx: &WriteTransaction<'_>, run: RunId) -> Result<(), StoreError> {
-    let mut query = tx.conn.prepare_cached("SELECT draft FROM plan_run WHERE id = ?1")?;
-    let draft: Option<Option<Json<Draft>>> = query.query_row([run], |row| row.get(0)).optional()?;
+    let sql = "SELECT draft FROM plan_run WHERE id = ?1";
+    let draft: Option<Option<Json<Draft>>> = first_row(tx.conn, sql, [run], |row| row.get(0))?;
     let Some(Json((head, _))) = draft.flatten() else {
         return tx.run_one("UPDATE plan_run SET draft = NULL WHERE id = ?1", &[&run]);
     };
@@ -151,10 +153,8 @@ pub(crate) fn close(tx: &WriteTransaction<'_>, card: &RunCard) -> Result<(), Sto
 
 /// Deletes the parts of diagnostics that quote removed messages; the diagnostics themselves stay.
 pub(crate) fn forget_raw(tx: &WriteTransaction<'_>, session: i64, nodes: &[NodeId]) -> Result<(), StoreError> {
-    let diagnostic = "SELECT n, card FROM plan_run WHERE session = ?1 AND card ->> '$.diagnostics' IS NOT NULL";
-    let mut query = tx.conn.prepare_cached(diagnostic)?;
-    let rows = query.query_map([session], |row| Ok((row.get(0)?, json(row, 1)?)))?;
-    for (n, mut card) in rows.collect::<Result<Vec<(i64, RunCard)>, _>>()? {
+    let sql = "SELECT n, card FROM plan_run WHERE session = ?1 AND card ->> '$.diagnostics' IS NOT NULL";
+    for (n, mut card) in all_rows(tx.conn, sql, [session], numbered_json::<RunCard>)? {
         if [card.user, card.answer].into_iter().flatten().any(|node| nodes.contains(&node)) {
             card.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.raw.clear());
             tx.run("UPDATE plan_run SET card = ?2 WHERE n = ?1", &[&n, &Json(&card)])?;

@@ -6,10 +6,9 @@ use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::activation::Touches;
 use crate::domain::conversation::transition::Transition;
 use crate::store::Store;
-use crate::store::sql::{Json, all_rows, json};
+use crate::store::sql::{Json, all_rows, first_rows, json, numbered_json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
-use rusqlite::OptionalExtension as _;
 use std::collections::HashMap;
 
 impl Store {
@@ -22,14 +21,11 @@ impl Store {
     /// Returns the transitions of some items, by the keys of their subjects, oldest first.
     pub fn steps_of(&self, session: SessionId, items: &[Hash]) -> Result<Vec<Transition>, StoreError> {
         self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT n, body FROM transition
-                 WHERE session = (SELECT n FROM session WHERE id = ?1) AND item = ?2 ORDER BY n",
-            )?;
+            let sql = "SELECT n, body FROM transition
+                 WHERE session = (SELECT n FROM session WHERE id = ?1) AND item = ?2 ORDER BY n";
             let mut found: Vec<(i64, Transition)> = Vec::new();
             for item in items {
-                let rows = query.query_map((session, item), |row| Ok((row.get(0)?, json(row, 1)?)))?;
-                found.extend(rows.collect::<Result<Vec<_>, _>>()?);
+                found.extend(all_rows(conn, sql, (session, item), numbered_json)?);
             }
             found.sort_by_key(|(n, _)| *n);
             found.dedup_by_key(|(n, _)| *n);
@@ -39,17 +35,8 @@ impl Store {
 
     /// Returns what turns touched, by the keys of their last nodes.
     pub fn touches(&self, session: SessionId, nodes: &[Hash]) -> Result<HashMap<Hash, Touches>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT body FROM touch WHERE session = (SELECT n FROM session WHERE id = ?1) AND node = ?2",
-            )?;
-            let mut found = HashMap::new();
-            for node in nodes {
-                let body = query.query_row((session, node), |row| json(row, 0)).optional()?;
-                found.extend(body.map(|touches| (*node, touches)));
-            }
-            Ok(found)
-        })
+        let sql = "SELECT body FROM touch WHERE session = (SELECT n FROM session WHERE id = ?1) AND node = ?2";
+        self.read(|conn| first_rows(conn, sql, nodes, |node| (session, node), |row| json(row, 0)))
     }
 }
 
@@ -72,10 +59,4 @@ pub(crate) fn put_touches(
         "INSERT INTO touch (session, node, body) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
         &[&row, &node, &Json(touches)],
     )
-}
-
-/// Deletes the transitions and touches of a session.
-pub(crate) fn forget_session(tx: &WriteTransaction<'_>, row: i64) -> Result<(), StoreError> {
-    tx.run("DELETE FROM transition WHERE session = ?1", &[&row])?;
-    tx.run("DELETE FROM touch WHERE session = ?1", &[&row])
 }

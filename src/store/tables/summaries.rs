@@ -7,7 +7,7 @@ use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::summary::accepted::{Summary, TurnCover};
 use crate::domain::summary::stored_draft::StoredDraft;
 use crate::store::Store;
-use crate::store::sql::{Json, all_rows, first_row, json};
+use crate::store::sql::{Json, all_rows, first_row, json, numbered_json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::{StoreError, SummaryFigures};
 use rusqlite::Row;
@@ -58,11 +58,10 @@ impl Store {
 
     /// Returns the figures of a session's summarizations, oldest first.
     pub fn summary_figures(&self, session: SessionId) -> Result<Vec<SummaryFigures>, StoreError> {
-        let sql = "SELECT capsule, original_tokens, compressed_tokens, timestamp FROM metrics
+        let sql = "SELECT original_tokens, compressed_tokens, timestamp FROM metrics
                  WHERE session = (SELECT n FROM session WHERE id = ?1) ORDER BY n";
-        let read = |row: &Row<'_>| {
-            Ok(SummaryFigures { summary: row.get(0)?, original: row.get(1)?, compressed: row.get(2)?, at: row.get(3)? })
-        };
+        let read =
+            |row: &Row<'_>| Ok(SummaryFigures { original: row.get(0)?, compressed: row.get(1)?, at: row.get(2)? });
         self.read(|conn| all_rows(conn, sql, [session], read))
     }
 }
@@ -86,6 +85,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, summary: &Summa
             &Json(&light),
         ],
     )?;
+    let n = tx.conn.last_insert_rowid();
     let ratio = f64::from(summary.original_tokens) / f64::from(summary.tokens.max(1));
     tx.run(
         "INSERT INTO metrics (session, capsule, original_tokens, compressed_tokens, compression_ratio, timestamp)
@@ -95,10 +95,6 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, summary: &Summa
     if new == 0 {
         return Ok(());
     }
-    let n = tx
-        .conn
-        .prepare_cached("SELECT n FROM capsule WHERE session = ?1 AND id = ?2")?
-        .query_row((row, summary.id), |row| row.get::<_, i64>(0))?;
     for (turn, cover) in (0_i64..).zip(&summary.covers) {
         for (seq, (node, content)) in (0_i64..).zip(&cover.nodes) {
             tx.run(
@@ -125,13 +121,10 @@ pub(crate) fn set_used(
 /// read one of them.
 pub(crate) fn forget(tx: &WriteTransaction<'_>, session: i64, nodes: &[Hash]) -> Result<(), StoreError> {
     for node in nodes {
-        let mut query = tx.conn.prepare_cached(
-            "SELECT DISTINCT capsule.n, capsule.body
+        let sql = "SELECT DISTINCT capsule.n, capsule.body
              FROM capsule_cover AS c JOIN capsule ON capsule.n = c.capsule
-             WHERE (c.node = ?2 OR c.user = ?2 OR c.tip = ?2) AND capsule.session = ?1 AND capsule.text IS NOT NULL",
-        )?;
-        let rows = query.query_map((session, node), |row| Ok((row.get(0)?, json(row, 1)?)))?;
-        for (n, body) in rows.collect::<Result<Vec<(i64, Summary)>, _>>()? {
+             WHERE (c.node = ?2 OR c.user = ?2 OR c.tip = ?2) AND capsule.session = ?1 AND capsule.text IS NOT NULL";
+        for (n, body) in all_rows(tx.conn, sql, (session, node), numbered_json)? {
             let body = Summary { kept: Vec::new(), ..body };
             tx.run("UPDATE capsule SET text = NULL, body = ?2 WHERE n = ?1", &[&n, &Json(&body)])?;
         }
@@ -164,9 +157,9 @@ pub(crate) fn delete_draft(tx: &WriteTransaction<'_>, branch: BranchId, expect: 
 
 /// Deletes the drafts that read one of these messages, and those that cannot be read.
 fn forget_drafts(tx: &WriteTransaction<'_>, session: i64, nodes: &[Hash]) -> Result<(), StoreError> {
-    let mut query = tx.conn.prepare_cached("SELECT branch, body FROM summary_draft WHERE session = ?1")?;
-    let rows = query.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    for (branch, body) in rows.collect::<Result<Vec<(BranchId, String)>, _>>()? {
+    let sql = "SELECT branch, body FROM summary_draft WHERE session = ?1";
+    let drafts: Vec<(BranchId, String)> = all_rows(tx.conn, sql, [session], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    for (branch, body) in drafts {
         if serde_json::from_str(&body).map_or(true, |draft: StoredDraft| draft.reads(nodes)) {
             tx.run("DELETE FROM summary_draft WHERE branch = ?1", &[&branch])?;
         }

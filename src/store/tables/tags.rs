@@ -5,7 +5,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::tag::Tag;
 use crate::store::Store;
-use crate::store::sql::{Json, all_rows, first_row, json};
+use crate::store::sql::{Json, all_rows, first_row, json, numbered_json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 use rusqlite::Connection;
@@ -21,18 +21,10 @@ impl Store {
 
 /// Returns the row ids of all messages whose name contains `named`, which must be in lower case.
 pub(crate) fn with_label(conn: &Connection, named: &str) -> Result<HashSet<i64>, StoreError> {
-    let mut query = conn.prepare_cached(
-        "SELECT node.n, tag.body FROM tag JOIN node ON node.session = tag.session AND node.key = tag.node",
-    )?;
-    let mut rows = query.query([])?;
-    let mut found = HashSet::new();
-    while let Some(row) = rows.next()? {
-        let tag: Json<Tag> = row.get(1)?;
-        if !tag.0.label.is_empty() && tag.0.label.to_lowercase().contains(named) {
-            found.insert(row.get(0)?);
-        }
-    }
-    Ok(found)
+    let sql = "SELECT node.n, tag.body FROM tag JOIN node ON node.session = tag.session AND node.key = tag.node";
+    let is_named = |tag: &Tag| !tag.label.is_empty() && tag.label.to_lowercase().contains(named);
+    let all = all_rows(conn, sql, [], numbered_json)?.into_iter();
+    Ok(all.filter(|(_, tag)| is_named(tag)).map(|(n, _)| n).collect())
 }
 
 /// Sets, changes, or removes a tag if the current one is `expect`; otherwise fails with `Moved`.
@@ -45,8 +37,8 @@ pub(crate) fn put(
 ) -> Result<(), StoreError> {
     let row = tx.session(session)?;
     let sql = "SELECT body FROM tag WHERE session = ?1 AND node = ?2";
-    let current: Option<Json<Tag>> = first_row(tx.conn, sql, (row, node), |row| row.get(0))?;
-    if current.as_ref().map(|tag| &tag.0) != expect {
+    let current: Option<Tag> = first_row(tx.conn, sql, (row, node), |row| json(row, 0))?;
+    if current.as_ref() != expect {
         return Err(StoreError::Moved);
     }
     match tag {
@@ -65,9 +57,9 @@ pub(crate) fn forget(
     session: i64,
     is_removed: &dyn Fn(&Tag) -> bool,
 ) -> Result<(), StoreError> {
-    let mut query = tx.conn.prepare_cached("SELECT body FROM tag WHERE session = ?1")?;
-    let rows = query.query_map([session], |row| json(row, 0))?;
-    for tag in rows.collect::<Result<Vec<Tag>, _>>()?.into_iter().filter(|tag| is_removed(tag)) {
+    let sql = "SELECT body FROM tag WHERE session = ?1";
+    let all: Vec<Tag> = all_rows(tx.conn, sql, [session], |row| json(row, 0))?;
+    for tag in all.iter().filter(|tag| is_removed(tag)) {
         tx.run("DELETE FROM tag WHERE session = ?1 AND node = ?2", &[&session, &tag.node])?;
     }
     Ok(())

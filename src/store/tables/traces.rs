@@ -6,7 +6,7 @@ use crate::domain::base::ids::{RunId, SessionId};
 use crate::domain::call::usage::UsageReport;
 use crate::domain::tool::trace::ToolTrace;
 use crate::store::Store;
-use crate::store::sql::{Json, first_row, int, json};
+use crate::store::sql::{Json, all_rows, first_row, int, json};
 use crate::store::transaction::WriteTransaction;
 use crate::store::types::StoreError;
 
@@ -16,20 +16,13 @@ const MAX_OUTPUT: i64 = 64 << 20;
 impl Store {
     /// Returns the newest `limit` tool traces of a session, oldest first.
     pub fn traces(&self, session: SessionId, limit: usize) -> Result<Vec<ToolTrace>, StoreError> {
-        self.read(|conn| {
-            let mut query = conn.prepare_cached(
-                "SELECT body FROM tool_trace WHERE session = (SELECT n FROM session WHERE id = ?1)
-                 ORDER BY n DESC LIMIT ?2",
-            )?;
-            let rows = query.query_map((session, int(limit as u64)), |row| json(row, 0))?;
-            let mut found: Vec<ToolTrace> = rows.collect::<Result<_, _>>()?;
-            found.reverse();
-            Ok(found)
-        })
+        let sql = "SELECT body FROM tool_trace WHERE session = (SELECT n FROM session WHERE id = ?1)
+                 ORDER BY n DESC LIMIT ?2";
+        let mut found = self.read(|conn| all_rows(conn, sql, (session, int(limit as u64)), |row| json(row, 0)))?;
+        found.reverse();
+        Ok(found)
     }
-}
 
-impl Store {
     /// Returns the text of a workspace file before or after a tool changed it.
     pub fn file_text(&self, session: SessionId, hash: Hash) -> Result<Option<String>, StoreError> {
         let sql = "SELECT text FROM file_text WHERE session = (SELECT n FROM session WHERE id = ?1) AND hash = ?2";

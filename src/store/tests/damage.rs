@@ -1,6 +1,6 @@
 //! Damage: how it is described, moving files aside with consent, salvage, and checks after an unclean end.
 
-use super::{TempStore, node, open, scene};
+use super::{TempStore, ended_uncleanly, node, open, scene};
 use crate::domain::base::damage::StartWith;
 use crate::domain::conversation::message::{Content, Role};
 use crate::store::Store;
@@ -58,7 +58,7 @@ fn closed_store(place: &TempStore, backup: bool) -> PathBuf {
 #[test]
 fn a_damaged_store_is_unchanged_until_it_is_moved_completely() {
     let root: fn(&Path) = |path| corrupt_page(path, "session", false);
-    for (name, damage_file) in [("flipped", root), ("cut", truncate), ("beheaded", overwrite_header)] {
+    for (name, damage_file) in [("flipped", root), ("cut", truncate), ("without a header", overwrite_header)] {
         for backup in [true, false] {
             let place = TempStore::new();
             let path = closed_store(&place, backup);
@@ -69,10 +69,10 @@ fn a_damaged_store_is_unchanged_until_it_is_moved_completely() {
             assert!(matches!(error.err(), Some(StoreError::Corrupt { .. })), "{name}");
             let found = find_damage(&path, false).unwrap().unwrap();
             assert_eq!(found.backups.len(), usize::from(backup));
-            assert_eq!(std::fs::read(&path).unwrap(), bytes, "{name}: looking changes nothing");
+            assert_eq!(std::fs::read(&path).unwrap(), bytes, "{name}: the check changes nothing");
 
             if !backup {
-                assert!(set_aside(&path, StartWith::Backup).is_err(), "there is none");
+                assert!(set_aside(&path, StartWith::Backup).is_err(), "there is no backup");
                 assert_eq!(std::fs::read(&path).unwrap(), bytes);
             }
             let start = if backup { StartWith::Backup } else { StartWith::Empty };
@@ -81,7 +81,7 @@ fn a_damaged_store_is_unchanged_until_it_is_moved_completely() {
             assert_eq!(mended.from.is_some(), backup);
             let sessions = open(&path).store.sessions().unwrap().len();
             assert_eq!(sessions, usize::from(backup), "{name}: the backup had one of the two sessions");
-            assert!(set_aside(&path, start).is_err(), "a store that is well stays");
+            assert!(set_aside(&path, start).is_err(), "an intact store is not moved");
         }
     }
 }
@@ -170,7 +170,7 @@ fn readable_messages_are_salvaged() {
     let count = only.records.len();
     assert!(count < all && count > all * 8 / 10, "{count} of {all}");
     let known: Vec<&String> = only.records.iter().map(|record| &record.id).collect();
-    assert!(only.records.iter().skip(1).all(|r| known.contains(&r.parent.as_ref().unwrap())), "it hangs together");
+    assert!(only.records.iter().skip(1).all(|r| known.contains(&r.parent.as_ref().unwrap())), "every parent exists");
     let file = keep_salvaged(&place.path(), "line\n").unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "line\n");
     overwrite_header(&place.path());
@@ -188,20 +188,20 @@ fn an_empty_store_beside_a_backup_counts_as_damaged() {
         let opened = crate::store::Store::open(&crate::store::OpenOptions { path: path.clone(), read_only: false });
         let error = opened.err().unwrap().to_string();
         assert!(error.contains("although there is a backup of it"), "{error}");
-        assert_eq!(path.exists(), !missing, "nothing is made");
+        assert_eq!(path.exists(), !missing, "no file is created");
         assert_eq!(find_damage(&path, false).unwrap().unwrap().backups.len(), 1);
         let mended = set_aside(&path, start).unwrap();
         assert_eq!(mended.moved.is_empty(), missing);
         for _ in 0..2 {
             let sessions = open(&path).store.sessions().unwrap().len();
-            assert_eq!(sessions, usize::from(start == StartWith::Backup), "and it is not asked again");
+            assert_eq!(sessions, usize::from(start == StartWith::Backup), "and it opens again");
         }
         assert_eq!(find_damage(&path, true).unwrap(), None);
     }
     let place = TempStore::new();
     let path = closed_store(&place, false);
     std::fs::write(&path, "").unwrap();
-    assert_eq!(open(&path).store.sessions().unwrap().len(), 0, "without a backup it is new");
+    assert_eq!(open(&path).store.sessions().unwrap().len(), 0, "without a backup it counts as new");
 }
 
 /// Damage that SQLite's own check does not detect.
@@ -253,21 +253,21 @@ fn only_an_unclean_end_starts_a_check() {
     let place = TempStore::new();
     let store = place.open();
     scene(&store, ["one", "two", "three"]);
-    assert!(!store.ended_uncleanly());
-    let path_with_suffix = place.open();
-    assert!(!path_with_suffix.ended_uncleanly(), "another window that lives is none");
-    drop(path_with_suffix);
+    assert!(!ended_uncleanly(&store));
+    let other = place.open();
+    assert!(!ended_uncleanly(&other), "another program has the store open");
+    drop(other);
     store.close();
-    assert!(!place.open().ended_uncleanly());
+    assert!(!ended_uncleanly(&place.open()));
     unclean_end(&place);
     let store = place.open();
-    assert!(store.ended_uncleanly());
-    assert!(place.open().ended_uncleanly(), "until somebody has looked");
+    assert!(ended_uncleanly(&store));
+    assert!(ended_uncleanly(&place.open()), "until the store was checked");
     let (sender, receiver) = channel();
     store.check_after_crash(move |sentence| sender.send(sentence).unwrap());
-    assert!(receiver.recv().is_err(), "nothing to say of a sound file");
+    assert!(receiver.recv().is_err(), "an intact file is not reported");
     store.close();
-    assert!(!place.open().ended_uncleanly(), "looked into");
+    assert!(!ended_uncleanly(&place.open()), "the store was checked");
 }
 
 #[test]
@@ -284,6 +284,6 @@ fn damage_after_an_unclean_end_is_reported() {
     store.check_after_crash(move |sentence| sender.send(sentence).unwrap());
     let sentence = receiver.recv().unwrap();
     assert!(sentence.contains("damaged") && sentence.contains("doctor --repair"), "{sentence}");
-    assert!(store.ended_uncleanly(), "the next start says it again");
+    assert!(ended_uncleanly(&store), "the next start reports it again");
     assert!(store.quick_check().unwrap().is_some());
 }

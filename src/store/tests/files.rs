@@ -204,7 +204,10 @@ fn a_full_disk_is_survived() {
     // Without further writes, queued ones are retried automatically.
     let began = std::time::Instant::now();
     while store.post_delay().is_some() {
-        assert!(began.elapsed() < std::time::Duration::from_mins(1), "it is written in the end");
+        assert!(
+            began.elapsed() < std::time::Duration::from_mins(1),
+            "queued writes are written after the disk has space again"
+        );
         std::thread::yield_now();
     }
     assert_eq!(store.chunks(card.id).unwrap().len(), 2);

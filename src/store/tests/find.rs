@@ -31,7 +31,7 @@ fn words_and_filters_must_all_match_newest_first() {
     assert_eq!(found(&store, "session:bees circles").len(), 1);
     assert_eq!(found(&store, "session:bees waggle").len(), 0);
     assert_eq!(found(&store, "session:nowhere waggle").len(), 0);
-    assert_eq!(found(&store, "waggle session:nowhere").len(), 0, "with a last word that is whole");
+    assert_eq!(found(&store, "waggle session:nowhere").len(), 0, "with a complete last word");
     assert_eq!(found(&store, "session:bees role:user"), ["and wasps", "how do bees dance"]);
     assert_eq!(found(&store, "before:1970-01-01"), [""; 0]);
     assert_eq!(found(&store, "after:1970 wasps").len(), 1);
@@ -89,13 +89,13 @@ fn matches_are_marked_and_old_searches_are_canceled() {
     }
     let long = Write::PutBranch(Box::new(branch(scene.session, "long", nodes.last().map(|node| node.head.id))));
     store.write(vec![Write::PutNodes { session: scene.session, nodes }, long]).unwrap();
-    let looks = Cell::new(0);
-    let stop = || looks.replace(looks.get() + 1) >= 1;
+    let checks = Cell::new(0);
+    let stop = || checks.replace(checks.get() + 1) >= 1;
     let hits = store.find(&SearchFilter::read("bee role:tool", 0), 10, &stop).unwrap();
-    assert_eq!((hits.len(), looks.get()), (0, 2), "it stops at the second look");
-    looks.set(1);
+    assert_eq!((hits.len(), checks.get()), (0, 2), "it stops at the second check");
+    checks.set(1);
     let hits = store.find(&SearchFilter::read("branch:long role:tool", 0), 10, &stop).unwrap();
-    assert_eq!((hits.len(), looks.get()), (0, 3), "once on the branch's path, and once among the messages");
+    assert_eq!((hits.len(), checks.get()), (0, 3), "once on the branch's path, and once among the messages");
     assert_eq!(store.find(&SearchFilter::read("bee", 0), 7, &|| false).unwrap().len(), 7);
 }
 
@@ -111,8 +111,8 @@ fn an_unfinished_word_is_found_by_scan_and_by_index() {
     }
     store.write(vec![Write::PutNodes { session: scene.session, nodes }]).unwrap();
     let count = |line: &str, limit: usize| store.find(&SearchFilter::read(line, 0), limit, &|| false).unwrap().len();
-    assert_eq!(count("wagg", 9), 1, "beyond what is read");
-    assert_eq!(count("the wagg", 9), 1, "few have the whole words");
+    assert_eq!(count("wagg", 9), 1, "beyond the scanned messages");
+    assert_eq!(count("the wagg", 9), 1, "few messages contain the complete words");
     assert_eq!(count("elod", 9), 1);
     for open in ["num", "NÚM", "naïv", "naive"] {
         assert_eq!(count(open, 9), 9, "{open}");
@@ -120,5 +120,5 @@ fn an_unfinished_word_is_found_by_scan_and_by_index() {
     }
     assert_eq!(count("5099 num", 9), 1);
     assert_eq!(count("num role:assistant", 9), 0);
-    assert_eq!(count("umero", 9), 0, "a word begins so, it does not only hold it");
+    assert_eq!(count("umero", 9), 0, "only the beginning of a word matches");
 }

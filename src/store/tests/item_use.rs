@@ -39,15 +39,15 @@ fn uses_are_stored_with_the_card_and_deleted_with_the_session() {
     let cards = store.runs(scene.session).unwrap();
     let mut known = one.clone();
     known.uses = Some(uses().count());
-    assert_eq!(cards, [known, two], "the rest of the card stays");
+    assert_eq!(cards, [known, two], "the rest of the card is unchanged");
     let nodes = vec![scene.nodes[0].head.id];
     store.write(vec![Write::Tombstone { session: scene.session, nodes }]).unwrap();
-    assert_eq!(store.uses_of(one.id).unwrap(), Some(uses()), "no word is in it, so nothing of it has to go");
+    assert_eq!(store.uses_of(one.id).unwrap(), Some(uses()), "uses contain no text, so they stay");
     store.write(vec![Write::DeleteSession(scene.session)]).unwrap();
     assert_eq!((uses_in(&store), store.uses_of(one.id).unwrap()), (0, None));
     let unknown = Write::PutUses { run: one.id, uses: uses() };
     store.write(vec![unknown]).unwrap();
-    assert_eq!(uses_in(&store), 0, "a call that is gone is passed over");
+    assert_eq!(uses_in(&store), 0, "uses of a deleted call are ignored");
 }
 
 #[test]

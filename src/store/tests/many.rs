@@ -104,7 +104,7 @@ fn committed_writes_survive_a_kill() {
         super::check_store(&store);
         let cards = store.sessions().unwrap();
         // The last transaction may have been committed without being reported.
-        assert!((committed..=committed + 1).contains(&cards.len()), "{committed} told, {} there", cards.len());
+        assert!((committed..=committed + 1).contains(&cards.len()), "{committed} reported, {} stored", cards.len());
         assert!(cards.iter().all(|card| (card.messages, card.branches) == (3, 1)));
         committed = cards.len();
     }
@@ -148,6 +148,6 @@ fn hot_reads_never_scan() {
         let mut query = conn.prepare(&format!("EXPLAIN QUERY PLAN {}", crate::store::tables::runs::OPEN_RUNS)).unwrap();
         query.query_map([], |row| row.get::<_, String>(3)).unwrap().collect::<Result<Vec<_>, _>>().unwrap()
     });
-    assert_eq!(open[0], "SCAN plan_run USING INDEX plan_run_open", "of all runs only the open ones are read");
+    assert_eq!(open[0], "SCAN plan_run USING INDEX plan_run_open", "only the open runs are read");
     assert!(store.counts(&[scene.nodes[0].head.key], Encoding::O200kBase).unwrap().is_empty());
 }

@@ -132,6 +132,11 @@ fn on_writer<T: Send + 'static>(
     store.0.writer.as_ref().unwrap().call(|conn| Ok(work(conn))).unwrap()
 }
 
+/// Returns whether a program that had this store open ended without closing it and the store has not been checked since.
+fn ended_uncleanly(store: &Store) -> bool {
+    !store.0.owners.unclean_ends().is_empty()
+}
+
 fn number(store: &Store, sql: &'static str) -> i64 {
     on_writer(store, move |conn| conn.query_row(sql, [], |row| row.get(0)).unwrap())
 }

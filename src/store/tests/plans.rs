@@ -223,11 +223,11 @@ fn only_the_newest_of_the_kept_backups_has_plans() {
         conn.query_row("SELECT count(*) FROM plan", [], |row| row.get::<_, i64>(0)).unwrap()
     };
     let made = store.backups();
-    assert_eq!(made.iter().map(|file| plans(file)).collect::<Vec<_>>(), [0, 1], "only the newest holds them");
+    assert_eq!(made.iter().map(|file| plans(file)).collect::<Vec<_>>(), [0, 1], "only the newest contains plans");
     assert!(path_with_suffix(&place.path(), ".before-schema-2").exists());
     store.backup(1).unwrap();
     assert_eq!(store.backups(), made[1..]);
-    assert!(!path_with_suffix(&place.path(), ".before-schema-2").exists(), "a newer backup is there");
+    assert!(!path_with_suffix(&place.path(), ".before-schema-2").exists(), "a newer backup exists");
     store.backup(0).unwrap();
     assert!(store.backups().is_empty());
     store.close();
@@ -235,7 +235,7 @@ fn only_the_newest_of_the_kept_backups_has_plans() {
     place.open();
     assert!(
         !path_with_suffix(&place.path(), ".backup-2020-01-02T000000Z.part").exists(),
-        "what was never finished is gone"
+        "the unfinished backup is removed"
     );
 }
 
@@ -276,17 +276,17 @@ fn removed_text_can_be_removed_from_backups() {
         let older = path_with_suffix(&place.path(), ".before-schema-2");
         std::fs::copy(&store.backups()[0], &older).unwrap();
         let kept = [(0, Kept, false), (0, Kept, true)];
-        assert_eq!(contents_after(act), kept, "nothing is done to a backup that holds nothing");
+        assert_eq!(contents_after(act), kept, "a backup without removed content is unchanged");
         store.write(vec![Write::Tombstone { session: one.session, nodes: vec![one.nodes[0].head.id] }]).unwrap();
         store.write(vec![Write::DeleteSession(two.session)]).unwrap();
         let folder = place.path().parent().unwrap().to_owned();
-        assert!(is_in_any_file(&folder, SECRET.as_bytes()), "the backup holds it");
+        assert!(is_in_any_file(&folder, SECRET.as_bytes()), "the backup contains it");
         assert_eq!(contents_after(BackupAct::List), [(2, Kept, false), (2, Kept, true)]);
         let fate = if act == BackupAct::Rewrite { Rewritten } else { Deleted };
         assert_eq!(
             contents_after(act),
             [(0, fate, false), (0, Deleted, true)],
-            "one from before the schema can't be written anew"
+            "a backup from before a schema change can't be rewritten"
         );
         assert_eq!(contents_after(act), if act == BackupAct::Rewrite { vec![kept[0]] } else { vec![] });
         assert!(!is_in_any_file(&folder, SECRET.as_bytes()));
@@ -296,7 +296,7 @@ fn removed_text_can_be_removed_from_backups() {
             std::fs::copy(file, &copy).unwrap();
             let copy = open(&copy).store;
             assert_eq!(copy.heads(one.session).unwrap().len(), 3);
-            assert_eq!(copy.sessions().unwrap().len(), 2, "what nobody removed is still there");
+            assert_eq!(copy.sessions().unwrap().len(), 2, "content that nobody removed is unchanged");
         }
     }
 }

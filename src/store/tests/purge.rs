@@ -107,7 +107,7 @@ fn a_removed_message_leaves_no_trace() {
         ])
         .unwrap();
     assert!(hits(place.path().parent().unwrap()) > 8);
-    assert_eq!(store.search(SECRET, None, 10).unwrap().len(), 2);
+    assert_eq!(store.search(SECRET, 10).unwrap().len(), 2);
 
     filler(&store, &scene);
     let nodes = vec![first.id, id];
@@ -119,7 +119,7 @@ fn a_removed_message_leaves_no_trace() {
     assert_eq!((heads[0].key, heads[0].end, heads[0].content), (first.key, End::Removed, None));
     assert_eq!(heads[1].parent, Some(first.id));
     assert_eq!(store.nodes(&nodes).unwrap()[1].content, Content::default());
-    assert!(store.search(SECRET, None, 10).unwrap().is_empty());
+    assert!(store.search(SECRET, 10).unwrap().is_empty());
     assert!(store.states(session).unwrap().is_empty());
     assert_eq!(number(&store, "SELECT count(*) FROM body"), 0);
     assert!(store.counts(&[key], Encoding::O200kBase).unwrap().is_empty());
@@ -183,7 +183,7 @@ fn deleting_a_session_keeps_texts_that_others_share() {
 }
 
 #[test]
-fn a_purge_waits_for_readers_and_says_so() {
+fn a_purge_waits_for_readers_and_reports_it() {
     let place = TempStore::new();
     let store = place.open();
     let scene = scene(&store, [&format!("the word is {SECRET}"), "I will", "thanks"]);
@@ -192,17 +192,17 @@ fn a_purge_waits_for_readers_and_says_so() {
     other.execute_batch("BEGIN; SELECT count(*) FROM node;").unwrap();
     assert!(!store.purge_pending());
     store.write(vec![Write::Tombstone { session: scene.session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
-    assert!(store.purge_pending(), "the other one still reads the old log");
+    assert!(store.purge_pending(), "another program still reads the log");
     assert!(hits(&folder) > 0);
     store.close();
     drop(store);
     let store = place.open();
-    assert!(store.purge_pending(), "a later start knows");
+    assert!(store.purge_pending(), "a later start sees the marker file");
     other.execute_batch("COMMIT").unwrap();
     // The writer truncates the log on its next job, or after a second without one.
     let began = std::time::Instant::now();
     while store.purge_pending() {
-        assert!(began.elapsed() < std::time::Duration::from_mins(1), "it is done by itself");
+        assert!(began.elapsed() < std::time::Duration::from_mins(1), "the purge needs no further write");
         std::thread::yield_now();
     }
     assert_eq!(hits(&folder), 0);
@@ -220,11 +220,11 @@ fn an_index_with_removed_words_is_rejected() {
         store.write(vec![Write::PutIndexTail { session, before, keys, body }]).unwrap();
         store.index_tail(session).unwrap()
     };
-    assert_eq!(put(Some(Hash::of(b"another")), &keys), None, "it continues nothing that is there");
+    assert_eq!(put(Some(Hash::of(b"another")), &keys), None, "it continues no stored segment");
     assert_eq!(put(None, &keys), Some((None, vec![1, 2, 3])));
     store.write(vec![Write::Tombstone { session, nodes: vec![scene.nodes[0].head.id] }]).unwrap();
-    assert_eq!(store.index_tail(session).unwrap(), None, "it goes with the message");
-    assert_eq!(put(None, &keys), None, "a program that does not know yet can't bring it back");
+    assert_eq!(store.index_tail(session).unwrap(), None, "it is deleted with the message");
+    assert_eq!(put(None, &keys), None, "a program with the old messages can't store it again");
     assert!(put(None, &keys[1..]).is_some());
     store.write(vec![Write::DeleteSession(session)]).unwrap();
     assert_eq!(number(&store, "SELECT count(*) FROM shelf_tail"), 0);
@@ -265,11 +265,11 @@ fn segments_of_an_index_follow_one_another() {
         assert_eq!(store.postings(session, &[7]).unwrap().len(), known.len());
         known.iter().map(|(_, header)| String::from_utf8(header.clone()).unwrap()).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(put(1, Some("a"), "b"), "", "none stands before it");
-    assert_eq!(put(1, None, "b"), "", "only the first stands after nothing");
-    assert_eq!(put(0, Some("b"), "a"), "", "nothing stands before the first");
+    assert_eq!(put(1, Some("a"), "b"), "", "no segment precedes it");
+    assert_eq!(put(1, None, "b"), "", "only the first has no predecessor");
+    assert_eq!(put(0, Some("b"), "a"), "", "the first has no predecessor");
     assert_eq!(put(0, None, "a"), "a");
-    assert_eq!(put(0, None, "other"), "a", "one stands there");
-    assert_eq!(put(1, Some("other"), "b"), "a", "another one stands before it");
+    assert_eq!(put(0, None, "other"), "a", "the number is taken");
+    assert_eq!(put(1, Some("other"), "b"), "a", "another segment precedes it");
     assert_eq!(put(1, Some("a"), "b"), "a b");
 }

@@ -3,7 +3,7 @@
 
 use super::credentials;
 use crate::tools::effects::EffectTools;
-use crate::tools::sandbox::{Namespaces, Protections, largest_file};
+use crate::tools::sandbox::{MAX_FILE_BYTES, Namespaces, Protections};
 use std::os::unix::fs::MetadataExt as _;
 
 /// Returns one sentence for each kind of protection.
@@ -16,7 +16,7 @@ pub(crate) fn describe(effects: &EffectTools, protections: Protections) -> Vec<S
     let bounds = format!(
         "limits: {} processes, {} GB a file, no input, no terminal",
         effects.options.processes,
-        largest_file() >> 30
+        MAX_FILE_BYTES >> 30
     );
     let mut sentences =
         vec![files(effects, protections), namespaces(protections), calls(effects.options.network, protections)];

@@ -10,7 +10,7 @@ use crate::domain::tool::trace::{ShortenedResult, ToolObserver, ToolOutcome, Too
 use crate::tools::args::{Args, beneath};
 use crate::tools::effects::EffectTools;
 use crate::tools::sandbox::{self, Instructions, Namespaces, Protections, Report, Stage};
-use crate::tools::{ToolFailure, Workspace, failed, shown, stop};
+use crate::tools::{ToolFailure, Workspace, failed, path_text, shown, stop};
 use cap_std::fs::MetadataExt as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
@@ -45,8 +45,8 @@ pub(crate) fn prepare(space: &Workspace, args: &Args) -> Result<Command, ToolFai
     let seconds = args.number("seconds")?.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
     let seconds = seconds.unwrap_or(effects.options.usual).clamp(1, most);
     let protections = protections(effects)?;
-    let folder = folder.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
-    Ok(Command { line: line.to_owned(), folder, seconds, protection: protection::describe(effects, protections) })
+    let protection = protection::describe(effects, protections);
+    Ok(Command { line: line.to_owned(), folder: path_text(&folder), seconds, protection })
 }
 
 fn command_line(args: &Args) -> Result<&str, ToolFailure> {
@@ -100,12 +100,7 @@ fn probe(effects: &EffectTools) -> Result<Protections, String> {
 
 /// Returns the protections that a command would have with these namespaces.
 fn probe_namespaces(effects: &EffectTools, namespaces: Namespaces) -> Result<Protections, String> {
-    let fail = |error: &dyn std::fmt::Display| {
-        format!(
-            "Commands can't be confined here: {error}. Nothing was \
-        run."
-        )
-    };
+    let fail = |error: &dyn std::fmt::Display| format!("Commands can't be confined here: {error}. Nothing was run.");
     let instructions = instructions(effects, Stage::Probe, Protections { namespaces, ..Protections::default() });
     let mut child = program(effects)
         .and_then(|program| {

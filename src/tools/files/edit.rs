@@ -5,7 +5,7 @@ use super::diff;
 use super::place::{MAX_FILE_BYTES, Place};
 use crate::domain::tool::consent::FileChange;
 use crate::tools::args::Args;
-use crate::tools::{ToolFailure, Workspace, shown};
+use crate::tools::{ToolFailure, Workspace, path_text, shown};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -78,11 +78,6 @@ pub(crate) fn write(space: &Workspace, args: &Args) -> Result<FileChange, ToolFa
         return Err(ToolFailure::Failed(format!("{} already has that text.", shown(&path))));
     }
     Ok(diff::change(&path_text(&path), before, &after))
-}
-
-/// Formats a path as in rules and on the screen.
-fn path_text(path: &Path) -> String {
-    path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
 fn check_size(path: &Path, text: &str) -> Result<(), ToolFailure> {
@@ -220,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_text_whose_lines_all_end_so_has_crlf() {
+    fn a_text_has_crlf_if_all_its_lines_end_with_it() {
         let found = ["", "a", "a\n", "a\r\n", "a\r\nb", "a\r\nb\n", "a\r"].map(all_crlf);
         assert_eq!(found, [false, false, false, true, true, false, false]);
         assert_eq!(to_crlf("a\nb\r\n"), "a\r\nb\r\n");

@@ -8,7 +8,16 @@ use std::path::Path;
 use std::rc::Rc;
 
 /// The maximum size of a rules file that is read, in bytes.
-const MAX_BYTES: u64 = 1 << 20;
+pub(crate) const MAX_BYTES: u64 = 1 << 20;
+
+/// Parses the rules of a folder. Skips invalid patterns, as git does.
+pub(crate) fn parse_rules(folder: &Path, text: &str) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(folder);
+    for line in text.lines() {
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().ok()
+}
 
 /// The rules of a folder, which have precedence over the rules of its parent folders.
 #[derive(Clone, Default)]
@@ -28,12 +37,7 @@ impl Rules {
             .filter_map(|(file, _)| {
                 let mut text = Vec::new();
                 file.take(MAX_BYTES).read_to_end(&mut text).ok()?;
-                let mut builder = GitignoreBuilder::new(folder);
-                for line in String::from_utf8_lossy(&text).lines() {
-                    // Skip invalid patterns, as git does.
-                    let _ = builder.add_line(None, line);
-                }
-                builder.build().ok()
+                parse_rules(folder, &String::from_utf8_lossy(&text))
             })
             .collect();
         if own.is_empty() { self.clone() } else { Self(Some(Rc::new(Level { own, above: self.clone() }))) }

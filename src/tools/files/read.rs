@@ -31,28 +31,23 @@ pub(crate) fn run(
 ) -> Result<ToolText, ToolFailure> {
     args.needed("path")?;
     let path = args.path()?;
-    let first = args.number("start_line")?.unwrap_or(1);
-    let wanted = args.number("lines")?;
+    let range = (args.number("start_line")?.unwrap_or(1), args.number("lines")?);
     let (file, size) = space.open_visible(&path, visibility)?;
     let mut reader = BufReader::with_capacity(64 << 10, file);
     let start = reader.fill_buf().map_err(|error| stop(&path, &error))?;
     if start.iter().take(8 << 10).any(|byte| *byte == 0) {
         return Err(ToolFailure::Failed(format!("{} is not a text file ({size} bytes).", shown(&path))));
     }
-    let mut lines_read = LinesRead { skipped: skip(&mut reader, &path, first, cancelled)?, ..LinesRead::default() };
-    read_lines(&mut reader, &path, wanted, space.limit, &mut lines_read, cancelled)?;
-    Ok(to_text(&path, first, wanted, size, &lines_read))
+    let lines_read = read_lines(&mut reader, &path, range, space.limit, cancelled)?;
+    Ok(to_text(&path, range, size, &lines_read))
 }
 
 /// Reads a range of lines from a stored text.
 pub(crate) fn read_stored(limit: usize, args: &Args, text: &str) -> Result<ToolText, ToolFailure> {
     let path = PathBuf::from(args.text("path")?.unwrap_or_default());
-    let first = args.number("start_line")?.unwrap_or(1);
-    let wanted = args.number("lines")?;
-    let mut reader = text.as_bytes();
-    let mut lines_read = LinesRead { skipped: skip(&mut reader, &path, first, &|| false)?, ..LinesRead::default() };
-    read_lines(&mut reader, &path, wanted, limit, &mut lines_read, &|| false)?;
-    Ok(to_text(&path, first, wanted, text.len() as u64, &lines_read))
+    let range = (args.number("start_line")?.unwrap_or(1), args.number("lines")?);
+    let lines_read = read_lines(&mut text.as_bytes(), &path, range, limit, &|| false)?;
+    Ok(to_text(&path, range, text.len() as u64, &lines_read))
 }
 
 /// Skips the lines before line `first`, and returns the number of bytes that were skipped.
@@ -97,22 +92,22 @@ fn fill<'a>(reader: &'a mut impl BufRead, path: &Path) -> Result<&'a [u8], ToolF
     reader.fill_buf().map_err(|error| stop(path, &error))
 }
 
-/// Reads lines until there are enough of them, the file ends, or the size limit is reached.
+/// Reads lines from line `first` on until there are enough of them, the file ends, or the size limit is reached.
 fn read_lines(
     reader: &mut impl BufRead,
     path: &Path,
-    wanted: Option<u64>,
+    (first, wanted): (u64, Option<u64>),
     limit: usize,
-    lines_read: &mut LinesRead,
     cancelled: &dyn Fn() -> bool,
-) -> Result<(), ToolFailure> {
+) -> Result<LinesRead, ToolFailure> {
+    let mut lines_read = LinesRead { skipped: skip(reader, path, first, cancelled)?, ..LinesRead::default() };
     while wanted.is_none_or(|wanted| lines_read.lines < wanted) {
         if cancelled() {
             return Err(ToolFailure::Cancelled);
         }
         let buffer = fill(reader, path)?;
         if buffer.is_empty() {
-            return Ok(());
+            return Ok(lines_read);
         }
         let room = limit - lines_read.bytes.len();
         if room == 0 {
@@ -132,16 +127,15 @@ fn read_lines(
         lines_read.bytes.truncate(last + 1);
         lines_read.inside = false;
     }
-    Ok(())
+    Ok(lines_read)
 }
 
-fn to_text(path: &Path, first: u64, wanted: Option<u64>, size: u64, lines_read: &LinesRead) -> ToolText {
+fn to_text(path: &Path, (first, wanted): (u64, Option<u64>), size: u64, lines_read: &LinesRead) -> ToolText {
     let text = String::from_utf8_lossy(&lines_read.bytes);
     let lossy = matches!(text, std::borrow::Cow::Owned(_)) && !lines_read.inside;
     let mut body = text.into_owned();
     let rest = size.saturating_sub(lines_read.skipped);
     let next = first + lines_read.lines;
-    let mut full_bytes = body.len() as u64;
     let mut back = None;
     if body.is_empty() {
         body = format!("[{} is empty]", shown(path));
@@ -152,22 +146,15 @@ fn to_text(path: &Path, first: u64, wanted: Option<u64>, size: u64, lines_read: 
     if lines_read.cut && lines_read.inside {
         note(&mut body, &format!("[cut inside line {first}, which is too long; {rest} bytes follow; use search]"));
         back = Some(format!("search {} for the part of line {first} that you need", shown(path)));
-        full_bytes = rest;
     } else if lines_read.cut {
-        note(
-            &mut body,
-            &format!(
-                "[cut after line {}; {rest} bytes follow from line {first} on; continue with start_line \
-                {next}]",
-                next - 1
-            ),
-        );
+        let last = next - 1;
+        let follow = format!("{rest} bytes follow from line {first} on; continue with start_line {next}");
+        note(&mut body, &format!("[cut after line {last}; {follow}]"));
         back = Some(format!("read_file {} with start_line {next}", shown(path)));
-        full_bytes = rest;
     } else if wanted.is_some() && (lines_read.bytes.len() as u64) < rest {
         note(&mut body, &format!("[the file continues at line {next}]"));
     }
-    let full_bytes = if lines_read.cut { full_bytes } else { body.len() as u64 };
+    let full_bytes = if lines_read.cut { rest } else { body.len() as u64 };
     ToolText { body, full_bytes, back }
 }
 

@@ -6,7 +6,7 @@ use super::list::hidden_note;
 use super::visible::ToolVisibility;
 use super::walk::{Kind, Walk};
 use crate::tools::args::Args;
-use crate::tools::{ToolFailure, ToolText, Workspace, shown};
+use crate::tools::{ToolFailure, ToolText, Workspace, shown, stop};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use std::fmt::Write;
@@ -36,8 +36,8 @@ pub(crate) fn run(
         cancelled,
         found: Found { most, ..Found::default() },
     };
-    let is_folder = path.as_os_str().is_empty()
-        || space.root.metadata(&path).map_err(|error| crate::tools::stop(&path, &error))?.is_dir();
+    let is_folder =
+        path.as_os_str().is_empty() || space.root.metadata(&path).map_err(|error| stop(&path, &error))?.is_dir();
     let mut unread = 0;
     if is_folder {
         let mut walk = Walk::new(space, &path, usize::MAX, visibility)?;
@@ -45,7 +45,7 @@ pub(crate) fn run(
             if cancelled() {
                 return Err(ToolFailure::Cancelled);
             }
-            if search_run.found.is_full() || search_run.found.searched >= MAX_TOTAL_BYTES {
+            if search_run.found.cut || search_run.found.searched >= MAX_TOTAL_BYTES {
                 break;
             }
             if entry.kind == Kind::File && search_run.file(&entry.path).is_err() {
@@ -67,7 +67,7 @@ pub(crate) fn run(
 pub(crate) fn search_stored(space: &Workspace, args: &Args, text: &str) -> Result<ToolText, ToolFailure> {
     let matcher = matcher(args.needed("pattern")?)?;
     let most = args.number("max")?.unwrap_or(100).min(1_000);
-    let mut found = Found { most, searched: 0, ..Found::default() };
+    let mut found = Found { most, ..Found::default() };
     let name = args.text("path")?.unwrap_or_default().to_owned();
     let mut sink = Lines { name: &name, limit: space.limit, cancelled: &|| false, found: &mut found };
     searcher()
@@ -132,10 +132,6 @@ struct Found {
 }
 
 impl Found {
-    fn is_full(&self) -> bool {
-        self.cut
-    }
-
     fn answer(self, unread: usize) -> ToolText {
         let mut body = self.body;
         if self.matches == 0 {

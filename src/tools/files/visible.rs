@@ -2,7 +2,7 @@
 //! Not for: the rules themselves (`domain::tool::visibility`), or ignore rules (`ignore_rules`).
 
 use crate::domain::tool::visibility::{FileVisibility, READS};
-use crate::tools::{ToolFailure, Workspace, shown};
+use crate::tools::{ToolFailure, Workspace, path_text, shown};
 use cap_std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ impl<'a> ToolVisibility<'a> {
 
     /// Whether a file, or a folder with its contents, may be shown.
     pub(crate) fn show(self, path: &Path) -> bool {
-        self.rules.is_open() || self.rules.shows(self.tool, &name(path))
+        self.rules.is_open() || self.rules.shows(self.tool, &path_text(path))
     }
 
     /// Fails if a path may not be shown. `named` is the path for the message.
@@ -29,13 +29,9 @@ impl<'a> ToolVisibility<'a> {
         if self.show(path) {
             return Ok(());
         }
-        let rule = self.rules.denies(self.tool, &name(path)).map(|rule| format!(": {}", rule.to_text()));
+        let rule = self.rules.denies(self.tool, &path_text(path)).map(|rule| format!(": {}", rule.to_text()));
         Err(ToolFailure::Refused(format!("A rule prevents reading {}{}.", shown(named), rule.unwrap_or_default())))
     }
-}
-
-fn name(path: &Path) -> String {
-    path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
 impl Workspace {

@@ -47,6 +47,9 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
 }
 
 #[cfg(unix)]
+pub(super) use limits::MAX_FILE_BYTES;
+
+#[cfg(unix)]
 pub(super) use instructions::{Instructions, Namespaces, Protections, Report, Stage};
 
 #[cfg(unix)]
@@ -173,12 +176,6 @@ fn instructions_from_pipe() -> Option<Instructions> {
     // Nothing follows the line, so the reader buffers nothing else.
     input.lock().take(4 << 20).read_until(b'\n', &mut line).ok()?;
     serde_json::from_slice(&line).ok()
-}
-
-/// Returns the maximum size of a file that a command may write, in bytes.
-#[cfg(unix)]
-pub(super) fn largest_file() -> u64 {
-    limits::MAX_FILE_BYTES
 }
 
 /// Returns the path of this program, even if its file was replaced in the meantime.
