@@ -180,12 +180,12 @@ fn rules_that_come_into_force_during_a_turn_follow_the_results() {
     let bodies: Vec<Value> = (0..4).map(|nth| body(&model, nth)).collect();
     let messages = |nth: usize| bodies[nth]["messages"].as_array().unwrap();
     let is_rule = |message: &Value| message.to_string().contains("rule of src");
-    for nth in 1..4 {
+    for (nth, sent) in bodies.iter().enumerate().skip(1) {
         let (old, new) = (messages(nth - 1), messages(nth));
         let same = old.len() - usize::from(old.last().is_some_and(is_rule));
         assert_eq!(old[..same], new[..same], "round {nth}");
-        assert_eq!((times(&bodies[nth], "rule of src"), new.last().is_some_and(is_rule)), (1, true), "round {nth}");
-        assert_eq!((times(&bodies[nth], "rule of the root"), times(&bodies[nth], "another rule")), (1, 0));
+        assert_eq!((times(sent, "rule of src"), new.last().is_some_and(is_rule)), (1, true), "round {nth}");
+        assert_eq!((times(sent, "rule of the root"), times(sent, "another rule")), (1, 0));
     }
     let run = client.runs().pop().unwrap();
     let Answer::StoredPlan { plan, .. } =

@@ -70,7 +70,9 @@ pub(crate) fn step_budget(model: &mut Model, up: bool, out: &mut Vec<Cmd>) {
     let mut overrides = branch.overrides.clone();
     let budget = model.plan.plan(branch.id).map(|plan| plan.budget);
     let budget = budget.or_else(|| model.plan.blocked(branch.id).map(|blocked| blocked.budget));
-    let known = overrides.budget.or_else(|| budget.and_then(|b| b.cap.or(Some(b.prompt + b.safety)).map(|cap| cap - b.results)));
+    let known = overrides
+        .budget
+        .or_else(|| budget.and_then(|b| b.cap.or(Some(b.prompt + b.safety)).map(|cap| cap - b.results)));
     let Some(now) = known else { return };
     let wished = if up { now / 4 * 5 + 250 } else { now / 5 * 4 };
     let next = (wished.saturating_add(250) / 500 * 500).max(500);
