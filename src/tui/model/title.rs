@@ -3,9 +3,9 @@
 //! Not for: writing them to the terminal (`shell`).
 
 use super::Model;
-use crate::domain::base::safe_text::Safe;
+use crate::tui::text;
 
-/// The largest number of characters of a name.
+/// The largest width of a name, in columns.
 const ROOM: usize = 48;
 
 /// The terminal's title: `pleach: session ▸ branch`, with a mark before it while an answer arrives on any branch.
@@ -19,13 +19,7 @@ pub fn title(model: &Model, ascii: bool) -> String {
 
 /// A name for the title: one short line without control characters.
 pub fn name(raw: &str) -> String {
-    let safe = Safe::line(raw);
-    let mut words: String = safe.as_str().chars().filter(|c| !c.is_control()).take(ROOM + 1).collect();
-    if words.chars().count() > ROOM {
-        words = words.chars().take(ROOM - 1).collect();
-        words.push('…');
-    }
-    words
+    text::fit(raw, ROOM, "…")
 }
 
 #[cfg(test)]

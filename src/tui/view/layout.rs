@@ -93,9 +93,9 @@ fn columns(model: &Model, body: Rect, areas: &mut Areas) {
     let arrangement = model.arrangement();
     let (left, right) = panes::sidebar_widths(&arrangement, body.width);
     let seen = |pane: Focus| model.focus == pane || !model.hidden(pane);
-    let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
     let (branches, context) = (seen(Focus::Branches), seen(Focus::Context));
-    let tools = seen(Focus::Tools) && (calls > 0 || model.focus == Focus::Tools);
+    let calls = model.session.as_ref().is_some_and(|session| !session.traces.is_empty());
+    let tools = seen(Focus::Tools) && (calls || model.focus == Focus::Tools);
     // One sidebar contains all panels; of two, the right one contains the next request.
     let one = left == 0;
     let first = branches || tools || (one && context);
@@ -152,7 +152,7 @@ fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, boo
 pub(super) fn rules(view: &ViewContext<'_>, areas: &Areas, buf: &mut Buffer) {
     let glyphs = &view.theme.glyphs;
     if let Some(area) = areas.rule {
-        paint::line(view.theme, &Line::of(Ink::Border, &glyphs.rule.repeat(usize::from(area.width))), area, buf);
+        paint::rule(view.theme, area, buf);
     }
     let put = |sign: &str, x: u16, y: u16, buf: &mut Buffer| {
         paint::line(view.theme, &Line::of(Ink::Border, sign), Rect { x, y, width: 1, height: 1 }, buf);
