@@ -87,10 +87,7 @@ pub(crate) fn blocked_here(model: &mut Model, branch: BranchId) {
 
 /// The required items do not fit: asks what to change.
 pub(crate) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
-    let mut choices: Vec<(char, String, Act)> = Vec::new();
-    if let Some(blocked) = model.plan.blocked(branch) {
-        choices = remedies(blocked);
-    }
+    let mut choices = model.plan.blocked(branch).map(|blocked| remedies(blocked)).unwrap_or_default();
     choices.push(('o', "see what doesn't fit".to_owned(), Act::Run(Action::Context)));
     choices.push(('n', "keep writing".to_owned(), Act::Close));
     let mut words = vec![failure.what.clone()];

@@ -3,6 +3,7 @@
 
 use super::composing;
 use crate::domain::base::ids::BranchId;
+use crate::domain::call::tokens::counted;
 use crate::domain::conversation::state;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, FileCmd};
@@ -22,8 +23,7 @@ pub(crate) fn quit(model: &mut Model) {
         return;
     }
     let words = lost.iter().map(|(what, role, text)| {
-        let count = text.split_whitespace().count();
-        format!("{what}: {count} {} ({role})", if count == 1 { "word" } else { "words" })
+        format!("{what}: {} ({role})", counted(text.split_whitespace().count() as u64, "word"))
     });
     let beginning = "The store can't be written. You would lose:".to_owned();
     let question = Question {
