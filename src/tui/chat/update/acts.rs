@@ -1,7 +1,7 @@
 //! Actions on the selected item: marks, replies, forks, edits, regeneration, siblings, and copying.
 //! Not for: switching and configuring branches (`branches`).
 
-use super::ask;
+use super::{ask, questions};
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::mark::{Atom, MarkKind};
@@ -10,7 +10,7 @@ use crate::domain::tool::cards::ToolCost;
 use crate::engine::api::{Act, BranchRequest, Draft, DraftKind, ItemName, ServerAct, SessionRequest, ToolRequest};
 use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::model::pending::SessionPending;
-use crate::tui::screens::question::model::{Act as Choice, Question};
+use crate::tui::screens::question::model::Act as Choice;
 use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::tree::model::TreeScreen;
@@ -192,16 +192,12 @@ pub(crate) fn regenerate_question(model: &mut Model, id: NodeId, out: &mut Vec<C
         model.key_anywhere(Action::Undo)
     );
     let draft = Draft { kind: DraftKind::Regenerate(id), ..Draft::default() };
-    model.layers.push(Question {
-        title: "Regenerate an earlier answer?".to_owned(),
-        words: vec![words],
-        choices: vec![
-            ('n', "no".to_owned(), Choice::Close),
-            ('f', "fork first, and regenerate on the fork".to_owned(), Choice::ForkAndSend(branch, draft)),
-            ('y', "yes, regenerate here".to_owned(), Choice::Regenerate(id)),
-        ],
-        cursor: 0,
-    });
+    let choices = [
+        ('n', "no", Choice::Close),
+        ('f', "fork first, and regenerate on the fork", Choice::ForkAndSend(branch, draft)),
+        ('y', "yes, regenerate here", Choice::Regenerate(id)),
+    ];
+    questions::open(model, "Regenerate an earlier answer?", vec![words], choices);
 }
 
 /// If a turn moved a branch's head off its former path, tells how many messages are kept and how to return to them.

@@ -2,7 +2,7 @@
 //! command line would only print is printed by its own code and shown as text.
 //! Not for: the grammar (`config::commands`), completing a line (`chat::model::slash`), or keys (`update::actions`).
 
-use super::{acts, ask, branches, focus, printed, queueing, state, tags};
+use super::{acts, ask, branches, focus, printed, questions, queueing, state, tags};
 use crate::config::commands::args::Args;
 use crate::config::commands::calls::{Compress, ContextCommand, DraftCommand, Plans, Replay, SummariesCommand};
 use crate::config::commands::command::Command;
@@ -30,7 +30,7 @@ use crate::engine::api::{
 use crate::tui::model::panes::Shape;
 use crate::tui::model::pending::SessionPending;
 use crate::tui::model::session::Session;
-use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::question::model::Act;
 use crate::tui::screens::race::model::RacePending;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
@@ -83,15 +83,11 @@ fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
         Way::Run(action) => actions::run(model, action, None, out),
         Way::Print => printed::print(model, line, args.clone(), out),
         Way::Refused(text) => model.status.say(Severity::Trouble, text, model.now),
-        Way::Confirm(title) => model.layers.push(Question {
-            title,
-            words: vec!["You can't undo this.".to_owned()],
-            choices: vec![
-                ('n', "no, keep it".to_owned(), Act::Close),
-                ('y', "yes, delete it permanently".to_owned(), Act::Command(format!("{line} --yes"))),
-            ],
-            cursor: 0,
-        }),
+        Way::Confirm(title) => {
+            let delete = Act::Command(format!("{line} --yes"));
+            let choices = [('n', "no, keep it", Act::Close), ('y', "yes, delete it permanently", delete)];
+            questions::open(model, &title, vec!["You can't undo this.".to_owned()], choices);
+        }
     }
 }
 

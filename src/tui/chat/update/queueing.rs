@@ -1,12 +1,12 @@
 //! The queue of messages that wait for an answer to end: queueing, taking back, sending, and holding after a failure.
 //! Not for: sending by Enter (`ask`).
 
-use super::{ask, composing};
+use super::{ask, composing, questions};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::engine::api::{Answer, BranchRequest, Draft, DraftKind, TurnRequest};
 use crate::tui::chat::model::pending::{ComposerPending, TurnPending};
-use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::question::model::Act;
 use crate::tui::update::prelude::*;
 
 /// Handles Enter during an answer: queues the message. Returns false if the message cannot wait or nothing is running.
@@ -114,16 +114,13 @@ fn question(model: &mut Model, branch: BranchId) {
     let waiting = model.queue.of(branch).len();
     let words = model.queue.of(branch).first().map(|queued| first_words(&queued.draft.text)).unwrap_or_default();
     let more = if waiting > 1 { format!(" and {} more", waiting - 1) } else { String::new() };
-    model.layers.push(Question {
-        title: "Send the queued messages?".to_owned(),
-        words: vec![format!("The previous answer was stopped or failed. Queued: {words}{more}")],
-        choices: vec![
-            ('n', "not yet; keep them queued".to_owned(), Act::Close),
-            ('b', "move them back to the composer".to_owned(), Act::Run(Action::TakeQueued)),
-            ('s', "send now".to_owned(), Act::SendQueued(branch)),
-        ],
-        cursor: 0,
-    });
+    let words = vec![format!("The previous answer was stopped or failed. Queued: {words}{more}")];
+    let choices = [
+        ('n', "not yet; keep them queued", Act::Close),
+        ('b', "move them back to the composer", Act::Run(Action::TakeQueued)),
+        ('s', "send now", Act::SendQueued(branch)),
+    ];
+    questions::open(model, "Send the queued messages?", words, choices);
 }
 
 /// The beginning of a message, on one line.
