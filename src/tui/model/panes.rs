@@ -3,8 +3,14 @@
 
 use super::Model;
 use super::focus::Focus;
-use crate::config::panes::Class;
-pub use crate::config::panes::{Arrangement, Arrangements, Shape};
+use crate::config::panes::{self, Class};
+
+/// The arrangement for one class of screen sizes.
+pub type Arrangement = panes::Arrangement;
+/// The arrangements for all classes.
+pub type Arrangements = panes::Arrangements;
+/// The layout: which panes are visible together.
+pub type Shape = panes::Shape;
 
 /// The least width of a screen with two sidebars.
 pub const TWO_SIDEBARS: u16 = 160;

@@ -3,9 +3,9 @@
 //! Not for: writing them to the terminal (`shell`).
 
 use super::Model;
-use crate::tui::text;
+use crate::domain::base::safe_text::Safe;
 
-/// The largest width of a name, in columns.
+/// The largest number of characters of a name.
 const ROOM: usize = 48;
 
 /// The terminal's title: `pleach: session ▸ branch`, with a mark before it while an answer arrives on any branch.
@@ -19,7 +19,13 @@ pub fn title(model: &Model, ascii: bool) -> String {
 
 /// A name for the title: one short line without control characters.
 pub fn name(raw: &str) -> String {
-    text::fit(raw, ROOM, "…")
+    let safe = Safe::line(raw);
+    let mut words: String = safe.as_str().chars().filter(|c| !c.is_control()).take(ROOM + 1).collect();
+    if words.chars().count() > ROOM {
+        words = words.chars().take(ROOM - 1).collect();
+        words.push('…');
+    }
+    words
 }
 
 #[cfg(test)]

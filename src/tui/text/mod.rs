@@ -11,7 +11,7 @@ mod table;
 pub mod wrap;
 
 use crate::domain::base::safe_text::Safe;
-pub use crate::domain::call::tokens::{counted, grouped as number, short};
+use crate::domain::call::tokens;
 use crate::tui::theme::Ink;
 use std::rc::Rc;
 use unicode_segmentation::UnicodeSegmentation;
@@ -138,6 +138,21 @@ pub fn fit_end(raw: &str, room: usize) -> String {
         from = at;
     }
     safe.as_str()[from..].to_owned()
+}
+
+/// A number with thousands separated: `1,204`.
+pub fn number(n: u64) -> String {
+    tokens::grouped(n)
+}
+
+/// A number of tokens in at most five columns: `340`, `5.2k`, `28k`, `1.05M`.
+pub fn short(n: u64) -> String {
+    tokens::short(n)
+}
+
+/// `1 message`, `2 messages`.
+pub fn counted(n: u64, one: &str) -> String {
+    tokens::counted(n, one)
 }
 
 /// Thousandths with two decimals: `16.30`.

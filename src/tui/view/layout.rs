@@ -1,6 +1,7 @@
 //! Places the panes, for every size of the terminal.
 //! Not for: their contents (`chat::view`).
 
+pub(crate) use super::paint::inside;
 use super::{ViewContext, paint};
 use crate::tui::chat::view::{branches, composer};
 use crate::tui::model::Model;
@@ -26,14 +27,6 @@ pub(super) struct Areas {
     pub(super) composer: Option<Rect>,
     /// Vertical lines between panes, from the header's rule to the composer's.
     pub(super) columns: Vec<Rect>,
-}
-
-/// The area inside a frame.
-pub(crate) fn inside(area: Rect) -> Rect {
-    if area.width < 3 || area.height < 2 {
-        return area;
-    }
-    Rect { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
 }
 
 /// Places the panes; `rows` is how many rows of text the composer would use.

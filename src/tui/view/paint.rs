@@ -2,7 +2,6 @@
 //! Not for: deciding what is drawn.
 
 use super::cache::Cache;
-use super::layout::inside;
 use crate::domain::conversation::tag::Tag;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
@@ -104,6 +103,14 @@ pub(crate) fn select(theme: &Theme, area: Rect, buf: &mut Buffer) {
 /// Applies the style of an ink to cells.
 pub(crate) fn mark(theme: &Theme, ink: Ink, area: Rect, buf: &mut Buffer) {
     buf.set_style(area.intersection(buf.area), theme.style(ink));
+}
+
+/// The area inside a frame.
+pub(crate) fn inside(area: Rect) -> Rect {
+    if area.width < 3 || area.height < 2 {
+        return area;
+    }
+    Rect { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
 }
 
 /// Draws a title and returns the area for the contents. An area that spans the top of the screen gets a rule behind its
