@@ -3,6 +3,7 @@
 
 use crate::domain::planning::policy::Layout;
 use crate::domain::summary::draft::AutoSummaryOverride;
+use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Serialize};
 
 /// The order of the prompt's sections.
@@ -60,13 +61,7 @@ impl SummariesChoice {
     /// Parses a name, present or earlier.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "policy" => Some(Self::Policy),
-            "off" => Some(Self::Off),
-            "draft" | "ask" => Some(Self::Draft),
-            "auto" | "self" => Some(Self::Auto),
-            _ => None,
-        }
+        Self::deserialize(StrDeserializer::<serde::de::value::Error>::new(name)).ok()
     }
 
     /// Returns the choice that overrides the policy, or None if the policy decides.

@@ -2,6 +2,7 @@
 //! Not for: releasing the terminal (the workbench), or using the text.
 
 use super::load::Environment;
+use super::save::create_private;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::Command;
@@ -20,21 +21,14 @@ pub fn edit(text: &str, env: &Environment) -> Result<String, EditorError> {
     let named = |name: &str| env.get(name).filter(|value| !value.trim().is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".to_owned());
     let path = std::env::temp_dir().join(format!("pleach-{}.md", uuid::Uuid::now_v7()));
-    let edited = write(&path, text).and_then(|()| open(&editor, &path)).and_then(|()| std::fs::read_to_string(&path));
+    let written = create_private(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+    let edited = written.and_then(|()| open(&editor, &path)).and_then(|()| std::fs::read_to_string(&path));
     let _ = std::fs::remove_file(&path);
     let mut edited = edited.map_err(|why| EditorError { editor, why })?;
     if edited.ends_with('\n') && !text.ends_with('\n') {
         edited.pop();
     }
     Ok(edited)
-}
-
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(text.as_bytes())
 }
 
 /// Runs the editor on a file. The variable can contain flags, as in `code --wait`.

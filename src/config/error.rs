@@ -2,7 +2,8 @@
 //! Not for: finding errors (`layer`, `load`).
 
 use crate::domain::base::failure::{Failure, FailureKind};
-use std::fmt;
+use std::path::Path;
+use std::{fmt, io};
 
 /// A position in a file. Lines and columns start at 1; columns count characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +95,14 @@ fn key_words(key: &str) -> String {
 }
 
 impl ConfigError {
+    pub(super) fn unreadable(file: &Path, why: &io::Error) -> Self {
+        Self::Unreadable { file: file.display().to_string(), why: why.to_string() }
+    }
+
+    pub(super) fn unwritable(file: &Path, why: &io::Error) -> Self {
+        Self::Unwritable { file: file.display().to_string(), why: why.to_string() }
+    }
+
     /// Returns a hint for the user, or an empty text.
     pub fn hint(&self) -> String {
         match self {

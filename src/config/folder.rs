@@ -14,7 +14,7 @@ use super::settings::Settings;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingChange, SettingsFileStatus};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -74,7 +74,7 @@ pub(super) fn find(
         layer.iter().try_for_each(&validate)?;
         Ok(layer)
     });
-    let layer = match read {
+    let mut layer = match read {
         Ok(layer) => layer?,
         Err(error) => {
             report.standing = SettingsFileStatus::Faulty;
@@ -83,12 +83,10 @@ pub(super) fn find(
         }
     };
     report.keys = layer.table.keys().cloned().collect();
-    let asked: Table = layer.table.iter().filter(|(key, _)| *key != WITHOUT_APPROVAL).map(pair).collect();
     let decision = FolderAnswer::read(&record(paths, workspace));
-    apply_decision(&mut report, &asked, &decision, below);
-    let in_effect = |key: &String| key == WITHOUT_APPROVAL || report.standing == SettingsFileStatus::Used;
-    let table = layer.table.iter().filter(|(key, _)| in_effect(key)).map(pair).collect();
-    Some(FoundFile { report, layer: Some(Layer { table, ..layer }) })
+    apply_decision(&mut report, &restricted(&layer), &decision, below);
+    layer.table.retain(|key, _| key == WITHOUT_APPROVAL || report.standing == SettingsFileStatus::Used);
+    Some(FoundFile { report, layer: Some(layer) })
 }
 
 /// Compares the settings that need approval with the user's decision, and sets the file's status and its changes.
@@ -114,8 +112,11 @@ fn apply_decision(report: &mut FolderSettings, restricted: &Table, decision: &Fo
     };
 }
 
-fn pair((key, value): (&String, &Value)) -> (String, Value) {
-    (key.clone(), value.clone())
+/// Returns the settings that need approval.
+fn restricted(layer: &Layer) -> Table {
+    let mut table = layer.table.clone();
+    table.remove(WITHOUT_APPROVAL);
+    table
 }
 
 /// Returns the digest of the settings' values. Changed comments do not change it, so they need no new approval.
@@ -135,19 +136,18 @@ fn allowed(layer: &Layer) -> Result<(), ConfigError> {
 
 /// Returns the text of an error without the leading file name.
 fn fault(error: &ConfigError, file: &str) -> String {
-    let decision = format!("{error} {}", error.hint());
-    let decision = decision.strip_prefix(file).unwrap_or(&decision);
-    decision.trim_start_matches([',', ' ']).trim_end().to_owned()
+    let text = format!("{error} {}", error.hint());
+    text.strip_prefix(file).unwrap_or(&text).trim_start_matches([',', ' ']).trim_end().to_owned()
 }
 
 /// Returns the settings that differ, by their dotted names.
 fn changes(before: &Table, after: &Table) -> Vec<SettingChange> {
     let (before, after) = (leaves(before), leaves(after));
-    let keys: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let differs = keys.into_iter().filter(|key| before.get(*key) != after.get(*key));
-    let to_toml = |value: Option<&Value>| value.map(to_toml);
+    let value = |table: &BTreeMap<String, Value>, key| table.get(key).map(to_toml);
     differs
-        .map(|key| SettingChange { key: key.clone(), before: to_toml(before.get(key)), after: to_toml(after.get(key)) })
+        .map(|key| SettingChange { key: key.clone(), before: value(&before, key), after: value(&after, key) })
         .collect()
 }
 
@@ -240,7 +240,7 @@ impl Config {
     pub fn record_folder_answer(&self, digest: Hash, yes: bool) -> Result<bool, ConfigError> {
         let file = self.workspace.join(FOLDER_FILE);
         let Some(layer) = Layer::read::<Settings>(&file)? else { return Ok(false) };
-        let restricted: Table = layer.table.iter().filter(|(key, _)| *key != WITHOUT_APPROVAL).map(pair).collect();
+        let restricted = restricted(&layer);
         if self::digest(&restricted) != digest {
             return Ok(false);
         }
@@ -254,11 +254,7 @@ impl Config {
             approved: if yes { toml::to_string(&restricted).ok() } else { kept },
         };
         let text = serde_json::to_string(&decision).unwrap_or_default();
-        let unwritable = |error: std::io::Error| ConfigError::Unwritable {
-            file: record.display().to_string(),
-            why: error.to_string(),
-        };
-        write(&record, &text).map_err(unwritable)?;
+        write(&record, &text).map_err(|error| ConfigError::unwritable(&record, &error))?;
         Ok(true)
     }
 }

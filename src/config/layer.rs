@@ -36,7 +36,7 @@ impl Layer {
         let bytes = match read_small(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(ConfigError::Unreadable { file: origin, why: error.to_string() }),
+            Err(error) => return Err(ConfigError::unreadable(path, &error)),
         };
         let text = String::from_utf8(bytes).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();

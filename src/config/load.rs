@@ -250,20 +250,20 @@ fn check_theme(settings: &Settings, paths: &Paths, layers: &[Layer]) -> Result<(
     if names.iter().any(|name| name == wanted) {
         return Ok(());
     }
-    let near = nearest(wanted, names.iter().map(String::as_str));
-    Err(faulty(layers, &["screen", "theme"], unknown("theme", wanted, names.iter()), near))
+    let (what, near) = unknown("theme", wanted, names.iter());
+    Err(faulty(layers, &["screen", "theme"], what, near))
 }
 
 /// Checks the rules that types cannot express.
 fn check(settings: &Settings, policies: &BTreeMap<String, PolicySpec>, layers: &[Layer]) -> Result<(), ConfigError> {
     let fault = |path: &[&str], what: String, nearest: Option<String>| Err(faulty(layers, path, what, nearest));
     if !policies.contains_key(&settings.policy) {
-        let near = nearest(&settings.policy, policies.keys().map(String::as_str));
-        return fault(&["policy"], unknown("policy", &settings.policy, policies.keys()), near);
+        let (what, near) = unknown("policy", &settings.policy, policies.keys());
+        return fault(&["policy"], what, near);
     }
     if !settings.profile.is_empty() && !settings.profiles.contains_key(&settings.profile) {
-        let near = nearest(&settings.profile, settings.profiles.keys().map(String::as_str));
-        return fault(&["profile"], unknown("profile", &settings.profile, settings.profiles.keys()), near);
+        let (what, near) = unknown("profile", &settings.profile, settings.profiles.keys());
+        return fault(&["profile"], what, near);
     }
     if !(1..=100).contains(&settings.tools.rounds) {
         return fault(&["tools", "rounds"], "must be from 1 to 100".into(), None);
@@ -276,11 +276,8 @@ fn check(settings: &Settings, policies: &BTreeMap<String, PolicySpec>, layers: &
             return fault(if there { named } else { whole }, what, None);
         }
     }
-    if let Some((key, what)) = embedder_fault(settings) {
+    if let Some((key, what, near)) = embedder_fault(settings) {
         let named = layers.iter().skip(1).any(|layer| layer.place(&["embedder", key]).is_some());
-        let near = (key == "profile")
-            .then(|| nearest(&settings.embedder.profile, settings.profiles.keys().map(String::as_str)))
-            .flatten();
         return fault(&["embedder", if named { key } else { "kind" }], what, near);
     }
     for (name, profile) in &settings.profiles {
@@ -301,28 +298,32 @@ fn check(settings: &Settings, policies: &BTreeMap<String, PolicySpec>, layers: &
     Ok(())
 }
 
-/// Returns the invalid key of the embedder and the error, or None if its settings are valid.
-fn embedder_fault(settings: &Settings) -> Option<(&'static str, String)> {
+/// Returns the invalid key of the embedder, the error, and the nearest valid value, or None if its settings are valid.
+fn embedder_fault(settings: &Settings) -> Option<(&'static str, String, Option<String>)> {
     let set = &settings.embedder;
+    let lacks =
+        |key: &'static str, value: &str, what: &str| value.trim().is_empty().then(|| (key, what.to_owned(), None));
     match set.kind {
         EmbedderKind::None => None,
-        EmbedderKind::Directory => {
-            set.path.trim().is_empty().then(|| ("path", "a directory embedder needs a `path`".to_owned()))
-        }
+        EmbedderKind::Directory => lacks("path", &set.path, "a directory embedder needs a `path`"),
         EmbedderKind::Server => match settings.profiles.get(&set.profile) {
-            None => Some(("profile", unknown("profile", &set.profile, settings.profiles.keys()))),
-            Some(profile) if profile.backend != Backend::Openai => {
-                Some(("profile", format!("the profile {} has no server", set.profile)))
+            None => {
+                let (what, near) = unknown("profile", &set.profile, settings.profiles.keys());
+                Some(("profile", what, near))
             }
-            Some(_) if set.model.trim().is_empty() => Some(("model", "a server embedder needs a `model`".to_owned())),
-            Some(_) => None,
+            Some(profile) if profile.backend != Backend::Openai => {
+                Some(("profile", format!("the profile {} has no server", set.profile), None))
+            }
+            Some(_) => lacks("model", &set.model, "a server embedder needs a `model`"),
         },
     }
 }
 
-fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a String>) -> String {
+/// Returns the error of an unknown name, and the nearest known name.
+fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a String>) -> (String, Option<String>) {
     let known: Vec<&str> = known.map(String::as_str).collect();
-    format!("unknown {kind} {name:?}; known names: {}", known.join(", "))
+    let what = format!("unknown {kind} {name:?}; known names: {}", known.join(", "));
+    (what, nearest(name, known))
 }
 
 fn apply_env(
@@ -331,17 +332,15 @@ fn apply_env(
     origins: &mut BTreeMap<String, String>,
 ) -> Result<(), ConfigError> {
     let mut from = |key: &str, name: &str| drop(origins.insert(key.to_owned(), name.to_owned()));
-    if let Some(store) = env.get("PLEACH_STORE") {
-        settings.store.path = store;
-        from("store.path", "PLEACH_STORE");
-    }
-    if let Some(profile) = env.get("PLEACH_PROFILE") {
-        settings.profile = profile;
-        from("profile", "PLEACH_PROFILE");
-    }
-    if let Some(model) = env.get("PLEACH_MODEL") {
-        settings.model = model;
-        from("model", "PLEACH_MODEL");
+    for (variable, key, setting) in [
+        ("PLEACH_STORE", "store.path", &mut settings.store.path),
+        ("PLEACH_PROFILE", "profile", &mut settings.profile),
+        ("PLEACH_MODEL", "model", &mut settings.model),
+    ] {
+        if let Some(value) = env.get(variable) {
+            *setting = value;
+            from(key, variable);
+        }
     }
     if let Some(value) = env.get("PLEACH_MODE") {
         settings.mode = Mode::from_name(&value).ok_or_else(|| ConfigError::Given {
@@ -392,22 +391,19 @@ fn check_given(
     policies: &BTreeMap<String, PolicySpec>,
     sources: &Sources,
 ) -> Result<(), ConfigError> {
-    let given = |name: &str, value: &str, kind: &str, known: Vec<&String>| {
-        Err(ConfigError::Given {
-            name: name.into(),
-            value: value.into(),
-            nearest: nearest(value, known.iter().map(|name| name.as_str())),
-            what: unknown(kind, value, known.into_iter()),
-        })
+    let given = |name: &str, value: &str, (what, nearest)| {
+        Err(ConfigError::Given { name: name.into(), value: value.into(), what, nearest })
     };
-    if !settings.profile.is_empty() && !settings.profiles.contains_key(&settings.profile) {
-        return given("PLEACH_PROFILE", &settings.profile, "profile", settings.profiles.keys().collect());
+    let profiles = &settings.profiles;
+    if !settings.profile.is_empty() && !profiles.contains_key(&settings.profile) {
+        let what = unknown("profile", &settings.profile, profiles.keys());
+        return given("PLEACH_PROFILE", &settings.profile, what);
     }
-    if let Some(name) = sources.overrides.profile.as_ref().filter(|name| !settings.profiles.contains_key(*name)) {
-        return given("--profile", name, "profile", settings.profiles.keys().collect());
+    if let Some(name) = sources.overrides.profile.as_ref().filter(|name| !profiles.contains_key(*name)) {
+        return given("--profile", name, unknown("profile", name, profiles.keys()));
     }
     if let Some(name) = sources.overrides.policy.as_ref().filter(|name| !policies.contains_key(*name)) {
-        return given("--policy", name, "policy", policies.keys().collect());
+        return given("--policy", name, unknown("policy", name, policies.keys()));
     }
     Ok(())
 }

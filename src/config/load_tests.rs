@@ -251,6 +251,15 @@ fn saving_keeps_comments_and_mode() {
     assert_eq!(std::fs::read_dir(home.config()).unwrap().count(), 1);
 }
 
+#[test]
+fn folders_that_another_program_trusted_stay_trusted() {
+    let home = Home::new();
+    let (mut one, mut two) = (home.load(&[]).unwrap(), home.load(&[]).unwrap());
+    one.save_trusted(&home.work(), true).unwrap();
+    two.save_trusted(&home.config(), true).unwrap();
+    assert!(two.is_trusted(&home.work()) && home.load(&[]).unwrap().is_trusted(&home.work()));
+}
+
 /// The earlier name of a setting is read, with a note, and does not collide with the built-in value under its new name.
 #[test]
 fn earlier_names_of_settings_work() {

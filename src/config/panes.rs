@@ -41,13 +41,12 @@ impl Shape {
 }
 
 /// A class of screen sizes with a common arrangement.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
     /// Below 60 columns or 16 rows.
     Small,
     /// Below 100 columns.
-    #[default]
     Narrow,
     /// Below 160 columns.
     Middle,

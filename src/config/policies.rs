@@ -1,15 +1,16 @@
 //! The built-in policies and the user's own policies.
 //! Not for: applying a policy (`context`).
 
-use super::error::ConfigError;
+use super::error::{ConfigError, Place};
 use super::layer::Layer;
 use super::renamed;
 use crate::domain::planning::policy::PolicySpec;
 use crate::domain::planning::tuning::{Milli, TurnSelection};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-const BUILT_IN: [(&str, &str); 5] = [
+/// The names and texts of the built-in policies.
+pub(super) const BUILT_IN: [(&str, &str); 5] = [
     ("adaptive", include_str!("../../config/policies/adaptive.toml")),
     ("lanes", include_str!("../../config/policies/lanes.toml")),
     ("layered", include_str!("../../config/policies/layered.toml")),
@@ -22,12 +23,12 @@ pub fn load(dir: &Path) -> Result<BTreeMap<String, PolicySpec>, ConfigError> {
     let mut found = BTreeMap::new();
     for (name, text) in BUILT_IN {
         let layer = Layer::parse::<PolicySpec>(&format!("built-in policy {name}"), text)?;
-        insert(&mut found, name, &layer)?;
+        found.insert(name.to_owned(), spec(name, &layer)?);
     }
-    for path in own_files(dir)? {
-        let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    for (name, path) in own_files(dir)? {
         if let Some(layer) = Layer::read::<PolicySpec>(&path)? {
-            insert(&mut found, &name, &layer)?;
+            let spec = spec(&name, &layer)?;
+            found.insert(name, spec);
         }
     }
     Ok(found)
@@ -36,32 +37,25 @@ pub fn load(dir: &Path) -> Result<BTreeMap<String, PolicySpec>, ConfigError> {
 /// Returns notes about earlier names of settings in the user's policies.
 pub(super) fn earlier_names(dir: &Path) -> Vec<String> {
     let files = own_files(dir).unwrap_or_default();
-    let layers = files.iter().filter_map(|path| Layer::read::<PolicySpec>(path).ok().flatten());
+    let layers = files.values().filter_map(|path| Layer::read::<PolicySpec>(path).ok().flatten());
     layers.filter_map(|layer| renamed::policy_note(&layer.origin, &layer.table)).collect()
 }
 
-pub(super) fn own_files(dir: &Path) -> Result<Vec<std::path::PathBuf>, ConfigError> {
-    let unreadable =
-        |error: std::io::Error| ConfigError::Unreadable { file: dir.display().to_string(), why: error.to_string() };
+/// Returns the files of the user's policies by name.
+pub(super) fn own_files(dir: &Path) -> Result<BTreeMap<String, PathBuf>, ConfigError> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(ConfigError::unreadable(dir, &error)),
     };
-    let mut files = Vec::new();
+    let mut files = BTreeMap::new();
     for entry in entries {
-        let path = entry.map_err(unreadable)?.path();
+        let path = entry.map_err(|error| ConfigError::unreadable(dir, &error))?.path();
         if path.extension().is_some_and(|extension| extension == "toml") {
-            files.push(path);
+            files.insert(path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), path);
         }
     }
-    files.sort();
     Ok(files)
-}
-
-/// Returns the names and texts of the built-in policies.
-pub(super) fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
-    BUILT_IN.into_iter()
 }
 
 /// Parses a policy's text. Errors have a position.
@@ -69,27 +63,23 @@ pub(super) fn built_in() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// # Errors
 /// Returns an error if the text is not valid TOML, or contains an unknown key or an invalid value.
 pub fn read(name: &str, text: &str) -> Result<PolicySpec, ConfigError> {
-    let layer = Layer::parse::<PolicySpec>(&format!("policy {name}"), text)?;
-    let mut found = BTreeMap::new();
-    insert(&mut found, name, &layer)?;
-    Ok(found.remove(name).unwrap_or_default())
+    spec(name, &Layer::parse::<PolicySpec>(&format!("policy {name}"), text)?)
 }
 
-fn insert(found: &mut BTreeMap<String, PolicySpec>, name: &str, layer: &Layer) -> Result<(), ConfigError> {
+fn spec(name: &str, layer: &Layer) -> Result<PolicySpec, ConfigError> {
     let mut spec: PolicySpec = toml::from_str(&layer.text)
         .map_err(|error| ConfigError::Unreadable { file: layer.origin.clone(), why: error.message().into() })?;
     name.clone_into(&mut spec.name);
     if let Some((path, what)) = fault(&spec) {
         return Err(ConfigError::Faulty {
             file: layer.origin.clone(),
-            place: layer.place(path).unwrap_or(super::error::Place { line: 1, column: 1 }),
+            place: layer.place(path).unwrap_or(Place { line: 1, column: 1 }),
             key: path.join("."),
             what: what.into(),
             nearest: None,
         });
     }
-    found.insert(name.to_owned(), spec);
-    Ok(())
+    Ok(spec)
 }
 
 /// Returns the key of the first invalid number, and the error. None if all numbers are valid.

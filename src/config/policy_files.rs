@@ -6,10 +6,9 @@
 //! `at` (the number of the current version), and `preset` (the name of the policy that this one is a copy of).
 
 use super::error::ConfigError;
-use super::policies::{built_in, own_files, read};
+use super::policies::{BUILT_IN, own_files, read};
 use super::save::write;
 use crate::domain::planning::policy::PolicySpec;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -59,12 +58,8 @@ pub fn is_name(name: &str) -> bool {
 /// # Errors
 /// Returns an error if the folder cannot be read.
 pub fn list(dir: &Path) -> Result<Vec<PolicyText>, ConfigError> {
-    let mut own: BTreeMap<String, PathBuf> = BTreeMap::new();
-    for path in own_files(dir)? {
-        let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        own.insert(name, path);
-    }
-    let presets = built_in().filter(|(name, _)| !own.contains_key(*name)).map(|(name, text)| PolicyText {
+    let own = own_files(dir)?;
+    let presets = BUILT_IN.into_iter().filter(|(name, _)| !own.contains_key(*name)).map(|(name, text)| PolicyText {
         name: name.to_owned(),
         text: text.to_owned(),
         built_in: true,
@@ -99,8 +94,7 @@ pub fn list(dir: &Path) -> Result<Vec<PolicyText>, ConfigError> {
 /// cannot be written.
 pub fn save(dir: &Path, name: &str, text: &str, preset: Option<&str>) -> Result<PolicySpec, ConfigError> {
     let file = dir.join(format!("{name}.toml"));
-    let unwritable =
-        |error: std::io::Error| ConfigError::Unwritable { file: file.display().to_string(), why: error.to_string() };
+    let unwritable = |error| ConfigError::unwritable(&file, &error);
     if !is_name(name) || text.len() > MAX_BYTES {
         let why = if is_name(name) { "a policy can be at most 256 KiB" } else { "invalid policy name" };
         return Err(unwritable(std::io::Error::other(why)));
@@ -137,8 +131,7 @@ pub fn save(dir: &Path, name: &str, text: &str, preset: Option<&str>) -> Result<
 /// Returns an error if that version is no longer a valid policy, or if the file cannot be written.
 pub fn step(dir: &Path, name: &str, forward: bool) -> Result<Option<(u32, PolicySpec)>, ConfigError> {
     let file = dir.join(format!("{name}.toml"));
-    let unwritable =
-        |error: std::io::Error| ConfigError::Unwritable { file: file.display().to_string(), why: error.to_string() };
+    let unwritable = |error| ConfigError::unwritable(&file, &error);
     if !is_name(name) {
         return Ok(None);
     }
@@ -188,7 +181,7 @@ impl History {
     fn preset(&self, name: &str) -> Option<(String, String)> {
         let named = std::fs::read_to_string(self.dir.join("preset")).ok().map(|text| text.trim().to_owned());
         let wanted = named.unwrap_or_else(|| name.to_owned());
-        let found = built_in().find(|(preset, _)| *preset == wanted);
+        let found = BUILT_IN.into_iter().find(|(preset, _)| *preset == wanted);
         found.map(|(preset, text)| (preset.to_owned(), text.to_owned()))
     }
 

@@ -21,14 +21,14 @@ impl Config {
             return self.profile(named);
         }
         let openai = self.profile("openai").filter(|_| self.env.get("OPENAI_BASE_URL").is_some());
-        openai.or_else(|| self.with_keys().into_iter().next())
+        openai.or_else(|| self.with_key())
     }
 
-    /// Returns the profiles with an available key, in the order in which they are offered.
-    pub fn with_keys(&self) -> Vec<&Profile> {
+    /// Returns the first profile with an available key.
+    fn with_key(&self) -> Option<&Profile> {
         let first = PROFILE_ORDER.into_iter().filter_map(|name| self.profile(name));
         let rest = self.settings.profiles.values().filter(|profile| !PROFILE_ORDER.contains(&profile.name.as_str()));
-        first.chain(rest).filter(|profile| self.finds_key(profile)).collect()
+        first.chain(rest).find(|profile| self.finds_key(profile))
     }
 
     fn finds_key(&self, profile: &Profile) -> bool {
@@ -55,9 +55,7 @@ impl Config {
         }
         toml::to_string_pretty(&table).unwrap_or_default()
     }
-}
 
-impl Config {
     /// Returns the effective settings as TOML, each with its origin unless it is built in, and the status of the
     /// folder's own file.
     pub fn explained(&self) -> String {
@@ -69,11 +67,8 @@ impl Config {
         }
         let mut text = String::from("# Settings without a comment have their built-in value.\n");
         if let Some(report) = &self.folder {
-            let asks = if report.standing == SettingsFileStatus::Waits {
-                "; /folder-settings shows it and asks for approval"
-            } else {
-                ""
-            };
+            let waits = report.standing == SettingsFileStatus::Waits;
+            let asks = if waits { "; /folder-settings shows it and asks for approval" } else { "" };
             let _ = writeln!(text, "# {}: {}{asks}", one_line(&report.path), one_line(&report.to_text()));
         }
         text + &document.to_string()
@@ -102,5 +97,5 @@ fn explain(table: &mut Table, parts: &[&str], origin: &str) {
 
 /// Returns a text on one line.
 fn one_line(text: &str) -> String {
-    text.split(['\n', '\r']).collect::<Vec<_>>().join(" ")
+    text.replace(['\n', '\r'], " ")
 }

@@ -48,11 +48,8 @@ pub fn load(dir: &Path) -> (Vec<ThemeText>, Vec<String>) {
             continue;
         }
         if !std::fs::metadata(&path).is_ok_and(|about| about.is_file() && about.len() <= MAX_BYTES) {
-            problems.push(format!(
-                "{} can't be a theme: it is not a regular file, or it is larger than 256 \
-                KiB.",
-                path.display()
-            ));
+            let file = path.display();
+            problems.push(format!("{file} can't be a theme: it is not a regular file, or it is larger than 256 KiB."));
             continue;
         }
         match std::fs::read_to_string(&path) {

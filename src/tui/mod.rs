@@ -257,15 +257,11 @@ impl Workbench {
         let asked = Instant::now();
         let mut early = Vec::new();
         while let Some(rest) = BACKGROUND_TIMEOUT.checked_sub(asked.elapsed()) {
-            match from.recv_timeout(rest) {
-                Ok(msg) => {
-                    let answered = matches!(msg, Msg::Terminal(TerminalMsg::Background(_)));
-                    early.push(msg);
-                    if answered {
-                        break;
-                    }
-                }
-                Err(_) => break,
+            let Ok(msg) = from.recv_timeout(rest) else { break };
+            let answered = matches!(msg, Msg::Terminal(TerminalMsg::Background(_)));
+            early.push(msg);
+            if answered {
+                break;
             }
         }
         early.into_iter().try_for_each(|msg| self.handle(msg))
@@ -366,14 +362,7 @@ impl Workbench {
                 self.applied_theme = None;
             }
             // The rest concerns only the model.
-            Msg::Terminal(TerminalMsg::Background(None) | TerminalMsg::Focus(_))
-            | Msg::Process(ProcessMsg::Suspend | ProcessMsg::Resumed)
-            | Msg::Engine(EngineMsg::Event(_) | EngineMsg::TourEvent(..))
-            | Msg::Tick(_)
-            | Msg::Input(_)
-            | Msg::Config(_)
-            | Msg::Frame(_)
-            | Msg::Done(_) => {}
+            _ => {}
         }
         if self.opening() && msg.is_typing() {
             self.early.push(msg);
@@ -443,8 +432,7 @@ impl Workbench {
     /// Resumes drawing after the terminal was lent: its size may have changed, and everything is drawn again.
     fn redraw_after_loan(&mut self) -> io::Result<()> {
         let (width, height) = crossterm::terminal::size()?;
-        self.screen.resize(width, height)?;
-        self.model.size = (width, height);
+        self.handle(Msg::Terminal(TerminalMsg::Resize(width, height)))?;
         self.applied_title = None;
         self.screen.clear()
     }

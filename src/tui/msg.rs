@@ -40,14 +40,7 @@ impl Msg {
             Self::Input(Input::Key(chord)) => {
                 chord.typed().is_some() || matches!(chord.key, Key::Enter | Key::Backspace | Key::Char('j'))
             }
-            Self::Input(Input::Mouse(_))
-            | Self::Tick(_)
-            | Self::Terminal(_)
-            | Self::Process(_)
-            | Self::Config(_)
-            | Self::Engine(_)
-            | Self::Frame(_)
-            | Self::Done(_) => false,
+            _ => false,
         }
     }
 }
@@ -196,19 +189,11 @@ pub(crate) struct HandledMessages {
 
 impl HandledMessages {
     pub(crate) fn of(msg: &Msg) -> Self {
-        let words = match msg {
-            Msg::Engine(EngineMsg::Event(event) | EngineMsg::TourEvent(_, event)) => {
-                matches!(**event, Event::Turn(TurnEvent::Stream { .. }))
-            }
-            Msg::Engine(EngineMsg::Gone)
-            | Msg::Tick(_)
-            | Msg::Input(_)
-            | Msg::Terminal(_)
-            | Msg::Process(_)
-            | Msg::Config(_)
-            | Msg::Frame(_)
-            | Msg::Done(_) => false,
-        };
+        let is_text = |event: &Event| matches!(event, Event::Turn(TurnEvent::Stream { .. }));
+        let words = matches!(
+            msg,
+            Msg::Engine(EngineMsg::Event(event) | EngineMsg::TourEvent(_, event)) if is_text(event)
+        );
         Self { pressed: matches!(msg, Msg::Input(_)), words }
     }
 

@@ -2,6 +2,8 @@
 //! glyphs.
 //! Not for: choosing inks, which views do without knowing colors.
 
+use crate::config::error::Place;
+use crate::config::settings::AUTO;
 use crate::config::themes::{self, ThemeText};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::border;
@@ -55,153 +57,71 @@ inks! {
     Ground "ground" "The background; without one, the terminal's own colors are used.",
 }
 
-/// Glyphs that carry meaning, so that no meaning depends on color alone.
-#[derive(Clone, Copy, Debug)]
-pub struct Glyphs {
-    /// Whether all glyphs are ASCII.
-    pub ascii: bool,
-    /// A sticky pin.
-    pub pin: &'static str,
-    /// A lease.
-    pub lease: &'static str,
-    /// Left out.
-    pub out: &'static str,
-    /// Included once.
-    pub once: &'static str,
-    /// Success.
-    pub ok: &'static str,
-    /// Failure.
-    pub fail: &'static str,
-    /// In progress.
-    pub running: &'static str,
-    /// A folded item.
-    pub folded: &'static str,
-    /// An expanded item.
-    pub opened: &'static str,
-    /// The current branch.
-    pub branch: &'static str,
-    /// Another branch.
-    pub other: &'static str,
-    /// Marks the current branch, at its right.
-    pub here: &'static str,
-    /// Tree lines: a child with siblings after it.
-    pub tee: &'static str,
-    /// Tree lines: the last child.
-    pub corner: &'static str,
-    /// Tree lines: a line that passes a row.
-    pub pipe: &'static str,
-    /// A horizontal rule.
-    pub rule: &'static str,
-    /// Where a vertical line meets a rule above it, and one below it.
-    pub joins: (&'static str, &'static str),
-    /// The line under a message.
-    pub under: &'static str,
-    /// A full cell of the meter.
-    pub full: &'static str,
-    /// An empty cell of the meter.
-    pub empty: &'static str,
-    /// Separates facts on a line.
-    pub dot: &'static str,
-    /// Approximately.
-    pub about: &'static str,
-    /// Unequal.
-    pub differs: &'static str,
-    /// One number becomes another.
-    pub becomes: &'static str,
-    /// Plus or minus.
-    pub within: &'static str,
-    /// Cut text.
-    pub ellipsis: &'static str,
-    /// Unread.
-    pub unread: &'static str,
-    /// A star.
-    pub star: &'static str,
-    /// The brackets around `2/3`.
-    pub sibling: (&'static str, &'static str),
-    /// The scroll thumb.
-    pub thumb: &'static str,
-    /// The borders of frames.
-    pub frame: border::Set<'static>,
+type Glyph = &'static str;
+
+macro_rules! glyphs {
+    ($($name:ident: $type:ty = $unicode:expr, $ascii:expr, $doc:literal;)*) => {
+        /// Glyphs that carry meaning, so that no meaning depends on color alone.
+        #[derive(Clone, Copy, Debug)]
+        pub struct Glyphs { $(#[doc = $doc] pub $name: $type,)* }
+
+        pub(crate) const UNICODE: Glyphs = Glyphs { $($name: $unicode,)* };
+
+        const ASCII: Glyphs = Glyphs { $($name: $ascii,)* };
+    };
 }
 
-const UNICODE: Glyphs = Glyphs {
-    ascii: false,
-    pin: "◆",
-    lease: "◇",
-    out: "✕",
-    once: "＋",
-    ok: "✓",
-    fail: "✗",
-    running: "◌",
-    folded: "▸",
-    opened: "▾",
-    branch: "●",
-    other: "○",
-    here: "◀",
-    tee: "├─",
-    corner: "└─",
-    pipe: "│ ",
-    rule: "─",
-    joins: ("┬", "┴"),
-    under: "└",
-    full: "▇",
-    empty: "░",
-    dot: "·",
-    about: "≈",
-    differs: "≠",
-    becomes: "→",
-    within: "±",
-    ellipsis: "…",
-    unread: "•",
-    star: "★",
-    sibling: ("‹", "›"),
-    thumb: "┃",
-    frame: border::PLAIN,
+glyphs! {
+    ascii: bool = false, true, "Whether all glyphs are ASCII.";
+    pin: Glyph = "◆", "#", "A sticky pin.";
+    lease: Glyph = "◇", "~", "A lease.";
+    out: Glyph = "✕", "x", "Left out.";
+    once: Glyph = "＋", "+", "Included once.";
+    ok: Glyph = "✓", "+", "Success.";
+    fail: Glyph = "✗", "!", "Failure.";
+    running: Glyph = "◌", "*", "In progress.";
+    folded: Glyph = "▸", ">", "A folded item.";
+    opened: Glyph = "▾", "v", "An expanded item.";
+    branch: Glyph = "●", "@", "The current branch.";
+    other: Glyph = "○", "o", "Another branch.";
+    here: Glyph = "◀", "<", "Marks the current branch, at its right.";
+    tee: Glyph = "├─", "|-", "Tree lines: a child with siblings after it.";
+    corner: Glyph = "└─", "`-", "Tree lines: the last child.";
+    pipe: Glyph = "│ ", "| ", "Tree lines: a line that passes a row.";
+    rule: Glyph = "─", "-", "A horizontal rule.";
+    joins: (Glyph, Glyph) = ("┬", "┴"), ("+", "+"), "Where a vertical line meets a rule above it, and one below it.";
+    under: Glyph = "└", "`-", "The line under a message.";
+    full: Glyph = "▇", "#", "A full cell of the meter.";
+    empty: Glyph = "░", ".", "An empty cell of the meter.";
+    dot: Glyph = "·", "-", "Separates facts on a line.";
+    about: Glyph = "≈", "~", "Approximately.";
+    differs: Glyph = "≠", "#", "Unequal.";
+    becomes: Glyph = "→", "->", "One number becomes another.";
+    within: Glyph = "±", "+-", "Plus or minus.";
+    ellipsis: Glyph = "…", "...", "Cut text.";
+    unread: Glyph = "•", "*", "Unread.";
+    star: Glyph = "★", "*", "A star.";
+    sibling: (Glyph, Glyph) = ("‹", "›"), ("<", ">"), "The brackets around `2/3`.";
+    thumb: Glyph = "┃", "#", "The scroll thumb.";
+    frame: border::Set<'static> = border::PLAIN, ASCII_FRAME, "The borders of frames.";
+}
+
+const ASCII_FRAME: border::Set<'static> = border::Set {
+    top_left: "+",
+    top_right: "+",
+    bottom_left: "+",
+    bottom_right: "+",
+    vertical_left: "|",
+    vertical_right: "|",
+    horizontal_top: "-",
+    horizontal_bottom: "-",
 };
 
-const ASCII: Glyphs = Glyphs {
-    ascii: true,
-    pin: "#",
-    lease: "~",
-    out: "x",
-    once: "+",
-    ok: "+",
-    fail: "!",
-    running: "*",
-    folded: ">",
-    opened: "v",
-    branch: "@",
-    other: "o",
-    here: "<",
-    tee: "|-",
-    corner: "`-",
-    pipe: "| ",
-    rule: "-",
-    joins: ("+", "+"),
-    under: "`-",
-    full: "#",
-    empty: ".",
-    dot: "-",
-    about: "~",
-    differs: "#",
-    becomes: "->",
-    within: "+-",
-    ellipsis: "...",
-    unread: "*",
-    star: "*",
-    sibling: ("<", ">"),
-    thumb: "#",
-    frame: border::Set {
-        top_left: "+",
-        top_right: "+",
-        bottom_left: "+",
-        bottom_right: "+",
-        vertical_left: "|",
-        vertical_right: "|",
-        horizontal_top: "-",
-        horizontal_bottom: "-",
-    },
-};
+impl Glyphs {
+    fn of(ascii: bool) -> Self {
+        if ascii { ASCII } else { UNICODE }
+    }
+}
 
 /// Styles and glyphs.
 #[derive(Clone, Debug)]
@@ -238,15 +158,17 @@ impl Theme {
     pub fn built_in(name: &str, ascii: bool) -> Self {
         let name = if name == "none" { "mono" } else { name };
         let found = themes::BUILT_IN.iter().find(|(known, _)| *known == name).unwrap_or(&themes::BUILT_IN[0]);
-        Self::read(found.0, found.1, ascii)
-            .unwrap_or_else(|_| Self { styles: BTreeMap::new(), glyphs: if ascii { ASCII } else { UNICODE } })
+        let unstyled = |_| Self { styles: BTreeMap::new(), glyphs: Glyphs::of(ascii) };
+        Self::read(found.0, found.1, ascii).unwrap_or_else(unstyled)
     }
 
     /// Parses a theme. Inks that it does not mention have no style.
     pub fn read(name: &str, text: &str, ascii: bool) -> Result<Self, ThemeError> {
         let wrong = |why: String| ThemeError { name: name.to_owned(), why };
-        let raw: BTreeMap<String, Raw> =
-            toml::from_str(text).map_err(|why| wrong(format!("{}{}", place(text, why.span()), why.message())))?;
+        let raw: BTreeMap<String, Raw> = toml::from_str(text).map_err(|why: toml::de::Error| match why.span() {
+            Some(span) => wrong(format!("{}: {}", Place::of(text, span.start), why.message())),
+            None => wrong(why.message().to_owned()),
+        })?;
         let mut styles = BTreeMap::new();
         for (key, raw) in raw {
             let at = text.lines().position(|line| line.trim_start().starts_with(&key)).map_or(0, |line| line + 1);
@@ -255,7 +177,7 @@ impl Theme {
             let (ink, _) = found.ok_or_else(|| wrong(format!("unknown role {key:?}")))?;
             styles.insert(*ink, style(&raw).map_err(wrong)?);
         }
-        Ok(Self { styles, glyphs: if ascii { ASCII } else { UNICODE } })
+        Ok(Self { styles, glyphs: Glyphs::of(ascii) })
     }
 
     /// Adds the missing inks from the built-in theme that suits its background.
@@ -294,13 +216,6 @@ impl Theme {
     }
 }
 
-/// The position of an error in a theme's text.
-fn place(text: &str, span: Option<std::ops::Range<usize>>) -> String {
-    let Some(before) = span.and_then(|span| text.get(..span.start)) else { return String::new() };
-    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count());
-    format!("line {}, column {}: ", before.matches('\n').count() + 1, column + 1)
-}
-
 /// Whether a background is light: its luma is above the middle. Channels range to 65,535.
 pub fn is_light((r, g, b): (u16, u16, u16)) -> bool {
     let luma = 2_126 * u64::from(r) + 7_152 * u64::from(g) + 722 * u64::from(b);
@@ -326,10 +241,15 @@ impl Themes {
         Self { texts, few_colors, ascii, light }
     }
 
+    /// The name of the theme for the terminal's background.
+    fn by_background(&self) -> &'static str {
+        if self.light == Some(true) { "light" } else { "dark" }
+    }
+
     /// Names of the themes with their descriptions.
     pub fn list(&self) -> Vec<(String, String)> {
-        let by = if self.light == Some(true) { "light" } else { "dark" };
-        let auto = ("auto".to_owned(), format!("Follows the terminal's background; currently {by}."));
+        let about = format!("Follows the terminal's background; currently {}.", self.by_background());
+        let auto = (AUTO.to_owned(), about);
         let about = |theme: &ThemeText| match (theme.own, theme.about()) {
             (true, "") => "Your theme.".to_owned(),
             (true, about) => format!("Your theme. {about}"),
@@ -341,12 +261,11 @@ impl Themes {
     /// The theme with this name; `auto` depends on the background. A theme that cannot be parsed is replaced, and the
     /// error is returned with it.
     pub fn get(&self, name: &str) -> (Theme, Option<ThemeError>) {
-        let by_ground = if self.light == Some(true) { "light" } else { "dark" };
-        let name = if name == "auto" { by_ground } else { name };
+        let name = if name == AUTO { self.by_background() } else { name };
         let text = self.texts.iter().find(|theme| theme.name == name);
         let (theme, problem) = match text.map(|theme| Theme::read(name, &theme.text, self.ascii)) {
             Some(Ok(theme)) => (theme.with_missing_inks(self.ascii), None),
-            Some(Err(why)) => (Theme::built_in(by_ground, self.ascii), Some(why)),
+            Some(Err(why)) => (Theme::built_in(self.by_background(), self.ascii), Some(why)),
             None => (Theme::built_in(name, self.ascii), None),
         };
         (if self.few_colors { theme.in_256_colors() } else { theme }, problem)
@@ -370,13 +289,8 @@ fn nearest_indexed(color: Color) -> Color {
 
 fn style(raw: &Raw) -> Result<Style, String> {
     let color = |text: &String| Color::from_str(text).map_err(|_| format!("{text:?} is not a color"));
-    let mut style = Style::default();
-    if let Some(fg) = &raw.fg {
-        style = style.fg(color(fg)?);
-    }
-    if let Some(bg) = &raw.bg {
-        style = style.bg(color(bg)?);
-    }
+    let (fg, bg) = (raw.fg.as_ref().map(color).transpose()?, raw.bg.as_ref().map(color).transpose()?);
+    let style = Style { fg, bg, ..Style::default() };
     let modifiers = [
         (raw.bold, Modifier::BOLD),
         (raw.dim, Modifier::DIM),
@@ -406,8 +320,7 @@ mod tests {
             for (ink, key) in NAMES {
                 assert!(theme.styles.contains_key(ink), "{name} lacks {key}");
             }
-            let colors = theme.styles.values().any(|style| style.fg.is_some() || style.bg.is_some());
-            assert_eq!(colors, name != "mono");
+            assert_eq!(theme.has_colors(), name != "mono");
         }
         assert!(Theme::read("x", "text = { fg = \"nope\" }", false).is_err());
     }

@@ -8,8 +8,8 @@ use super::table::{self, ALIASES, Alias, BARE_NAMES, Row, UNLISTED};
 use crate::config::keys::actions::Action;
 use crate::domain::conversation::memory::MemoryKind;
 use crate::domain::planning::variant::{self, VariantError};
+use clap::Parser as _;
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser as _};
 use std::ffi::OsString;
 
 /// The result of parsing a slash line.
@@ -122,7 +122,7 @@ fn command_start(words: &[OsString]) -> usize {
 }
 
 fn takes_value(flag: &str) -> bool {
-    Args::command().get_arguments().filter(|arg| arg.get_action().takes_values()).any(|arg| {
+    Args::description().get_arguments().filter(|arg| arg.get_action().takes_values()).any(|arg| {
         let short = arg.get_short().is_some_and(|short| flag == format!("-{short}"));
         short || arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long))
     })

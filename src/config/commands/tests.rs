@@ -186,7 +186,7 @@ fn lines_are_split_as_in_a_shell() {
 #[test]
 fn a_quoted_message_is_not_a_setting() {
     let words = ["pleach", "race", "cost: what is it?", "--arm", "mode:off", "--arm", "mode:heavy"];
-    let args = super::read::parse(words.map(std::ffi::OsString::from)).unwrap();
+    let args = parse(words.map(OsString::from)).unwrap();
     let Some(super::command::Command::Race { text, arm, .. }) = args.command else { panic!("it is a race") };
     assert_eq!((text, arm.len()), (vec!["cost: what is it?".to_owned()], 2));
 }

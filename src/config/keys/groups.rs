@@ -1,5 +1,5 @@
-//! Groups the actions under the headings of the menus.
-//! Not for: names and descriptions (`actions`), or keys (`keymap`).
+//! The headings of the menus, and which actions change something.
+//! Not for: the group of each action (`actions`), or keys (`keymap`).
 
 use super::actions::Action;
 use crate::domain::base::plain_text::first_clause;
@@ -39,48 +39,6 @@ impl ActionGroup {
 }
 
 impl Action {
-    /// Returns the action's group. The match is exhaustive, so that a new action without a group does not compile.
-    #[rustfmt::skip]
-    pub const fn group(self) -> ActionGroup {
-        match self {
-            Self::Send | Self::Newline | Self::ExpandPaste | Self::HistoryUp | Self::HistoryDown | Self::Complete
-            | Self::Compose | Self::TakeQueued | Self::DeleteToStart | Self::UndoTyping | Self::RedoTyping | Self::SelectAll
-            | Self::Interrupt | Self::Clear | Self::Edit | Self::Regenerate | Self::Continue | Self::Reply
-            | Self::Copy | Self::CopyPart | Self::Label | Self::Favourite | Self::Labels | Self::Delete => {
-                ActionGroup::Message
-            }
-            Self::CycleMode | Self::Context | Self::Pin | Self::Lease | Self::Exclude | Self::ExcludeOnce
-            | Self::SearchAnyway | Self::IncludeOnce | Self::BudgetUp | Self::BudgetDown | Self::RawRequest
-            | Self::EditRequest | Self::EditJson | Self::SendEdited | Self::TakeRow | Self::TakeAll | Self::Order
-            | Self::Group | Self::Focus | Self::Undo | Self::Redo | Self::Dismiss | Self::Memories | Self::ShowState
-            | Self::RebuildState | Self::AdoptState | Self::WhatIf | Self::Draft | Self::Capsules
-            | Self::AcceptDraft | Self::RejectDraft | Self::EditDraft | Self::KeepItem | Self::KeepAll
-            | Self::Redraft | Self::Policies | Self::CopyPolicy | Self::UsePolicy | Self::TryPolicy
-            | Self::ItemHistory | Self::TakeBack => ActionGroup::Context,
-            Self::Branches | Self::Tree | Self::Fork | Self::NextSibling | Self::PrevSibling | Self::Rename
-            | Self::Archive | Self::ShowArchived | Self::StartRace | Self::Mattered | Self::Discard
-            | Self::KeepAside | Self::TakeRange | Self::Compare | Self::TakeTurn | Self::PickOver
-            | Self::BringBack => ActionGroup::Branch,
-            Self::Calls | Self::Stats | Self::CallBefore | Self::CallAfter | Self::WholeSession | Self::Replay
-            | Self::ChooseCall | Self::PlanDiff => ActionGroup::Calls,
-            Self::Traces | Self::AnswerTool | Self::AllowTool | Self::RefuseTool | Self::RefuseWhy
-            | Self::AllowAlways | Self::TakeHunk | Self::GroupFailures | Self::FollowLink | Self::RunAgain
-            | Self::StopAgain | Self::AddResult | Self::CopyArguments | Self::ToMessage | Self::Rules | Self::Mcp
-            | Self::ToggleTool | Self::RestartServer | Self::ApproveTool => ActionGroup::Tools,
-            Self::Sessions | Self::NewSession | Self::RenameSession | Self::New | Self::Find | Self::Models
-            | Self::UseOffline | Self::Doctor | Self::Save | Self::Trust | Self::FolderSettings | Self::Editors
-            | Self::Project | Self::Skills | Self::Modules | Self::RenewThing | Self::SwitchThing
-            | Self::EditThing | Self::OlderVersion | Self::NewerVersion | Self::Reload | Self::Quit
-            | Self::QuitIfEmpty | Self::Suspend => ActionGroup::Session,
-            Self::Help | Self::Tour | Self::Palette | Self::Back | Self::Fold | Self::Unfold | Self::NextPane | Self::PrevPane
-            | Self::Leave | Self::Redraw | Self::ToggleMouse | Self::Themes | Self::NextLayout | Self::Zen
-            | Self::HideBranches | Self::HideContext | Self::HideTools | Self::Narrower | Self::Wider
-            | Self::EvenPanels | Self::ScrollUp | Self::ScrollDown | Self::Up | Self::Down | Self::Top
-            | Self::Bottom | Self::Open | Self::FoldMessage | Self::Filter | Self::FoldAll | Self::NextHit
-            | Self::PrevHit | Self::Details | Self::DetailDown | Self::DetailUp | Self::TurnView => ActionGroup::View,
-        }
-    }
-
     /// Whether the action changes the conversation, its branches, or a tool call, or replaces the composer's text.
     /// While the composer has text, the letter key of such an action takes effect only when it is pressed a second
     /// time.

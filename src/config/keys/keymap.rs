@@ -108,20 +108,14 @@ impl FromStr for Chord {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut chord = Self::plain(Key::Esc);
         let mut rest = text;
-        loop {
-            let lower = rest.to_ascii_lowercase();
-            if lower.len() > 5 && lower.starts_with("ctrl-") {
-                chord.ctrl = true;
-                rest = &rest[5..];
-            } else if lower.len() > 4 && lower.starts_with("alt-") {
-                chord.alt = true;
-                rest = &rest[4..];
-            } else if lower.len() > 6 && lower.starts_with("shift-") {
-                chord.shift = true;
-                rest = &rest[6..];
-            } else {
-                break;
+        while let Some((modifier, key)) = rest.split_once('-').filter(|(_, key)| !key.is_empty()) {
+            match modifier.to_ascii_lowercase().as_str() {
+                "ctrl" => chord.ctrl = true,
+                "alt" => chord.alt = true,
+                "shift" => chord.shift = true,
+                _ => break,
             }
+            rest = key;
         }
         chord.key = key_from(rest).ok_or_else(|| format!("{text:?} is not a key"))?;
         if chord.shift && chord.key == Key::Tab {
@@ -149,12 +143,8 @@ fn key_from(text: &str) -> Option<Key> {
 
 impl fmt::Display for Chord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = String::new();
-        for (on, name) in [(self.ctrl, "Ctrl+"), (self.alt, "Alt+"), (self.shift, "Shift+")] {
-            if on {
-                out.push_str(name);
-            }
-        }
+        let modifiers = [(self.ctrl, "Ctrl+"), (self.alt, "Alt+"), (self.shift, "Shift+")];
+        let mut out: String = modifiers.into_iter().filter(|(on, _)| *on).map(|(_, name)| name).collect();
         match self.key {
             Key::Char(' ') => out.push_str("Space"),
             Key::Char(c) if self.ctrl || self.alt => out.extend(c.to_uppercase()),
@@ -260,10 +250,7 @@ impl Keymap {
 
     /// Returns the action of a chord in the first of `places` that binds the chord.
     pub fn find(&self, on: Chord, places: &[When]) -> Option<Action> {
-        match self.step(&[on], places) {
-            Step::Run(action) => Some(action),
-            Step::More | Step::Nothing => None,
-        }
+        if let Step::Run(action) = self.step(&[on], places) { Some(action) } else { None }
     }
 
     /// Returns the effect of a key sequence in the first of `places` that binds the sequence or a longer one.

@@ -16,12 +16,6 @@ pub struct Strokes {
 }
 
 impl Strokes {
-    /// Makes a sequence of one key.
-    #[must_use]
-    pub fn one(chord: Chord) -> Self {
-        Self { first: chord, rest: [None; MAX_KEYS - 1] }
-    }
-
     /// Returns the keys in order.
     pub fn chords(self) -> impl Iterator<Item = Chord> {
         std::iter::once(self.first).chain(self.rest.into_iter().flatten())
@@ -67,7 +61,7 @@ impl FromStr for Strokes {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut words = text.split_whitespace();
         let first = words.next().ok_or_else(|| format!("{text:?} is not a key"))?.parse()?;
-        let mut strokes = Self::one(first);
+        let mut strokes = Self { first, rest: [None; MAX_KEYS - 1] };
         for (at, word) in words.enumerate() {
             let place = strokes.rest.get_mut(at).ok_or_else(|| format!("{text:?} has more than {MAX_KEYS} keys"))?;
             *place = Some(word.parse()?);

@@ -3,7 +3,7 @@
 
 use super::Model;
 use super::focus::Focus;
-use crate::config::panes;
+use crate::config::panes::{self, Class};
 
 /// The arrangement for one class of screen sizes.
 pub type Arrangement = panes::Arrangement;
@@ -12,8 +12,6 @@ pub type Arrangements = panes::Arrangements;
 /// The layout: which panes are visible together.
 pub type Shape = panes::Shape;
 
-/// The least width of a screen with a sidebar beside the conversation.
-pub const COLUMNS: u16 = 100;
 /// The least width of a screen with two sidebars.
 pub const TWO_SIDEBARS: u16 = 160;
 /// The least width of a sidebar.
@@ -22,11 +20,6 @@ pub const MIN_SIDEBAR: u16 = 16;
 pub const MIN_CONVERSATION: u16 = 40;
 /// The least height of the pane of tools.
 pub const MIN_TOOLS: u16 = 4;
-
-/// Whether the screen is too small for more than one pane, whatever the layout.
-pub fn is_small((columns, rows): (u16, u16)) -> bool {
-    columns < 60 || rows < 16
-}
 
 /// The default widths of the left and the right sidebar, each with the line beside the conversation. Below 160 columns
 /// there is only the right one, and the conversation has at least 72 %.
@@ -55,7 +48,7 @@ impl Model {
 
     /// Whether panels are shown beside the conversation.
     pub fn side_by_side(&self) -> bool {
-        self.size.0 >= COLUMNS && !is_small(self.size) && self.arrangement().layout == Shape::Wide
+        matches!(Class::of(self.size), Class::Middle | Class::Large) && self.arrangement().layout == Shape::Wide
     }
 
     /// Whether the user hid a pane. A hidden pane with the focus is shown anyway, so that every pane can be reached.

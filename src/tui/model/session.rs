@@ -109,7 +109,7 @@ impl Session {
 
     /// The name and star of a message.
     pub fn tag(&self, head: &NodeHead) -> Option<&Tag> {
-        if self.tags.is_empty() { None } else { self.tags.get(&head.key) }
+        self.tags.get(&head.key)
     }
 
     /// Replaces all names and stars.
@@ -136,8 +136,8 @@ impl Session {
             self.by_answer.insert(answer, card.clone());
         }
         if let Some(user) = card.user {
-            let older = self.by_user.get(&user).is_none_or(|known| known.id == card.id || known.at <= card.at);
-            if older && card.round <= 1 || !self.by_user.contains_key(&user) {
+            let replaces = |known: &RunCard| card.round <= 1 && (known.id == card.id || known.at <= card.at);
+            if self.by_user.get(&user).is_none_or(replaces) {
                 self.by_user.insert(user, card);
             }
         }

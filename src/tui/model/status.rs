@@ -96,10 +96,8 @@ impl Status {
     /// Dismisses the displayed message. Returns false if there is none.
     pub fn dismiss(&mut self) -> bool {
         let alarm = self.messages.iter().rposition(|message| message.weight == Severity::Alarm);
-        match alarm.or_else(|| self.messages.len().checked_sub(1)) {
-            Some(at) => self.messages.remove(at).is_some(),
-            None => false,
-        }
+        let shown = alarm.or_else(|| self.messages.len().checked_sub(1));
+        shown.and_then(|at| self.messages.remove(at)).is_some()
     }
 
     /// Number of failures reported so far.

@@ -144,7 +144,7 @@ mod tests {
             let events = words(&format!("{body}\x07x"));
             assert_eq!(found(&open, events), (Found::Answer(wanted, Vec::new()), 1), "{body:?} with BEL");
             let events = words(&format!("]{body}\x1b\\x"));
-            let parted = if let Found::Answer(_, others) = found(&esc, events).0 { others.is_empty() } else { false };
+            let parted = matches!(found(&esc, events).0, Found::Answer(_, others) if others.is_empty());
             assert!(parted, "{body:?} parted at its escapes");
         }
     }

@@ -21,7 +21,7 @@ pub(crate) fn load_display(config: &Config, light: Option<bool>) -> (Keymap, The
         let why = Theme::read(&theme.name, &theme.text, ascii).err()?;
         Some(format!("{why}; using another theme."))
     });
-    problems.extend(faults.collect::<Vec<_>>());
+    problems.extend(faults);
     let few = !config.env.get("COLORTERM").is_some_and(|said| said == "truecolor" || said == "24bit");
     (Keymap::load(own.as_deref()), Themes::new(texts, few, ascii, light), problems)
 }

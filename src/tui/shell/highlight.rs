@@ -192,9 +192,9 @@ mod tests {
             assert_eq!(part.len(), job.lines.len() - job.from);
             found.put(part);
         }
-        let inks = |start: &str, word: &str| {
+        let mut inks = |start: &str, word: &str| {
             let row = rows.iter().find(|row| row.plain().trim_start_matches("│ ").starts_with(start)).unwrap();
-            let tinted = found_tinted(&found, row);
+            let tinted = found.highlighted(row).unwrap();
             tinted.pieces.iter().find(|p| p.text.contains(word)).map(|p| p.ink)
         };
         assert_eq!(inks("// why", "why"), Some(Ink::Comment));
@@ -209,12 +209,6 @@ mod tests {
         assert_eq!(inks("const a", "const"), Some(Ink::Keyword));
         assert_eq!(inks("echo", "HOME"), Some(Ink::Literal));
         assert_eq!(inks("fn x", "fn"), Some(Ink::Code), "an unknown language stays plain");
-    }
-
-    fn found_tinted(colors: &HighlightCache, row: &crate::tui::text::Line) -> crate::tui::text::Line {
-        let mut copy = HighlightCache::default();
-        copy.put(colors.all());
-        copy.highlighted(row).unwrap()
     }
 
     #[test]

@@ -128,7 +128,6 @@ fn paste_messages(text: String) -> Vec<Msg> {
     let (mut msgs, mut rest, mut keys, mut only) = (vec![Msg::Input(Input::Paste(text))], String::new(), 0_usize, None);
     while event::poll(BURST_GAP).unwrap_or(false) {
         match event::read() {
-            Ok(Event::Paste(more)) => msgs.push(Msg::Input(Input::Paste(more))),
             Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                 keys += 1;
                 rest.extend(character(key));
@@ -309,7 +308,7 @@ mod tests {
     fn a_line_end_inside_a_burst_is_text() {
         assert_eq!(formatted("one\rtwo", 0), "[one\ntwo]");
         assert_eq!(formatted("fn f() {\r\tg()\r}\r", 0), "[fn f() {\n\tg()\n}\n]");
-        assert_eq!(formatted("\rtwo\r\rthree", 9), "[\ntwo\n\nthree]", "the burst began in the breath before");
+        assert_eq!(formatted("\rtwo\r\rthree", 9), "[\ntwo\n\nthree]", "the burst began before");
         assert_eq!(formatted("a\r\r", 0), "[a\n\n]");
     }
 
@@ -356,7 +355,7 @@ mod tests {
         assert_eq!(gathered(&at(0, "\r"), 0), (1, false, Duration::ZERO));
         // A person, however fast, presses each key long after the previous one.
         assert_eq!(gathered(&at(9, "abc\r"), 0), (1, false, Duration::ZERO));
-        assert_eq!(gathered(&at(9, "\r"), 2), (1, false, ENTER_WAIT), "an Enter in one breath with others waits");
+        assert_eq!(gathered(&at(9, "\r"), 2), (1, false, ENTER_WAIT), "an Enter right after other keys waits");
     }
 
     #[test]

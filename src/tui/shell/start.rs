@@ -17,7 +17,7 @@ impl Setup {
     /// Builds the setup from the configuration and the command line's options.
     #[must_use]
     pub fn new(config: &Config, chosen: &Global) -> Self {
-        let (session, branch, demo) = (chosen.session.clone(), chosen.branch.clone(), chosen.demo);
+        let demo = chosen.demo;
         let light = configuration::background_from_env(config);
         let (keymap, themes, problems) = configuration::load_display(config, light);
         Self {
@@ -26,8 +26,8 @@ impl Setup {
             screen: config.settings.screen.clone(),
             arrangements: if demo { Arrangements::default() } else { Arrangements::load(&config.paths.screen_file()) },
             may_ask: configuration::may_ask(config),
-            session,
-            branch,
+            session: chosen.session.clone(),
+            branch: chosen.branch.clone(),
             first_start: config.start_profile().is_none() && !demo,
             demo,
             policies: config.policies.keys().cloned().collect(),

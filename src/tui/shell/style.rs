@@ -2,6 +2,7 @@
 //! Not for: parsing themes (`theme`) or loading the configuration (`configuration`).
 
 use super::terminal;
+use crate::config::save::create_private;
 use crate::config::settings::AUTO;
 use crate::tui::Workbench;
 use crate::tui::model::title::title;
@@ -73,11 +74,7 @@ pub(crate) fn suggested_save_path() -> String {
 fn save(path: &str, text: &str) -> io::Result<()> {
     let home = path.strip_prefix("~/").and_then(|rest| Some(PathBuf::from(std::env::var_os("HOME")?).join(rest)));
     let path = home.unwrap_or_else(|| path.into());
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&path)?;
+    let mut file = create_private(&path)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     written.inspect_err(|_| drop(std::fs::remove_file(&path)))
 }

@@ -64,16 +64,17 @@ mod unix {
 
     /// Listeners for the handled signals.
     struct Signals {
-        hup: Listener,
-        int: Listener,
-        term: Listener,
+        /// The signals that end the program, with their numbers.
+        ending: Vec<(i32, Listener)>,
         cont: Listener,
         tstp: Listener,
-        others: Vec<(i32, Listener)>,
     }
 
-    /// Other signals that would end the program and leave the terminal's modes switched on.
-    const OTHERS: [Signal; 8] = [
+    /// The signals that would end the program and leave the terminal's modes switched on.
+    const ENDING: [Signal; 11] = [
+        Signal::HUP,
+        Signal::INT,
+        Signal::TERM,
         Signal::QUIT,
         Signal::USR1,
         Signal::USR2,
@@ -86,20 +87,18 @@ mod unix {
 
     impl Signals {
         fn listen() -> io::Result<Self> {
-            let other = |it: Signal| Some((it.as_raw(), signal(SignalKind::from_raw(it.as_raw())).ok()?));
+            let listener = |it: Signal| signal(SignalKind::from_raw(it.as_raw()));
+            let ending = ENDING.into_iter().map(|it| Ok((it.as_raw(), listener(it)?)));
             Ok(Self {
-                hup: signal(SignalKind::hangup())?,
-                int: signal(SignalKind::interrupt())?,
-                term: signal(SignalKind::terminate())?,
-                cont: signal(SignalKind::from_raw(Signal::CONT.as_raw()))?,
-                tstp: signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?,
-                others: OTHERS.into_iter().filter_map(other).collect(),
+                ending: ending.collect::<io::Result<_>>()?,
+                cont: listener(Signal::CONT)?,
+                tstp: listener(Signal::TSTP)?,
             })
         }
     }
 
-    /// Waits for one of the other signals and returns its number.
-    async fn other(listeners: &mut [(i32, Listener)]) -> i32 {
+    /// Waits for a signal that ends the program and returns its number.
+    async fn ending(listeners: &mut [(i32, Listener)]) -> i32 {
         std::future::poll_fn(|context| {
             let mut each = listeners.iter_mut();
             let came = each.find_map(|(number, it)| it.poll_recv(context).is_ready().then_some(*number));
@@ -111,17 +110,10 @@ mod unix {
     async fn signals(mut listeners: Signals, to: Sender<Msg>) {
         loop {
             let msg = tokio::select! {
-                _ = listeners.hup.recv() => Msg::Process(ProcessMsg::Signal(1)),
-                _ = listeners.int.recv() => {
-                    if LENT.load(Ordering::SeqCst) {
-                        continue;
-                    }
-                    Msg::Process(ProcessMsg::Signal(2))
-                }
-                _ = listeners.term.recv() => Msg::Process(ProcessMsg::Signal(15)),
-                number = other(&mut listeners.others) => {
-                    // Ctrl+\ pressed in a program that has the terminal is for that program.
-                    if number == Signal::QUIT.as_raw() && LENT.load(Ordering::SeqCst) {
+                number = ending(&mut listeners.ending) => {
+                    // Ctrl+C and Ctrl+\ pressed in a program that has the terminal are for that program.
+                    let typed = [Signal::INT, Signal::QUIT].iter().any(|it| it.as_raw() == number);
+                    if typed && LENT.load(Ordering::SeqCst) {
                         continue;
                     }
                     Msg::Process(ProcessMsg::Signal(number))

@@ -2,6 +2,7 @@
 //! Not for: signals and job control (`system`) or drawing (`view`).
 
 use super::links::LinkingBackend;
+use crate::config::save::create_private;
 use crate::config::settings::Notify;
 use crate::tui::text::links::Links;
 use crossterm::clipboard::CopyToClipboard;
@@ -29,6 +30,8 @@ static ENTERED: AtomicBool = AtomicBool::new(false);
 static MOUSE: AtomicBool = AtomicBool::new(false);
 /// Whether the title was changed; the previous one is on the terminal's own stack.
 static TITLE: AtomicBool = AtomicBool::new(false);
+/// Restores the previous title. If there is no stack of titles, an empty title makes the terminal show its own.
+const TITLE_BACK: &str = "\x1b]2;\x1b\\\x1b[23;2t";
 
 /// Reports presses, drags, and the wheel, in the encoding without limits; not every movement, which would wake the
 /// program all the time.
@@ -79,8 +82,9 @@ impl Screen {
         let (width, height) = crossterm::terminal::size()?;
         let area = Rect { x: 0, y: 0, width, height };
         let failed = Arc::default();
-        let pen = FrameWriter { out: io::stdout(), held: Vec::with_capacity(64 * 1024), failed: Arc::clone(&failed) };
-        let backend = LinkingBackend::new(pen, links);
+        let writer =
+            FrameWriter { out: io::stdout(), held: Vec::with_capacity(64 * 1024), failed: Arc::clone(&failed) };
+        let backend = LinkingBackend::new(writer, links);
         let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
         Ok(Self { terminal, area, failed })
     }
@@ -148,8 +152,7 @@ pub(crate) fn switch_off() {
         out.push_str(MOUSE_OFF);
     }
     if TITLE.swap(false, Ordering::SeqCst) {
-        // If there is no stack of titles, an empty title makes the terminal show its own.
-        out.push_str("\x1b]2;\x1b\\\x1b[23;2t");
+        out.push_str(TITLE_BACK);
     }
     ansi(&mut out, DisableFocusChange);
     ansi(&mut out, PopKeyboardEnhancementFlags);
@@ -179,7 +182,7 @@ pub(crate) fn title(text: &str) -> io::Result<()> {
 
 /// Restores the title while the screen stays.
 pub(crate) fn restore_title() -> io::Result<()> {
-    if TITLE.swap(false, Ordering::SeqCst) { write("\x1b]2;\x1b\\\x1b[23;2t") } else { Ok(()) }
+    if TITLE.swap(false, Ordering::SeqCst) { write(TITLE_BACK) } else { Ok(()) }
 }
 
 /// Notifies a person who looks at another window. The text must be sanitized.
@@ -252,11 +255,7 @@ fn into_file(text: &str) -> io::Result<String> {
     let dir = std::env::temp_dir();
     for n in 0..1_000 {
         let path = dir.join(format!("pleach-copy-{}-{n}.txt", std::process::id()));
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(&path) {
+        match create_private(&path) {
             Ok(mut file) => {
                 file.write_all(text.as_bytes())?;
                 return Ok(path.display().to_string());

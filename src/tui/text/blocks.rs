@@ -6,8 +6,8 @@ use super::rich::{RichText, safe_address};
 use super::table::{Table, TableBorders};
 use super::{Line, fit, width, wrap};
 use crate::domain::base::safe_text::Safe;
-use crate::tui::theme::{Glyphs, Ink};
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
+use crate::tui::theme::{Glyphs, Ink, UNICODE};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Tag, TagEnd};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -33,9 +33,8 @@ impl MarkdownStyle {
     pub fn of(glyphs: &Glyphs) -> Self {
         let pipe = glyphs.pipe.trim_end();
         let cross = if pipe == "|" { "+" } else { "┼" };
-        let (folded, ellipsis) = (glyphs.folded, glyphs.ellipsis);
-        let prose = usize::MAX;
-        Self { hint: Rc::from(""), fold: 0, prose, rule: glyphs.rule, pipe, cross, folded, ellipsis }
+        let (rule, folded, ellipsis) = (glyphs.rule, glyphs.folded, glyphs.ellipsis);
+        Self { hint: Rc::from(""), fold: 0, prose: usize::MAX, rule, pipe, cross, folded, ellipsis }
     }
 
     /// Folds code blocks with more than `lines` lines; `hint` says how to unfold them.
@@ -53,10 +52,7 @@ impl MarkdownStyle {
 
 impl Default for MarkdownStyle {
     fn default() -> Self {
-        let hint = Rc::from("");
-        Self {
-            hint, fold: 0, prose: usize::MAX, rule: "─", pipe: "│", cross: "┼", folded: "▸", ellipsis: "…"
-        }
+        Self::of(&UNICODE)
     }
 }
 
@@ -147,7 +143,7 @@ impl<'a> Blocks<'a> {
             Tag::Heading { level, .. } => {
                 self.block(at);
                 self.leaf = Ink::Heading;
-                self.words.push(&format!("{} ", "#".repeat(depth(level))), Some(Ink::Dim), None);
+                self.words.push(&format!("{} ", "#".repeat(level as usize)), Some(Ink::Dim), None);
             }
             Tag::BlockQuote(_) => {
                 self.block(at);
@@ -392,7 +388,7 @@ const CODE_BAR_WIDTH: usize = 2;
 /// Indentation of the continuation rows of a long line of code.
 const CODE_INDENT: usize = 4;
 
-/// The rows of one complete, sanitized line of code.
+/// The rows of one sanitized line of code.
 pub(super) fn code_rows(fence: &Rc<CodeBlock>, line: &str, look: &MarkdownStyle, room: usize) -> Vec<Line> {
     let place = fence.push(line);
     let bar = bar(look, room);
@@ -414,12 +410,6 @@ pub(super) fn code_rows(fence: &Rc<CodeBlock>, line: &str, look: &MarkdownStyle,
     rows
 }
 
-/// The rows of an incomplete, sanitized line of code.
-pub(super) fn open_code_rows(line: &str, look: &MarkdownStyle, room: usize) -> Vec<Line> {
-    let unknown = Rc::new(CodeBlock::new(""));
-    code_rows(&unknown, line, look, room)
-}
-
 /// The row that names a code block's language, if its fence names one.
 pub(super) fn language_row(info: &str, look: &MarkdownStyle, room: usize) -> Option<Line> {
     let info = info.trim();
@@ -436,20 +426,8 @@ fn bar(look: &MarkdownStyle, room: usize) -> Line {
     bar
 }
 
-fn depth(level: HeadingLevel) -> usize {
-    match level {
-        HeadingLevel::H1 => 1,
-        HeadingLevel::H2 => 2,
-        HeadingLevel::H3 => 3,
-        HeadingLevel::H4 => 4,
-        HeadingLevel::H5 => 5,
-        HeadingLevel::H6 => 6,
-    }
-}
-
 fn is_break(html: &str) -> bool {
-    let inner = html.trim_matches(['<', '>', '/', ' ']);
-    inner.eq_ignore_ascii_case("br")
+    html.trim_matches(['<', '>', '/', ' ']).eq_ignore_ascii_case("br")
 }
 
 fn blank(row: &Line) -> bool {

@@ -67,13 +67,6 @@ impl CodeBlock {
     }
 }
 
-#[cfg(test)]
-impl HighlightCache {
-    pub(crate) fn all(&self) -> Vec<(u64, HighlightedLine)> {
-        self.known.iter().map(|(key, tints)| (*key, tints.clone())).collect()
-    }
-}
-
 /// The place of a row in a code block.
 #[derive(Clone, Debug)]
 pub struct CodeAt {
@@ -160,14 +153,12 @@ impl HighlightCache {
         Job { language: fence.language.clone(), lines: lines[..upto].to_vec(), from }
     }
 
-    /// Stores highlighting. Returns whether any of it is new.
-    pub fn put(&mut self, colored: Vec<(u64, HighlightedLine)>) -> bool {
-        let mut new = false;
+    /// Stores highlighting.
+    pub fn put(&mut self, colored: Vec<(u64, HighlightedLine)>) {
         for (key, tints) in colored {
             self.asked.remove(&key);
             if self.known.insert(key, tints).is_none() {
                 self.order.push_back(key);
-                new = true;
             }
         }
         while self.order.len() > MAX_CACHED_LINES {
@@ -175,7 +166,6 @@ impl HighlightCache {
                 self.known.remove(&old);
             }
         }
-        new
     }
 }
 
@@ -227,7 +217,7 @@ mod tests {
         assert_eq!(colors.highlighted(&first), None);
         assert!(colors.jobs().is_empty(), "asked for once");
         let key = jobs[0].lines[0].0;
-        assert!(colors.put(vec![(key, Arc::from([(3, Ink::Keyword), (10, Ink::Code)]))]));
+        colors.put(vec![(key, Arc::from([(3, Ink::Keyword), (10, Ink::Code)]))]);
         let inks: Vec<(Ink, String)> =
             colors.highlighted(&first).unwrap().pieces.into_iter().map(|p| (p.ink, p.text)).collect();
         assert_eq!(inks, [(Ink::Keyword, "let".to_owned()), (Ink::Code, " x = 1;".to_owned())]);

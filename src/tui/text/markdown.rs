@@ -3,7 +3,7 @@
 //! Not for: the rows of one block (`blocks`), or highlighting (`code`).
 
 pub use super::blocks::MarkdownStyle;
-use super::blocks::{Blocks, blank_before, code_rows, language_row, open_code_rows, options};
+use super::blocks::{Blocks, blank_before, code_rows, language_row, options};
 use super::code::CodeBlock;
 use super::{Line, wrap};
 use crate::domain::base::safe_text::Safe;
@@ -130,17 +130,20 @@ impl GrowingText {
         }
     }
 
-    /// Whether this is not a continuation of the text that was finished, because it is shorter.
+    /// Whether the text is shorter than the part that is finished, so that it cannot be a continuation of that part.
     pub fn is_ahead_of(&self, text: &str) -> bool {
         !text.is_char_boundary(self.finished)
     }
 
-    fn close(&mut self, mut rows: Vec<Line>, text: &str, at: usize) {
-        let done = Rc::make_mut(&mut self.done);
-        if blank_before(text, at) && done.last().is_some_and(|row| !row.pieces.is_empty()) {
-            done.push(Line::new());
-        }
-        done.append(&mut rows);
+    /// Whether a blank row belongs between the finished part and a block that begins here.
+    fn is_apart(&self, text: &str, at: usize) -> bool {
+        blank_before(text, at) && self.done.last().is_some_and(|row| !row.pieces.is_empty())
+    }
+
+    /// Adds rows to the finished part.
+    fn close(&mut self, rows: Vec<Line>, text: &str, at: usize) {
+        let blank = self.is_apart(text, at).then(Line::new);
+        Rc::make_mut(&mut self.done).extend(blank.into_iter().chain(rows));
     }
 
     /// Finishes the complete lines of an open code block; the last line stays open.
@@ -159,7 +162,9 @@ impl GrowingText {
         Rc::make_mut(&mut self.done).append(&mut rows);
         let rest = &text[self.finished..];
         if self.fence.is_some() && !rest.is_empty() && !fence.closes(rest) {
-            self.open = open_code_rows(Safe::text(fence.inner(rest)).as_str(), &self.look, self.room);
+            // An incomplete line has no language yet, so that no color is requested for it.
+            let plain = Rc::new(CodeBlock::default());
+            self.open = code_rows(&plain, Safe::text(fence.inner(rest)).as_str(), &self.look, self.room);
         }
     }
 
@@ -170,9 +175,7 @@ impl GrowingText {
         let parts = BlockOffsets::read(&text[self.finished..whole]);
         let from = self.finished;
         let Some(last) = parts.tops.last().cloned() else {
-            self.open = self.draw(text, from..text.len());
-            self.part(text, from);
-            return;
+            return self.leave_open(text, from);
         };
         let begins = text[from..from + last.start].rfind('\n').map_or(0, |at| at + 1);
         let split = parts.split(&last, text.len() - from - last.start);
@@ -194,13 +197,13 @@ impl GrowingText {
             self.finished = from + first.len() + 1;
             return;
         }
-        self.open = self.draw(text, from..text.len());
-        self.part(text, from);
+        self.leave_open(text, from);
     }
 
-    /// Adds a blank row between the finished and the open part if the source has one.
-    fn part(&mut self, text: &str, at: usize) {
-        if blank_before(text, at) && self.done.last().is_some_and(|row| !row.pieces.is_empty()) {
+    /// Lays out the rest of the text, which may still change.
+    fn leave_open(&mut self, text: &str, from: usize) {
+        self.open = self.draw(text, from..text.len());
+        if self.is_apart(text, from) {
             self.open.insert(0, Line::new());
         }
     }

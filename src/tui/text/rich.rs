@@ -128,10 +128,9 @@ fn addresses(words: &str) -> Vec<Range<usize>> {
     while let Some(at) = words[from..].find("http").map(|at| from + at) {
         let tail = &words[at..];
         from = at + 4;
-        let scheme = if tail.starts_with("https://") { 8 } else { 7 };
-        if !(tail.starts_with("https://") || tail.starts_with("http://")) {
+        let Some(scheme) = ["https://", "http://"].into_iter().find(|scheme| tail.starts_with(scheme)) else {
             continue;
-        }
+        };
         let end = tail.find(|c: char| !c.is_ascii_graphic() || "<>\"`{}|\\^".contains(c)).unwrap_or(tail.len());
         // If it were cut before a character of another alphabet, or before a mark, it would lead elsewhere than it
         // reads.
@@ -142,7 +141,7 @@ fn addresses(words: &str) -> Vec<Range<usize>> {
         while address.ends_with(')') && address.matches(')').count() > address.matches('(').count() {
             address = &address[..address.len() - 1];
         }
-        if address.len() > scheme {
+        if address.len() > scheme.len() {
             found.push(at..at + address.len());
             from = at + address.len();
         }

@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 /// `indent` columns narrower; the caller inserts the indentation. A grapheme wider than `room` is shown as `?`.
 pub fn rows(line: &str, room: usize, indent: usize) -> Vec<String> {
     let room = room.max(1);
-    let indent = if indent + 8 > room { 0 } else { indent };
+    let indent = usable_indent(room, indent);
     if line.len() <= room && line.is_ascii() {
         return vec![line.to_owned()];
     }

@@ -104,9 +104,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Palette => picker::update::palette(model),
         A::Tour => screens::tour::update::open(model, out),
         A::Help => model.layers.push(HelpScreen::default()),
-        A::Doctor => {
-            send(model, ProgramRequest::Doctor, ProgramPending::Doctor, out);
-        }
+        A::Doctor => drop(send(model, ProgramRequest::Doctor, ProgramPending::Doctor, out)),
         A::Trust => questions::trust(model),
         A::FolderSettings => folder::open(model, out),
         A::Focus => focus::prompt(model),
@@ -148,9 +146,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
 
         // Sessions, models, search, tree.
         A::Sessions => picker::update::sessions(model, String::new(), out),
-        A::NewSession => {
-            send(model, SessionRequest::New { title: String::new() }, SessionPending::Open, out);
-        }
+        A::NewSession => drop(send(model, SessionRequest::New { title: String::new() }, SessionPending::Open, out)),
         A::RenameSession => branches::title_prompt(model),
         A::Models => picker::update::models(model, out),
         A::Memories => memories::update::open(model, out),

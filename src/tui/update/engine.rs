@@ -3,16 +3,13 @@
 
 use super::answers;
 use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, NodeId, SessionId};
-use crate::domain::call::race::BranchRun;
+use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::call::tokens::grouped;
-use crate::domain::conversation::branch::Branch;
+use crate::domain::conversation::branch::{Branch, StateVersion};
 use crate::domain::conversation::message::{NodeHead, Role};
-use crate::domain::conversation::tag::Tag;
-use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{
-    Draft, DraftKind, Event, IndexingEvent, ProgramEvent, SessionEvent, Settings, SummaryEvent, ToolEvent, TurnEvent,
+    Draft, DraftKind, Event, IndexingEvent, ProgramEvent, SessionEvent, SummaryEvent, ToolEvent, TurnEvent,
 };
 use crate::tui::chat::model::live::{Live, Retry};
 use crate::tui::chat::update::{acts, ask, branches, planning, queueing, quit};
@@ -61,14 +58,22 @@ fn session(model: &mut Model, event: SessionEvent, out: &mut Vec<Cmd>) {
             branch_changed(model, *branch, out);
             screens::tools::update::changed(model, out);
         }
-        SessionEvent::Tags { session, tags } => tagged(model, session, tags),
+        SessionEvent::Tags { session, tags } => {
+            if let Some(open) = model.session.as_mut().filter(|open| open.card.id == session) {
+                open.put_tags(tags);
+            }
+        }
         SessionEvent::Card(card) => {
             if let Some(session) = model.session.as_mut().filter(|open| open.card.id == card.id) {
                 session.card = card;
             }
         }
         SessionEvent::State { branch, version, missing } => state(model, branch, version, missing),
-        SessionEvent::Settings { branch, settings } => settings_changed(model, branch, *settings),
+        SessionEvent::Settings { branch, settings } => {
+            if let Some(session) = &mut model.session {
+                session.settings.insert(branch, *settings);
+            }
+        }
     }
 }
 
@@ -90,7 +95,11 @@ fn turn(model: &mut Model, event: TurnEvent, out: &mut Vec<Cmd>) {
             }
         }
         TurnEvent::Closed { branch, draft, failure } => closed(model, branch, draft, failure, out),
-        TurnEvent::BranchRun(record) => raced(model, *record),
+        TurnEvent::BranchRun(record) => {
+            if let Some(session) = model.session.as_mut().filter(|session| session.find(record.branch).is_some()) {
+                session.races.insert(record.branch, *record);
+            }
+        }
         TurnEvent::Aside(view) => screens::aside::update::arrived(model, *view),
     }
 }
@@ -98,7 +107,12 @@ fn turn(model: &mut Model, event: TurnEvent, out: &mut Vec<Cmd>) {
 #[deny(clippy::wildcard_enum_match_arm)]
 fn tool(model: &mut Model, event: ToolEvent, out: &mut Vec<Cmd>) {
     match event {
-        ToolEvent::Trace(trace) => trace_changed(model, *trace),
+        ToolEvent::Trace(trace) => {
+            if let Some(session) = &mut model.session {
+                session.put_trace(*trace);
+            }
+            model.update_links();
+        }
         ToolEvent::Output { branch, run, text, .. } => screens::approval::update::add_output(model, branch, run, &text),
         ToolEvent::Approval { branch, pending } => screens::approval::update::arrived(model, branch, pending),
         ToolEvent::Rerun(view) => screens::traces::update::rerun_changed(model, *view),
@@ -110,11 +124,8 @@ fn tool(model: &mut Model, event: ToolEvent, out: &mut Vec<Cmd>) {
 fn summary(model: &mut Model, event: SummaryEvent) {
     match event {
         SummaryEvent::Progress { branch, turns, by, done, of, tokens } => {
-            screens::summaries::update::store_progress(
-                model,
-                branch,
-                PendingSummary { turns, by, parts: (done, of), tokens },
-            );
+            let pending = PendingSummary { turns, by, parts: (done, of), tokens };
+            screens::summaries::update::store_progress(model, branch, pending);
         }
         SummaryEvent::ModuleProgress { branch, path, files, tokens, .. } => {
             update_modules::progressed(model, branch, &path, files, tokens);
@@ -143,26 +154,12 @@ fn program(model: &mut Model, event: ProgramEvent) {
     }
 }
 
-/// Replaces the names and stars of the open session.
-fn tagged(model: &mut Model, session: SessionId, tags: Vec<Tag>) {
-    if let Some(open) = model.session.as_mut().filter(|open| open.card.id == session) {
-        open.put_tags(tags);
-    }
-}
-
-/// A branch of a race started, changed or ended.
-fn raced(model: &mut Model, record: BranchRun) {
-    if let Some(session) = model.session.as_mut().filter(|session| session.find(record.branch).is_some()) {
-        session.races.insert(record.branch, record);
-    }
-}
-
 fn code_indexing(model: &mut Model, done: u64, files: u64) {
     if done >= files {
         return model.status.end("code");
     }
-    let text = format!("reading code, {} of {} files", grouped(done), grouped(files));
-    model.status.report("code", text, model.now);
+    let files = grouped(files);
+    model.status.report("code", format!("reading code, {} of {files} files", grouped(done)), model.now);
 }
 
 /// A turn started.
@@ -205,10 +202,10 @@ fn branch_changed(model: &mut Model, branch: Branch, out: &mut Vec<Cmd>) {
         below && session.tree.head(new).role == Role::Assistant
     });
     let unread = came && !model.live.contains_key(&id) && !is_visible(model, id);
-    if let Some(session) = model.session.as_mut().filter(|_| unread) {
+    let Some(session) = &mut model.session else { return };
+    if unread {
         session.unread.insert(id);
     }
-    let Some(session) = &mut model.session else { return };
     let other = session.find(id).is_some_and(|old| old.summaries != branch.summaries);
     let left = id == session.current && branch.archived && session.find(id).is_some_and(|old| !old.archived);
     let parent = branch.parent;
@@ -266,13 +263,6 @@ fn run(model: &mut Model, card: RunCard, out: &mut Vec<Cmd>) {
     }
 }
 
-fn trace_changed(model: &mut Model, trace: ToolTrace) {
-    if let Some(session) = &mut model.session {
-        session.put_trace(trace);
-    }
-    model.update_links();
-}
-
 fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Option<Failure>, out: &mut Vec<Cmd>) {
     notify(model, branch, failure.is_some(), out);
     let live = model.live.remove(&branch);
@@ -308,12 +298,7 @@ fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Op
     queueing::turn_ended(model, branch, !failed && !stopped, out);
 }
 
-fn state(
-    model: &mut Model,
-    branch: BranchId,
-    version: Option<crate::domain::conversation::branch::StateVersion>,
-    missing: bool,
-) {
+fn state(model: &mut Model, branch: BranchId, version: Option<StateVersion>, missing: bool) {
     let Some(session) = &mut model.session else { return };
     let current = session.current == branch;
     if let Some(known) = session.branches.iter_mut().find(|known| known.id == branch) {
@@ -323,12 +308,6 @@ fn state(
             let text = "The answer has no state block; the previous state is kept.";
             model.status.say(Severity::Notice, text, model.now);
         }
-    }
-}
-
-fn settings_changed(model: &mut Model, branch: BranchId, settings: Settings) {
-    if let Some(session) = &mut model.session {
-        session.settings.insert(branch, settings);
     }
 }
 

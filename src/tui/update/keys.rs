@@ -28,15 +28,16 @@ fn key(model: &mut Model, chord: Chord, out: &mut Vec<Cmd>) {
     if !(begins && typing && chord.typed().is_some()) && lead(model, chord, out) {
         return;
     }
-    let help = model.layers.is_empty() && model.composer.is_empty() && chord == Chord::plain(Key::Char('?'));
-    if typing && chord.typed().is_some() && !(help && model.focus == Focus::Composer) {
+    let empty = model.layers.is_empty() && model.focus == Focus::Composer && model.composer.is_empty();
+    let help = empty && chord == Chord::plain(Key::Char('?'));
+    if typing && chord.typed().is_some() && !help {
         type_in(model, chord, out);
         return;
     }
     match model.keys.find(chord, &model.places()) {
         Some(run) if asks_first(model, run, chord) => {}
         Some(run) => actions::run(model, run, Some(chord), out),
-        None if help && model.focus == Focus::Composer => actions::run(model, Action::Help, None, out),
+        None if help => actions::run(model, Action::Help, None, out),
         None => type_in(model, chord, out),
     }
 }
@@ -56,10 +57,8 @@ fn asks_first(model: &mut Model, run: Action, chord: Chord) -> bool {
     let waits = model.letters.press(GuardedPane { focus: model.focus, approval }, chord);
     if waits {
         let esc = model.keys.key_of(Action::Leave).unwrap_or_default();
-        let text = format!(
-            "{chord} here: {}. Press {chord} again to do it, {esc} to type.",
-            run.short().trim_end_matches('.')
-        );
+        let does = run.short().trim_end_matches('.');
+        let text = format!("{chord} here: {does}. Press {chord} again to do it, {esc} to type.");
         model.status.report(LETTER, text, model.now);
     } else {
         model.status.end(LETTER);

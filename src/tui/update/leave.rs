@@ -99,9 +99,6 @@ pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     model.input.clear_at = Some(model.now);
     let key = model.keys.key_of(Action::Clear).unwrap_or_default();
-    model.status.say(
-        Severity::Notice,
-        format!("Press {key} again to {}.", if model.tour.is_some() { "leave the tour" } else { "quit" }),
-        model.now,
-    );
+    let what = if model.tour.is_some() { "leave the tour" } else { "quit" };
+    model.status.say(Severity::Notice, format!("Press {key} again to {what}."), model.now);
 }

@@ -52,9 +52,9 @@ fn put(model: &mut Model, arrangement: Arrangement, said: &str, out: &mut Vec<Cm
 pub(crate) fn hide(model: &mut Model, pane: Focus, out: &mut Vec<Cmd>) {
     let mut next = model.arrangement();
     let (name, run, away) = match pane {
-        Focus::Branches => ("branches", Action::HideBranches, &mut next.no_branches),
-        Focus::Context => ("context", Action::HideContext, &mut next.no_context),
-        Focus::Tools | Focus::Composer | Focus::Conversation => ("tools", Action::HideTools, &mut next.no_tools),
+        Focus::Branches => ("Branches", Action::HideBranches, &mut next.no_branches),
+        Focus::Context => ("Next request", Action::HideContext, &mut next.no_context),
+        Focus::Tools | Focus::Composer | Focus::Conversation => ("Tools", Action::HideTools, &mut next.no_tools),
     };
     *away = !*away;
     let hidden = *away;
@@ -63,9 +63,9 @@ pub(crate) fn hide(model: &mut Model, pane: Focus, out: &mut Vec<Cmd>) {
     }
     let key = model.keys.key_of(run).unwrap_or_else(|| format!("/{}", run.name()));
     let said = if hidden {
-        format!("The panel {name} is hidden; {key} shows it again.")
+        format!("The {name} panel is hidden; {key} shows it again.")
     } else {
-        format!("The panel {name} is shown.")
+        format!("The {name} panel is shown.")
     };
     put(model, next, &said, out);
 }

@@ -20,8 +20,6 @@ pub enum CacheKey {
     Body(NodeId, Option<Hash>, bool),
     /// A text by its hash, and whether it is shown exactly.
     Text(Hash, bool),
-    /// A text by its address in memory and its length, for texts that are too long to hash each frame.
-    Address(usize, usize),
 }
 
 /// The rows of the answer that is arriving.

@@ -1,6 +1,7 @@
 //! Places the panes, for every size of the terminal.
 //! Not for: their contents (`chat::view`).
 
+pub(crate) use super::paint::inside;
 use super::{ViewContext, paint};
 use crate::tui::chat::view::{branches, composer};
 use crate::tui::model::Model;
@@ -26,14 +27,6 @@ pub(super) struct Areas {
     pub(super) composer: Option<Rect>,
     /// Vertical lines between panes, from the header's rule to the composer's.
     pub(super) columns: Vec<Rect>,
-}
-
-/// The area inside a frame.
-pub(crate) fn inside(area: Rect) -> Rect {
-    if area.width < 3 || area.height < 2 {
-        return area;
-    }
-    Rect { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
 }
 
 /// Places the panes; `rows` is how many rows of text the composer would use.
@@ -93,9 +86,9 @@ fn columns(model: &Model, body: Rect, areas: &mut Areas) {
     let arrangement = model.arrangement();
     let (left, right) = panes::sidebar_widths(&arrangement, body.width);
     let seen = |pane: Focus| model.focus == pane || !model.hidden(pane);
-    let calls = model.session.as_ref().map_or(0, |session| session.traces.len().min(10));
     let (branches, context) = (seen(Focus::Branches), seen(Focus::Context));
-    let tools = seen(Focus::Tools) && (calls > 0 || model.focus == Focus::Tools);
+    let calls = model.session.as_ref().is_some_and(|session| !session.traces.is_empty());
+    let tools = seen(Focus::Tools) && (calls || model.focus == Focus::Tools);
     // One sidebar contains all panels; of two, the right one contains the next request.
     let one = left == 0;
     let first = branches || tools || (one && context);
@@ -152,7 +145,7 @@ fn stack(model: &Model, side: Rect, (branches, context, tools): (bool, bool, boo
 pub(super) fn rules(view: &ViewContext<'_>, areas: &Areas, buf: &mut Buffer) {
     let glyphs = &view.theme.glyphs;
     if let Some(area) = areas.rule {
-        paint::line(view.theme, &Line::of(Ink::Border, &glyphs.rule.repeat(usize::from(area.width))), area, buf);
+        paint::rule(view.theme, area, buf);
     }
     let put = |sign: &str, x: u16, y: u16, buf: &mut Buffer| {
         paint::line(view.theme, &Line::of(Ink::Border, sign), Rect { x, y, width: 1, height: 1 }, buf);

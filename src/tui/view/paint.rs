@@ -62,9 +62,7 @@ pub(crate) fn colored(theme: &Theme, row: &Line, cache: &mut Cache, area: Rect, 
 
 /// Draws lines from the top of `area` down.
 pub(crate) fn lines<'a>(theme: &Theme, all: impl IntoIterator<Item = &'a Line>, area: Rect, buf: &mut Buffer) {
-    for (line_, row) in all.into_iter().zip(area.rows()) {
-        line(theme, line_, row, buf);
-    }
+    all.into_iter().zip(area.rows()).for_each(|(text, row)| line(theme, text, row, buf));
 }
 
 /// Draws lines from the top of `area` down, with highlighted code on its own background.
@@ -99,12 +97,20 @@ pub(crate) fn tag(theme: &Theme, line: &mut Line, tag: &Tag) {
 
 /// Applies the style of the selected line to an area.
 pub(crate) fn select(theme: &Theme, area: Rect, buf: &mut Buffer) {
-    buf.set_style(area.intersection(buf.area), theme.style(Ink::Selected));
+    mark(theme, Ink::Selected, area, buf);
 }
 
 /// Applies the style of an ink to cells.
 pub(crate) fn mark(theme: &Theme, ink: Ink, area: Rect, buf: &mut Buffer) {
     buf.set_style(area.intersection(buf.area), theme.style(ink));
+}
+
+/// The area inside a frame.
+pub(crate) fn inside(area: Rect) -> Rect {
+    if area.width < 3 || area.height < 2 {
+        return area;
+    }
+    Rect { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
 }
 
 /// Draws a title and returns the area for the contents. An area that spans the top of the screen gets a rule behind its
@@ -117,22 +123,20 @@ pub(super) fn frame(theme: &Theme, title: Line, focus: bool, area: Rect, buf: &m
     let edge = Rect { height: 1, ..area };
     if edge == (Rect { height: 1, ..buf.area }) {
         page_title(theme, title, edge, buf);
-        return Rect { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 };
+    } else {
+        let ink = if focus { Ink::Focus } else { Ink::Border };
+        let block = Block::new().borders(Borders::ALL).border_set(theme.glyphs.frame).border_style(theme.style(ink));
+        block.render(area, buf);
+        caption(theme, title, edge, buf);
     }
-    let ink = if focus { Ink::Focus } else { Ink::Border };
-    let block = Block::new().borders(Borders::ALL).border_set(theme.glyphs.frame).border_style(theme.style(ink));
-    let inside = block.inner(area);
-    block.render(area, buf);
-    caption(theme, title, edge, buf);
-    inside
+    inside(area)
 }
 
 /// Draws a title followed by a rule.
 fn page_title(theme: &Theme, title: Line, edge: Rect, buf: &mut Buffer) {
     let wide = u16::try_from(title.width() + 2).unwrap_or(u16::MAX);
     caption(theme, title, edge, buf);
-    let rule = Rect { x: edge.x.saturating_add(wide), width: edge.width.saturating_sub(wide), ..edge };
-    self::rule(theme, rule, buf);
+    rule(theme, Rect { x: edge.x.saturating_add(wide), width: edge.width.saturating_sub(wide), ..edge }, buf);
 }
 
 /// Draws text on the upper or lower edge of a frame, with a space at both ends.
@@ -221,8 +225,7 @@ pub(crate) fn thumb(theme: &Theme, at: usize, of: usize, page: usize, area: Rect
     let top = ((rows - size) * at.min(of - page)) / (of - page);
     for row in top..top + size {
         let y = area.y + u16::try_from(row).unwrap_or(0);
-        let style: Style = theme.style(Ink::Dim);
-        buf.set_stringn(area.right() - 1, y, theme.glyphs.thumb, 1, style);
+        buf.set_stringn(area.right() - 1, y, theme.glyphs.thumb, 1, theme.style(Ink::Dim));
     }
 }
 

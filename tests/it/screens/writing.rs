@@ -151,7 +151,7 @@ fn queue_stops_after_a_failure_or_stop() {
             closed(&mut stage, Some(Failure::new(FailureKind::Provider, "The server said no.")));
         }
         assert_eq!(asks(&stage), [""; 0]);
-        assert_eq!(stage.model.queue.of(MAIN)[0].standing, QueueState::Held);
+        assert_eq!(stage.model.queue.of(MAIN)[0].state, QueueState::Held);
         assert!(stage.screen(100, 30).contains("Send the queued messages?"), "{}", stage.screen(100, 30));
         stage.press("enter");
         assert_eq!(asks(&stage), [""; 0], "the first choice sends nothing");
@@ -194,7 +194,7 @@ fn refused_queued_message_is_held() {
     closed(&mut stage, None);
     let ticket = stage.sent.iter().rev().find(|(_, r)| matches!(r, Request::Turn(TurnRequest::Ask { .. }))).unwrap().0;
     stage.event(Event::Answer { ticket, result: Err(Failure::new(FailureKind::Blocked, "Too large for the budget.")) });
-    assert_eq!(stage.model.queue.of(MAIN)[0].standing, QueueState::Held);
+    assert_eq!(stage.model.queue.of(MAIN)[0].state, QueueState::Held);
     assert!(stage.screen(100, 30).contains("not sent: Too large for the budget."));
 }
 

@@ -120,13 +120,10 @@ impl BranchPanel {
             ends.truncate(ENDS);
         }
         ends.sort_by_key(newest);
-        let listed = ends.into_iter().take(ENDS).map(|slot| {
+        let listed = ends.into_iter().map(|slot| {
             let head = tree.head(slot);
-            UnnamedEnd {
-                node: head.id,
-                title: plain_text::beginning(head).into_owned(),
-                messages: tree.depth(slot) + 1,
-            }
+            let title = plain_text::beginning(head).into_owned();
+            UnnamedEnd { node: head.id, title, messages: tree.depth(slot) + 1 }
         });
         self.ends = listed.collect();
     }
@@ -156,6 +153,5 @@ impl BranchPanel {
 
 fn push_level(todo: &mut Vec<(usize, Vec<bool>, bool)>, level: Option<&Vec<usize>>, past: &[bool]) {
     let level = level.map(Vec::as_slice).unwrap_or_default();
-    let count = level.len();
-    todo.extend(level.iter().enumerate().rev().map(|(nth, at)| (*at, past.to_vec(), nth + 1 == count)));
+    todo.extend(level.iter().enumerate().rev().map(|(nth, at)| (*at, past.to_vec(), nth + 1 == level.len())));
 }

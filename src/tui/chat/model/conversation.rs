@@ -151,16 +151,15 @@ impl Conversation {
 
     /// Number of messages after the turn of this message, not counting tool results.
     pub fn later_than(&self, tree: &Tree, node: NodeId) -> usize {
-        let asks = |slot: &&Slot| tree.head(**slot).role == Role::User;
         let Some(at) = self.path.iter().position(|slot| tree.head(*slot).id == node) else { return 0 };
         let later = self.path.get(at + 1..).unwrap_or_default();
-        let next = later.iter().position(|slot| asks(&slot)).unwrap_or(later.len());
+        let next = later.iter().position(|slot| tree.head(*slot).role == Role::User).unwrap_or(later.len());
         later[next..].iter().filter(|slot| tree.head(**slot).role != Role::Tool).count()
     }
 
     /// Selects a message and scrolls to it.
     pub fn select(&mut self, position: usize) {
-        self.cursor = position.min(self.path.len().saturating_sub(1));
+        self.point_at(position);
         self.reveal = true;
     }
 

@@ -23,7 +23,7 @@ pub struct Queued {
     /// The draft to send.
     pub draft: Draft,
     /// Its state.
-    pub standing: QueueState,
+    pub state: QueueState,
 }
 
 /// The queued messages, by branch.
@@ -38,13 +38,13 @@ impl Queue {
 
     /// Appends a message.
     pub fn push(&mut self, branch: BranchId, draft: Draft) {
-        self.0.entry(branch).or_default().push(Queued { draft, standing: QueueState::Waiting });
+        self.0.entry(branch).or_default().push(Queued { draft, state: QueueState::Waiting });
     }
 
     /// Removes the newest message, unless it is being sent.
     pub fn unqueue_last(&mut self, branch: BranchId) -> Option<Draft> {
         let list = self.0.get_mut(&branch)?;
-        let taken = list.pop_if(|last| last.standing != QueueState::Sending).map(|last| last.draft);
+        let taken = list.pop_if(|last| last.state != QueueState::Sending).map(|last| last.draft);
         if list.is_empty() {
             self.0.remove(&branch);
         }
@@ -56,16 +56,16 @@ impl Queue {
     pub fn next(&mut self, branch: BranchId, released: bool) -> Option<Draft> {
         let list = self.0.get_mut(&branch)?;
         if released {
-            list.iter_mut().filter(|q| q.standing == QueueState::Held).for_each(|q| q.standing = QueueState::Waiting);
+            list.iter_mut().filter(|q| q.state == QueueState::Held).for_each(|q| q.state = QueueState::Waiting);
         }
-        let first = list.first_mut().filter(|first| first.standing == QueueState::Waiting)?;
-        first.standing = QueueState::Sending;
+        let first = list.first_mut().filter(|first| first.state == QueueState::Waiting)?;
+        first.state = QueueState::Sending;
         Some(first.draft.clone())
     }
 
     /// Whether this message is being sent.
     pub fn is_sending(&self, branch: BranchId, draft: &Draft) -> bool {
-        self.of(branch).first().is_some_and(|first| first.standing == QueueState::Sending && same(&first.draft, draft))
+        self.of(branch).first().is_some_and(|first| first.state == QueueState::Sending && same(&first.draft, draft))
     }
 
     /// Removes the message that was being sent, since its turn began. Returns false if another message was sent.
@@ -83,18 +83,16 @@ impl Queue {
 
     /// Holds all messages of a branch until a person releases them. Returns false if there are none.
     pub fn hold(&mut self, branch: BranchId) -> bool {
-        let list = self.0.get_mut(&branch);
-        list.is_some_and(|list| {
-            for queued in list.iter_mut() {
-                queued.standing = QueueState::Held;
-            }
-            !list.is_empty()
-        })
+        let Some(list) = self.0.get_mut(&branch) else { return false };
+        for queued in list.iter_mut() {
+            queued.state = QueueState::Held;
+        }
+        !list.is_empty()
     }
 
     /// Whether messages of a branch are held.
     pub fn is_held(&self, branch: BranchId) -> bool {
-        self.of(branch).iter().any(|queued| queued.standing == QueueState::Held)
+        self.of(branch).iter().any(|queued| queued.state == QueueState::Held)
     }
 
     /// The texts of a branch's queued messages, joined by empty lines.

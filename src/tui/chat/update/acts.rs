@@ -1,8 +1,7 @@
 //! Actions on the selected item: marks, replies, forks, edits, regeneration, siblings, and copying.
 //! Not for: switching and configuring branches (`branches`).
 
-use super::ask;
-use crate::domain;
+use super::{ask, questions};
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::mark::{Atom, MarkKind};
@@ -11,7 +10,7 @@ use crate::domain::tool::cards::ToolCost;
 use crate::engine::api::{Act, BranchRequest, Draft, DraftKind, ItemName, ServerAct, SessionRequest, ToolRequest};
 use crate::tui::chat::model::pending::MessagePending;
 use crate::tui::model::pending::SessionPending;
-use crate::tui::screens::question::model::{Act as Choice, Question};
+use crate::tui::screens::question::model::Act as Choice;
 use crate::tui::screens::request::model::RequestScreen;
 use crate::tui::screens::tools::model::ToolsPending;
 use crate::tui::screens::tree::model::TreeScreen;
@@ -112,7 +111,7 @@ pub(crate) fn selected_node(model: &Model) -> Option<NodeId> {
     }
     let session = model.session.as_ref()?;
     let tree = model.layers.top::<TreeScreen>();
-    let slot = tree.map_or_else(|| model.conversation.selected(), |grove| grove.message(session));
+    let slot = tree.map_or_else(|| model.conversation.selected(), |tree| tree.message(session));
     slot.map(|slot| session.tree.head(slot).id)
 }
 
@@ -129,9 +128,9 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
             return;
         }
         last
-    } else if let Some(grove) = model.layers.top::<TreeScreen>() {
+    } else if let Some(tree) = model.layers.top::<TreeScreen>() {
         let session = model.session.as_ref();
-        session.and_then(|session| Some(session.tree.head(grove.selected(session)?.last).id))
+        session.and_then(|session| Some(session.tree.head(tree.selected(session)?.last).id))
     } else {
         match model.focus {
             Focus::Conversation => selected_node(model),
@@ -149,16 +148,16 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Loads the selected turn's user message into the composer for editing.
 pub(crate) fn edit(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(session) = &model.session else { return };
-    let node = model.layers.top::<RequestScreen>().and_then(RequestScreen::selected).and_then(|(row, item)| {
-        let asked = |at: &crate::domain::planning::plan::Item| at.role == Role::User;
-        item.and_then(|at| row.items.get(at)).filter(|i| asked(i)).or_else(|| row.items.iter().find(|i| asked(i)))
-    });
-    let from_overlay = node.and_then(|item| item.node);
-    let from_here = || {
-        let slot = model.conversation.asked_by(&session.tree, model.conversation.cursor)?;
-        Some(session.tree.head(slot).id)
+    let found = if model.layers.is_empty() {
+        let slot = model.conversation.asked_by(&session.tree, model.conversation.cursor);
+        slot.map(|slot| session.tree.head(slot).id)
+    } else {
+        let selected = model.layers.top::<RequestScreen>().and_then(RequestScreen::selected);
+        selected.and_then(|(row, item)| {
+            let mut first = item.and_then(|at| row.items.get(at)).into_iter().chain(&row.items);
+            first.find(|item| item.role == Role::User)?.node
+        })
     };
-    let found = if model.layers.is_empty() { from_here() } else { from_overlay };
     match found {
         Some(id) => {
             send(model, SessionRequest::Bodies { nodes: vec![id] }, MessagePending::Edit(id), out);
@@ -193,16 +192,12 @@ pub(crate) fn regenerate_question(model: &mut Model, id: NodeId, out: &mut Vec<C
         model.key_anywhere(Action::Undo)
     );
     let draft = Draft { kind: DraftKind::Regenerate(id), ..Draft::default() };
-    model.layers.push(Question {
-        title: "Regenerate an earlier answer?".to_owned(),
-        words: vec![words],
-        choices: vec![
-            ('n', "no".to_owned(), Choice::Close),
-            ('f', "fork first, and regenerate on the fork".to_owned(), Choice::ForkAndSend(branch, draft)),
-            ('y', "yes, regenerate here".to_owned(), Choice::Regenerate(id)),
-        ],
-        cursor: 0,
-    });
+    let choices = [
+        ('n', "no", Choice::Close),
+        ('f', "fork first, and regenerate on the fork", Choice::ForkAndSend(branch, draft)),
+        ('y', "yes, regenerate here", Choice::Regenerate(id)),
+    ];
+    questions::open(model, "Regenerate an earlier answer?", vec![words], choices);
 }
 
 /// If a turn moved a branch's head off its former path, tells how many messages are kept and how to return to them.
@@ -247,8 +242,7 @@ pub(crate) fn sibling(model: &mut Model, step: i32, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let Some(session) = &model.session else { return };
     let upto = model.conversation.path.get(..=model.conversation.cursor).unwrap_or_default();
-    let turns = |slot: &domain::conversation::tree::Slot| session.tree.place(*slot).1 > 1;
-    let at = upto.iter().rposition(turns);
+    let at = upto.iter().rposition(|slot| session.tree.place(*slot).1 > 1);
     let node = at.map(|at| session.tree.head(model.conversation.path[at]).id).or_else(|| selected_node(model));
     let Some(node) = node else { return };
     let pending = at.map_or(Pending::Act, |at| Pending::Message(MessagePending::Sibling(at)));
@@ -276,11 +270,7 @@ pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
         let name = model.panel.selected().and_then(|id| model.session.as_ref()?.find(id)).map(|b| b.name.clone());
         return out.extend(name.map(Cmd::Copy));
     }
-    copy_node(model, selected_node(model), out);
-}
-
-fn copy_node(model: &mut Model, node: Option<NodeId>, out: &mut Vec<Cmd>) {
-    let Some(id) = node else { return };
+    let Some(id) = selected_node(model) else { return };
     match model.bodies.get(id) {
         Some(node) => out.push(Cmd::Copy(node.content.plain_text())),
         None => {

@@ -4,6 +4,7 @@
 use super::{completing, planning, questions, queueing};
 use crate::config::commands::read;
 use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::grouped;
 use crate::domain::planning::mode::SearchChoice;
@@ -35,11 +36,11 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
     if again(model, branch, &draft, out) {
         return None;
     }
-    if model.plan.exactly(branch, &draft).is_none() && model.plan.blocked(branch).is_some() && model.plan.current() {
+    let plan = model.plan.exactly(branch, &draft);
+    if plan.is_none() && model.plan.blocked(branch).is_some() && model.plan.current() {
         questions::blocked_here(model, branch);
         return None;
     }
-    let plan = model.plan.exactly(branch, &draft);
     ask(model, branch, draft, plan, out);
     None
 }
@@ -79,15 +80,15 @@ pub(crate) fn report_waiting(model: &mut Model) {
     }
 }
 
+/// The progress of indexing, or None when indexing is done.
+fn progress(model: &Model) -> Option<String> {
+    let (done, total) = model.engine.indexing?;
+    Some(format!("indexing older messages, {} of {}", grouped(done as u64), grouped(total as u64)))
+}
+
 fn show_waiting(model: &mut Model) {
     let key = |action| model.keys.key_of(action).unwrap_or_default();
-    let first = match model.engine.indexing {
-        Some((done, total)) => {
-            let number = |n: usize| grouped(n as u64);
-            format!("indexing older messages, {} of {}", number(done), number(total))
-        }
-        None => "searching older messages".to_owned(),
-    };
+    let first = progress(model).unwrap_or_else(|| "searching older messages".to_owned());
     let (send, leave) = (key(Action::Send), key(Action::Leave));
     let text = format!("Not sent yet: {first}. {send} sends without older messages, {leave} cancels.");
     model.status.report(WAITING, text, model.now);
@@ -96,25 +97,16 @@ fn show_waiting(model: &mut Model) {
 /// Shows the progress of indexing.
 pub(crate) fn indexing(model: &mut Model, done: usize, total: usize) {
     model.engine.indexing = Some((done, total)).filter(|_| done < total);
-    if model.engine.indexing.is_none() {
-        return model.status.end(INDEXING);
-    }
+    let Some(progress) = progress(model) else { return model.status.end(INDEXING) };
     if model.requests.any(|pending| matches!(pending, Pending::Turn(TurnPending::Ask { notified: true, .. }))) {
         model.status.end(INDEXING);
         return show_waiting(model);
     }
-    let number = |n: usize| grouped(n as u64);
-    model.status.report(INDEXING, format!("indexing older messages, {} of {}", number(done), number(total)), model.now);
+    model.status.report(INDEXING, progress, model.now);
 }
 
 /// Sends a draft, with the id of the plan that the person saw if there is one.
-pub(crate) fn ask(
-    model: &mut Model,
-    branch: BranchId,
-    draft: Draft,
-    plan: Option<crate::domain::base::hash::Hash>,
-    out: &mut Vec<Cmd>,
-) {
+pub(crate) fn ask(model: &mut Model, branch: BranchId, draft: Draft, plan: Option<Hash>, out: &mut Vec<Cmd>) {
     model.conversation.failed.remove(&branch);
     let request = Request::Turn(TurnRequest::Ask { branch, draft: draft.clone(), plan });
     let since = model.now;
@@ -173,9 +165,8 @@ pub(crate) fn answered(model: &mut Model, pending: TurnPending, result: Result<A
 /// Handles the answer to a sent draft: empties the composer, or shows the failure.
 pub(crate) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: Result<Answer, Failure>) {
     let Err(failure) = result else {
-        let here = model.session.as_ref().is_some_and(|session| session.current == branch);
         let now = model.composer.draft();
-        if here
+        if model.is_current(branch)
             && now.kind == draft.kind
             && let Some(rest) = now.text.strip_prefix(&*draft.text)
         {
@@ -188,10 +179,8 @@ pub(crate) fn asked(model: &mut Model, branch: BranchId, draft: Draft, result: R
     match failure.kind {
         FailureKind::Stale => {
             let key = model.keys.key_of(Action::Send).unwrap_or_default();
-            let text = format!(
-                "The plan changed before it was sent, so nothing was sent. Check it, then press \
-                {key} again."
-            );
+            let text =
+                format!("The plan changed before it was sent, so nothing was sent. Check it, then press {key} again.");
             model.status.say(Severity::Trouble, text, model.now);
         }
         FailureKind::Busy => questions::busy(model, branch, draft, &failure),

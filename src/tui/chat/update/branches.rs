@@ -74,13 +74,18 @@ pub(crate) fn step_budget(model: &mut Model, up: bool, out: &mut Vec<Cmd>) {
         .budget
         .or_else(|| budget.and_then(|b| b.cap.or(Some(b.prompt + b.safety)).map(|cap| cap - b.results)));
     let Some(now) = known else { return };
-    let wished = if up { now / 4 * 5 + 250 } else { now / 5 * 4 };
-    let next = (wished.saturating_add(250) / 500 * 500).max(500);
+    let next = stepped(now, up);
     let ceiling = budget.map(|budget| budget.most());
     let next = ceiling.filter(|top| *top > 0).map_or(next, |top| next.min(top));
     overrides.budget = Some(next);
     set_overrides(model, overrides, out);
     model.status.say(Severity::Notice, format!("Prompt budget: {next} tokens"), model.now);
+}
+
+/// A budget raised or lowered by about a quarter, to a multiple of 500.
+fn stepped(now: u32, up: bool) -> u32 {
+    let wished = if up { (now / 4).saturating_mul(5).saturating_add(250) } else { now / 5 * 4 };
+    (wished.saturating_add(250) / 500 * 500).max(500)
 }
 
 /// Switches the branch to the offline model.
@@ -113,10 +118,21 @@ pub(crate) fn archive(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(id) = model.panel.selected() else { return };
     let Some(branch) = model.session.as_ref().and_then(|session| session.find(id)) else { return };
     let archived = !branch.archived;
-    if archived && model.session.as_ref().is_some_and(|session| session.current == id) {
+    if archived && model.is_current(id) {
         let text = "This is the current branch. Switch to another branch before you archive it.";
         model.status.say(Severity::Trouble, text, model.now);
         return;
     }
     send(model, BranchRequest::Archive { branch: id, archived }, Pending::Act, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stepped;
+
+    #[test]
+    fn budgets_step_by_a_quarter_up_to_the_largest_number() {
+        assert_eq!([stepped(8_000, true), stepped(10_500, false), stepped(100, false)], [10_500, 8_500, 500]);
+        assert_eq!(stepped(4_000_000_000, true), 4_294_967_000);
+    }
 }

@@ -2,7 +2,7 @@
 //! command line would only print is printed by its own code and shown as text.
 //! Not for: the grammar (`config::commands`), completing a line (`chat::model::slash`), or keys (`update::actions`).
 
-use super::{acts, ask, branches, focus, printed, queueing, state, tags};
+use super::{acts, ask, branches, focus, printed, questions, queueing, state, tags};
 use crate::config::commands::args::Args;
 use crate::config::commands::calls::{Compress, ContextCommand, DraftCommand, Plans, Replay, SummariesCommand};
 use crate::config::commands::command::Command;
@@ -30,7 +30,7 @@ use crate::engine::api::{
 use crate::tui::model::panes::Shape;
 use crate::tui::model::pending::SessionPending;
 use crate::tui::model::session::Session;
-use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::question::model::Act;
 use crate::tui::screens::race::model::RacePending;
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::{self, race};
@@ -83,15 +83,11 @@ fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
         Way::Run(action) => actions::run(model, action, None, out),
         Way::Print => printed::print(model, line, args.clone(), out),
         Way::Refused(text) => model.status.say(Severity::Trouble, text, model.now),
-        Way::Confirm(title) => model.layers.push(Question {
-            title,
-            words: vec!["You can't undo this.".to_owned()],
-            choices: vec![
-                ('n', "no, keep it".to_owned(), Act::Close),
-                ('y', "yes, delete it permanently".to_owned(), Act::Command(format!("{line} --yes"))),
-            ],
-            cursor: 0,
-        }),
+        Way::Confirm(title) => {
+            let delete = Act::Command(format!("{line} --yes"));
+            let choices = [('n', "no, keep it", Act::Close), ('y', "yes, delete it permanently", delete)];
+            questions::open(model, &title, vec!["You can't undo this.".to_owned()], choices);
+        }
     }
 }
 
@@ -106,10 +102,9 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::Regenerate { message, wait: _ } => {
             regenerated(model, message.as_deref().unwrap_or(resolve::LAST), out)
         }
-        Command::Aside { keep: true, .. } => refused(
-            "--keep works only on the command line; /keep-aside keeps \
-            the answer here.",
-        ),
+        Command::Aside { keep: true, .. } => {
+            refused("--keep works only on the command line; /keep-aside keeps the answer here.")
+        }
         Command::Aside { text, keep: false } => {
             screens::aside::update::ask(model, &text.join(" "), out);
             Way::Done
@@ -137,7 +132,7 @@ fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) ->
         Command::State(command) => state(model, command),
         Command::Branch(command) => branch(model, command, out),
         Command::Session(command) => session(model, command, out),
-        Command::Compress(wish) => compress(model, wish, out),
+        Command::Compress(wanted) => compress(model, wanted, out),
         Command::Capsules(SummariesCommand::List) => Way::Run(Action::Capsules),
         Command::Capsules(SummariesCommand::Draft(DraftCommand::Draft)) => Way::Run(Action::Draft),
         Command::Plans(Plans::List) => Way::Run(Action::Calls),
@@ -217,10 +212,8 @@ fn asked(model: &mut Model, text: &[String], kind: DraftKind, out: &mut Vec<Cmd>
 /// Resolves a name to a message, preferring the path of the current branch.
 fn named(model: &Model, text: &str, find: Find) -> Result<NodeId, Way> {
     let Some(session) = &model.session else { return Err(Way::Done) };
-    let tip = model.branch().and_then(|branch| branch.head).and_then(|id| session.tree.slot(id));
-    let path = tip.map(|tip| session.tree.path(tip)).unwrap_or_default();
-    let found =
-        find(&session.tree, &path, text).map_err(|failure| Way::Refused(printed::slashed(&failure.to_string())))?;
+    let found = find(&session.tree, &model.conversation.path, text);
+    let found = found.map_err(|failure| Way::Refused(printed::slashed(&failure.to_string())))?;
     Ok(session.tree.head(found).id)
 }
 
@@ -237,11 +230,8 @@ fn regenerated(model: &mut Model, message: &str, out: &mut Vec<Cmd>) -> Way {
         Err(way) => return way,
     };
     let Some(session) = &model.session else { return Way::Done };
-    let mut at = session.tree.slot(node);
-    while let Some(slot) = at.filter(|slot| session.tree.head(*slot).role != Role::User) {
-        at = session.tree.parent(slot);
-    }
-    match at.map(|slot| session.tree.head(slot).id) {
+    let mut above = std::iter::successors(session.tree.slot(node), |slot| session.tree.parent(*slot));
+    match above.find(|slot| session.tree.head(*slot).role == Role::User).map(|slot| session.tree.head(slot).id) {
         Some(question) => {
             acts::regenerate_question(model, question, out);
             Way::Done
@@ -352,10 +342,9 @@ fn message(model: &mut Model, command: &MessageCommand, out: &mut Vec<Cmd>) -> W
             Way::Done
         }
         MessageCommand::Labels { words, favourites: false } if words.is_empty() => Way::Run(Action::Labels),
-        MessageCommand::Remove { item, yes: false, .. } => Way::Confirm(format!(
-            "Delete the turn of {item} \
-            permanently?"
-        )),
+        MessageCommand::Remove { item, yes: false, .. } => {
+            Way::Confirm(format!("Delete the turn of {item} permanently?"))
+        }
         MessageCommand::List { .. }
         | MessageCommand::Show { .. }
         | MessageCommand::Read { .. }
@@ -443,15 +432,12 @@ fn switch(model: &mut Model, text: &str, out: &mut Vec<Cmd>) -> Way {
     let named = session.branches.iter().find(|branch| branch.name == text);
     let mut begins = session.branches.iter().filter(|branch| branch.id.to_string().starts_with(text));
     match named.or_else(|| begins.next().filter(|_| begins.next().is_none())).map(|branch| branch.id) {
-        Some(id) => branches::switch(model, id, out),
-        None => {
-            return Way::Refused(format!(
-                "There is no branch {text:?} in this session. /branch list shows the \
-            branches."
-            ));
+        Some(id) => {
+            branches::switch(model, id, out);
+            Way::Done
         }
+        None => Way::Refused(format!("There is no branch {text:?} in this session. /branch list shows the branches.")),
     }
-    Way::Done
 }
 
 fn session(model: &mut Model, command: &SessionCommand, out: &mut Vec<Cmd>) -> Way {
@@ -476,13 +462,13 @@ fn session(model: &mut Model, command: &SessionCommand, out: &mut Vec<Cmd>) -> W
     Way::Done
 }
 
-fn compress(model: &mut Model, wish: &Compress, out: &mut Vec<Cmd>) -> Way {
-    if wish.accept || wish.dry_run || !wish.keep.is_empty() {
+fn compress(model: &mut Model, wanted: &Compress, out: &mut Vec<Cmd>) -> Way {
+    if wanted.accept || wanted.dry_run || !wanted.keep.is_empty() {
         return Way::Print;
     }
-    let kind = if wish.whole_session { SummaryKind::Session } else { SummaryKind::Lane };
-    let by = if wish.by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
-    screens::summaries::update::compress(model, kind, wish.up_to, by, out);
+    let kind = if wanted.whole_session { SummaryKind::Session } else { SummaryKind::Lane };
+    let by = if wanted.by_model { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
+    screens::summaries::update::compress(model, kind, wanted.up_to, by, out);
     Way::Done
 }
 

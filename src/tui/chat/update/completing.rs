@@ -4,7 +4,7 @@
 use crate::domain::base::failure::Failure;
 use crate::domain::call::tokens::grouped;
 use crate::domain::code::symbols::NamedSymbol;
-use crate::engine::api::{Answer, CodeAct, FileAct, FileList, Request, ToolRequest};
+use crate::engine::api::{Answer, CodeAct, FileAct, FileList, ToolRequest};
 use crate::tui::chat::model::complete::{CompletionItem, CompletionPopup, CompletionSource, mention};
 use crate::tui::chat::model::pending::ComposerPending;
 use crate::tui::update::prelude::*;
@@ -39,7 +39,7 @@ pub(crate) fn follow(model: &mut Model, out: &mut Vec<Cmd>) {
             let act = CodeAct::Names { typed: word.clone(), most: MAX_NAMES };
             popup.symbols = send(model, ToolRequest::Code { root: None, act }, ComposerPending::Complete, out);
         }
-        let request = Request::Tool(ToolRequest::Files(FileAct::Find { query: word, limit: MAX_NAMES }));
+        let request = ToolRequest::Files(FileAct::Find { query: word, limit: MAX_NAMES });
         popup.ticket = send(model, request, ComposerPending::Complete, out);
     }
     model.popup = Some(popup);
@@ -65,10 +65,8 @@ fn typed(model: &mut Model, popup: &CompletionPopup, out: &mut Vec<Cmd>) {
 
 /// Attaches the file or symbol with this name, if there is exactly one.
 pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut Vec<Cmd>) {
-    let (request, place) = match answer {
-        Answer::Files(list) if list.paths.contains(&name) => {
-            (Request::Tool(ToolRequest::Files(FileAct::Read { path: name.clone() })), name.clone())
-        }
+    let symbol = match answer {
+        Answer::Files(list) if list.paths.contains(&name) => None,
         Answer::Files(list) => {
             if name.contains('/') && list.note.is_empty() {
                 let text = format!("There is no file {name} here; the message contains only its name.");
@@ -79,10 +77,19 @@ pub(crate) fn known(model: &mut Model, name: String, answer: Answer, out: &mut V
         Answer::Symbols(symbols) => {
             let mut same = symbols.into_iter().filter(|symbol| symbol.short == name);
             let (Some(named), None) = (same.next(), same.next()) else { return };
-            let place = named.place();
-            (Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Source(Box::new(named)) }), place)
+            Some(Box::new(named))
         }
         _ => return,
+    };
+    attach(model, name, symbol, out);
+}
+
+/// Requests the text of a file, or of a symbol if there is one, to attach it.
+fn attach(model: &mut Model, name: String, symbol: Option<Box<NamedSymbol>>, out: &mut Vec<Cmd>) {
+    let place = symbol.as_ref().map_or_else(|| name.clone(), |symbol| symbol.place());
+    let request = match symbol {
+        None => ToolRequest::Files(FileAct::Read { path: name.clone() }),
+        Some(symbol) => ToolRequest::Code { root: None, act: CodeAct::Source(symbol) },
     };
     send(model, request, ComposerPending::Attach { name, place }, out);
 }
@@ -132,14 +139,7 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
     model.popup = None;
     model.composer.put_name(typed, &item.name);
     model.plan.touch(model.now);
-    let (request, place) = match item.symbol {
-        None => (Request::Tool(ToolRequest::Files(FileAct::Read { path: item.name.clone() })), item.name.clone()),
-        Some(named) => {
-            let place = named.place();
-            (Request::Tool(ToolRequest::Code { root: None, act: CodeAct::Source(named) }), place)
-        }
-    };
-    send(model, request, ComposerPending::Attach { name: item.name, place }, out);
+    attach(model, item.name, item.symbol, out);
     true
 }
 

@@ -2,7 +2,7 @@
 //! Not for: copying the selected message directly (`acts`), or accessing a clipboard (`shell`).
 
 use crate::domain::base::ids::NodeId;
-use crate::domain::call::tokens::grouped;
+use crate::domain::call::tokens::{counted, grouped};
 use crate::domain::conversation::message::{End, Node, Role};
 use crate::domain::conversation::state;
 use crate::engine::api::SessionRequest;
@@ -49,13 +49,7 @@ pub(crate) fn show(model: &mut Model, node: &Node) {
 }
 
 fn sized(text: &str) -> String {
-    let lines = text.lines().count();
-    let bytes = grouped(text.len() as u64);
-    if lines == 1 {
-        format!("1 line, {bytes} bytes")
-    } else {
-        format!("{} lines, {bytes} bytes", grouped(lines as u64))
-    }
+    format!("{}, {} bytes", counted(text.lines().count() as u64, "line"), grouped(text.len() as u64))
 }
 
 /// The text of a message, without an answer's state block.

@@ -18,11 +18,8 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 /// reader above it.
 pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
     let Some(card) = card else {
-        return model.status.say(
-            Severity::Notice,
-            "This folder has no .pleach.toml. /config shows your own settings.",
-            model.now,
-        );
+        let text = "This folder has no .pleach.toml. /config shows your own settings.";
+        return model.status.say(Severity::Notice, text, model.now);
     };
     let Some(digest) = card.digest.filter(|_| card.standing != SettingsFileStatus::Faulty) else {
         let text = card.notice().unwrap_or_else(|| format!("{}: {}.", card.path, card.to_text()));
@@ -40,16 +37,16 @@ pub(crate) fn arrived(model: &mut Model, card: Option<&FolderSettings>) {
         words.extend(lines);
     }
     let used = card.standing == SettingsFileStatus::Used;
-    let (title, yes, no) = match (used, card.approved_before) {
-        (true, _) => ("The folder's settings are in use", "keep using them", "stop using them"),
-        (false, true) => {
-            ("Use the changes in the folder's settings?", "yes, until they change", "no, until they change")
-        }
-        (false, false) => ("Use the folder's settings?", "yes, until they change", "no, until they change"),
+    let title = match (used, card.approved_before) {
+        (true, _) => "The folder's settings are in use",
+        (false, true) => "Use the changes in the folder's settings?",
+        (false, false) => "Use the folder's settings?",
     };
-    let mut choices = vec![('n', if used { "keep the current choice" } else { "not now" }.to_owned(), Act::Close)];
+    let (close, no) =
+        if used { ("keep the current choice", "stop using them") } else { ("not now", "no, until they change") };
+    let mut choices = vec![('n', close.to_owned(), Act::Close)];
     if !used {
-        choices.push(('y', yes.to_owned(), Act::FolderSettings(digest, true)));
+        choices.push(('y', "yes, until they change".to_owned(), Act::FolderSettings(digest, true)));
     }
     if card.standing != SettingsFileStatus::Declined {
         choices.push(('x', no.to_owned(), Act::FolderSettings(digest, false)));

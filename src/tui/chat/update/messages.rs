@@ -48,11 +48,8 @@ fn edit_text(model: &mut Model, id: NodeId, nodes: &[Arc<Node>]) {
     if let Some(node) = nodes.iter().find(|node| node.head.id == id) {
         let text = node.content.plain_text();
         if Safe::hidden(&text) > 0 {
-            model.status.say(
-                Severity::Trouble,
-                "The message contains invisible characters; they stay in the text.",
-                model.now,
-            );
+            let text = "The message contains invisible characters; they stay in the text.";
+            model.status.say(Severity::Trouble, text, model.now);
         }
         model.composer.begin_edit(id, &text);
         model.layers.clear();

@@ -41,8 +41,7 @@ pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
     let Printed { code, out, err } = printed;
     let (out, err) = (slashed(out.trim_end()), slashed(err.trim_end()));
     if code == 0 {
-        let whole = if err.is_empty() { out } else { format!("{err}\n{out}") };
-        let whole = whole.trim().to_owned();
+        let whole = format!("{err}\n{out}").trim().to_owned();
         if whole.lines().count() > 1 || whole.chars().count() > NOTICE {
             model.layers.push(Reader::new(line, whole, true));
         } else {

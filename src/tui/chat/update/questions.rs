@@ -10,6 +10,17 @@ use crate::engine::api::Draft;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::update::prelude::*;
 
+/// Opens a question. Its first choice is selected.
+pub(crate) fn open<const N: usize>(
+    model: &mut Model,
+    title: &str,
+    words: Vec<String>,
+    choices: [(char, &str, Act); N],
+) {
+    let choices = choices.into_iter().map(|(key, text, act)| (key, text.to_owned(), act)).collect();
+    model.layers.push(Question { title: title.to_owned(), words, choices, cursor: 0 });
+}
+
 /// Asks whether to trust the folder, or to stop trusting it.
 pub(crate) fn trust(model: &mut Model) {
     let Some((folder, trusted)) = model.session.as_ref().map(|session| session.workspace.clone()) else { return };
@@ -22,26 +33,22 @@ pub(crate) fn trust(model: &mut Model) {
             will start. Each file change and each command asks you first, unless one of your rules allows it.";
         ("Trust this folder?", words, "yes, offer tools here")
     };
-    model.layers.push(Question {
-        title: title.to_owned(),
-        words: vec![folder, words.to_owned()],
-        choices: vec![('n', "no".to_owned(), Act::Close), ('y', yes.to_owned(), Act::Trust(!trusted))],
-        cursor: 0,
-    });
+    let choices = [('n', "no", Act::Close), ('y', yes, Act::Trust(!trusted))];
+    open(model, title, vec![folder, words.to_owned()], choices);
 }
 
 /// Asks whether to send the system prompt of an imported conversation, unless that was decided on the branch. At the
 /// start of the program (`asks` is false) a notice says it instead, because the first keys are the text of a message.
 pub(crate) fn imported_instructions(model: &mut Model, asks: bool) {
     let (Some(session), Some(branch)) = (&model.session, model.branch()) else { return };
-    let open = |head: &&NodeHead| {
+    let undecided = |head: &&NodeHead| {
         let atom = Atom::Message { node: head.key };
         let sendable = head.role == Role::System && head.imported && !head.hidden && head.end != End::Removed;
         sendable && branch.marks.iter().all(|mark| mark.target != atom)
     };
     let path = model.conversation.path.iter().map(|slot| session.tree.head(*slot));
     let (atoms, mut words): (Vec<Atom>, Vec<String>) =
-        path.filter(open).map(|head| (Atom::Message { node: head.key }, head.preview.clone())).unzip();
+        path.filter(undecided).map(|head| (Atom::Message { node: head.key }, head.preview.clone())).unzip();
     if atoms.is_empty() {
         return;
     }
@@ -53,30 +60,23 @@ pub(crate) fn imported_instructions(model: &mut Model, asks: bool) {
     }
     words.truncate(5);
     words.push("Until you decide, it is left out.".to_owned());
-    model.layers.push(Question {
-        title: "Use the instructions of this imported conversation?".to_owned(),
-        words,
-        choices: vec![
-            ('n', "decide later".to_owned(), Act::Close),
-            ('y', "yes, send them with every request".to_owned(), Act::Instructions(atoms.clone(), true)),
-            ('x', "no, leave them out".to_owned(), Act::Instructions(atoms, false)),
-        ],
-        cursor: 0,
-    });
+    let choices = [
+        ('n', "decide later", Act::Close),
+        ('y', "yes, send them with every request", Act::Instructions(atoms.clone(), true)),
+        ('x', "no, leave them out", Act::Instructions(atoms, false)),
+    ];
+    open(model, "Use the instructions of this imported conversation?", words, choices);
 }
 
 /// Asks what to do with a message while another answer is still arriving on its branch.
 pub(crate) fn busy(model: &mut Model, branch: BranchId, draft: Draft, failure: &Failure) {
-    model.layers.push(Question {
-        title: "An answer is still arriving".to_owned(),
-        words: vec![failure.what.clone(), "Your message is kept in the composer.".to_owned()],
-        choices: vec![
-            ('w', "wait, and send it when that answer is complete".to_owned(), Act::Wait(branch, draft.clone())),
-            ('f', "fork here and send it on the fork".to_owned(), Act::ForkAndSend(branch, draft)),
-            ('n', "neither; continue writing".to_owned(), Act::Close),
-        ],
-        cursor: 0,
-    });
+    let words = vec![failure.what.clone(), "Your message is kept in the composer.".to_owned()];
+    let choices = [
+        ('w', "wait, and send it when that answer is complete", Act::Wait(branch, draft.clone())),
+        ('f', "fork here and send it on the fork", Act::ForkAndSend(branch, draft)),
+        ('n', "neither; continue writing", Act::Close),
+    ];
+    open(model, "An answer is still arriving", words, choices);
 }
 
 /// The displayed plan says that the required items do not fit: asks what to change.
@@ -87,10 +87,7 @@ pub(crate) fn blocked_here(model: &mut Model, branch: BranchId) {
 
 /// The required items do not fit: asks what to change.
 pub(crate) fn blocked(model: &mut Model, branch: BranchId, failure: &Failure) {
-    let mut choices: Vec<(char, String, Act)> = Vec::new();
-    if let Some(blocked) = model.plan.blocked(branch) {
-        choices = remedies(blocked);
-    }
+    let mut choices = model.plan.blocked(branch).map(|blocked| remedies(blocked)).unwrap_or_default();
     choices.push(('o', "see what doesn't fit".to_owned(), Act::Run(Action::Context)));
     choices.push(('n', "keep writing".to_owned(), Act::Close));
     let mut words = vec![failure.what.clone()];

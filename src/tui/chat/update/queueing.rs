@@ -1,12 +1,12 @@
 //! The queue of messages that wait for an answer to end: queueing, taking back, sending, and holding after a failure.
 //! Not for: sending by Enter (`ask`).
 
-use super::{ask, composing};
+use super::{ask, composing, questions};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::engine::api::{Answer, BranchRequest, Draft, DraftKind, TurnRequest};
 use crate::tui::chat::model::pending::{ComposerPending, TurnPending};
-use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::question::model::Act;
 use crate::tui::update::prelude::*;
 
 /// Handles Enter during an answer: queues the message. Returns false if the message cannot wait or nothing is running.
@@ -30,7 +30,7 @@ pub(crate) fn wait_for_others(model: &mut Model, branch: BranchId, draft: Draft,
     model.composer.sent(&draft.text);
     model.queue.push(branch, draft);
     model.plan.touch(model.now);
-    crate::tui::update::effects::send(model, TurnRequest::Claim(branch), TurnPending::Claim(branch), out);
+    send(model, TurnRequest::Claim(branch), TurnPending::Claim(branch), out);
 }
 
 /// Handles that this program may ask on the branch: sends the first queued message, or gives the right back if there is
@@ -39,20 +39,17 @@ pub(crate) fn claim_granted(model: &mut Model, branch: BranchId, result: Result<
     match result {
         Ok(_) => {
             if !next(model, branch, false, out) {
-                crate::tui::update::effects::send(
-                    model,
-                    TurnRequest::GiveBackClaim(branch),
-                    ComposerPending::Save,
-                    out,
-                );
+                send(model, TurnRequest::GiveBackClaim(branch), ComposerPending::Save, out);
             }
         }
-        Err(why) => {
-            model.queue.hold(branch);
-            let text = format!("Queued message not sent: {}", why.what);
-            model.status.say(Severity::Trouble, text, model.now);
-        }
+        Err(why) => hold(model, branch, &why),
     }
+}
+
+/// Holds the queue, because its first message was refused.
+fn hold(model: &mut Model, branch: BranchId, why: &Failure) {
+    model.queue.hold(branch);
+    model.status.say(Severity::Trouble, format!("Queued message not sent: {}", why.what), model.now);
 }
 
 /// Moves the newest queued message back into the composer, before its text. Returns false if there is none.
@@ -102,11 +99,7 @@ pub(crate) fn refused(
     let ours = model.queue.is_sending(branch, draft);
     match result {
         Ok(_) => drop(model.queue.remove_sent(branch, draft)),
-        Err(why) if ours => {
-            model.queue.hold(branch);
-            let text = format!("Queued message not sent: {}", why.what);
-            model.status.say(Severity::Trouble, text, model.now);
-        }
+        Err(why) if ours => hold(model, branch, why),
         Err(_) => {}
     }
     save_unsent(model, branch, out);
@@ -121,16 +114,13 @@ fn question(model: &mut Model, branch: BranchId) {
     let waiting = model.queue.of(branch).len();
     let words = model.queue.of(branch).first().map(|queued| first_words(&queued.draft.text)).unwrap_or_default();
     let more = if waiting > 1 { format!(" and {} more", waiting - 1) } else { String::new() };
-    model.layers.push(Question {
-        title: "Send the queued messages?".to_owned(),
-        words: vec![format!("The previous answer was stopped or failed. Queued: {words}{more}")],
-        choices: vec![
-            ('n', "not yet; keep them queued".to_owned(), Act::Close),
-            ('b', "move them back to the composer".to_owned(), Act::Run(Action::TakeQueued)),
-            ('s', "send now".to_owned(), Act::SendQueued(branch)),
-        ],
-        cursor: 0,
-    });
+    let words = vec![format!("The previous answer was stopped or failed. Queued: {words}{more}")];
+    let choices = [
+        ('n', "not yet; keep them queued", Act::Close),
+        ('b', "move them back to the composer", Act::Run(Action::TakeQueued)),
+        ('s', "send now", Act::SendQueued(branch)),
+    ];
+    questions::open(model, "Send the queued messages?", words, choices);
 }
 
 /// The beginning of a message, on one line.
@@ -152,12 +142,7 @@ fn save_unsent(model: &mut Model, branch: BranchId, out: &mut Vec<Cmd>) {
         let text = composing::unsent(model, branch, &model.composer.unsent_on(branch));
         if !model.composer.is_saved(branch, &text) {
             model.composer.mark_saved(branch, text.clone());
-            crate::tui::update::effects::send(
-                model,
-                BranchRequest::KeepDraft { branch, text },
-                ComposerPending::Save,
-                out,
-            );
+            send(model, BranchRequest::KeepDraft { branch, text }, ComposerPending::Save, out);
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Quitting: at once, or after asking if the store cannot be written and text would be lost.
 //! Not for: writing the file (`shell`).
 
-use super::composing;
+use super::{composing, questions};
 use crate::domain::base::ids::BranchId;
+use crate::domain::call::tokens::counted;
 use crate::domain::conversation::state;
 use crate::tui::model::Model;
 use crate::tui::msg::{Cmd, FileCmd};
@@ -22,22 +23,17 @@ pub(crate) fn quit(model: &mut Model) {
         return;
     }
     let words = lost.iter().map(|(what, role, text)| {
-        let count = text.split_whitespace().count();
-        format!("{what}: {count} {} ({role})", if count == 1 { "word" } else { "words" })
+        format!("{what}: {} ({role})", counted(text.split_whitespace().count() as u64, "word"))
     });
     let beginning = "The store can't be written. You would lose:".to_owned();
-    let question = Question {
-        title: "Quit and lose this?".to_owned(),
-        words: std::iter::once(beginning).chain(words).collect(),
-        choices: vec![
-            ('s', "save it to a file on another disk, and quit".to_owned(), Act::SaveUnsaved),
-            ('n', "stay; pleach saves everything once there is disk space".to_owned(), Act::Close),
-            ('l', "quit and lose it".to_owned(), Act::Leave),
-        ],
-        cursor: 0,
-    };
-    model.layers.close::<Question>(|asked| asked.title == question.title);
-    model.layers.push(question);
+    let (title, words) = ("Quit and lose this?", std::iter::once(beginning).chain(words).collect());
+    let choices = [
+        ('s', "save it to a file on another disk, and quit", Act::SaveUnsaved),
+        ('n', "stay; pleach saves everything once there is disk space", Act::Close),
+        ('l', "quit and lose it", Act::Leave),
+    ];
+    model.layers.close::<Question>(|asked| asked.title == title);
+    questions::open(model, title, words, choices);
 }
 
 /// Asks for the file to save the text to.

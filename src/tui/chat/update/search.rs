@@ -11,9 +11,7 @@ pub(crate) fn open(model: &mut Model) {
         return;
     }
     end(model);
-    if model.focus != Focus::Conversation {
-        model.focus = Focus::Conversation;
-    }
+    model.focus = Focus::Conversation;
     let conversation = &mut model.conversation;
     conversation.search = Some(ConversationSearch::new(conversation.cursor, conversation.place));
     model.layers.push(ConversationSearchScreen::default());

@@ -1,12 +1,13 @@
 //! The state block of the current branch: editing it, rebuilding it, or adopting an imported one.
 //! Not for: extracting it from an answer (the engine).
 
+use super::questions;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::engine::api::{Answer, BranchRequest};
 use crate::tui::chat::model::composer;
 use crate::tui::model::status::WRITING_STATE;
-use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::question::model::Act;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
 use crate::tui::update::effects::show_answer;
 use crate::tui::update::prelude::*;
@@ -41,18 +42,10 @@ pub(crate) fn rebuilt(model: &mut Model, by: SummaryAuthor, result: Result<Answe
     model.status.end(WRITING_STATE);
     match (by, result) {
         (SummaryAuthor::Extractive, Err(failure)) if failure.kind == FailureKind::User => {
-            model.layers.push(Question {
-                title: "Have the model write a state block?".to_owned(),
-                words: vec![
-                    failure.what,
-                    "The model reads the newest messages of this branch, in one call.".to_owned(),
-                ],
-                choices: vec![
-                    ('n', "no".to_owned(), Act::Close),
-                    ('y', "yes, make the call".to_owned(), Act::Command("/context rebuild --by-model".to_owned())),
-                ],
-                cursor: 0,
-            });
+            let how = "The model reads the newest messages of this branch, in one call.".to_owned();
+            let call = Act::Command("/context rebuild --by-model".to_owned());
+            let choices = [('n', "no", Act::Close), ('y', "yes, make the call", call)];
+            questions::open(model, "Have the model write a state block?", vec![failure.what, how], choices);
         }
         (_, result) => show_answer(model, result),
     }

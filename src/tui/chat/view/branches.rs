@@ -23,8 +23,9 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     }
     let page = usize::from(list.height);
     let panel = &view.model.panel;
-    let from = panel.cursor.saturating_sub(page.saturating_sub(1)).min(panel.len());
-    let from = if focus { from } else { start_for(panel.rows.iter().position(|r| r.branch == session.current), page) };
+    let current = || panel.rows.iter().position(|row| row.branch == session.current).unwrap_or(0);
+    let cursor = if focus { panel.cursor } else { current() };
+    let from = cursor.saturating_sub(page.saturating_sub(1)).min(panel.len());
     let from = panel.wheeled.map_or(from, |top| top.min(panel.len().saturating_sub(page)));
     for ((at, row), place) in panel.rows.iter().enumerate().skip(from).zip(list.rows()) {
         one(view, session, row, place, buf);
@@ -36,7 +37,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     ends(view, panel, from, list, focus, buf);
     if panel.len() <= 1 && list.height > 4 {
         let hint = format!("{} on a message forks there.", view.key(Action::Fork));
-        let rows = text::markdown::TextRows::plain(&hint, usize::from(list.width), Ink::Dim);
+        let rows = TextRows::plain(&hint, usize::from(list.width), Ink::Dim);
         let place = Rect { y: list.y + 2, height: list.height - 2, ..list };
         paint::lines(view.theme, &rows, place, buf);
     }
@@ -63,10 +64,6 @@ fn ends(view: &ViewContext<'_>, panel: &BranchPanel, from: usize, list: Rect, fo
     if let (Some(place), true) = (places.next(), more > 0) {
         paint::line(view.theme, &Line::of(Ink::Dim, &format!("   {more} more branch ends")), place, buf);
     }
-}
-
-fn start_for(current: Option<usize>, page: usize) -> usize {
-    current.map_or(0, |at| at.saturating_sub(page.saturating_sub(1)))
 }
 
 fn one(view: &ViewContext<'_>, session: &Session, row: &Row, area: Rect, buf: &mut Buffer) {

@@ -84,18 +84,15 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
     if model.conversation.search.is_some() {
         parts.push((Ink::Accent, format!("search{}", super::conversation::search_count(view, true))));
     }
-    match model.composer.kind() {
-        DraftKind::Edit(node) => {
-            let words = match model.conversation.later_than(&session.tree, node) {
-                0 => "editing your message; Esc restores the draft".to_owned(),
-                later => {
-                    let later = text::counted(later as u64, "later message");
-                    format!("editing an earlier message; {later} kept as another version; Esc restores the draft")
-                }
-            };
-            parts.push((Ink::Warn, words));
-        }
-        DraftKind::Message | DraftKind::Regenerate(_) | DraftKind::Continue(_) => {}
+    if let DraftKind::Edit(node) = model.composer.kind() {
+        let words = match model.conversation.later_than(&session.tree, node) {
+            0 => "editing your message; Esc restores the draft".to_owned(),
+            later => {
+                let later = text::counted(later as u64, "later message");
+                format!("editing an earlier message; {later} kept as another version; Esc restores the draft")
+            }
+        };
+        parts.push((Ink::Warn, words));
     }
     if session.branch().is_some_and(|branch| branch.reply.is_some()) {
         parts.push((Ink::Warn, "reply".into()));
@@ -252,15 +249,10 @@ fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     let from = (cursor + 1).saturating_sub(usize::from(rows));
     let shown = || list.iter().enumerate().skip(from).take(usize::from(rows));
     if title > 0 {
-        let rule = view.theme.glyphs.rule.repeat(usize::from(area.width));
-        paint::line(view.theme, &Line::of(Ink::Border, &rule), Rect { height: 1, ..area }, buf);
+        paint::rule(view.theme, area, buf);
         let count = format!(" Commands {} {} of {} ", view.theme.glyphs.dot, rows, list.len());
-        paint::line(
-            view.theme,
-            &Line::of(Ink::Heading, &count),
-            Rect { x: area.x + 1, width: area.width - 1, ..area },
-            buf,
-        );
+        let place = Rect { x: area.x + 1, width: area.width - 1, ..area };
+        paint::line(view.theme, &Line::of(Ink::Heading, &count), place, buf);
     }
     let widest =
         shown().map(|(_, row)| text::width(&row.usage()) + 1).max().unwrap_or(0).min(usize::from(area.width) * 2 / 5);
@@ -325,16 +317,16 @@ pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         Severity::Trouble => (Ink::Warn, "!"),
         Severity::Alarm => (Ink::Danger, "!!"),
     };
-    let (words, tail) =
-        (TextRows::plain(&said.text, notice_room(view.model, area.width), ink), notice_tail(view.model));
+    let room = notice_room(view.model, area.width);
+    let words = TextRows::plain(&said.text, room, ink);
     let last = words.len().min(usize::from(area.height)).saturating_sub(1);
     for (at, row) in area.rows().take(last + 1).enumerate() {
         let mut line = Line::of(ink, &if at == 0 { format!(" {sign} ") } else { " ".repeat(text::width(sign) + 2) });
         let rest: String = words.iter().skip(at).map(Line::plain).collect::<Vec<_>>().join(" ");
         let shown = if at < last { words[at].plain() } else { rest };
-        line.push(ink, &text::fit(shown.trim_end(), notice_room(view.model, area.width), view.theme.glyphs.ellipsis));
+        line.push(ink, &text::fit(shown.trim_end(), room, view.theme.glyphs.ellipsis));
         if at == last {
-            line.push(Ink::Dim, &tail);
+            line.push(Ink::Dim, &notice_tail(view.model));
         }
         paint::line(view.theme, &line, row, buf);
     }

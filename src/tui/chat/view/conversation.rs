@@ -291,23 +291,20 @@ impl Walk<'_> {
 
 pub(crate) fn draw(view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
     let focus = view.focused(Focus::Conversation);
-    let inside = area;
-    if inside.is_empty() {
+    if area.is_empty() {
         return;
     }
-    let Some(session) = &view.model.session else {
-        return empty::opening(view, inside, buf);
-    };
-    let maker = BlockBuilder { model: view.model, session, theme: view.theme, width: text_width(inside) };
+    let Some(session) = &view.model.session else { return empty::opening(view, area, buf) };
+    let maker = BlockBuilder { model: view.model, session, theme: view.theme, width: text_width(area) };
     let count = maker.count();
     if count == 0 {
-        return empty::chat(view, session, inside, buf);
+        return empty::chat(view, session, area, buf);
     }
-    let mut walk = Walk { maker: &maker, cache, page: usize::from(inside.height) };
+    let mut walk = Walk { maker: &maker, cache, page: usize::from(area.height) };
     let (mut block, mut row) = walk.top(view.model.conversation.place);
     let first = block;
-    let mut y = inside.y;
-    while y < inside.bottom() && block < count {
+    let mut y = area.y;
+    while y < area.bottom() && block < count {
         let rows = walk.block(block);
         let from = y;
         let search = view.model.conversation.search.as_ref();
@@ -315,28 +312,28 @@ pub(crate) fn draw(view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &
         let found = search.map(|search| rows.matches(search)).unwrap_or_default();
         let current = search.and_then(ConversationSearch::current).filter(|current| current.block == block);
         for (nth, line) in rows.rows(row).enumerate() {
-            if y >= inside.bottom() {
+            if y >= area.bottom() {
                 break;
             }
-            let place = Rect { x: inside.x + 1, y, width: inside.width - 1, height: 1 };
+            let place = Rect { x: area.x + 1, y, width: area.width - 1, height: 1 };
             if rows.out {
                 paint::line(view.theme, &line.clone().inked(Ink::Excluded), place, buf);
             } else {
                 paint::colored(view.theme, line, walk.cache, place, buf);
             }
             if selected {
-                paint::select(view.theme, Rect { x: inside.x, y, width: inside.width, height: 1 }, buf);
+                paint::select(view.theme, Rect { y, height: 1, ..area }, buf);
             }
             mark_matches(view, &found, current.map(|current| current.nth), row + nth, place, buf);
             y += 1;
         }
         if block < view.model.conversation.path.len() {
             let height = y - from;
-            view.row(Focus::Conversation, Rect { y: from, height, ..inside }, block);
+            view.row(Focus::Conversation, Rect { y: from, height, ..area }, block);
         }
         (block, row) = (block + 1, 0);
     }
-    thumb(view, first, block, inside, buf);
+    thumb(view, first, block, area, buf);
 }
 
 /// Highlights the parts of matches in one row.

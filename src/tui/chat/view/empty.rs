@@ -1,18 +1,16 @@
 //! Draws the empty conversation: what the program is for, the first steps, and the model servers found.
 //! Not for: empty panels, which draw their own text.
 
-use crate::domain::base::finding::Finding;
 use crate::tui::model::session::Session;
 use crate::tui::view::prelude::*;
 
 pub(crate) fn opening(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
-    let words = if view.model.requests.pending.is_empty() { "No session is open." } else { "Opening the session" };
-    let mut rows = TextRows::plain(words, usize::from(area.width), Ink::Dim);
-    if view.model.requests.pending.is_empty() {
-        let hint = format!("{} lists your sessions.", view.key(Action::Sessions));
-        rows.extend(TextRows::plain(&hint, usize::from(area.width), Ink::Dim));
-    }
-    paint::lines(view.theme, &rows, area, buf);
+    let words = if view.model.requests.pending.is_empty() {
+        format!("No session is open.\n{} lists your sessions.", view.key(Action::Sessions))
+    } else {
+        "Opening the session".to_owned()
+    };
+    paint::lines(view.theme, &TextRows::plain(&words, usize::from(area.width), Ink::Dim), area, buf);
 }
 
 /// First steps while no model is configured.
@@ -89,24 +87,19 @@ fn found(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
         return vec![Line::of(Ink::Dim, "Looking for model servers…")];
     }
     let glyphs = &view.theme.glyphs;
-    let server = |f: &&Finding| f.subject.starts_with("profile ");
-    let named = |keep: &dyn Fn(&Finding) -> bool| -> String {
-        let names =
-            findings.iter().filter(server).filter(|f| keep(f)).map(|f| f.subject["profile ".len()..].to_owned());
-        names.collect::<Vec<String>>().join(", ")
+    let servers = |state: Option<bool>| {
+        let those = findings.iter().filter(move |finding| finding.ok == state);
+        those.filter_map(|finding| Some((finding.subject.strip_prefix("profile ")?, finding)))
     };
     let mut rows = vec![Line::of(Ink::Heading, "Model servers")];
-    for finding in findings.iter().filter(server).filter(|f| f.ok == Some(true)) {
-        let mut line =
-            Line::of(Ink::Good, &format!("{} ", glyphs.ok)).with(Ink::Text, &finding.subject["profile ".len()..]);
-        line.push(Ink::Dim, &format!(": {}", finding.text));
-        rows.push(paint_cut(view, &line, width));
+    for (name, finding) in servers(Some(true)) {
+        let line = Line::of(Ink::Good, &format!("{} ", glyphs.ok)).with(Ink::Text, name);
+        rows.push(cut(view, &line.with(Ink::Dim, &format!(": {}", finding.text)), width));
     }
-    let silent = named(&|f| f.ok == Some(false));
-    let keyless = named(&|f| f.ok.is_none());
-    for (sign, words, names) in [(glyphs.fail, "not running:", silent), (glyphs.dot, "no key:", keyless)] {
+    for (sign, words, state) in [(glyphs.fail, "not running:", Some(false)), (glyphs.dot, "no key:", None)] {
+        let names: Vec<&str> = servers(state).map(|(name, _)| name).collect();
         if !names.is_empty() {
-            rows.extend(TextRows::plain(&format!("{sign} {words} {names}"), width, Ink::Dim));
+            rows.extend(TextRows::plain(&format!("{sign} {words} {}", names.join(", ")), width, Ink::Dim));
         }
     }
     for words in [
@@ -119,7 +112,8 @@ fn found(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
     rows
 }
 
-fn paint_cut(view: &ViewContext<'_>, line: &Line, width: usize) -> Line {
+/// A line cut to a width.
+fn cut(view: &ViewContext<'_>, line: &Line, width: usize) -> Line {
     let mut out = Line::new();
     for piece in &line.pieces {
         let room = width.saturating_sub(out.width());

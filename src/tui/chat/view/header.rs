@@ -52,19 +52,14 @@ fn place(view: &ViewContext<'_>, room: usize) -> Line {
 
 /// The facts at the right; the least important are dropped if they do not fit.
 fn facts(view: &ViewContext<'_>, room: usize) -> Line {
-    let all = all_facts(view, room);
-    let mut kept: Vec<bool> = vec![true; all.len()];
-    let wide = |kept: &[bool]| {
-        let each = all.iter().zip(kept).filter(|(_, kept)| **kept).map(|((_, line), _)| line.width() + 3);
-        each.sum::<usize>().saturating_sub(3)
-    };
+    let mut kept = all_facts(view, room);
+    let wide = |facts: &[(u8, Line)]| facts.iter().map(|(_, line)| line.width() + 3).sum::<usize>().saturating_sub(3);
     while wide(&kept) > room {
-        let least = (0..all.len()).filter(|at| kept[*at]).min_by_key(|at| all[*at].0);
-        let Some(least) = least else { break };
-        kept[least] = false;
+        let Some(least) = (0..kept.len()).min_by_key(|at| kept[*at].0) else { break };
+        kept.remove(least);
     }
     let mut line = Line::new();
-    for (_, fact) in all.into_iter().zip(kept).filter_map(|(fact, kept)| kept.then_some(fact)) {
+    for (_, fact) in kept {
         if !line.pieces.is_empty() {
             line.push(Ink::Dim, &format!(" {} ", view.theme.glyphs.dot));
         }
@@ -96,9 +91,8 @@ fn all_facts(view: &ViewContext<'_>, room: usize) -> Vec<(u8, Line)> {
             }
             if !model.context_in_view() {
                 let glyphs = &view.theme.glyphs;
-                let used =
-                    usize::try_from(u64::from(plan.est_total) * METER as u64 / u64::from(plan.budget.prompt.max(1)));
-                let used = used.unwrap_or(METER).clamp(1, METER);
+                let used = u64::from(plan.est_total) * METER as u64 / u64::from(plan.budget.prompt.max(1));
+                let used = usize::try_from(used).unwrap_or(METER).clamp(1, METER);
                 let ink = next_request::meter_ink(plan.est_total, plan.budget.prompt);
                 let line = Line::of(ink, &format!("{} ", next_request::total(plan)));
                 let line = line.with(ink, &glyphs.full.repeat(used));

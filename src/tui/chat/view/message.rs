@@ -3,6 +3,7 @@
 
 use super::block::Block;
 use super::tools;
+use crate::domain::base::hash::Fields;
 use crate::domain::base::ids::BranchId;
 use crate::domain::base::time;
 use crate::domain::call::run::RunCard;
@@ -97,10 +98,7 @@ impl BlockBuilder<'_> {
 
     fn header(&self, slot: Slot, head: &NodeHead, mark: Option<MarkKind>) -> Line {
         let mut line = Line::new();
-        self.put_mark(&mut line, mark);
-        if let Some(tag) = self.session.tag(head) {
-            paint::tag(self.theme, &mut line, tag);
-        }
+        self.put_signs(&mut line, head, mark);
         let name = match head.role {
             Role::User => head.name.as_deref().unwrap_or("you"),
             Role::Assistant => head.model.as_deref().unwrap_or("model"),
@@ -126,18 +124,23 @@ impl BlockBuilder<'_> {
         line
     }
 
-    fn put_mark(&self, line: &mut Line, mark: Option<MarkKind>) {
+    /// Appends the signs of a message's mark and tag.
+    fn put_signs(&self, line: &mut Line, head: &NodeHead, mark: Option<MarkKind>) {
         let glyphs = &self.theme.glyphs;
-        let (ink, sign, left) = match mark {
-            None => return,
-            Some(MarkKind::Sticky) => (Ink::Pinned, glyphs.pin, String::new()),
-            Some(MarkKind::Leased { turns }) => (Ink::Leased, glyphs.lease, turns.to_string()),
-            Some(MarkKind::Exclude) => (Ink::Excluded, glyphs.out, String::new()),
-            Some(MarkKind::ExcludeOnce) => (Ink::Excluded, glyphs.out, "1".to_owned()),
-            Some(MarkKind::IncludeOnce) => (Ink::Accent, glyphs.once, "1".to_owned()),
-            Some(MarkKind::Ephemeral) => (Ink::Leased, glyphs.lease, "1".to_owned()),
-        };
-        line.push(ink, &format!("{sign}{left} "));
+        let sign = mark.map(|mark| match mark {
+            MarkKind::Sticky => (Ink::Pinned, glyphs.pin, String::new()),
+            MarkKind::Leased { turns } => (Ink::Leased, glyphs.lease, turns.to_string()),
+            MarkKind::Exclude => (Ink::Excluded, glyphs.out, String::new()),
+            MarkKind::ExcludeOnce => (Ink::Excluded, glyphs.out, "1".to_owned()),
+            MarkKind::IncludeOnce => (Ink::Accent, glyphs.once, "1".to_owned()),
+            MarkKind::Ephemeral => (Ink::Leased, glyphs.lease, "1".to_owned()),
+        });
+        if let Some((ink, sign, left)) = sign {
+            line.push(ink, &format!("{sign}{left} "));
+        }
+        if let Some(tag) = self.session.tag(head) {
+            paint::tag(self.theme, line, tag);
+        }
     }
 
     /// The figures of a call, ` · 1,204 in (600 cached) · 310 out actual · $0.0011`: those that are known, shortened to
@@ -244,11 +247,11 @@ impl BlockBuilder<'_> {
         if words.len() <= FOLD_BYTES && words.lines().count() <= FOLD_ROWS {
             return self.filled(words, width, false);
         }
-        let mut rows = self.filled(&words[..words.floor_char_boundary(FOLD_BYTES)], width, true);
+        let shown = words.floor_char_boundary(FOLD_BYTES);
+        let mut rows = self.filled(&words[..shown], width, true);
         rows.truncate(FOLD_ROWS);
-        let bytes = text::number(u64::try_from(words.len()).unwrap_or(0));
+        let (shown, bytes) = (text::number(shown as u64), text::number(words.len() as u64));
         let sign = self.theme.glyphs.folded;
-        let shown = text::number(u64::try_from(words.floor_char_boundary(FOLD_BYTES)).unwrap_or(0));
         let line = format!("{sign} the first {shown} of {bytes} bytes{}", self.opens());
         rows.push(Line::of(Ink::Accent, &text::fit(&line, width, self.theme.glyphs.ellipsis)));
         rows
@@ -259,10 +262,7 @@ impl BlockBuilder<'_> {
         let glyphs = &self.theme.glyphs;
         let sign = if self.opened(head) { glyphs.opened } else { glyphs.folded };
         let mut line = Line::of(Ink::Dim, &format!("{sign} "));
-        self.put_mark(&mut line, mark);
-        if let Some(tag) = self.session.tag(head) {
-            paint::tag(self.theme, &mut line, tag);
-        }
+        self.put_signs(&mut line, head, mark);
         let Some(trace) = trace else {
             let name = head.name.as_deref().unwrap_or("tool result");
             return line.with(Ink::Tool, name).with(Ink::Dim, &format!(" {}", head.preview));
@@ -308,14 +308,9 @@ impl BlockBuilder<'_> {
         let mut line = Line::of(Ink::Warn, &format!("{} {what}", self.theme.glyphs.out));
         if at + 1 == self.model.conversation.path.len() {
             let key = |action| self.model.keys.key_of(action).unwrap_or_default();
-            let hint = format!(
-                "{}{} continue{}{} regenerate",
-                self.dot(),
-                key(Action::Continue),
-                self.dot(),
-                key(Action::Regenerate)
-            );
-            line.push(Ink::Dim, &hint);
+            for (action, word) in [(Action::Continue, "continue"), (Action::Regenerate, "regenerate")] {
+                line.push(Ink::Dim, &format!("{}{} {word}", self.dot(), key(action)));
+            }
         }
         rows.push(line);
         rows
@@ -360,7 +355,7 @@ impl BlockBuilder<'_> {
         let width = usize::from(self.width);
         let all = self.model.queue.of(branch);
         for (at, queued) in all.iter().enumerate() {
-            let (ink, what) = match queued.standing {
+            let (ink, what) = match queued.state {
                 QueueState::Waiting => (Ink::Accent, "queued"),
                 QueueState::Sending => (Ink::Accent, "sending"),
                 QueueState::Held => (Ink::Warn, "held"),
@@ -383,8 +378,10 @@ impl BlockBuilder<'_> {
         let width = usize::from(self.width);
         if !live.user.is_empty() {
             block.own(vec![Line::of(Ink::You, "you").with(Ink::Dim, &format!("{}now", self.dot()))]);
-            let of = CacheKey::Address(live.user.as_ptr().addr(), live.user.len());
-            block.parts.push(cache.rows(of, self.width, || self.folded(&live.user, width)));
+            // A folded message depends only on its beginning and its length.
+            let start = &live.user.as_bytes()[..live.user.floor_char_boundary(FOLD_BYTES)];
+            let key = Fields::new("open message").bytes(start).number(live.user.len() as u64).finish();
+            block.parts.push(cache.rows(CacheKey::Text(key, false), self.width, || self.folded(&live.user, width)));
             block.own(vec![Line::new()]);
         }
         block.own(vec![self.live_header(live)]);
@@ -423,16 +420,14 @@ impl BlockBuilder<'_> {
             (false, true) => "waiting",
             (false, false) => "answering",
         };
-        header.push(
-            Ink::Accent,
-            &format!("{}{} {doing} {} s", self.dot(), self.theme.glyphs.running, live.seconds(self.model.now)),
-        );
+        let (dot, sign, seconds) = (self.dot(), self.theme.glyphs.running, live.seconds(self.model.now));
+        header.push(Ink::Accent, &format!("{dot}{sign} {doing} {seconds} s"));
         if live.tokens > 0 {
             let label = live.certainty.map_or("", Certainty::label);
-            header.push(Ink::Dim, &format!("{}{} out {label}", self.dot(), text::number(u64::from(live.tokens))));
+            header.push(Ink::Dim, &format!("{dot}{} out {label}", text::number(u64::from(live.tokens))));
         }
         if let Some(cost) = live.cost {
-            header.push(Ink::Dim, &format!("{}{}", self.dot(), text::about_money(self.theme.glyphs.about, cost)));
+            header.push(Ink::Dim, &format!("{dot}{}", text::about_money(self.theme.glyphs.about, cost)));
         }
         header
     }
@@ -469,5 +464,32 @@ impl BlockBuilder<'_> {
         let look = self.look();
         let look = if opened { look } else { look.folding(FOLD_CODE, &self.opens()) };
         TextRows::drawn(words.trim_end(), width, Ink::Text, look)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::ids::SessionId;
+    use crate::domain::conversation::branch::{Branch, SessionCard};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_message_at_the_address_of_another_has_its_own_rows() {
+        let (id, branch) = (SessionId(uuid::Uuid::nil()), BranchId(uuid::Uuid::nil()));
+        let card = SessionCard { id, title: String::new(), created_at: 0, updated_at: 0, messages: 0, branches: 1 };
+        let session = Session::new(card, Vec::new(), vec![Branch::new(branch, id, "main", None, 0)], branch);
+        let (model, theme) = (Model::default(), Theme::built_in("mono", false));
+        let maker = BlockBuilder { model: &model, session: &session, theme: &theme, width: 40 };
+        let mut cache = Cache::default();
+        let mut shown = |live: &Live| {
+            let mut block = Block::default();
+            maker.live(live, &mut block, &mut cache);
+            block.rows(1).next().map(Line::plain)
+        };
+        let mut live = Live::open("hello".into(), None, 0);
+        assert_eq!(shown(&live).as_deref(), Some("hello"));
+        Arc::get_mut(&mut live.user).unwrap().make_ascii_uppercase();
+        assert_eq!(shown(&live).as_deref(), Some("HELLO"));
     }
 }

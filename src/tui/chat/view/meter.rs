@@ -29,34 +29,34 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// The part's sign among the Unicode signs and among the ASCII signs.
-    fn signs(self) -> (&'static str, &'static str) {
+    /// The part's name, its sign among the Unicode signs and among the ASCII signs, and its ink.
+    fn look(self) -> (&'static str, &'static str, &'static str, Ink) {
         use Section as S;
         match self {
-            Self::Section(S::System) => ("█", "S"),
-            Self::Section(S::Personality) => ("▜", "P"),
-            Self::Section(S::Guidelines) => ("▓", "G"),
-            Self::Section(S::State) => ("▞", "s"),
-            Self::Section(S::StickyPins) => ("◆", "#"),
-            Self::Section(S::SessionSummary) => ("▙", "E"),
-            Self::Section(S::LaneSummary) => ("▟", "L"),
-            Self::Section(S::Orientation) => ("▛", "O"),
-            Self::Section(S::Retrieved) => ("▒", "r"),
-            Self::Section(S::LeasedPins) => ("◇", "~"),
-            Self::Section(S::Recent) => ("▆", "t"),
-            Self::Section(S::QuotedReply) => ("▌", "q"),
-            Self::Section(S::UserMessage) => ("▐", "y"),
-            Self::Section(S::DuringTurn) => ("▗", "d"),
-            Self::Framing => ("▖", ","),
-            Self::Tools => ("▚", "T"),
-            Self::Over => ("!", "!"),
-            Self::Free => ("░", "."),
+            Self::Section(S::System) => ("Instructions", "█", "S", Ink::Model),
+            Self::Section(S::Personality) => ("Personality", "▜", "P", Ink::Model),
+            Self::Section(S::Guidelines) => ("Guidelines", "▓", "G", Ink::Model),
+            Self::Section(S::State) => ("State block", "▞", "s", Ink::Tool),
+            Self::Section(S::StickyPins) => ("Pins", "◆", "#", Ink::Pinned),
+            Self::Section(S::SessionSummary) => ("Summaries", "▙", "E", Ink::Code),
+            Self::Section(S::LaneSummary) => ("Lane summary", "▟", "L", Ink::Code),
+            Self::Section(S::Orientation) => ("Code map", "▛", "O", Ink::Code),
+            Self::Section(S::Retrieved) => ("Found", "▒", "r", Ink::Tool),
+            Self::Section(S::LeasedPins) => ("Leases", "◇", "~", Ink::Leased),
+            Self::Section(S::Recent) => ("Recent turns", "▆", "t", Ink::MeterLow),
+            Self::Section(S::QuotedReply) => ("Quoted reply", "▌", "q", Ink::Tool),
+            Self::Section(S::UserMessage) => ("Your message", "▐", "y", Ink::You),
+            Self::Section(S::DuringTurn) => ("Added this turn", "▗", "d", Ink::Tool),
+            Self::Framing => ("Message overhead", "▖", ",", Ink::Dim),
+            Self::Tools => ("Tool definitions", "▚", "T", Ink::Dim),
+            Self::Over => ("Over budget", "!", "!", Ink::Danger),
+            Self::Free => ("Free", "░", ".", Ink::MeterFree),
         }
     }
 
     /// The part's sign in the current glyphs: a block if colors distinguish the parts.
     pub(crate) fn sign(self, view: &ViewContext<'_>) -> &'static str {
-        let (all, ascii) = self.signs();
+        let (_, all, ascii, _) = self.look();
         match (view.theme.glyphs.ascii, self) {
             (true, _) => ascii,
             (false, Self::Over | Self::Free) => all,
@@ -67,19 +67,7 @@ impl Part {
 
     /// The part's ink.
     pub(crate) fn ink(self) -> Ink {
-        use Section as S;
-        match self {
-            Self::Over => Ink::Danger,
-            Self::Free => Ink::MeterFree,
-            Self::Section(S::StickyPins) => Ink::Pinned,
-            Self::Section(S::LeasedPins) => Ink::Leased,
-            Self::Section(S::State | S::Retrieved | S::QuotedReply | S::DuringTurn) => Ink::Tool,
-            Self::Section(S::System | S::Personality | S::Guidelines) => Ink::Model,
-            Self::Section(S::UserMessage) => Ink::You,
-            Self::Section(S::SessionSummary | S::LaneSummary | S::Orientation) => Ink::Code,
-            Self::Section(S::Recent) => Ink::MeterLow,
-            Self::Framing | Self::Tools => Ink::Dim,
-        }
+        self.look().3
     }
 }
 
@@ -120,9 +108,8 @@ pub(crate) fn over(blocked: &Blocked) -> Vec<(Part, u32)> {
 
 /// The tokens of each part as drawn. The tokens over the budget replace the end of the other parts.
 fn drawn_tokens(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
-    let over = parts.iter().find(|(part, _)| *part == Part::Over).map_or(0, |(_, tokens)| u64::from(*tokens));
+    let mut left = parts.iter().find(|(part, _)| *part == Part::Over).map_or(0, |(_, tokens)| u64::from(*tokens));
     let mut drawn: Vec<(Part, u64)> = parts.iter().map(|(part, tokens)| (*part, u64::from(*tokens))).collect();
-    let mut left = over;
     for (_, tokens) in drawn.iter_mut().rev().filter(|(part, _)| *part != Part::Over) {
         let cut = left.min(*tokens);
         *tokens -= cut;
@@ -157,26 +144,7 @@ pub(crate) fn line(view: &ViewContext<'_>, part: Part, count: usize, tokens: u32
 
 /// The part's name, wherever it is shown.
 pub(crate) fn name(part: Part) -> &'static str {
-    match part {
-        Part::Section(Section::System) => "Instructions",
-        Part::Section(Section::Personality) => "Personality",
-        Part::Section(Section::Guidelines) => "Guidelines",
-        Part::Section(Section::State) => "State block",
-        Part::Section(Section::StickyPins) => "Pins",
-        Part::Section(Section::LeasedPins) => "Leases",
-        Part::Section(Section::SessionSummary) => "Summaries",
-        Part::Section(Section::LaneSummary) => "Lane summary",
-        Part::Section(Section::Orientation) => "Code map",
-        Part::Section(Section::Retrieved) => "Found",
-        Part::Section(Section::Recent) => "Recent turns",
-        Part::Section(Section::QuotedReply) => "Quoted reply",
-        Part::Section(Section::UserMessage) => "Your message",
-        Part::Section(Section::DuringTurn) => "Added this turn",
-        Part::Framing => "Message overhead",
-        Part::Tools => "Tool definitions",
-        Part::Over => "Over budget",
-        Part::Free => "Free",
-    }
+    part.look().0
 }
 
 #[cfg(test)]
@@ -192,8 +160,8 @@ mod tests {
             .map(|section| Part::Section(*section))
             .collect();
         all.extend([Part::Framing, Part::Tools, Part::Over, Part::Free]);
-        let signs: BTreeSet<_> = all.iter().map(|part| part.signs().0).collect();
-        let ascii: BTreeSet<_> = all.iter().map(|part| part.signs().1).collect();
+        let signs: BTreeSet<_> = all.iter().map(|part| part.look().1).collect();
+        let ascii: BTreeSet<_> = all.iter().map(|part| part.look().2).collect();
         assert_eq!((signs.len(), ascii.len()), (all.len(), all.len()));
         assert!(ascii.iter().all(|sign| sign.len() == 1 && sign.is_ascii()));
         assert!(signs.iter().all(|sign| text::width(sign) == 1), "each takes one column");

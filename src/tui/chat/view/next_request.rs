@@ -79,11 +79,8 @@ struct Group<'a> {
 
 fn groups<'a>(view: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
     let one = |(part, tokens): (Part, u32)| {
-        let section = match part {
-            Part::Section(section) => section,
-            Part::Framing | Part::Tools | Part::Over | Part::Free => {
-                return Group { line: meter::line(view, part, 0, tokens), items: Vec::new() };
-            }
+        let Part::Section(section) = part else {
+            return Group { line: meter::line(view, part, 0, tokens), items: Vec::new() };
         };
         let mut items: Vec<&Row> = plan.rows.iter().filter(|row| row.section() == Some(section)).collect();
         let count = if named(section) { items.len() } else { 0 };

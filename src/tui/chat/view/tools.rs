@@ -36,22 +36,20 @@ pub(crate) fn duration_or_state(model: &Model, trace: &ToolTrace) -> String {
 pub(crate) fn panel(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let focus = view.focused(Focus::Tools);
     let inside = view.panel("Tools", &Line::new(), Focus::Tools, area, buf);
-    let traces = view.model.session.as_ref().map(|session| session.traces.as_slice()).unwrap_or_default();
-    if traces.is_empty() {
-        draw_empty(view, inside, buf);
-        return;
+    match view.model.session.as_ref().map(|session| session.traces.as_slice()) {
+        None | Some([]) => draw_empty(view, inside, buf),
+        Some(traces) => list(view, traces, view.model.tools.selected, focus, inside, buf),
     }
-    list(view, traces, view.model.tools.selected, focus, inside, buf);
 }
 
 pub(crate) fn draw_empty(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let trusted = view.model.session.as_ref().is_some_and(|session| session.workspace.1);
     let words = if trusted {
-        "No tool calls yet. The model may read files in this folder.".to_owned()
+        "No tool calls yet. The model may read files in this folder."
     } else {
-        "No tools: this folder is not trusted. /trust-folder changes that.".to_owned()
+        "No tools: this folder is not trusted. /trust-folder changes that."
     };
-    paint::lines(view.theme, &TextRows::plain(&words, usize::from(area.width), Ink::Dim), area, buf);
+    paint::lines(view.theme, &TextRows::plain(words, usize::from(area.width), Ink::Dim), area, buf);
 }
 
 fn list(view: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool, area: Rect, buf: &mut Buffer) {

@@ -48,7 +48,7 @@ fn rows(view: &ViewContext<'_>, width: usize) -> Vec<Line> {
         put(&mut rows, &keys.join("  "), task);
     }
     rows.push(Line::new());
-    for when in When::ALL {
+    for &when in When::ALL {
         let mut seen: Vec<Action> = Vec::new();
         for binding in keys.bindings().iter().filter(|b| b.when == when) {
             if !seen.contains(&binding.run) {

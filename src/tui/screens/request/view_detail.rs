@@ -5,6 +5,7 @@
 use super::model::RequestScreen;
 use super::view::breaks_at;
 use super::{view_code_set, view_figures};
+use crate::domain::base::hash::Hash;
 use crate::domain::base::time;
 use crate::domain::planning::plan::{Row, Verdict};
 use crate::domain::planning::what_if::{ActPreview, MovedItem, PlanFigures};
@@ -66,7 +67,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     match found {
         Some(text) => {
             let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= DETAIL_BYTES).unwrap_or(text.len());
-            let of = CacheKey::Address(text.as_ptr().addr(), text.len());
+            let of = CacheKey::Text(Hash::of(&text.as_bytes()[..end]), true);
             let wrapped = cache.rows(of, width, || TextRows::exact(&text[..end], room, Ink::Text));
             rows.extend(wrapped.iter().take(4_000).cloned());
         }

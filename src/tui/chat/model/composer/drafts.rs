@@ -199,7 +199,6 @@ impl Composer {
         let draft = if begins { Some(self.save()).filter(|saved| !saved.is_empty()) } else { self.draft_below.take() };
         let history = std::mem::take(&mut self.history);
         self.clear();
-        self.closed = true;
         match found {
             Some(text) => {
                 self.paste(&text);
@@ -216,7 +215,8 @@ impl Composer {
 
     /// Adds the draft that a recalled message replaced to the history, because that message is now the draft.
     pub(super) fn keep_replaced_draft(&mut self) {
-        if let Some(text) = self.draft_below.take().map(|draft| draft.text()) {
+        if let Some(draft) = self.draft_below.take() {
+            let text = draft.text();
             self.history.remember(&text);
             self.cleared = Some(text);
         }

@@ -255,16 +255,11 @@ impl Composer {
 
     /// Clears the text, its pastes, and its attachments.
     pub fn clear(&mut self) {
-        self.area = area(Vec::new());
+        *self.edit() = area(Vec::new());
         self.pastes.clear();
         self.files.clear();
         self.kind = DraftKind::Message;
         self.search = SearchChoice::Auto;
-        self.whole = None;
-        self.history.leave();
-        self.keep_replaced_draft();
-        self.choice = 0;
-        self.closed = false;
     }
 
     /// Replaces the text; the search setting and the draft replaced by an edit stay.
