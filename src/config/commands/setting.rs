@@ -98,7 +98,12 @@ pub enum LaneCommand {
 }
 
 fn tokens(text: &str) -> Result<u32, String> {
-    text.replace([',', '_', '.'], "").parse().map_err(|_| "must be a number of tokens, such as 8000".into())
+    let (digits, times) = text.strip_suffix(['k', 'K']).map_or((text, 1), |digits| (digits, 1_000_u32));
+    let mut groups = digits.split([',', '_', '.']);
+    let first = groups.next().unwrap_or_default();
+    let grouped = groups.try_fold(first.to_owned(), |all, group| (group.len() == 3).then(|| all + group));
+    let tokens = grouped.and_then(|digits| digits.parse::<u32>().ok()?.checked_mul(times));
+    tokens.ok_or_else(|| "must be a number of tokens, such as 8000 or 8k".into())
 }
 
 fn summaries(text: &str) -> Result<SummariesChoice, String> {
@@ -231,6 +236,31 @@ impl Setting {
             }
             Self::Focus(names) if names.is_empty() => format!("Branch {branch} now has no code focus."),
             Self::Focus(names) => format!("The code focus of branch {branch} is now {}.", names.join(", ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tokens;
+
+    #[test]
+    fn budgets_are_numbers_with_groups_or_thousands() {
+        for (typed, meant) in [
+            ("8000", Some(8_000)),
+            ("8,000", Some(8_000)),
+            ("8_000", Some(8_000)),
+            ("1.250.000", Some(1_250_000)),
+            ("8k", Some(8_000)),
+            ("1.5", None),
+            ("1.5k", None),
+            ("8000k000", None),
+            ("", None),
+            ("k", None),
+            ("9999999999", None),
+            ("5000000k", None),
+        ] {
+            assert_eq!(tokens(typed).ok(), meant, "{typed}");
         }
     }
 }

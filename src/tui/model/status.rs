@@ -71,7 +71,7 @@ impl Status {
             return;
         }
         let rest = match weight {
-            Severity::Notice => Some(6_000),
+            Severity::Notice => Some(4_000),
             Severity::Trouble => Some(20_000),
             Severity::Alarm => None,
         };
