@@ -13,7 +13,7 @@ use crate::tui::screens::memories::model::MemoriesPending;
 use crate::tui::screens::picker::model::PickerPending;
 use crate::tui::screens::race::model::RacePending;
 use crate::tui::screens::raw_request::model::RawRequestPending;
-use crate::tui::screens::request::model_pending::RequestPending;
+use crate::tui::screens::request::model::RequestPending;
 use crate::tui::screens::search::model::SearchPending;
 use crate::tui::screens::summaries::model::SummaryPending;
 use crate::tui::screens::tools::model::ToolsPending;

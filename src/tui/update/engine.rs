@@ -124,8 +124,8 @@ fn tool(model: &mut Model, event: ToolEvent, out: &mut Vec<Cmd>) {
 fn summary(model: &mut Model, event: SummaryEvent) {
     match event {
         SummaryEvent::Progress { branch, turns, by, done, of, tokens } => {
-            let pending = PendingSummary { turns, by, parts: (done, of), tokens };
-            screens::summaries::update::store_progress(model, branch, pending);
+            let making = PendingSummary { turns, by, parts: (done, of), tokens };
+            model.drafts.making.insert(branch, making);
         }
         SummaryEvent::ModuleProgress { branch, path, files, tokens, .. } => {
             update_modules::progressed(model, branch, &path, files, tokens);

@@ -27,6 +27,7 @@ use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, When};
 use crate::tui::model::pointer::{HitArea, Target};
+use crate::tui::model::status::Severity;
 use crate::tui::text::markdown::MarkdownStyle;
 use crate::tui::text::{self, Line};
 use crate::tui::theme::{Ink, Theme};
@@ -69,6 +70,27 @@ impl ViewContext<'_> {
         if selected {
             paint::select(self.theme, area, buf);
         }
+    }
+
+    /// Draws rows from `scroll` on, but no further than to the last page, with a scroll thumb. Returns the number of rows
+    /// and the height of the area.
+    pub(crate) fn scrolled(&self, rows: &[Line], scroll: usize, area: Rect, buf: &mut Buffer) -> (usize, usize) {
+        let page = usize::from(area.height);
+        let from = scroll.min(rows.len().saturating_sub(page));
+        paint::lines(self.theme, &rows[from..], area, buf);
+        paint::thumb(self.theme, from, rows.len(), page, area, buf);
+        (rows.len(), page)
+    }
+
+    /// The current notice, cut to `room` columns.
+    pub(crate) fn notice_line(&self, room: usize) -> Option<Line> {
+        let notice = self.model.status.shown()?;
+        let ink = match notice.weight {
+            Severity::Notice => Ink::Accent,
+            Severity::Trouble => Ink::Warn,
+            Severity::Alarm => Ink::Danger,
+        };
+        Some(paint::cut(self.theme, ink, &notice.text, room))
     }
 
     pub(crate) fn focused(&self, focus: Focus) -> bool {

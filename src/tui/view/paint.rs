@@ -215,6 +215,11 @@ pub(crate) fn pair(theme: &Theme, label: &Line, value: &Line, area: Rect, buf: &
     right(theme, value, area, buf);
 }
 
+/// Index of the first visible row of a list that keeps its cursor in the middle of the page.
+pub(crate) fn first_row(cursor: usize, count: usize, page: usize) -> usize {
+    cursor.saturating_sub(page / 2).min(count.saturating_sub(page))
+}
+
 /// Draws a scroll thumb at the right edge of an area.
 pub(crate) fn thumb(theme: &Theme, at: usize, of: usize, page: usize, area: Rect, buf: &mut Buffer) {
     let rows = usize::from(area.height);

@@ -131,7 +131,7 @@ fn refused_memory_stays_in_the_editor() {
     assert!(screen.contains("That looks like a secret.") && screen.contains("The gate is green"), "{screen}");
     stage.press("esc");
     assert!(stage.screen(80, 24).contains("discard the changes"), "typed text is not lost without a question");
-    stage.press("k ctrl-g");
+    stage.press("n ctrl-g");
     assert_eq!(stage.composed, ["The gate is green"]);
     stage.msg(Msg::Done(Done::Edited(Ok("The gate is red\n".into())))).press("ctrl-d");
     stage.reply(
@@ -145,7 +145,7 @@ fn refused_memory_stays_in_the_editor() {
     );
     stage.press("u");
     assert_eq!(*asked(&stage), Request::Session(SessionRequest::Undo), "a memory lives in the session");
-    stage.press("e").type_text("x").press("esc d");
+    stage.press("e").type_text("x").press("esc y");
     assert!(stage.screen(80, 24).contains("[Memories]"), "discarded after confirmation");
     stage.press("e esc");
     assert!(stage.screen(80, 24).contains("[Memories]"), "an unchanged text is left at once");

@@ -144,12 +144,9 @@ pub(crate) fn edited(model: &mut Model, result: Result<String, String>) {
         Err(why) => return model.status.say(Severity::Trouble, why, model.now),
     };
     if let Some(editor) = model.layers.top_mut::<Editor>() {
-        let clean = || text.chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>();
-        let lines = match editor.what {
-            Edited::Request { .. } => crate::tui::screens::raw_request::update::mark_invisible(&text),
-            _ => clean().trim_end_matches('\n').split('\n').map(str::to_owned).collect(),
-        };
-        editor.area = composer::area(lines);
+        let request = matches!(editor.what, Edited::Request { .. });
+        let text = if request { text.as_str() } else { text.trim_end_matches(['\r', '\n']) };
+        editor.area = composer::area(editor.what.lines(text));
     } else if model.layers.is_empty() {
         model.focus = Focus::Composer;
         let kind = model.composer.kind();

@@ -101,7 +101,7 @@ fn remedies(blocked: &Blocked) -> Vec<(char, String, Act)> {
             let round = at_least.div_ceil(500).saturating_mul(500);
             ('b', choice.sentence(), Act::Budget(round.min(blocked.budget.most())))
         }
-        BlockedRemedy::OtherModel => ('m', choice.sentence(), Act::Models),
+        BlockedRemedy::OtherModel => ('m', choice.sentence(), Act::Run(Action::Models)),
         BlockedRemedy::Unpin { atoms, .. } => ('u', choice.sentence(), Act::Unpin(atoms.clone())),
         BlockedRemedy::FewerTools { .. } => ('t', choice.sentence(), Act::Trust(false)),
         BlockedRemedy::ShorterMessage { .. } => ('s', choice.sentence(), Act::Close),

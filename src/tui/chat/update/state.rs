@@ -5,7 +5,6 @@ use super::questions;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::engine::api::{Answer, BranchRequest};
-use crate::tui::chat::model::composer;
 use crate::tui::model::status::WRITING_STATE;
 use crate::tui::screens::question::model::Act;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
@@ -20,10 +19,7 @@ pub(crate) fn edit(model: &mut Model) {
         || "none yet: your text here is sent as the state block".to_owned(),
         |state| format!("version {}{}", state.version, if state.edited { ", edited by you" } else { "" }),
     );
-    let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
-    let lines = clean.split('\n').map(str::to_owned).collect();
-    let (title, what) = (format!("State block ({version})"), Edited::State(branch.id));
-    let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None, before: None };
+    let editor = Editor::new(format!("State block ({version})"), text, Edited::State(branch.id));
     model.layers.push(editor);
 }
 

@@ -312,6 +312,7 @@ fn names(view: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
 /// Draws the current notice on as many rows as the area has; a longer one is cut at its end.
 pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let Some(said) = view.model.status.shown() else { return };
+    paint::clear(area, buf);
     let (ink, sign) = match said.weight {
         Severity::Notice => (Ink::Accent, view.theme.glyphs.dot),
         Severity::Trouble => (Ink::Warn, "!"),

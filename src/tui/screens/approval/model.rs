@@ -6,10 +6,8 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::tool::consent::{PendingApproval, Rule, ToolEffect, Verdict, chains};
 use crate::domain::tool::indirect_commands::indirect;
 use crate::domain::tool::mcp::PREFIX;
+use crate::tui::model::list::shift;
 use std::sync::Arc;
-
-/// Unchanged lines shown around a hunk.
-pub const AROUND: usize = 3;
 
 /// A hunk of a file and whether it is selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,9 +115,7 @@ impl ApprovalScreen {
         if self.hunks.is_empty() {
             return self.shift(by);
         }
-        let last = i64::try_from(self.hunks.len() - 1).unwrap_or(0);
-        let here = i64::try_from(self.cursor).unwrap_or(0);
-        self.cursor = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
+        self.cursor = shift(self.cursor, by, self.hunks.len() - 1);
         if let Some(start) = self.starts.get(self.cursor) {
             self.scroll = start.saturating_sub(1).min(self.seen.0.saturating_sub(self.seen.1));
         }
@@ -127,9 +123,7 @@ impl ApprovalScreen {
 
     /// Scrolls by rows.
     pub fn shift(&mut self, by: i64) {
-        let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(0);
-        let here = i64::try_from(self.scroll).unwrap_or(0);
-        self.scroll = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
+        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 
     /// Identifies a part of this call in the view's cache.
@@ -217,7 +211,7 @@ mod tests {
         assert_eq!(
             on(ToolEffect::Run(line("ls; sleep 3; echo hi"))),
             ["ls; sleep 3; echo hi"],
-            "a star would not speak for it"
+            "a pattern would not match it"
         );
     }
 }

@@ -80,6 +80,7 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
     use ToolDecision::{Allow, AllowAlways, Deny, DenyWithReason, ToggleHunk};
     let Some(ask) = model.layers.top_mut::<ApprovalScreen>() else { return };
     ask.note = None;
+    let to = (ask.branch, ask.pending.index);
     match decision {
         ToggleHunk => ask.toggle(),
         Allow | AllowAlways if ask.fresh(model.now) => {
@@ -92,17 +93,12 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
             ask.note = Some("No change is selected. Space selects one, n denies them all.".into());
         }
         Allow => {
-            let (branch, index, hunks) = (ask.branch, ask.pending.index, ask.chosen());
-            give(model, (branch, index), Consent::Yes { hunks }, None, out);
+            let hunks = ask.chosen();
+            give(model, to, Consent::Yes { hunks }, None, out);
         }
-        Deny => {
-            let to = (ask.branch, ask.pending.index);
-            give(model, to, Consent::No { why: None }, None, out);
-        }
+        Deny => give(model, to, Consent::No { why: None }, None, out),
         DenyWithReason => {
-            let (branch, index) = (ask.branch, ask.pending.index);
-            let (title, purpose) = ("Deny, and tell the model why".to_owned(), Purpose::Refuse(branch, index));
-            model.layers.push(Prompt { title, text: String::new(), purpose });
+            model.layers.push(Prompt::new("Deny, and tell the model why", "", Purpose::Refuse(to.0, to.1)));
         }
         AllowAlways if ask.pending.effect.config_change().is_some() => {
             ask.note =

@@ -1,10 +1,11 @@
 //! Draws a tool call that needs approval, with everything that it would do, below the conversation that led to it.
 //! Not for: the list of tool calls (`tools`).
 
-use super::model::{AROUND, ApprovalScreen};
+use super::model::ApprovalScreen;
 use crate::domain::tool::consent::{FileChange, ToolEffect};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
+use crate::tui::screens::traces::view::{AROUND, pretty};
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::layout;
 use crate::tui::view::prelude::*;
@@ -35,11 +36,7 @@ pub(crate) fn draw(
     };
     let (rows, end, starts) = rows(view, ask, cache, inside.width);
     let inside = tail(view, &rows[..end], rows.len(), ask.scroll, inside, buf);
-    let page = usize::from(inside.height);
-    let from = ask.scroll.min(rows.len().saturating_sub(page));
-    paint::lines(view.theme, rows.iter().skip(from), inside, buf);
-    paint::thumb(view.theme, from, rows.len(), page, inside, buf);
-    ((rows.len(), page), starts)
+    (view.scrolled(&rows, ask.scroll, inside, buf), starts)
 }
 
 /// Height at the foot of the terminal: as many rows as needed, at most two thirds if they must be scrolled, all of a
@@ -99,8 +96,8 @@ fn hints(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     if !ask.hunks.is_empty() {
         words.push((Action::TakeHunk, "choose"));
     }
-    words.extend([(Action::RefuseWhy, "deny with a message"), (Action::AllowAlways, "always")]);
-    words.push((Action::Leave, "later"));
+    let more = [(Action::RefuseWhy, "deny with a message"), (Action::AllowAlways, "always"), (Action::Leave, "later")];
+    words.extend(more);
     view.keys_line(When::Consent, &words, width)
 }
 
@@ -128,17 +125,14 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
         }
         ToolEffect::Foreign { server, tool, looks } => {
             // Above the call: its arguments may fill the screen.
-            rows.extend(TextRows::plain(
-                &format!("Call a tool of the MCP server {server}. {OUTSIDE}"),
-                width,
-                Ink::Warn,
-            ));
+            let words = format!("Call a tool of the MCP server {server}. {OUTSIDE}");
+            rows.extend(TextRows::plain(&words, width, Ink::Warn));
             if *looks {
                 let says = "The server says this tool only reads; pleach can't check that.";
                 rows.extend(TextRows::plain(says, width, Ink::Text));
             }
             rows.push(Line::new());
-            let args = laid_out(&ask.pending.args);
+            let args = pretty(&ask.pending.args);
             rows.extend(whole(&headed(&format!("{server}: {tool}"), &args), width));
             rows.extend(whole(&args, width));
         }
@@ -146,13 +140,8 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
         ToolEffect::Change(changes) => {
             let (more, less) = changes.iter().map(FileChange::size).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
             let files = text::counted(changes.len() as u64, "file");
-            let come = if more == 1 {
-                "1 line added".to_owned()
-            } else {
-                format!("{} lines added", text::number(more as u64))
-            };
-            let go = if less == 1 { "1 removed".to_owned() } else { format!("{} removed", text::number(less as u64)) };
-            let words = format!("Changes {files}: {come}, {go}.");
+            let (added, removed) = (text::counted(more as u64, "line"), text::number(less as u64));
+            let words = format!("Changes {files}: {added} added, {removed} removed.");
             rows.extend(TextRows::plain(&words, width, Ink::Text));
             if let Some((path, what)) = ask.pending.effect.config_change() {
                 rows.extend(TextRows::plain(&format!("{path} {what}. No rule allows this."), width, Ink::Warn));
@@ -176,12 +165,6 @@ fn whole(raw: &str, width: usize) -> Vec<Line> {
 fn shown_row(row: &Row, width: usize, ink: Ink) -> Vec<Line> {
     let ink = if matches!(row, Row::Blank(..)) { Ink::Warn } else { ink };
     TextRows::plain(&row.to_text(), width, ink)
-}
-
-/// Pretty-prints JSON arguments without changing their strings; text that is not JSON is returned unchanged.
-fn laid_out(args: &str) -> String {
-    let read = serde_json::from_str::<serde_json::Value>(args);
-    read.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| args.to_owned())
 }
 
 fn file(change: &FileChange, width: usize) -> Vec<Line> {

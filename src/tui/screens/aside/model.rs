@@ -4,6 +4,7 @@
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::run::RunCard;
+use crate::tui::model::list::shift;
 
 /// A side question and its answer, beside the chat.
 #[derive(Clone, Debug)]
@@ -53,8 +54,6 @@ impl AsidePane {
 
     /// Scrolls by `by` rows.
     pub fn step(&mut self, by: i64) {
-        let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(i64::MAX);
-        let here = i64::try_from(self.scroll).unwrap_or(0).saturating_add(by).clamp(0, last);
-        self.scroll = usize::try_from(here).unwrap_or(0);
+        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 }

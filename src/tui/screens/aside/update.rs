@@ -73,15 +73,10 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(pane) = model.layers.top::<AsidePane>() else {
         return model.status.say(Severity::Notice, "Only a side question can be kept as a branch.", model.now);
     };
-    match (pane.run, &pane.card) {
-        (Some(run), Some(_)) => {
-            send(model, TurnRequest::KeepAside { run }, SessionPending::Fork(None), out);
-        }
-        _ => model.status.say(
-            Severity::Trouble,
-            "The answer is still arriving: wait for it, or close it with \
-            Esc.",
-            model.now,
-        ),
+    if let (Some(run), Some(_)) = (pane.run, &pane.card) {
+        send(model, TurnRequest::KeepAside { run }, SessionPending::Fork(None), out);
+    } else {
+        let text = "The answer is still arriving: wait for it, or close it with Esc.";
+        model.status.say(Severity::Trouble, text, model.now);
     }
 }

@@ -22,12 +22,6 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Creates an empty list that is being loaded.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { cards: Vec::new(), loading: true, cursor: 0, chosen: None, wanted: None }
-    }
-
     /// Stores the calls, given oldest first. The cursor stays on its call.
     pub fn fill(&mut self, mut cards: Vec<RunCard>) {
         let selected = self.wanted.take().or_else(|| self.selected().map(|card| card.id));
@@ -67,8 +61,9 @@ impl Calls {
 }
 
 impl Default for Calls {
+    /// An empty list that is being loaded.
     fn default() -> Self {
-        Self::new()
+        Self { cards: Vec::new(), loading: true, cursor: 0, chosen: None, wanted: None }
     }
 }
 

@@ -6,8 +6,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::diff::PlanDiff;
-use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest, Request};
+use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest};
 use crate::tui::chat::update::{acts, printed};
 use crate::tui::screens;
 use crate::tui::update::effects::{show_answer, show_failure};
@@ -19,7 +18,15 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: CallsPending, re
         (CallsPending::List, Ok(Answer::Runs(cards))) => {
             model.layers.all_mut::<Calls>().for_each(|calls| calls.fill(cards.clone()));
         }
-        (CallsPending::Diff, Ok(Answer::Diff(diff))) => store_diff(model, ticket, diff),
+        (CallsPending::List, Err(failure)) => {
+            model.layers.close::<Calls>(|calls| calls.loading);
+            show_failure(model, &failure);
+        }
+        (CallsPending::Diff, Ok(Answer::Diff(diff))) => {
+            if let Some(view) = model.layers.all_mut::<DiffView>().find(|view| view.ticket == ticket) {
+                view.show(diff);
+            }
+        }
         (CallsPending::Diff, Err(failure)) => {
             model.layers.close::<DiffView>(|view| view.ticket == ticket);
             show_failure(model, &failure);
@@ -43,7 +50,7 @@ pub(crate) fn open(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn open_at(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
     model.layers.close::<Calls>(|_| true);
     send(model, CallRequest::List, CallsPending::List, out);
-    model.layers.push(Calls { wanted: Some(run), ..Calls::new() });
+    model.layers.push(Calls { wanted: Some(run), ..Calls::default() });
 }
 
 /// Handles that a call began or changed.
@@ -60,8 +67,7 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(selected) = calls.selected().map(|card| card.id) else { return };
     let other = calls.chosen.filter(|chosen| *chosen != selected);
     let before = other.map(|id| CallSelector::Named(id.to_string()));
-    let after = CallSelector::Named(selected.to_string());
-    open_diff(model, Request::Call(CallRequest::DiffPlans { before, after }), out);
+    open_diff(model, before, CallSelector::Named(selected.to_string()), out);
 }
 
 /// Opens the request of the call that the selected message belongs to. Returns false if no message with a call is
@@ -88,25 +94,12 @@ pub(crate) fn plan(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Compares the next call with the last call of the branch.
 pub(crate) fn against_last(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
-    let request = Request::Call(CallRequest::DiffPlans {
-        before: Some(CallSelector::Last(branch)),
-        after: CallSelector::Next(branch),
-    });
-    open_diff(model, request, out);
+    open_diff(model, Some(CallSelector::Last(branch)), CallSelector::Next(branch), out);
 }
 
-fn open_diff(model: &mut Model, request: Request, out: &mut Vec<Cmd>) {
-    let ticket = send(model, request, CallsPending::Diff, out);
+fn open_diff(model: &mut Model, before: Option<CallSelector>, after: CallSelector, out: &mut Vec<Cmd>) {
+    let ticket = send(model, CallRequest::DiffPlans { before, after }, CallsPending::Diff, out);
     model.layers.push(DiffView { ticket, ..DiffView::default() });
-}
-
-/// Stores the differences in the screen that requested them.
-fn store_diff(model: &mut Model, ticket: u64, diff: Box<PlanDiff>) {
-    for view in model.layers.all_mut::<DiffView>() {
-        if view.ticket == ticket {
-            return view.show(diff);
-        }
-    }
 }
 
 /// Opens the history of the selected item over all calls of the branch.
@@ -124,5 +117,18 @@ pub(crate) fn history(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(item) => {
             send(model, PlanRequest::Why { branch, item, most: None }, CallsPending::History, out);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_cannot_be_loaded_is_closed() {
+        let mut model = Model::default();
+        model.layers.push(Calls::default());
+        answered(&mut model, 1, CallsPending::List, Err(Failure::user("The store cannot be read.")));
+        assert!(model.layers.is_empty() && model.status.shown().is_some());
     }
 }

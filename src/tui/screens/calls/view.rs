@@ -4,6 +4,7 @@
 use super::model::Calls;
 use crate::domain::base::time;
 use crate::domain::call::run::{RunCard, RunStatus};
+use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut Buffer) {
@@ -26,7 +27,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
     let below = inside.height.saturating_sub(4).min(7);
     let list = Rect { height: inside.height - below, ..inside };
     let page = usize::from(list.height);
-    let from = calls.cursor.saturating_sub(page / 2).min(calls.cards.len().saturating_sub(page));
+    let from = paint::first_row(calls.cursor, calls.cards.len(), page);
     let bar = u16::from(calls.cards.len() > page);
     for ((at, card), row) in calls.cards.iter().enumerate().skip(from).zip(list.rows()) {
         let row = Rect { width: row.width.saturating_sub(bar), ..row };
@@ -37,10 +38,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
     if let (Some(card), true) = (calls.selected(), below > 1) {
         let rule = Rect { y: list.bottom(), height: 1, ..inside };
         paint::rule(view.theme, rule, buf);
-        if view.model.status.shown().is_some() {
-            paint::clear(rule, buf);
-            crate::tui::chat::view::composer::notice(view, rule, buf);
-        }
+        composer::notice(view, rule, buf);
         let room = Rect { y: rule.y + 1, height: below - 1, ..inside };
         paint::lines(view.theme, &detail(view, card, usize::from(room.width).max(1)), room, buf);
     }

@@ -4,7 +4,7 @@
 //! ```text
 //! ┌ call …9e8c on main → the next call on main ──────────────────┐
 //! │ 830 → 1,120 est. tokens (+290) · mode Light → Off            │
-//! │ 3 rows (630 est. tokens) go in both, as before               │
+//! │ 3 rows (630 est. tokens) are in both, unchanged              │
 //! │ entered 1                            +8 │ your message …     │   below 100 columns stacked
 //! │   turn 4  What about hornets?  you   +8 │ by you: …          │
 //! └ keys ────────────────────────────────────────────────────────┘
@@ -16,6 +16,7 @@ use crate::domain::base::time;
 use crate::domain::planning::diff::{
     CallRef, Cause, CauseKind, DiffKind, ItemDiff, ItemHistory, ItemInCall, ItemPlace, PlanDiff,
 };
+use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
 /// How many spans of an item's history the request overlay shows, newest first.
@@ -88,16 +89,12 @@ fn head(view: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
         sum.push(Ink::Text, &format!("{dot}{} {} {becomes} {}", setting.name, setting.before, setting.after));
     }
     let rows = text::counted(u64::from(diff.same), "row");
-    let verb = if diff.same == 1 { "goes" } else { "go" };
-    let same = format!("{rows} ({} est. tokens) {verb} in both, as before", text::number(u64::from(diff.same_tokens)));
+    let verb = if diff.same == 1 { "is" } else { "are" };
+    let same = format!("{rows} ({} est. tokens) {verb} in both, unchanged", text::number(u64::from(diff.same_tokens)));
     let last = Rect { y: area.y + 2, height: 1, ..area };
-    for (line, row) in [sum, Line::of(Ink::Dim, &same)].iter().zip(area.rows()) {
-        paint::line(view.theme, line, row, buf);
-    }
-    if area.height > 1 && view.model.status.shown().is_some() {
-        let row = Rect { y: area.y + 1, height: 1, ..area };
-        paint::clear(row, buf);
-        crate::tui::chat::view::composer::notice(view, row, buf);
+    paint::lines(view.theme, &[sum, Line::of(Ink::Dim, &same)], area, buf);
+    if area.height > 1 {
+        composer::notice(view, Rect { y: area.y + 1, height: 1, ..area }, buf);
     }
     if area.height > 2 {
         paint::right(view.theme, &Line::of(Ink::Dim, "est. tokens"), Rect { width: split(area).0.width, ..last }, buf);
@@ -106,7 +103,7 @@ fn head(view: &ViewContext<'_>, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
 
 fn entries(view: &ViewContext<'_>, screen: &DiffView, diff: &PlanDiff, area: Rect, buf: &mut Buffer) {
     let page = usize::from(area.height);
-    let from = screen.cursor.saturating_sub(page / 2).min(screen.entries.len().saturating_sub(page));
+    let from = paint::first_row(screen.cursor, screen.entries.len(), page);
     for ((at, entry), row) in screen.entries.iter().enumerate().skip(from).zip(area.rows()) {
         match *entry {
             Entry::Kind(kind, count, tokens) => {
@@ -216,11 +213,7 @@ pub(crate) fn draw_history(
     let words = [(Action::Leave, "close")];
     let inside = view.screen(title, view.keys_line(When::Calls, &words, usize::from(area.width)), area, buf);
     let rows = history_rows(view, history, usize::from(inside.width.saturating_sub(1)).max(1));
-    let page = usize::from(inside.height);
-    let from = screen.scroll.min(rows.len().saturating_sub(page));
-    paint::lines(view.theme, rows.iter().skip(from), inside, buf);
-    paint::thumb(view.theme, from, rows.len(), page, inside, buf);
-    (rows.len(), page)
+    view.scrolled(&rows, screen.scroll, inside, buf)
 }
 
 /// The whole history, newest first.

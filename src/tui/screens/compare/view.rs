@@ -14,6 +14,7 @@
 use super::model::CompareView;
 use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::conversation::message::Role;
+use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
 /// From this width on, both sides are visible.
@@ -22,24 +23,19 @@ const MIN_WIDTH_BESIDE: u16 = 100;
 const ROWS: usize = 400;
 
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &CompareView, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
-    paint::clear(area, buf);
     let title = screen.compared.as_ref().map_or_else(
         || "Two branches".to_owned(),
         |compared| format!("{} and {}", compared.sides[0].name, compared.sides[1].name),
     );
     let title = paint::cut(view.theme, Ink::Heading, &title, usize::from(area.width.saturating_sub(6)));
-    let inside = view.frame(title, true, area, buf);
+    let keys = screen.compared.as_ref().map(|compared| hints(view, screen, compared, usize::from(area.width)));
+    let inside = view.screen(title, keys.unwrap_or_default(), area, buf);
     let Some(compared) = &screen.compared else {
         return paint::line(view.theme, &Line::of(Ink::Dim, "Loading both branches."), inside, buf);
     };
-    view.foot(hints(view, screen, compared, usize::from(area.width)), area, buf);
-    for (line, row) in head(view, compared).iter().zip(inside.rows()) {
-        paint::line(view.theme, line, row, buf);
-    }
-    if inside.height > 1 && view.model.status.shown().is_some() {
-        let row = Rect { y: inside.y + 1, height: 1, ..inside };
-        paint::clear(row, buf);
-        crate::tui::chat::view::composer::notice(view, row, buf);
+    paint::lines(view.theme, &head(view, compared), inside, buf);
+    if inside.height > 1 {
+        composer::notice(view, Rect { y: inside.y + 1, height: 1, ..inside }, buf);
     }
     let used = inside.height.min(2);
     let body = Rect { y: inside.y + used, height: inside.height - used, ..inside };
@@ -61,34 +57,24 @@ fn hints(view: &ViewContext<'_>, screen: &CompareView, compared: &Comparison, wi
     let taken = screen.taken[screen.side].len();
     let pick = if taken > 1 { format!("pick {taken} for {other}") } else { format!("pick for {other}") };
     let words = [
-        (Action::NextPane, When::Panel, "other side".to_owned()),
-        (Action::PickOver, When::Compare, pick),
-        (Action::Leave, When::Always, "close".to_owned()),
-        (Action::TakeTurn, When::Compare, "take".to_owned()),
-        (Action::TakeRange, When::Compare, "select up to here".to_owned()),
-        (Action::BringBack, When::Compare, "return the result".to_owned()),
-        (Action::Open, When::Panel, "compare plans".to_owned()),
-        (Action::Undo, When::Panel, "undo".to_owned()),
+        (Action::NextPane, "other side"),
+        (Action::PickOver, &pick),
+        (Action::Leave, "close"),
+        (Action::TakeTurn, "take"),
+        (Action::TakeRange, "select up to here"),
+        (Action::BringBack, "return the result"),
+        (Action::Open, "compare plans"),
+        (Action::Undo, "undo"),
     ];
-    let mut line = Line::new();
-    for (action, place, word) in words {
-        let key = view.key_in(action, place);
-        if line.width() + text::width(&key) + text::width(&word) + 7 > width {
-            continue;
-        }
-        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
-        line.push(Ink::Dim, &format!(" {word}"));
-    }
-    line
+    view.keys_line(When::Compare, &words, width)
 }
 
-fn head(view: &ViewContext<'_>, compared: &Comparison) -> Vec<Line> {
+fn head(view: &ViewContext<'_>, compared: &Comparison) -> [Line; 2] {
     let glyphs = &view.theme.glyphs;
-    let mut rows = Vec::new();
-    rows.push(match &compared.ancestor {
+    let ancestor = match &compared.ancestor {
         Some(at) => Line::of(Ink::Text, &format!("They diverge after turn {}: ", at.turn)).with(Ink::Dim, &at.title),
         None => Line::of(Ink::Text, "They have no messages in common."),
-    });
+    };
     let mut plans = Line::new();
     if let Some(diff) = &compared.plans {
         let number = |n: u32| text::number(u64::from(n));
@@ -101,8 +87,7 @@ fn head(view: &ViewContext<'_>, compared: &Comparison) -> Vec<Line> {
     } else {
         plans.push(Ink::Dim, "A branch has not made a call yet.");
     }
-    rows.push(plans);
-    rows
+    [ancestor, plans]
 }
 
 fn column(

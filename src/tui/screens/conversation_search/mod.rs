@@ -2,10 +2,11 @@
 //! Not for: the search itself (`chat::update::search`).
 
 pub mod model;
-pub(crate) mod update;
 pub(crate) mod view;
 
+use crate::tui::chat::update::search;
 use crate::tui::screens::screen::prelude::*;
+use crate::tui::view::layout;
 use model::ConversationSearchScreen;
 
 impl Screen for ConversationSearchScreen {
@@ -18,7 +19,8 @@ impl Screen for ConversationSearchScreen {
     }
 
     fn foot(&self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect) -> Option<u16> {
-        Some(view::height(view, area))
+        // The height of the composer, which the line replaces.
+        Some(layout::composer_height(view.model, area))
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
@@ -31,15 +33,15 @@ impl Screen for ConversationSearchScreen {
     }
 
     fn line_changed(&mut self) -> Outcome {
-        Outcome::Then(|model, _| update::typed(model))
+        Outcome::Then(|model, _| search::typed(model))
     }
 
     fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
         match action {
-            Action::Open => Outcome::Then(|model, _| update::keep(model)),
-            Action::Up => Outcome::Then(|model, _| update::step(model, false)),
-            Action::Down => Outcome::Then(|model, _| update::step(model, true)),
-            Action::Leave | Action::Clear => Outcome::Then(|model, _| update::cancel(model)),
+            Action::Open => Outcome::Then(|model, _| search::keep(model)),
+            Action::Up => Outcome::Then(|model, _| search::step(model, false)),
+            Action::Down => Outcome::Then(|model, _| search::step(model, true)),
+            Action::Leave | Action::Clear => Outcome::Then(|model, _| search::cancel(model)),
             _ => Outcome::Pass,
         }
     }

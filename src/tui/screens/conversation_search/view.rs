@@ -3,13 +3,7 @@
 
 use super::model::ConversationSearchScreen;
 use crate::tui::chat::view::conversation::search_count;
-use crate::tui::view::layout;
 use crate::tui::view::prelude::*;
-
-/// Height of the search line: that of the composer, which it replaces.
-pub(crate) fn height(view: &ViewContext<'_>, area: Rect) -> u16 {
-    layout::composer_height(view.model, area)
-}
 
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &ConversationSearchScreen, area: Rect, buf: &mut Buffer) {
     paint::clear(area, buf);
@@ -24,15 +18,10 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &ConversationSearchScreen, ar
     let Some(place) = rows.next() else { return };
     paint::line(view.theme, &typed(screen, usize::from(place.width)), place, buf);
     if let Some(place) = rows.next_back() {
-        let mut line = Line::of(Ink::Text, " ");
-        let keys =
+        let words =
             [(Action::Open, "keep"), (Action::Up, "previous"), (Action::Down, "next"), (Action::Leave, "cancel")];
-        for (at, (action, word)) in keys.into_iter().enumerate() {
-            let key = if action == Action::Leave { view.key(action) } else { view.key_in(action, When::Picker) };
-            line.push(Ink::Accent, &format!("{}{key}", if at == 0 { "" } else { "  " }));
-            line.push(Ink::Dim, &format!(" {word}"));
-        }
-        paint::line(view.theme, &line, place, buf);
+        let keys = view.keys_line(When::Picker, &words, usize::from(place.width));
+        paint::line(view.theme, &Line::of(Ink::Text, " ").and(keys), place, buf);
     }
 }
 

@@ -79,11 +79,6 @@ impl EditorScreen {
         }
     }
 
-    /// Switches to another kind, whose items are being loaded under `ticket`.
-    pub fn switch_kind(&mut self, kind: EditableKind, ticket: u64) {
-        *self = Self { wanted: None, ..Self::new(self.branch, kind, ticket) };
-    }
-
     /// The next kind, or the previous one if `step` is negative.
     pub fn next(&self, step: i64) -> EditableKind {
         let all = EditableKind::ALL;
@@ -202,20 +197,20 @@ mod tests {
         let mut screen = EditorScreen::new(BranchId(uuid::Uuid::nil()), EditableKind::Policies, 1);
         assert!(screen.selected().is_none() && screen.other().is_none());
         screen.fill(vec![item("a", &["3", "2", "1"]), item("b", &[])]);
-        assert_eq!(screen.cursor, 1, "the policy in use first");
+        assert_eq!(screen.cursor, 1, "the policy in use is selected first");
         assert!(screen.shown().is_none());
         screen.step(-5);
         let pair = |screen: &EditorScreen| {
             (screen.shown().map(|v| v.text.to_string()), screen.other().map(|v| v.text.to_string()))
         };
         let of = |a: &str, b: Option<&str>| (Some(a.to_owned()), b.map(str::to_owned));
-        assert_eq!(pair(&screen), of("2", Some("1")), "the one that counts is shown");
+        assert_eq!(pair(&screen), of("2", Some("1")), "the current version is shown");
         screen.step_version(-1);
         assert_eq!(pair(&screen), of("3", Some("2")));
         screen.next_comparison();
         assert_eq!(pair(&screen), of("3", Some("1")));
         screen.step_version(9);
-        assert_eq!(pair(&screen), of("1", None), "nothing stands before the first");
+        assert_eq!(pair(&screen), of("1", None), "there is no version before the first");
         screen.next_comparison();
         assert_eq!(pair(&screen), of("1", None));
         screen.wanted = Some("b".into());

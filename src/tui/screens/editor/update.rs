@@ -7,24 +7,22 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::summary::accepted::SummarySource;
 use crate::domain::summary::draft::SummaryAuthor;
-use crate::domain::summary::versions::{Editability, Editable, EditableKind, PolicyFault};
+use crate::domain::summary::versions::{Editability, EditableKind, PolicyFault};
 use crate::engine::api::{
     Answer, BranchRequest, EditableAct, FileAct, MemoryAct, MemoryRequest, ModuleAct, ProjectAct, Request,
     SessionRequest, SummaryAct, ToolRequest,
 };
-use crate::tui::chat::model::composer;
 use crate::tui::chat::model::pending::ComposerPending;
 use crate::tui::chat::update::branches;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
-use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::summaries::update_modules;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
 use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
-use tui_textarea::CursorMove;
 
 /// Handles Esc among module summaries: stops one that is being written, or else closes the editor.
 pub(crate) fn leave_modules(model: &mut Model, out: &mut Vec<Cmd>) {
-    if !crate::tui::screens::summaries::update_modules::stop(model, out) {
+    if !update_modules::stop(model, out) {
         model.layers.pop();
     }
 }
@@ -53,7 +51,7 @@ pub(crate) fn open(model: &mut Model, kind: EditableKind, out: &mut Vec<Cmd>) {
 pub(crate) fn switch_kind(model: &mut Model, step: i64, out: &mut Vec<Cmd>) {
     let Some((branch, kind)) = top(model).map(|screen| (screen.branch, screen.next(step))) else { return };
     let ticket = send(model, EditableAct::List { branch, kind }, EditorPending::List, out);
-    change_top(model, |screen| screen.switch_kind(kind, ticket));
+    change_top(model, |screen| *screen = EditorScreen::new(branch, kind, ticket));
 }
 
 /// Loads the items again.
@@ -75,7 +73,12 @@ pub(crate) fn answered(
     out: &mut Vec<Cmd>,
 ) {
     match (pending, result) {
-        (EditorPending::List, Ok(Answer::Editables(kind, items))) => arrived(model, ticket, kind, items),
+        (EditorPending::List, Ok(Answer::Editables(kind, items))) => {
+            let waits = |screen: &&mut EditorScreen| screen.kind == kind && screen.loading == Some(ticket);
+            if let Some(screen) = model.layers.all_mut().find(waits) {
+                screen.fill(items);
+            }
+        }
         (EditorPending::List, Err(failure)) => {
             model.layers.close::<EditorScreen>(|screen| screen.loading == Some(ticket));
             show_failure(model, &failure);
@@ -86,21 +89,13 @@ pub(crate) fn answered(
     }
 }
 
-fn arrived(model: &mut Model, ticket: u64, kind: EditableKind, items: Vec<Editable>) {
-    for screen in model.layers.all_mut::<EditorScreen>() {
-        if screen.kind == kind && screen.loading == Some(ticket) {
-            return screen.fill(items);
-        }
-    }
-}
-
 /// Opens the text of the shown version for editing. A built-in policy is copied first, under a name that is asked for.
 pub(crate) fn edit(model: &mut Model) {
     let Some(screen) = top(model) else { return };
     let Some(item) = screen.selected() else {
         if screen.kind == EditableKind::Rules && screen.loading.is_none() {
             let what = Edited::Rules { branch: screen.branch, path: "AGENTS.md".to_owned(), expected: None };
-            return push(model, "AGENTS.md: does not exist yet".to_owned(), "", what);
+            return model.layers.push(Editor::new("AGENTS.md: does not exist yet", "", what));
         }
         let text = match screen.kind {
             EditableKind::Memories => "No memories yet; /remember TEXT adds one.",
@@ -136,33 +131,7 @@ pub(crate) fn edit(model: &mut Model) {
             (format!("Policy {}", item.id), Edited::Policy { name: item.id.clone(), preset: None })
         }
     };
-    push(model, title, &text, what);
-}
-
-fn push(model: &mut Model, title: String, text: &str, what: Edited) {
-    let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
-    let lines = clean.split('\n').map(str::to_owned).collect();
-    let area = composer::area(lines);
-    let editor = Editor { title, area, what, fault: None, saving: None, before: Some(clean) };
-    model.layers.push(editor);
-}
-
-/// Asks before a changed text is discarded. Returns false if there is none.
-pub(crate) fn asks_to_discard(model: &mut Model) -> bool {
-    let Some(editor) = model.layers.top::<Editor>() else { return false };
-    if !editor.changed() {
-        return false;
-    }
-    model.layers.push(Question {
-        title: "Close the editor?".to_owned(),
-        words: vec!["Your changes are not saved.".to_owned()],
-        choices: vec![
-            ('k', "keep editing".to_owned(), Act::Close),
-            ('d', "discard the changes".to_owned(), Act::Forget),
-        ],
-        cursor: 0,
-    });
-    true
+    model.layers.push(Editor::new(title, &text, what));
 }
 
 /// Asks for the name of a copy of the selected policy.
@@ -170,19 +139,17 @@ pub(crate) fn copy(model: &mut Model) {
     let policy = top(model).and_then(EditorScreen::selected).filter(|item| item.kind == EditableKind::Policies);
     let Some(name) = policy.map(|item| item.id.clone()) else { return };
     let title = format!("Name for your copy of {name}");
-    let text = format!("my-{name}");
-    model.layers.push(Prompt { title, text, purpose: Purpose::CopyPolicy(name) });
+    model.layers.push(Prompt::new(title, format!("my-{name}"), Purpose::CopyPolicy(name)));
 }
 
 /// Opens the text of the copy for editing, once it has a name. The copy exists once it is saved.
 pub(crate) fn name_copy(model: &mut Model, preset: &str, name: String) {
     let screen = model.layers.all::<EditorScreen>().next();
     let item = screen.and_then(|screen| screen.items.iter().find(|item| item.id == preset));
-    let Some(text) = item.and_then(|item| item.versions.get(item.current())).map(|v| v.text.to_string()) else {
-        return;
-    };
+    let Some(version) = item.and_then(|item| item.versions.get(item.current())) else { return };
     let title = format!("Policy {name}, a copy of {preset}: not saved yet");
-    push(model, title, &text, Edited::Policy { name, preset: Some(preset.to_owned()) });
+    let editor = Editor::new(title, &version.text, Edited::Policy { name, preset: Some(preset.to_owned()) });
+    model.layers.push(editor);
 }
 
 /// Saves an edited text. The text editor stays open until the engine accepts the text, so that nothing typed is lost.
@@ -209,7 +176,7 @@ pub(crate) fn save(model: &mut Model, what: Edited, text: String, out: &mut Vec<
 
 /// Handles that a change was made or refused. If it was refused, the text editor stays open with the reason.
 fn changed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out: &mut Vec<Cmd>) {
-    let Some(result) = crate::tui::screens::summaries::update_modules::finished(model, ticket, result) else { return };
+    let Some(result) = update_modules::finished(model, ticket, result) else { return };
     let is_it = |editor: &Editor| editor.saving == Some(ticket);
     let (fault, text) = match result {
         Ok(Answer::Refused(fault)) => (Some(fault), String::new()),
@@ -226,16 +193,15 @@ fn changed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out:
             return model.status.say(Severity::Trouble, fault.words, model.now);
         };
         if let Some((line, column)) = fault.place {
-            let place = |n: usize| u16::try_from(n.saturating_sub(1)).unwrap_or(u16::MAX);
-            editor.area.move_cursor(CursorMove::Jump(place(line), place(column)));
+            editor.go_to(line, column);
         }
         (editor.saving, editor.fault) = (None, Some(fault.words));
         return;
     }
     let saved = model.layers.take(is_it).map(|editor| editor.what);
     if let (Some(Edited::Policy { name, .. }), Some(screen)) = (saved, model.layers.top_mut::<EditorScreen>()) {
-        (screen.wanted, screen.policy_applied) = (Some(name), false);
-        try_out_named(model, out);
+        (screen.wanted, screen.policy_applied) = (Some(name.clone()), false);
+        preview(model, name, out);
     }
     model.status.say(Severity::Notice, text, model.now);
     reload(model, out);
@@ -256,9 +222,7 @@ pub(crate) fn switch(model: &mut Model, out: &mut Vec<Cmd>) {
         | EditableKind::Summaries
         | EditableKind::Memories
         | EditableKind::Policies
-        | EditableKind::Modules => {
-            return;
-        }
+        | EditableKind::Modules => return,
     };
     let act = ProjectAct::Set { branch: screen.branch, path, on: None, once: false };
     send(model, ToolRequest::Project(act), EditorPending::Change, out);
@@ -273,7 +237,7 @@ pub(crate) fn write_again(model: &mut Model, out: &mut Vec<Cmd>) {
         Some(SummarySource::Extractive | SummarySource::User) | None => SummaryAuthor::Extractive,
     };
     let path = item.id.clone();
-    crate::tui::screens::summaries::update_modules::make(model, &path, by, out);
+    update_modules::make(model, &path, by, out);
 }
 
 /// Attaches a skill to the message.
@@ -295,8 +259,8 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let Some(screen) = top(model).filter(|screen| screen.kind == EditableKind::Policies) else { return };
     let Some(item) = screen.selected() else { return };
-    let (name, goes) = (item.id.clone(), item.in_use);
-    if goes {
+    let name = item.id.clone();
+    if item.in_use {
         return model.status.say(Severity::Notice, format!("This branch already uses {name}."), model.now);
     }
     let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) else { return };
@@ -310,16 +274,13 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Previews the next request under the selected policy.
 pub(crate) fn try_out(model: &mut Model, out: &mut Vec<Cmd>) {
     let policy = top(model).filter(|screen| screen.kind == EditableKind::Policies).and_then(EditorScreen::selected);
-    let Some(policy) = policy.map(|item| item.id.clone()) else { return };
-    change_top(model, |screen| screen.wanted = Some(policy));
-    try_out_named(model, out);
-    change_top(model, |screen| screen.wanted = None);
+    if let Some(policy) = policy.map(|item| item.id.clone()) {
+        preview(model, policy, out);
+    }
 }
 
-fn try_out_named(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some((branch, policy)) = top(model).and_then(|screen| Some((screen.branch, screen.wanted.clone()?))) else {
-        return;
-    };
+fn preview(model: &mut Model, policy: String, out: &mut Vec<Cmd>) {
+    let Some(branch) = top(model).map(|screen| screen.branch) else { return };
     let draft = model.composer.next_draft();
     let request = EditableAct::TryPolicy { branch, draft, policy: policy.clone() };
     let ticket = send(model, request, EditorPending::TryPolicy, out);

@@ -15,11 +15,10 @@ use crate::domain::base::time;
 use crate::domain::planning::what_if::PlanFigures;
 use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use crate::tui::screens::summaries::model::PendingModuleSummary;
+use crate::tui::screens::traces::view::AROUND;
 use crate::tui::view::prelude::*;
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
 
-/// Unchanged lines shown around a change.
-const AROUND: usize = 3;
 /// How many lines are compared at most; longer texts are shown as replaced entirely.
 const COMPARED: usize = 2_000;
 
@@ -35,8 +34,9 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, bu
     }
     if screen.items.is_empty() {
         let words = if screen.loading.is_some() { "Loading.".to_owned() } else { none(view, screen.kind) };
-        let mut rows = TextRows::plain(&words, usize::from(body.width).max(1), Ink::Dim);
-        rows.extend(said(view));
+        let width = usize::from(body.width).max(1);
+        let mut rows = TextRows::plain(&words, width, Ink::Dim);
+        rows.extend(progress_or_notice(view, width));
         paint::lines(view.theme, &rows, body, buf);
         return (0, 0);
     }
@@ -51,49 +51,34 @@ fn split(screen: &EditorScreen, body: Rect) -> (Rect, Rect) {
 }
 
 fn keys(view: &ViewContext<'_>, screen: &EditorScreen, width: usize) -> Line {
-    let policies = screen.kind == EditableKind::Policies;
     let copies = screen.selected().is_some_and(|item| item.editing == Editability::Copy);
-    let mut words = vec![(Action::EditThing, if copies { "copy and edit" } else { "edit" }), (Action::Undo, "undo")];
-    if policies {
-        words.extend([(Action::UsePolicy, "use on this branch"), (Action::TryPolicy, "try")]);
-    }
-    let project = match screen.kind {
-        EditableKind::Rules => vec![(Action::SwitchThing, "exclude or include")],
+    let edit = (Action::EditThing, if copies { "copy and edit" } else { "edit" });
+    let mut own = match screen.kind {
+        EditableKind::State | EditableKind::Summaries | EditableKind::Memories => vec![edit],
+        EditableKind::Policies => vec![edit, (Action::UsePolicy, "use on this branch"), (Action::TryPolicy, "try")],
+        EditableKind::Rules => vec![(Action::SwitchThing, "exclude or include"), edit],
         EditableKind::Skills => {
             vec![(Action::UsePolicy, "add to the message"), (Action::SwitchThing, "exclude or include list")]
         }
-        EditableKind::Modules => vec![(Action::RenewThing, "rewrite")],
-        EditableKind::State | EditableKind::Summaries | EditableKind::Memories | EditableKind::Policies => Vec::new(),
+        EditableKind::Modules => vec![(Action::RenewThing, "rewrite"), edit],
     };
-    let plain = matches!(screen.kind, EditableKind::Rules | EditableKind::Skills);
-    if !project.is_empty() {
-        words.splice(0..usize::from(screen.kind == EditableKind::Skills), project);
+    if !matches!(screen.kind, EditableKind::Rules | EditableKind::Skills) {
+        own.extend([
+            (Action::OlderVersion, "older"),
+            (Action::NewerVersion, "newer"),
+            (Action::TurnView, "switch view"),
+        ]);
     }
-    let versioned =
-        [(Action::OlderVersion, "older"), (Action::NewerVersion, "newer"), (Action::TurnView, "switch view")];
-    words.extend(versioned.into_iter().filter(|_| !plain));
+    own.extend((screen.kind == EditableKind::Policies).then_some((Action::CopyPolicy, "copy")));
     let stops = screen.kind == EditableKind::Modules && summing(view).is_some_and(|part| !part.stopping);
-    words.extend([(Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "close" })]);
-    if policies {
-        words.push((Action::CopyPolicy, "copy"));
-    }
-    hint_line(view, &words, width)
-}
-
-/// The line of keys; some of them are in the key table's section of all panels.
-fn hint_line(view: &ViewContext<'_>, words: &[(Action, &str)], width: usize) -> Line {
-    let own = |action: &Action| {
-        view.model.keys.bindings().iter().any(|binding| binding.run == *action && binding.when == When::Workshop)
-    };
-    let (mine, rest): (Vec<_>, Vec<_>) = words.iter().copied().partition(|(action, _)| own(action));
-    let mut line = view.keys_line(When::Workshop, &mine, width.saturating_sub(16));
-    let left = width.saturating_sub(line.width());
-    let more = view.keys_line(When::Panel, &rest, left);
+    let rest =
+        [(Action::Undo, "undo"), (Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "close" })];
+    let mut line = view.keys_line(When::Workshop, &own, width.saturating_sub(16));
+    let more = view.keys_line(When::Panel, &rest, width.saturating_sub(line.width()));
     if !more.pieces.is_empty() && !line.pieces.is_empty() {
         line.push(Ink::Dim, "  ");
     }
-    line.pieces.extend(more.pieces);
-    line
+    line.and(more)
 }
 
 fn tabs(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) {
@@ -120,10 +105,7 @@ fn none(view: &ViewContext<'_>, kind: EditableKind) -> String {
         EditableKind::State => "The model's state block, with its versions, appears here.".to_owned(),
         EditableKind::Summaries => {
             let key = view.key(Action::Draft);
-            format!(
-                "No summaries are in use on this branch. {key} drafts one; once you accept it, it appears \
-                here."
-            )
+            format!("No summaries are in use on this branch. {key} drafts one; once you accept it, it appears here.")
         }
         EditableKind::Memories => "No memories yet. /remember TEXT adds one.".to_owned(),
         EditableKind::Policies => "There are no policies.".to_owned(),
@@ -146,7 +128,7 @@ fn none(view: &ViewContext<'_>, kind: EditableKind) -> String {
 
 fn items(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buffer) {
     let page = usize::from(area.height);
-    let from = screen.cursor.saturating_sub(page / 2).min(screen.items.len().saturating_sub(page));
+    let from = paint::first_row(screen.cursor, screen.items.len(), page);
     for ((at, item), row) in screen.items.iter().enumerate().skip(from).zip(area.rows()) {
         let glyphs = &view.theme.glyphs;
         let (sign, ink) = if item.in_use { (glyphs.branch, Ink::Text) } else { (glyphs.other, Ink::Dim) };
@@ -179,9 +161,9 @@ fn item(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
     }
     if area.height >= 8 {
         // The row stays empty when there is no notice, so that the text does not move.
-        head.push(said(view).unwrap_or_default());
+        head.push(progress_or_notice(view, width).unwrap_or_default());
     } else {
-        head.extend(said(view));
+        head.extend(progress_or_notice(view, width));
     }
     let most = if area.height >= 8 { 2 } else { 1 };
     head.extend(TextRows::plain(&versions(view, screen, item), width, Ink::Dim).into_iter().take(most));
@@ -192,12 +174,8 @@ fn item(view: &ViewContext<'_>, screen: &EditorScreen, area: Rect, buf: &mut Buf
     let foot = u16::try_from(below.len()).unwrap_or(0);
     let room = Rect { y: area.y + used, height: area.height.saturating_sub(used + foot), ..area };
     let rows = body(screen, item, width.saturating_sub(1).max(1));
-    let page = usize::from(room.height);
-    let scroll = screen.scroll.min(rows.len().saturating_sub(page));
-    paint::lines(view.theme, rows.iter().skip(scroll), room, buf);
-    paint::thumb(view.theme, scroll, rows.len(), page, room, buf);
     paint::lines(view.theme, &below, Rect { y: room.bottom(), height: foot, ..area }, buf);
-    (rows.len(), page)
+    view.scrolled(&rows, screen.scroll, room, buf)
 }
 
 /// The module summary that is being written on this branch.
@@ -206,18 +184,9 @@ fn summing<'a>(view: &ViewContext<'a>) -> Option<&'a PendingModuleSummary> {
     view.model.drafts.parts.values().find(|part| part.branch == branch)
 }
 
-/// The current notice, which the full screen would otherwise hide.
-fn said(view: &ViewContext<'_>) -> Option<Line> {
-    if let Some(part) = summing(view) {
-        return Some(Line::of(Ink::Accent, &part.words()));
-    }
-    let said = view.model.status.shown()?;
-    let ink = match said.weight {
-        crate::tui::model::status::Severity::Notice => Ink::Accent,
-        crate::tui::model::status::Severity::Trouble => Ink::Warn,
-        crate::tui::model::status::Severity::Alarm => Ink::Danger,
-    };
-    Some(Line::of(ink, &said.text))
+/// The progress of a module summary, or else the current notice, which the screen would otherwise hide.
+fn progress_or_notice(view: &ViewContext<'_>, room: usize) -> Option<Line> {
+    summing(view).map(|part| Line::of(Ink::Accent, &part.words())).or_else(|| view.notice_line(room))
 }
 
 fn heading(item: &Editable) -> String {
@@ -365,7 +334,6 @@ fn describe_preview(view: &ViewContext<'_>, made: &PlanFigures, now: &PlanFigure
     };
     let cached = made.same_text();
     format!(
-        "The next request with this policy: {est} of {room} tokens ({label}){before}, cached {cached}{cost}; \
-        {items}."
+        "The next request with this policy: {est} of {room} tokens ({label}){before}, cached {cached}{cost}; {items}."
     )
 }

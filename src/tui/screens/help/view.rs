@@ -120,9 +120,6 @@ pub(crate) fn draw(view: &ViewContext<'_>, scroll: usize, area: Rect, buf: &mut 
     let keys = view.keys_line(When::Panel, &words, usize::from(area.width));
     let inside = view.screen(Line::of(Ink::Heading, "Keys"), keys, area, buf);
     let rows = rows(view, usize::from(inside.width));
-    let last = rows.len().saturating_sub(usize::from(inside.height));
-    let from = scroll.min(last);
-    paint::lines(view.theme, rows.iter().skip(from), inside, buf);
-    paint::thumb(view.theme, from, rows.len(), usize::from(inside.height), inside, buf);
-    last
+    let (count, page) = view.scrolled(&rows, scroll, inside, buf);
+    count.saturating_sub(page)
 }

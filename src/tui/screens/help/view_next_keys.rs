@@ -1,11 +1,7 @@
 //! Draws the hint at the foot of the screen of which keys may follow the first of several, shown after a delay.
 //! Not for: all keys (`view`).
 
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::{ViewContext, paint};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use crate::tui::view::prelude::*;
 
 /// From this width on, the hint has three columns.
 const WIDE: u16 = 100;
@@ -25,14 +21,11 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let rows = cells.len().div_ceil(across).clamp(1, most);
     let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
     let place = Rect { y: area.bottom() - height, height, ..area };
-    paint::clear(place, buf);
     let pressed: Vec<String> = model.input.sequence.iter().map(ToString::to_string).collect();
     let title = Line::of(Ink::Heading, &pressed.join(" ")).with(Ink::Dim, " then one of these");
-    let inside = view.frame(title, true, place, buf);
     let hidden = cells.iter().skip(rows * across).filter(|cell| matches!(cell, Cell::Key { .. })).count();
     let more = if hidden > 0 { format!("{hidden} more in the help  ") } else { String::new() };
-    let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
-    paint::caption(view.theme, Line::of(Ink::Dim, &format!("{more}Esc closes")), edge, buf);
+    let inside = view.screen(title, Line::of(Ink::Dim, &format!("{more}Esc closes")), place, buf);
     for (at, what) in cells.iter().take(rows * across).enumerate() {
         let (column, row) = (at / rows, at % rows);
         let shift = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);

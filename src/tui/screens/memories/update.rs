@@ -122,16 +122,12 @@ fn selected(model: &Model) -> Option<(String, MemoryId)> {
 pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
     match edit {
         ListEdit::New => {
-            let (title, purpose) = (
-                "Remember (start with fact:, preference:, outcome:, or event: to set the kind)".to_owned(),
-                Purpose::Remember,
-            );
-            model.layers.push(Prompt { title, text: String::new(), purpose });
+            let title = "Remember (start with fact:, preference:, outcome:, or event: to set the kind)";
+            model.layers.push(Prompt::new(title, "", Purpose::Remember));
         }
         ListEdit::Rename => {
             let Some((text, id)) = selected(model) else { return };
-            let (title, purpose) = ("Edit the memory".to_owned(), Purpose::EditMemory(id));
-            model.layers.push(Prompt { title, text, purpose });
+            model.layers.push(Prompt::new("Edit the memory", text, Purpose::EditMemory(id)));
         }
         ListEdit::Delete => {
             let Some((_, id)) = selected(model) else { return };
@@ -148,12 +144,11 @@ pub(crate) fn dismiss(model: &mut Model, out: &mut Vec<Cmd>) {
     }
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let overlay = model.layers.top::<RequestScreen>();
-    let selected =
-        overlay.and_then(RequestScreen::selected).map(|(row, _)| (row.atom, row.verdict == Verdict::Suggested));
-    match selected {
-        Some((atom, true)) => {
+    let suggested = overlay.and_then(RequestScreen::selected).filter(|(row, _)| row.verdict == Verdict::Suggested);
+    match suggested.map(|(row, _)| row.atom) {
+        Some(atom) => {
             send(model, BranchRequest::Dismiss { branch, item: ItemName::Atom(atom) }, Pending::Act, out);
         }
-        _ => model.status.say(Severity::Notice, "Only suggested pins can be dismissed here.", model.now),
+        None => model.status.say(Severity::Notice, "Only suggested pins can be dismissed here.", model.now),
     }
 }

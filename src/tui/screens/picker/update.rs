@@ -5,15 +5,17 @@ use super::model::{Choice, Entry, Kind, Picker, PickerPending};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::time;
 use crate::domain::call::model::ModelInfo;
-use crate::domain::call::tokens::short;
+use crate::domain::call::tokens::{counted, short};
 use crate::domain::conversation::branch::SessionCard;
-use crate::engine::api::{Answer, MemoryAct, ProgramRequest, Request, SessionRequest};
-use crate::tui::chat::update::branches;
+use crate::engine::api::{Answer, MemoryAct, ProgramRequest, SessionRequest};
+use crate::tui::chat::update::{branches, copying};
 use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
+use crate::tui::screens::{approval, compare, memories, race, search};
 use crate::tui::update::effects::{run_next, show_answer, show_failure};
 use crate::tui::update::prelude::*;
+use crate::tui::update::settings;
 
 /// Handles the answers to the requests of the lists.
 pub(crate) fn answered(model: &mut Model, ticket: u64, pending: PickerPending, result: Result<Answer, Failure>) {
@@ -64,11 +66,7 @@ pub(crate) fn filter_changed(model: &mut Model, out: &mut Vec<Cmd>) {
         return;
     }
     let words = picker.filter.trim().to_owned();
-    let request = if words.is_empty() {
-        Request::Session(SessionRequest::List)
-    } else {
-        Request::Session(SessionRequest::Search { words })
-    };
+    let request = if words.is_empty() { SessionRequest::List } else { SessionRequest::Search { words } };
     let ticket = send(model, request, PickerPending::Sessions, out);
     if let Some(picker) = model.layers.top_mut::<Picker>() {
         picker.loading = true;
@@ -90,12 +88,12 @@ pub(crate) fn failed(model: &mut Model, ticket: u64, failure: &Failure) {
 }
 
 fn session_entry(card: &SessionCard, offset: i32) -> Entry {
-    let messages = if card.messages == 1 { "message" } else { "messages" };
+    let messages = counted(card.messages, "message");
     let branches = if card.branches == 1 { "branch" } else { "branches" };
     let (date, clock) = (time::date(card.updated_at, offset), time::clock(card.updated_at, offset));
     Entry {
         label: card.title.clone(),
-        detail: format!("{date} {clock} · {} {messages} · {} {branches}", card.messages, card.branches),
+        detail: format!("{date} {clock} · {messages} · {} {branches}", card.branches),
         choice: Choice::Session(card.id),
     }
 }
@@ -172,18 +170,18 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
         }
         Choice::CopyTurn(node) => {
             model.layers.pop();
-            crate::tui::chat::update::copying::turn(model, node, out);
+            copying::turn(model, node, out);
         }
-        Choice::CompareWith(branch) => crate::tui::screens::compare::update::open(model, branch, out),
+        Choice::CompareWith(branch) => compare::update::open(model, branch, out),
         Choice::CopyBranch => {
             model.layers.pop();
-            crate::tui::chat::update::copying::branch(model, out);
+            copying::branch(model, out);
         }
-        Choice::Memory(id) => crate::tui::screens::memories::update::act(model, id, MemoryAct::Confirm(None), out),
-        Choice::Message(node) => crate::tui::screens::search::update::go(model, node, out),
+        Choice::Memory(id) => memories::update::act(model, id, MemoryAct::Confirm(None), out),
+        Choice::Message(node) => search::update::go(model, node, out),
         Choice::Theme(name) => {
             model.layers.pop();
-            crate::tui::update::settings::keep_theme(model, &name, out);
+            settings::keep_theme(model, &name, out);
         }
         Choice::Action(action) => {
             model.layers.pop();
@@ -191,19 +189,18 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             run_next(model, action);
         }
         Choice::Session(id) => {
-            let request =
-                Request::Session(SessionRequest::Open { session: Some(id.to_string()), branch: None, create: false });
+            let request = SessionRequest::Open { session: Some(id.to_string()), branch: None, create: false };
             send(model, request, SessionPending::Open, out);
         }
         Choice::Without(run, atom) => {
             model.layers.pop();
-            crate::tui::screens::race::update::replay(model, run, None, Some(atom), out);
+            race::update::replay(model, run, None, Some(atom), out);
         }
         Choice::Model { profile, model: name } => {
             let again = if let Kind::ReplayModels(run) = picker.kind { Some(run) } else { None };
             model.layers.pop();
             if let Some(run) = again {
-                return crate::tui::screens::race::update::replay(model, run, Some((profile, name)), None, out);
+                return race::update::replay(model, run, Some((profile, name)), None, out);
             }
             let Some(branch) = model.branch() else { return };
             let mut overrides = branch.overrides.clone();
@@ -225,10 +222,10 @@ pub(crate) enum ListEdit {
 pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
     let Some(picker) = model.layers.top::<Picker>() else { return };
     if picker.kind == Kind::Memories {
-        return crate::tui::screens::memories::update::manage(model, edit, out);
+        return memories::update::manage(model, edit, out);
     }
     if picker.kind == Kind::Rules && edit == ListEdit::Delete {
-        return crate::tui::screens::approval::update::take_off(model, out);
+        return approval::update::take_off(model, out);
     }
     if picker.kind != Kind::Sessions {
         return;
@@ -238,13 +235,11 @@ pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
         .and_then(|entry| if let Choice::Session(id) = entry.choice { Some((entry.label.clone(), id)) } else { None });
     match edit {
         ListEdit::New => {
-            let (title, purpose) = ("Title of the new session (optional)".to_owned(), Purpose::NewSession);
-            model.layers.push(Prompt { title, text: String::new(), purpose });
+            model.layers.push(Prompt::new("Title of the new session (optional)", "", Purpose::NewSession));
         }
         ListEdit::Rename => {
             let Some((text, id)) = selected else { return };
-            let (title, purpose) = ("Rename the session".to_owned(), Purpose::RenameSession(Some(id)));
-            model.layers.push(Prompt { title, text, purpose });
+            model.layers.push(Prompt::new("Rename the session", text, Purpose::RenameSession(Some(id))));
         }
         ListEdit::Delete => {
             let Some((label, id)) = selected else { return };

@@ -6,7 +6,6 @@ use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
     let place = place(picker.kind, area);
-    paint::clear(place, buf);
     let (title, hint) = heading(view, picker.kind);
     let mut title = Line::of(Ink::Heading, title);
     if !picker.entries.is_empty() {
@@ -14,16 +13,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
         let count = if shown < all { format!("{shown} of {all}") } else { text::number(all) };
         title.push(Ink::Dim, &format!(" {} {count}", view.theme.glyphs.dot));
     }
-    let inside = view.frame(title, true, place, buf);
-    if place.height >= 2 {
-        let edge = Rect { y: place.bottom() - 1, height: 1, ..place };
-        paint::caption(
-            view.theme,
-            paint::cut(view.theme, Ink::Dim, &hint, usize::from(place.width.saturating_sub(6))),
-            edge,
-            buf,
-        );
-    }
+    let hint = paint::cut(view.theme, Ink::Dim, &hint, usize::from(place.width.saturating_sub(6)));
+    let inside = view.screen(title, hint, place, buf);
     if inside.is_empty() {
         return;
     }
@@ -67,26 +58,24 @@ fn entries(view: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
 
 /// Title and keys of a list.
 fn heading(view: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
+    let key = |action| view.key_in(action, When::Picker);
+    let (new, rename, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
     match kind {
         Kind::Sessions => {
-            let key = |action| view.key_in(action, When::Picker);
-            let (new, rename, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
             ("Sessions", format!("type to search  Enter opens  {new} new  {rename} rename  {delete} delete"))
         }
         Kind::Models => ("Models", "type to filter  Enter uses it on this branch".to_owned()),
         Kind::ReplayModels(_) => ("Replay the call with", "type to filter  Enter sends it".to_owned()),
         Kind::ReplayItems => ("Replay the call without", "type to filter  Enter sends it".to_owned()),
         Kind::Memories => {
-            let key = |action| view.key_in(action, When::Picker);
-            let (new, edit, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
             let dismiss = key(Action::Dismiss);
-            ("Memories", format!("Enter confirms  {edit} edit  {dismiss} dismiss  {delete} delete  {new} new"))
+            ("Memories", format!("Enter confirms  {rename} edit  {dismiss} dismiss  {delete} delete  {new} new"))
         }
         Kind::Labels => ("Labeled and starred messages", "type to filter  Enter goes to it".to_owned()),
         Kind::Themes => ("Theme", "previewed as you move  Enter keeps it  Esc restores the previous theme".to_owned()),
         Kind::Copies => ("Copy", "type to filter  Enter copies it".to_owned()),
         Kind::CompareWith => ("Compare with", "type to filter  Enter compares the two branches".to_owned()),
-        Kind::Rules => ("Tool rules", format!("{} removes a rule", view.key_in(Action::Delete, When::Picker))),
+        Kind::Rules => ("Tool rules", format!("{delete} removes a rule")),
         Kind::Palette => ("All actions", "type to filter  Enter runs it".to_owned()),
     }
 }

@@ -38,3 +38,11 @@ pub struct Prompt {
     /// What the text is for.
     pub purpose: Purpose,
 }
+
+impl Prompt {
+    /// Creates a prompt with a text to begin with.
+    #[must_use]
+    pub fn new(title: impl Into<String>, text: impl Into<String>, purpose: Purpose) -> Self {
+        Self { title: title.into(), text: text.into(), purpose }
+    }
+}

@@ -6,9 +6,8 @@ use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, prompt: &Prompt, area: Rect, buf: &mut Buffer) {
     let place = paint::centered(area, 70, 3);
-    paint::clear(place, buf);
     let title = paint::cut(view.theme, Ink::Heading, &prompt.title, usize::from(place.width.saturating_sub(6)));
-    let inside = view.frame(title, true, place, buf);
+    let inside = view.screen(title, Line::new(), place, buf);
     let shown = text::fit_end(&prompt.text, usize::from(inside.width).saturating_sub(1));
     let line = Line::of(Ink::Text, &shown).with(Ink::Accent, "_");
     paint::line(view.theme, &line, inside, buf);

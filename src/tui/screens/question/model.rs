@@ -39,8 +39,6 @@ pub enum Act {
     Unpin(Vec<Atom>),
     /// Sends these messages of an import as instructions, or leaves them out.
     Instructions(Vec<Atom>, bool),
-    /// Opens the list of models.
-    Models,
     /// Deletes a session permanently.
     DeleteSession(SessionId),
     /// Discards the draft of a summary.

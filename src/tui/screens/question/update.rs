@@ -7,12 +7,11 @@ use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::tool::consent::Consent;
 use crate::engine::api::{self, BranchRequest, DraftKind, ItemName, SessionRequest, ToolRequest};
 use crate::tui::chat::update::{ask, branches, commands, folder, queueing, quit};
-use crate::tui::model::Model;
-use crate::tui::model::pending::{Pending, SessionPending};
-use crate::tui::msg::Cmd;
+use crate::tui::model::pending::SessionPending;
 use crate::tui::screens::approval::model::ApprovalScreen;
-use crate::tui::screens::{self, approval, race, summaries, tools};
-use crate::tui::update::effects::{run_next, send};
+use crate::tui::screens::{approval, picker, race, summaries, tools};
+use crate::tui::update::effects::run_next;
+use crate::tui::update::prelude::*;
 
 /// Handles Enter: closes the question and carries out the choice.
 pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
@@ -44,13 +43,12 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
             let kind = if kept { MarkKind::Sticky } else { MarkKind::Exclude };
             mark(model, atoms, api::Act::Set { kind, toggle: false }, out);
         }
-        Act::Models => screens::picker::update::models(model, out),
         Act::Replay(run) => race::update::replay(model, run, None, None, out),
         Act::ReplayModel(run) => race::update::models(model, run, out),
         Act::ReplayWithout(run) => race::update::without(model, run, out),
         Act::DeleteSession(id) => {
             send(model, SessionRequest::Delete { session: Some(id.to_string()) }, Pending::Act, out);
-            screens::picker::update::filter_changed(model, out);
+            picker::update::filter_changed(model, out);
         }
         Act::RejectDraft(branch) => summaries::update::reject(model, branch, out),
         Act::Redraft => summaries::update::redraft(model, out),

@@ -21,8 +21,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, question: &Question, area: Rect, buf:
     }
     let height = u16::try_from(rows.len() + 2).unwrap_or(u16::MAX);
     let place = paint::centered(area, width, height);
-    paint::clear(place, buf);
-    let inside = view.frame(Line::of(Ink::Warn, &question.title), true, place, buf);
+    let inside = view.screen(Line::of(Ink::Warn, &question.title), Line::new(), place, buf);
     let over = rows.len().saturating_sub(usize::from(inside.height)).min(first);
     let within = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };
     paint::lines(view.theme, rows.iter().skip(over), within, buf);

@@ -5,6 +5,7 @@ use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
 use crate::tui::chat::model::live::Live;
+use crate::tui::model::list::shift;
 use crate::tui::model::session::Session;
 use std::collections::HashMap;
 
@@ -75,9 +76,7 @@ impl RaceScreen {
 
     /// Scrolls all answers.
     pub fn step(&mut self, by: i64) {
-        let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(i64::MAX);
-        let here = i64::try_from(self.scroll).unwrap_or(0).saturating_add(by).clamp(0, last);
-        self.scroll = usize::try_from(here).unwrap_or(0);
+        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 }
 

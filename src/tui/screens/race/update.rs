@@ -4,7 +4,7 @@
 
 use super::model::{AnswerRelations, Column, RacePending, RaceScreen};
 use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, RunId};
+use crate::domain::base::ids::RunId;
 use crate::domain::call::race::Limits;
 use crate::domain::call::run::CAUTION;
 use crate::domain::conversation::branch::{Branch, Overrides};
@@ -38,11 +38,10 @@ pub(crate) fn ask_how(model: &mut Model) {
         let node = session.tree.head(model.conversation.selected()?).id;
         session.run_of_answer(node).or_else(|| session.run_of_user(node))
     });
-    let Some(run) = found.map(|card| (card.id, card.model.clone())) else {
+    let Some((id, name)) = found.map(|card| (card.id, card.model.clone())) else {
         let text = "No call belongs to this message; select an answer, or a question that was answered.";
         return model.status.say(Severity::Notice, text, model.now);
     };
-    let (id, name) = run;
     model.layers.push(Question {
         title: "Replay this call?".to_owned(),
         words: vec![
@@ -67,7 +66,7 @@ pub(crate) fn replay(
     without: Option<Atom>,
     out: &mut Vec<Cmd>,
 ) {
-    let (profile, name) = to.map_or((None, None), |(profile, name)| (Some(profile), Some(name)));
+    let (profile, name) = to.unzip();
     let without = without.map(ItemName::Atom);
     let request = CallRequest::Replay { run: run.to_string(), profile, model: name, without };
     send(model, request, RacePending::Replay, out);
@@ -136,17 +135,13 @@ pub(crate) fn race(model: &mut Model, arms: Vec<Overrides>, limits: Limits, text
 fn racing(model: &mut Model, arms: &[Overrides], text: &str, made: Vec<Branch>, out: &mut Vec<Cmd>) {
     let draft = Draft { text: text.into(), ..Draft::default() };
     let mut columns = Vec::new();
-    let ids: Vec<(BranchId, String)> = made
-        .iter()
-        .zip(arms)
-        .map(|(branch, arm)| (branch.id, format!("{}: {}", branch.name, variant::title(arm))))
-        .collect();
-    add_branches(model, made);
-    for (branch, title) in ids {
-        let request = TurnRequest::Ask { branch, draft: draft.clone(), plan: None };
-        send(model, request, RacePending::Entry(branch), out);
-        columns.push(Column { title, branch: Some(branch), node: None });
+    for (branch, arm) in made.iter().zip(arms) {
+        let title = format!("{}: {}", branch.name, variant::title(arm));
+        let request = TurnRequest::Ask { branch: branch.id, draft: draft.clone(), plan: None };
+        send(model, request, RacePending::Entry(branch.id), out);
+        columns.push(Column { title, branch: Some(branch.id), node: None });
     }
+    add_branches(model, made);
     model.layers.push(RaceScreen::new(AnswerRelations::Race, columns));
 }
 
@@ -164,7 +159,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
         return model.status.say(Severity::Trouble, text, model.now);
     }
     model.layers.pop();
-    crate::tui::screens::search::update::remember_place(model);
+    screens::search::update::remember_place(model);
     if race {
         send(model, CallRequest::KeepOne { branch }, Pending::Act, out);
     }

@@ -93,12 +93,11 @@ fn head(view: &ViewContext<'_>, column: &Column, (selected, more): (bool, &str),
 /// The limits of a race's branch, or which of them ended it.
 fn limits(view: &ViewContext<'_>, column: &Column) -> Option<(Ink, String)> {
     let record = view.model.session.as_ref()?.races.get(&column.branch?)?;
-    match record.stopped {
-        Some(limit) => Some((Ink::Warn, limit.sentence(record.limits))),
-        None => {
-            Some(record.limits.to_text()).filter(|words| !words.is_empty()).map(|w| (Ink::Dim, format!("at most {w}")))
-        }
+    if let Some(limit) = record.stopped {
+        return Some((Ink::Warn, limit.sentence(record.limits)));
     }
+    let words = record.limits.to_text();
+    (!words.is_empty()).then(|| (Ink::Dim, format!("at most {words}")))
 }
 
 /// The figures of an answer, `gpt-4.1-mini · 1,204 in / 310 out · $0.0011`, or its progress.

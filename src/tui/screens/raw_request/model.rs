@@ -103,16 +103,23 @@ pub struct RawRequestScreen {
 }
 
 impl RawRequestScreen {
-    /// Creates the screen for a body.
+    /// Creates the screen for a body with its tokens, the budget, and the parts of its messages.
     #[must_use]
-    pub fn new(branch: BranchId, draft: Draft, body: Arc<str>, digest: Hash, tokens: (u32, u32)) -> Self {
+    pub fn new(
+        branch: BranchId,
+        draft: Draft,
+        body: Arc<str>,
+        digest: Hash,
+        tokens: (u32, u32),
+        parts: Vec<Part>,
+    ) -> Self {
         let mut raw = Self {
             branch,
             draft,
             body,
             digest,
             tokens,
-            parts: Vec::new(),
+            parts,
             edit: None,
             folds: Vec::new(),
             by_section: false,
@@ -130,14 +137,6 @@ impl RawRequestScreen {
         };
         raw.rebuild_blocks();
         raw
-    }
-
-    /// Adds the parts of the messages.
-    #[must_use]
-    pub fn with_parts(mut self, parts: Vec<Part>) -> Self {
-        self.parts = parts;
-        self.rebuild_blocks();
-        self
     }
 
     /// Rebuilds the blocks, all unfolded; in a long body, messages are folded except the last.
@@ -280,12 +279,6 @@ impl RawRequestScreen {
         self.follow = Some(at);
     }
 
-    /// Stores the rows made for a width.
-    pub fn set_rows(&mut self, rows: Vec<Row>, width: u16) {
-        self.rows = rows;
-        self.made = (width, self.state);
-    }
-
     /// Selects the row of the byte in `follow`, if any, and keeps the cursor in range.
     pub fn settle(&mut self) {
         if let Some(at) = self.follow.take() {
@@ -334,7 +327,7 @@ mod tests {
         let part = |message: usize, bytes: usize, title: &str| Part { message, bytes, title: title.into(), tokens: 3 };
         let parts = vec![part(0, 10, "system"), part(0, 7, "sticky pins"), part(1, 7, "your message")];
         let digest = Hash::of(BODY.as_bytes());
-        RawRequestScreen::new(BranchId(Uuid::nil()), Draft::default(), BODY.into(), digest, (9, 99)).with_parts(parts)
+        RawRequestScreen::new(BranchId(Uuid::nil()), Draft::default(), BODY.into(), digest, (9, 99), parts)
     }
 
     #[test]
@@ -348,7 +341,7 @@ mod tests {
         assert!(BODY[raw.folds[2].range.clone()].starts_with("Pinned."), "{:?}", raw.folds);
         raw.parts[0].bytes = 999;
         raw.rebuild_blocks();
-        assert_eq!(raw.folds.len(), 4, "what the bytes do not say is not parted");
+        assert_eq!(raw.folds.len(), 4, "parts that do not match the bytes do not split the message");
     }
 
     #[test]

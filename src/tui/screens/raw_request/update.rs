@@ -8,13 +8,11 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::call::request::{self, BodyFault};
 use crate::engine::api::{Answer, BodyCount, Draft, Exact, PlanRequest, RawRequest};
-use crate::tui::chat::model::composer;
 use crate::tui::chat::update::ask;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
 use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
 use std::sync::Arc;
-use tui_textarea::CursorMove;
 
 /// Handles the answers to the requests of this screen.
 pub(crate) fn answered(model: &mut Model, pending: RawRequestPending, result: Result<Answer, Failure>) {
@@ -82,8 +80,7 @@ fn arrived(model: &mut Model, branch: BranchId, draft: Draft, edit: Option<bool>
         }
         return editor(model, branch, draft, &body, &body, json);
     }
-    let raw = RawRequestScreen::new(branch, draft, body, digest, (tokens, room)).with_parts(parts);
-    model.layers.push(raw);
+    model.layers.push(RawRequestScreen::new(branch, draft, body, digest, (tokens, room), parts));
 }
 
 /// Opens the request for editing: its messages as texts, or its JSON.
@@ -98,9 +95,9 @@ pub(crate) fn edit(model: &mut Model, json: bool, out: &mut Vec<Cmd>) {
 fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: &Arc<str>, json: bool) {
     let text = if json { body.to_string() } else { request::texts(body) };
     let title = if json {
-        "The exact request as JSON, edited for one call".to_owned()
+        "The exact request as JSON, edited for one call"
     } else {
-        "Edited for one call: === N ROLE starts a message, === ROLE a new one".to_owned()
+        "Edited for one call: === N ROLE starts a message, === ROLE a new one"
     };
     if let Some(kept) = model.request.unwritten.take_if(|kept| {
         matches!(&kept.what, Edited::Request { branch: b, of, json: j, .. } if (*b, of, *j) == (branch, body, json))
@@ -109,23 +106,15 @@ fn editor(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, bo
         return model.layers.push(*kept);
     }
     let what = Edited::Request { branch, draft, base: base.clone(), of: body.clone(), json };
-    let editor =
-        Editor { title, area: composer::area(mark_invisible(&text)), what, fault: None, saving: None, before: None };
-    model.layers.push(editor);
+    model.layers.push(Editor::new(title, &text, what));
 }
 
 /// Closes the editor of a request and keeps a changed text. Returns false if another editor is on top.
 pub(crate) fn leave_editor(model: &mut Model) -> bool {
     let Some(editor) = model.layers.top::<Editor>() else { return false };
-    let Edited::Request { of, json, .. } = &editor.what else { return false };
-    let before = if *json { of.to_string() } else { request::texts(of) };
-    let changed = Safe::reveal(&editor.area.lines().join("\n")) != before;
-    if let (Some(editor), true) = (model.layers.take_top::<Editor>(), changed) {
-        let action = if matches!(editor.what, Edited::Request { json: true, .. }) {
-            Action::EditJson
-        } else {
-            Action::EditRequest
-        };
+    let Edited::Request { json, .. } = editor.what else { return false };
+    if let Some(editor) = model.layers.take_top::<Editor>().filter(Editor::changed) {
+        let action = if json { Action::EditJson } else { Action::EditRequest };
         let key = model.keys.key_of(action).unwrap_or_else(|| format!("/{}", action.name()));
         let text = format!("Your text is kept; {key} opens it again. Nothing was sent.");
         model.status.say(Severity::Notice, text, model.now);
@@ -134,17 +123,12 @@ pub(crate) fn leave_editor(model: &mut Model) -> bool {
     true
 }
 
-/// The lines of a text with every invisible character shown as a mark, except tabs.
-pub(crate) fn mark_invisible(text: &str) -> Vec<String> {
-    Safe::exact(text).as_str().replace("⟨U+0009⟩", "\t").split('\n').map(str::to_owned).collect()
-}
-
 /// Handles saving: shows and counts the edited body. If it is not a valid request, the editor stays open with the
 /// cursor at the error.
 pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(editor) = model.layers.top_mut::<Editor>() else { return };
     let Edited::Request { branch, draft, base, of, json } = editor.what.clone() else { return };
-    let text = Safe::reveal(&editor.area.lines().join("\n"));
+    let text = Safe::reveal(&editor.text());
     let made = if json { Ok(text) } else { request::with_texts(&of, &text) };
     let made = made.and_then(|body| request::check(&body).map(|()| body));
     match made {
@@ -154,8 +138,7 @@ pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
             review(model, branch, draft, &base, body.into(), out);
         }
         Err(BodyFault { line, column, what }) => {
-            let place = |n: usize| u16::try_from(n.saturating_sub(1)).unwrap_or(u16::MAX);
-            editor.area.move_cursor(CursorMove::Jump(place(line), place(column)));
+            editor.go_to(line, column);
             let text = format!("Line {line}, column {column}: {what}. Nothing was sent; your text is kept.");
             model.status.say(Severity::Trouble, text, model.now);
         }
@@ -165,7 +148,7 @@ pub(crate) fn saved(model: &mut Model, out: &mut Vec<Cmd>) {
 fn review(model: &mut Model, branch: BranchId, draft: Draft, base: &Arc<str>, body: Arc<str>, out: &mut Vec<Cmd>) {
     let digest = Hash::of(body.as_bytes());
     let act = Exact::Weigh { draft: draft.clone(), body: body.clone() };
-    let mut raw = RawRequestScreen::new(branch, draft, body, digest, (0, 0));
+    let mut raw = RawRequestScreen::new(branch, draft, body, digest, (0, 0), Vec::new());
     raw.edit = Some(EditedRequest { base: base.clone(), counted: None, sending: false });
     model.layers.push(raw);
     send(model, PlanRequest::Exact { branch, act }, RawRequestPending::Count(digest), out);

@@ -2,7 +2,7 @@
 //! characters.
 //! Not for: changing the bytes.
 
-use super::model::{EditedRequest, RawRequestScreen, Row};
+use super::model::{RawRequestScreen, Row};
 use crate::domain::base::safe_text::Safe;
 use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
@@ -129,7 +129,7 @@ pub(crate) fn settle(raw: &mut RawRequestScreen, area: Rect) {
             }
             quoted = ends_quoted(&raw.body[fold.range.clone()], quoted);
         }
-        raw.set_rows(rows, width);
+        (raw.rows, raw.made) = (rows, (width, raw.state));
         match selected {
             Some(Row::Bytes(_, range, _)) if raw.follow.is_none() => raw.follow = Some(range.start),
             Some(head) => raw.cursor = raw.rows.iter().position(|row| *row == head).unwrap_or(raw.cursor),
@@ -145,13 +145,10 @@ pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
         return;
     }
     let top = Rect { height: 1, ..inside };
-    match &raw.edit {
-        Some(hand) => paint::line(view.theme, &edited(view, raw, hand, usize::from(top.width)), top, buf),
-        None => paint::line(view.theme, &facts(view, raw, usize::from(top.width)), top, buf),
-    }
+    paint::line(view.theme, &figures(view, raw, usize::from(top.width)), top, buf);
     let list = Rect { y: inside.y + 1, height: inside.height - 1, ..inside };
     let page = usize::from(list.height);
-    let from = raw.cursor.saturating_sub(page / 2).min(raw.rows.len().saturating_sub(page));
+    let from = paint::first_row(raw.cursor, raw.rows.len(), page);
     for ((at, row), place) in raw.rows.iter().enumerate().skip(from).zip(list.rows()) {
         let place = Rect { width: place.width.saturating_sub(1), ..place };
         match row {
@@ -164,10 +161,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, raw: &RawRequestScreen, area: Rect, b
         view.entry(place, at, at == raw.cursor, buf);
     }
     paint::thumb(view.theme, from, raw.rows.len(), page, list, buf);
-    if view.model.status.shown().is_some() && inside.height > 3 {
-        let foot = Rect { y: inside.bottom() - 1, height: 1, ..inside };
-        paint::clear(foot, buf);
-        composer::notice(view, foot, buf);
+    if inside.height > 3 {
+        composer::notice(view, Rect { y: inside.bottom() - 1, height: 1, ..inside }, buf);
     }
 }
 
@@ -178,7 +173,7 @@ fn title(raw: &RawRequestScreen) -> Line {
         line.push(Ink::Accent, &format!("  / {}", raw.search));
         let found = match raw.hits.len() {
             0 if raw.search.is_empty() => String::new(),
-            0 => "  nowhere".to_owned(),
+            0 => "  no matches".to_owned(),
             n => format!("  {} of {n}", raw.hit + 1),
         };
         line.push(Ink::Dim, &found);
@@ -200,40 +195,26 @@ fn hints(view: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
         (true, Action::Copy, "copy"),
         (true, Action::Leave, "close"),
     ];
-    let mut line = Line::new();
-    for (_, action, word) in words.into_iter().filter(|(on, ..)| *on) {
-        let key = view.key_in(action, When::Request);
-        if line.width() + text::width(&key) + text::width(word) + 7 > width {
-            continue;
-        }
-        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
-        line.push(Ink::Dim, &format!(" {word}"));
-    }
-    line
+    let words: Vec<_> = words.into_iter().filter(|(on, ..)| *on).map(|(_, action, word)| (action, word)).collect();
+    view.keys_line(When::Request, &words, width)
 }
 
-/// Figures of the planned request: `5,213 / 8,000 est · 21,004 bytes · request 0be9c598`
-fn facts(view: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line {
-    let (tokens, of) = (text::number(raw.tokens.0.into()), text::number(raw.tokens.1.into()));
-    let bytes = text::number(raw.body.len() as u64);
-    let words =
-        [format!("{tokens} of {of} est. tokens"), format!("{bytes} bytes"), format!("request {}", raw.digest.short())];
-    paint::cut(view.theme, Ink::Dim, &words.join(&format!(" {} ", view.theme.glyphs.dot)), room)
-}
-
-/// Figures of an edited request, and whether it fits the budget.
-fn edited(view: &ViewContext<'_>, raw: &RawRequestScreen, hand: &EditedRequest, room: usize) -> Line {
+/// Figures of the request: `5,213 of 8,000 est. tokens · 21,004 bytes · request 0be9c598`; of an edited one also whether
+/// it fits the budget.
+fn figures(view: &ViewContext<'_>, raw: &RawRequestScreen, room: usize) -> Line {
     let dot = format!(" {} ", view.theme.glyphs.dot);
     let tail = format!("{dot}{} bytes{dot}request {}", text::number(raw.body.len() as u64), raw.digest.short());
+    let sum = |n: u32, of: u32| format!("{} of {} est. tokens", text::number(n.into()), text::number(of.into()));
+    let Some(hand) = &raw.edit else {
+        return paint::cut(view.theme, Ink::Dim, &format!("{}{tail}", sum(raw.tokens.0, raw.tokens.1)), room);
+    };
     let Some((tokens, of, changed)) = hand.counted else {
         return paint::cut(view.theme, Ink::Dim, &format!("counting its tokens{tail}"), room);
     };
-    let figures = format!("{} of {} est. tokens", text::number(tokens.into()), text::number(of.into()));
+    let figures = sum(tokens, of);
     if tokens > of {
-        let words = format!(
-            "{figures}: {} over the limit, the server would reject it{tail}",
-            text::number((tokens - of).into())
-        );
+        let over = text::number((tokens - of).into());
+        let words = format!("{figures}: {over} over the limit, the server would reject it{tail}");
         return paint::cut(view.theme, Ink::Danger, &words, room);
     }
     let changed = match changed {
@@ -300,13 +281,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn raw(body: &str) -> RawRequestScreen {
-        RawRequestScreen::new(
-            BranchId(uuid::Uuid::nil()),
-            Draft::default(),
-            body.into(),
-            Hash::of(body.as_bytes()),
-            (1, 2),
-        )
+        let (branch, digest) = (BranchId(uuid::Uuid::nil()), Hash::of(body.as_bytes()));
+        RawRequestScreen::new(branch, Draft::default(), body.into(), digest, (1, 2), Vec::new())
     }
 
     #[test]

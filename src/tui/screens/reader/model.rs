@@ -2,6 +2,7 @@
 //! Not for: texts that are edited (`text_editor`).
 
 use crate::domain::base::hash::Hash;
+use crate::tui::model::list::shift;
 use std::sync::Arc;
 
 /// A text that is only read.
@@ -32,8 +33,6 @@ impl Reader {
 
     /// Scrolls by `by` rows.
     pub fn step(&mut self, by: i64) {
-        let last = self.seen.0.saturating_sub(self.seen.1);
-        let here = i64::try_from(self.scroll).unwrap_or(0).saturating_add(by).max(0);
-        self.scroll = usize::try_from(here).unwrap_or(0).min(last);
+        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 }

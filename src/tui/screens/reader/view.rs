@@ -13,7 +13,7 @@ pub(crate) fn draw(
     buf: &mut Buffer,
 ) -> (usize, usize) {
     let title = paint::cut(view.theme, Ink::Heading, &reader.title, usize::from(area.width.saturating_sub(6)));
-    let words = [(Action::ScrollDown, "on"), (Action::Copy, "copy"), (Action::Leave, "close")];
+    let words = [(Action::ScrollDown, "next page"), (Action::Copy, "copy"), (Action::Leave, "close")];
     let inside = view.screen(title, view.keys_line(When::Panel, &words, usize::from(area.width)), area, buf);
     let width = inside.width.saturating_sub(1).max(1);
     let rows = cache.rows(CacheKey::Text(reader.key, reader.exact), width, || {
@@ -24,8 +24,23 @@ pub(crate) fn draw(
             TextRows::all(&reader.text, room, Ink::Text)
         }
     });
-    paint::lines(view.theme, rows.iter().skip(reader.scroll), inside, buf);
-    let page = usize::from(inside.height);
-    paint::thumb(view.theme, reader.scroll, rows.len(), page, inside, buf);
-    (rows.len(), page)
+    view.scrolled(&rows, reader.scroll, inside, buf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::model::Model;
+    use crate::tui::theme::Theme;
+
+    /// On a wider screen the text has fewer rows than the scroll position was made for.
+    #[test]
+    fn the_end_of_a_text_stays_visible_on_a_wider_screen() {
+        let (theme, model) = (Theme::built_in("dark", false), Model::default());
+        let reader = Reader { scroll: 90, ..Reader::new("Title", "§ ".repeat(100), false) };
+        let area = Rect::new(0, 0, 80, 24);
+        let mut buf = Buffer::empty(area);
+        draw(&ViewContext { theme: &theme, model: &model }, &reader, &mut Cache::default(), area, &mut buf);
+        assert!(buf.content.iter().any(|cell| cell.symbol() == "§"));
+    }
 }

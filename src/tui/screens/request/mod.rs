@@ -4,7 +4,6 @@
 pub mod model;
 pub mod model_counts;
 pub mod model_filter;
-pub mod model_pending;
 pub mod model_preview;
 pub mod model_range;
 pub mod model_unused;
@@ -24,7 +23,8 @@ impl Screen for RequestScreen {
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
         self.page = view::list_rows(area);
-        view::draw(view, self, cache, area, buf);
+        let last = view::draw(view, self, cache, area, buf);
+        self.detail_scroll = self.detail_scroll.min(last);
         Vec::new()
     }
 
@@ -79,5 +79,24 @@ impl Screen for RequestScreen {
 
     fn due(&self, _now: u64) -> Option<u64> {
         self.preview.due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::model::Model;
+    use crate::tui::theme::Theme;
+
+    #[test]
+    fn the_detail_pane_does_not_scroll_past_its_end() {
+        let (theme, model) = (Theme::built_in("dark", false), Model::default());
+        let mut overlay = RequestScreen::default();
+        overlay.detail(1);
+        assert!(overlay.detail_scroll > 0);
+        let area = Rect::new(0, 0, 80, 24);
+        let view = ViewContext { theme: &theme, model: &model };
+        overlay.view(&view, &mut Cache::default(), area, &mut Buffer::empty(area));
+        assert_eq!(overlay.detail_scroll, 0);
     }
 }

@@ -10,9 +10,10 @@ use crate::domain::base::ids::NodeId;
 use crate::domain::call::item_use::UnusedItem;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::planning::diff::ItemHistory;
-use crate::domain::planning::plan::{Blocked, ContextPlan, Row, RowKind, Verdict};
+use crate::domain::planning::plan::{Blocked, ContextPlan, Item, Row, RowKind, Verdict};
 use crate::domain::planning::policy::Section;
 use crate::domain::tool::cards::ToolCost;
+use crate::tui::model::list::shift;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -147,9 +148,7 @@ impl RequestScreen {
             Group::Section => self.list_by_section(rows, &indices, &mut entries),
             Group::None => {
                 self.arrangement.order.sort(rows, &mut indices);
-                for at in &indices {
-                    self.push_row(rows, *at, &mut entries);
-                }
+                self.push_rows(rows, &indices, &mut entries);
             }
             group => self.list_by_heading(rows, &indices, group, &mut entries),
         }
@@ -157,12 +156,14 @@ impl RequestScreen {
         self.cursor = self.cursor.min(self.entries.len().saturating_sub(1));
     }
 
-    /// Appends a row and, if the row is open, its messages and turns.
-    fn push_row(&self, rows: &[Row], at: usize, entries: &mut Vec<Entry>) {
-        entries.push(Entry::Row(at));
-        if self.opened.contains(&rows[at].atom.key()) {
-            entries.extend((0..rows[at].items.len()).map(|item| Entry::Item(at, item)));
-            entries.extend((0..self.turns_in_range(&rows[at]).len()).map(|turn| Entry::RangeTurn(at, turn)));
+    /// Appends rows; after each that is open, its messages and turns.
+    fn push_rows(&self, rows: &[Row], part: &[usize], entries: &mut Vec<Entry>) {
+        for &at in part {
+            entries.push(Entry::Row(at));
+            if self.opened.contains(&rows[at].atom.key()) {
+                entries.extend((0..rows[at].items.len()).map(|item| Entry::Item(at, item)));
+                entries.extend((0..self.turns_in_range(&rows[at]).len()).map(|turn| Entry::RangeTurn(at, turn)));
+            }
         }
     }
 
@@ -176,10 +177,7 @@ impl RequestScreen {
             }
             let mut part = part.to_vec();
             order.sort(rows, &mut part);
-            let part = group_cards(rows, part);
-            for at in part {
-                self.push_row(rows, at, entries);
-            }
+            self.push_rows(rows, &group_cards(rows, part), entries);
         }
         if let (Some(Content::Plan(plan)), true) = (&self.content, self.filter.is_empty()) {
             let any = plan.tools > 0 || !plan.tool_costs.is_empty();
@@ -195,18 +193,14 @@ impl RequestScreen {
         let suggested = of(|verdict| matches!(verdict, Verdict::Suggested));
         if !suggested.is_empty() {
             entries.push(Entry::Suggested(suggested.len()));
-            for at in suggested {
-                self.push_row(rows, at, entries);
-            }
+            self.push_rows(rows, &suggested, entries);
         }
         self.push_unused(rows, indices, entries);
         let out = of(|verdict| matches!(verdict, Verdict::Out { .. }));
         if !out.is_empty() {
             let tokens = out.iter().map(|at| u64::from(rows[*at].tokens)).sum();
             entries.push(Entry::Excluded(out.len(), tokens));
-            for at in out {
-                self.push_row(rows, at, entries);
-            }
+            self.push_rows(rows, &out, entries);
         }
     }
 
@@ -223,9 +217,7 @@ impl RequestScreen {
             self.arrangement.order.sort(rows, &mut part);
             let tokens = part.iter().map(|at| u64::from(rows[*at].tokens)).sum();
             entries.push(Entry::Group(heading, part.len(), tokens));
-            for at in part {
-                self.push_row(rows, at, entries);
-            }
+            self.push_rows(rows, &part, entries);
         }
     }
 
@@ -322,21 +314,15 @@ impl RequestScreen {
     /// Sum of the selected items' tokens.
     pub fn selected_tokens(&self) -> u64 {
         let rows = self.content.as_ref().map(Content::rows).unwrap_or_default();
-        let item =
-            |item: &crate::domain::planning::plan::Item| self.selection.contains(&Atom::Message { node: item.key });
+        let selected = |item: &&Item| self.selection.contains(&Atom::Message { node: item.key });
         let of = |row: &Row| {
             if self.selection.contains(&row.atom) {
                 return u64::from(row.tokens);
             }
-            row.items.iter().filter(|at| item(at)).map(|item| u64::from(item.tokens)).sum()
+            row.items.iter().filter(selected).map(|item| u64::from(item.tokens)).sum()
         };
-        let past = self
-            .range_turns
-            .values()
-            .flatten()
-            .filter(|turn| self.selection.contains(&turn.atom))
-            .map(|turn| turn.tokens);
-        rows.iter().map(of).sum::<u64>() + past.sum::<u64>()
+        let past = self.range_turns.values().flatten().filter(|turn| self.selection.contains(&turn.atom));
+        rows.iter().map(of).sum::<u64>() + past.map(|turn| turn.tokens).sum::<u64>()
     }
 
     /// Whether every selected row has a mark of this kind.
@@ -350,9 +336,7 @@ impl RequestScreen {
 
     /// Moves the cursor by `by` lines, skipping headings.
     pub fn step(&mut self, by: i64) {
-        let last = i64::try_from(self.entries.len()).unwrap_or(i64::MAX).saturating_sub(1).max(0);
-        let here = i64::try_from(self.cursor).unwrap_or(0);
-        self.cursor = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
+        self.cursor = shift(self.cursor, by, self.entries.len().saturating_sub(1));
         self.detail_scroll = 0;
         self.skip_headings(if by < 0 { -1 } else { 1 });
     }
@@ -442,6 +426,21 @@ impl RequestScreen {
             _ => None,
         }
     }
+}
+
+/// The purpose of a request of this screen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RequestPending {
+    /// To preview what the action on the selected items would change.
+    Preview,
+    /// To show the text of a row or of a message in it.
+    Text(Atom),
+    /// To show the state changes of an item.
+    Steps(Atom),
+    /// To show how the newest calls sent an item.
+    History(Atom),
+    /// To show which rows no answer used.
+    Unused,
 }
 
 /// Moves the cards of each turn together, to the place of the turn's first card.

@@ -2,8 +2,8 @@
 //! the history, and the preview of what the cursor is on.
 //! Not for: setting marks (`chat::update::acts`).
 
-use super::model::{Content, RequestScreen};
-use super::model_pending::RequestPending;
+use super::model::{Content, RequestPending, RequestScreen};
+use super::model_filter::ListArrangement;
 use super::model_preview::ActionPreview;
 use super::model_range::turns_of_range;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -14,7 +14,6 @@ use crate::domain::planning::plan::RowKind;
 use crate::engine::api::{Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, TransitionReport};
 use crate::tui::model::session::Session;
 use crate::tui::screens::reader::model::Reader;
-use crate::tui::screens::request::model_filter::ListArrangement;
 use crate::tui::update::effects::show_answer;
 use crate::tui::update::prelude::*;
 use std::sync::Arc;
@@ -269,7 +268,7 @@ pub(crate) fn request_preview(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(previewed) = overlay.preview.action.clone() else { return };
     let items = previewed.atoms.into_iter().map(ItemName::Atom).collect();
     let act = Act::Set { kind: previewed.kind, toggle: previewed.toggle };
-    let request = PlanRequest::Preview { branch, draft: draft.clone(), items, act };
+    let request = PlanRequest::Preview { branch, draft, items, act };
     let ticket = send(model, request, RequestPending::Preview, out);
     if let Some(overlay) = top_screen(model) {
         overlay.preview.ticket = Some(ticket);

@@ -35,24 +35,33 @@ fn split(inside: Rect) -> (Rect, Rect) {
     paint::split(body, 100, body.width * 55 / 100, (body.height * 3 / 5).max(body.height.min(3)))
 }
 
-pub(crate) fn draw(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, area: Rect, buf: &mut Buffer) {
+/// Draws the overlay. Returns the largest scroll position of the detail pane.
+pub(crate) fn draw(
+    view: &ViewContext<'_>,
+    overlay: &RequestScreen,
+    cache: &mut Cache,
+    area: Rect,
+    buf: &mut Buffer,
+) -> usize {
     paint::clear(area, buf);
     let inside = inside(area);
     if inside.is_empty() {
-        return;
+        return 0;
     }
     head(view, overlay, inside, buf);
     let (list, pane) = split(inside);
     entries(view, overlay, list, buf);
     let rows = view_detail::rows(view, overlay, cache, pane.width);
     let room = paint::divide(view.theme, inside, pane, buf);
-    paint::lines(view.theme, rows.iter().skip(overlay.detail_scroll), room, buf);
+    let most = rows.len().saturating_sub(usize::from(room.height));
+    paint::lines(view.theme, &rows[overlay.detail_scroll.min(most)..], room, buf);
     let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
     if view.model.status.shown().is_some() {
         composer::notice(view, foot, buf);
     } else {
         paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
     }
+    most
 }
 
 /// `Next request · 11 in, 9 left out · 1.1k of 1.3k · ≈ $0.0003`
@@ -141,12 +150,8 @@ fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
         let broken = overlay.content.as_ref().is_some_and(|it| it.rows().iter().any(|row| breaks_at(view, row)));
         if broken {
             let beside = Rect { width: split(area).0.width, ..last };
-            paint::right(
-                view.theme,
-                &Line::of(Ink::Warn, &format!(" {} cache breaks here ", view.theme.glyphs.differs)),
-                beside,
-                buf,
-            );
+            let words = format!(" {} cache breaks here ", view.theme.glyphs.differs);
+            paint::right(view.theme, &Line::of(Ink::Warn, &words), beside, buf);
         }
     }
 }
@@ -174,30 +179,17 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
     let Some(content) = &overlay.content else { return };
     let rows = content.rows();
     let page = usize::from(area.height);
-    let from = overlay.cursor.saturating_sub(page / 2).min(overlay.entries.len().saturating_sub(page));
+    let from = paint::first_row(overlay.cursor, overlay.entries.len(), page);
     for ((at, entry), place) in overlay.entries.iter().enumerate().skip(from).zip(area.rows()) {
         match *entry {
-            Entry::Section(section, tokens) => {
-                let value = Line::of(Ink::Heading, &text::short(u64::from(tokens)));
-                paint::pair(
-                    view.theme,
-                    &Line::of(Ink::Heading, meter::name(Part::Section(section))),
-                    &value,
-                    place,
-                    buf,
-                );
-            }
+            Entry::Section(section, tokens) => heading(view, Part::Section(section), tokens, place, buf),
             Entry::Tools(tokens) => tools(view, overlay, tokens, place, buf),
             Entry::Tool(tool) => {
                 if let Some(tool) = plan_of(content).and_then(|plan| plan.tool_costs.get(tool)) {
                     one_tool(view, tool, place, buf);
                 }
             }
-            Entry::Framing(tokens) => {
-                let label = Line::of(Ink::Heading, meter::name(Part::Framing));
-                let value = Line::of(Ink::Heading, &text::short(u64::from(tokens)));
-                paint::pair(view.theme, &label, &value, place, buf);
-            }
+            Entry::Framing(tokens) => heading(view, Part::Framing, tokens, place, buf),
             Entry::Suggested(count) => border(view, &format!("Suggested pins {count}"), place, buf),
             Entry::Unused(count, tokens) => sum(view, ("Never used", " a call"), (count, tokens), place, buf),
             Entry::Excluded(count, tokens) => sum(view, ("Left out", ""), (count, tokens), place, buf),
@@ -229,6 +221,12 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
             paint::select(view.theme, place, buf);
         }
     }
+}
+
+/// The heading of a part of the request, with its tokens.
+fn heading(view: &ViewContext<'_>, part: Part, tokens: u32, area: Rect, buf: &mut Buffer) {
+    let value = Line::of(Ink::Heading, &text::short(u64::from(tokens)));
+    paint::pair(view.theme, &Line::of(Ink::Heading, meter::name(part)), &value, area, buf);
 }
 
 fn border(view: &ViewContext<'_>, words: &str, area: Rect, buf: &mut Buffer) {

@@ -6,10 +6,7 @@ use crate::domain::call::code_set::{CodeCandidate, CodeOutcome, CodeSet};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::draft::Planned;
 use crate::domain::planning::plan::Row;
-use crate::tui::text::markdown::TextRows;
-use crate::tui::text::{self, Line};
-use crate::tui::theme::Ink;
-use crate::tui::view::ViewContext;
+use crate::tui::view::prelude::*;
 
 /// The set of the plan on the screen, for the row of its search; without `details` only the decision and the numbers.
 pub(crate) fn rows(view: &ViewContext<'_>, row: &Row, details: bool, room: usize) -> Vec<Line> {

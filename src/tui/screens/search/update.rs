@@ -120,12 +120,10 @@ pub(crate) fn remember_place(model: &mut Model) {
 /// Returns to the place before the last jump.
 pub(crate) fn back(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(spot) = model.jumps.before.pop() else {
-        model.status.say(Severity::Notice, "There is no earlier place to go back to.", model.now);
-        return;
+        return model.status.say(Severity::Notice, "There is no earlier place to go back to.", model.now);
     };
-    let here = model.session.as_ref().map(|session| (session.card.id, session.current));
-    if here.is_some_and(|(session, _)| session == spot.session) {
-        if model.session.as_ref().is_some_and(|session| session.find(spot.branch).is_some()) {
+    if let Some(session) = model.session.as_ref().filter(|session| session.card.id == spot.session) {
+        if session.find(spot.branch).is_some() {
             branches::switch(model, spot.branch, out);
         }
         return restore(model, spot);

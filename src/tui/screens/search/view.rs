@@ -87,7 +87,7 @@ fn nothing(screen: &SearchScreen, width: usize) -> Vec<Line> {
     if !screen.line.trim().is_empty() {
         return vec![Line::of(Ink::Dim, "No message matches all words and filters.")];
     }
-    let mut rows = text::markdown::TextRows::plain(
+    let mut rows = TextRows::plain(
         "Type words from a message of any session; the newest messages come first. Words in \"quotes\" must be \
             next to each other. Filters go on the same line:",
         width,

@@ -2,7 +2,7 @@
 //! Not for: the keys (`update`).
 
 use crate::domain::base::ids::BranchId;
-use crate::domain::call::tokens::grouped;
+use crate::domain::call::tokens::{counted, grouped};
 use crate::domain::summary::draft::{MissingFact, SALIENT, SummaryAuthor, SummaryCard, SummaryDraft};
 use crate::tui::model::list::shift;
 use std::collections::{BTreeMap, HashMap};
@@ -47,7 +47,7 @@ impl PendingModuleSummary {
             (_, 1..) => format!("summarizing {path}: {} est. tokens so far", grouped(u64::from(self.tokens))),
             ((done, of), 0) if done < of => format!("summarizing {path}: read {done} of {of} files"),
             ((_, of), 0) if of > 0 && self.by == SummaryAuthor::Model => {
-                format!("summarizing {path}: {of} {} sent to the model", if of == 1 { "file" } else { "files" })
+                format!("summarizing {path}: {} sent to the model", counted(of as u64, "file"))
             }
             _ => format!("summarizing {path}"),
         }

@@ -1,13 +1,12 @@
 //! Updates of the summaries: drafting one, deciding about a draft, and the list of summaries.
 //! Not for: moving the cursor (`tui::update::travel`).
 
-use super::model::{DraftScreen, Item, Part, PendingSummary, SummaryList, SummaryPending};
+use super::model::{DraftScreen, Item, Part, SummaryList, SummaryPending};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::summary::accepted::{SummaryKind, SummarySource, SummaryState};
 use crate::domain::summary::draft::{SummaryAuthor, SummaryCard, SummaryDraft};
 use crate::engine::api::{Answer, Request, SummaryAct};
-use crate::tui::chat::model::composer;
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::screens::reader::model::Reader;
 use crate::tui::screens::text_editor::model::{Edited, Editor};
@@ -108,9 +107,7 @@ pub(crate) fn decide(model: &mut Model, decision: DraftDecision, out: &mut Vec<C
     };
     let number = draft.number;
     match decision {
-        DraftDecision::Accept => {
-            ask(model, branch, SummaryAct::Accept { draft: number }, out);
-        }
+        DraftDecision::Accept => ask(model, branch, SummaryAct::Accept { draft: number }, out),
         DraftDecision::Reject if loss(&draft).is_some() => {
             confirm(model, &draft, "Discard this draft?", "yes, discard it", Act::RejectDraft(branch));
         }
@@ -167,12 +164,8 @@ fn ask(model: &mut Model, branch: BranchId, act: SummaryAct, out: &mut Vec<Cmd>)
 
 /// Opens the draft's text for editing; the sentences kept word for word are added to it again afterwards.
 fn edit(model: &mut Model, branch: BranchId, number: u64, text: &str) {
-    let clean: String = composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect();
-    let lines = clean.split('\n').map(str::to_owned).collect();
-    let title = "Text of the draft (sentences kept verbatim are added automatically)".to_owned();
-    let what = Edited::Draft { branch, number };
-    let editor = Editor { title, area: composer::area(lines), what, fault: None, saving: None, before: None };
-    model.layers.push(editor);
+    let title = "Text of the draft (sentences kept verbatim are added automatically)";
+    model.layers.push(Editor::new(title, text, Edited::Draft { branch, number }));
 }
 
 /// Sends the edited text to the engine.
@@ -184,8 +177,7 @@ pub(crate) fn save(model: &mut Model, branch: BranchId, number: u64, text: Strin
 /// Reports that a draft failed. If a person stopped it, that was reported already.
 fn failed(model: &mut Model, branch: BranchId, failure: &Failure) {
     let making = model.drafts.making.remove(&branch).is_some();
-    let here = |screen: &DraftScreen| screen.branch == branch;
-    let open = model.layers.all().any(here);
+    let open = model.layers.all::<DraftScreen>().any(|screen| screen.branch == branch);
     model.layers.close::<DraftScreen>(|screen| screen.branch == branch && screen.draft.is_none());
     if making || open {
         show_failure(model, failure);
@@ -228,11 +220,6 @@ fn announce(model: &mut Model, draft: &SummaryDraft) {
     );
     model.status.say(Severity::Notice, text.clone(), model.now);
     model.drafts.last_notice = Some(text);
-}
-
-/// Stores the progress of a summary.
-pub(crate) fn store_progress(model: &mut Model, branch: BranchId, making: PendingSummary) {
-    model.drafts.making.insert(branch, making);
 }
 
 /// Handles Esc on a draft: stops one that is being written; one that waits is kept.
@@ -288,10 +275,9 @@ pub(crate) fn undo_summary(model: &mut Model, out: &mut Vec<Cmd>) {
 pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     let found = if let Some(screen) = model.layers.top::<DraftScreen>() {
         screen.draft.as_ref().map(|draft| {
-            let by = if draft.summary.source == SummarySource::Llm {
-                SummaryAuthor::Extractive
-            } else {
-                SummaryAuthor::Model
+            let by = match draft.summary.source {
+                SummarySource::Llm => SummaryAuthor::Extractive,
+                SummarySource::Extractive | SummarySource::User => SummaryAuthor::Model,
             };
             let act = SummaryAct::Draft { kind: draft.summary.kind, up_to: Some(draft.summary.turns.1), by };
             (screen.branch, act)
@@ -299,10 +285,9 @@ pub(crate) fn redraft(model: &mut Model, out: &mut Vec<Cmd>) {
     } else {
         let list = model.layers.top::<SummaryList>();
         list.and_then(|list| Some((list.branch, list.selected()?))).map(|(branch, card)| {
-            let by = if card.summary.source == SummarySource::Llm {
-                SummaryAuthor::Model
-            } else {
-                SummaryAuthor::Extractive
+            let by = match card.summary.source {
+                SummarySource::Llm => SummaryAuthor::Model,
+                SummarySource::Extractive | SummarySource::User => SummaryAuthor::Extractive,
             };
             let up_to = Some(card.summary.turns.1).filter(|_| card.state != SummaryState::StaleLag);
             (branch, SummaryAct::Draft { kind: card.summary.kind, up_to, by })

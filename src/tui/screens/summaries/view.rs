@@ -237,13 +237,13 @@ fn staying(draft: &SummaryDraft) -> Option<String> {
             None => kinds.push((name, vec![turn.to_string()])),
         }
     }
-    let told = kinds.into_iter().map(|(name, turns)| {
+    let parts = kinds.into_iter().map(|(name, turns)| {
         let more = if turns.len() > 6 { format!(" and {} more", turns.len() - 6) } else { String::new() };
         format!("{}{more} ({name})", turns.iter().take(6).cloned().collect::<Vec<_>>().join(", "))
     });
-    let told: Vec<String> = told.collect();
+    let parts: Vec<String> = parts.collect();
     let (turns, are) = if draft.stays.len() == 1 { ("Turn", "is") } else { ("Turns", "are") };
-    (!told.is_empty()).then(|| format!("{turns} {} {are} kept verbatim.", told.join(", ")))
+    (!parts.is_empty()).then(|| format!("{turns} {} {are} kept verbatim.", parts.join(", ")))
 }
 
 /// Draws a part's heading, highlighted if it has the focus. Returns the area below.
@@ -271,11 +271,7 @@ fn text_of(
     let rows = cache.rows(CacheKey::Text(Hash::of(body.as_bytes()), false), width, || {
         TextRows::all(body, usize::from(width), Ink::Text)
     });
-    let page = usize::from(room.height);
-    let from = screen.draft_scroll.min(rows.len().saturating_sub(page));
-    paint::lines(view.theme, rows.iter().skip(from), room, buf);
-    paint::thumb(view.theme, from, rows.len(), page, room, buf);
-    rows.len()
+    view.scrolled(&rows, screen.draft_scroll, room, buf).0
 }
 
 /// Draws the sources, scrolled to the fact under the cursor if they follow it. Returns the number of rows and the
@@ -366,7 +362,7 @@ fn items(view: &ViewContext<'_>, screen: &DraftScreen, draft: &SummaryDraft, are
     let more = if screen.items() > 0 { format!("  {key} keeps an item verbatim") } else { String::new() };
     let room = heading(view, &words, &more, screen.part == Part::Items, area, buf);
     let page = usize::from(room.height);
-    let from = screen.cursor.saturating_sub(page / 2).min(screen.items().saturating_sub(page));
+    let from = paint::first_row(screen.cursor, screen.items(), page);
     let beside = Rect { width: room.width.saturating_sub(u16::from(screen.items() > page)), ..room };
     for (at, row) in (from..screen.items()).zip(beside.rows()) {
         match screen.item(at) {

@@ -3,11 +3,11 @@
 //! Not for: drafts (`view`).
 
 use super::model::SummaryList;
+use super::view::{tokens_words, writer};
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::lane_use;
 use crate::domain::summary::accepted::SummaryState;
 use crate::domain::summary::draft::SummaryCard;
-use crate::tui::screens;
 use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, accepted: &SummaryList, area: Rect, buf: &mut Buffer) {
@@ -31,7 +31,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, accepted: &SummaryList, area: Rect, b
     let wanted = u16::try_from(accepted.cards.len()).unwrap_or(u16::MAX);
     let list = Rect { height: wanted.min(inside.height.div_ceil(2)), ..inside };
     let page = usize::from(list.height);
-    let from = accepted.cursor.saturating_sub(page / 2).min(accepted.cards.len().saturating_sub(page));
+    let from = paint::first_row(accepted.cursor, accepted.cards.len(), page);
     for ((at, card), row) in accepted.cards.iter().enumerate().skip(from).zip(list.rows()) {
         one(view, card, row, buf);
         view.entry(row, at, at == accepted.cursor, buf);
@@ -74,8 +74,8 @@ fn detail(view: &ViewContext<'_>, card: &SummaryCard, room: usize) -> Vec<Line> 
     let summary = &card.summary;
     let dot = format!(" {} ", view.theme.glyphs.dot);
     let mut facts = vec![
-        screens::summaries::view::tokens_words(view, summary, room >= 100),
-        screens::summaries::view::writer(summary),
+        tokens_words(view, summary, room >= 100),
+        writer(summary),
         format!("lane {}", lane_title(view, &Lane::read(&summary.lane))),
         format!("made from {}", text::counted(summary.covers.len() as u64, "turn")),
         format!("covers {} % of the checked facts", summary.confidence / 10),

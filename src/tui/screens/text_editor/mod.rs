@@ -5,10 +5,9 @@ pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
 
-use crate::tui::chat::model::composer;
 use crate::tui::chat::update::typing::text_input;
 use crate::tui::screens::screen::prelude::*;
-use model::Editor;
+use model::{Editor, editable};
 
 impl Screen for Editor {
     fn places(&self) -> &'static [When] {
@@ -26,9 +25,7 @@ impl Screen for Editor {
     }
 
     fn paste(&mut self, text: &str) -> Outcome {
-        self.area.insert_str(
-            composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect::<String>(),
-        );
+        self.area.insert_str(editable(text));
         Outcome::Done
     }
 

@@ -3,10 +3,12 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
+use crate::domain::base::safe_text::Safe;
 use crate::domain::planning::draft::Draft;
+use crate::tui::chat::model::composer;
 use std::fmt;
 use std::sync::Arc;
-use tui_textarea::TextArea;
+use tui_textarea::{CursorMove, TextArea};
 
 /// What an edited text belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,6 +64,23 @@ pub enum Edited {
     },
 }
 
+impl Edited {
+    /// The lines of a text as they are edited. In a request, invisible characters except tabs are shown as marks; other
+    /// texts are edited without control characters.
+    pub fn lines(&self, text: &str) -> Vec<String> {
+        let text = match self {
+            Self::Request { .. } => Safe::exact(text).as_str().replace("⟨U+0009⟩", "\t"),
+            _ => editable(text),
+        };
+        text.split('\n').map(str::to_owned).collect()
+    }
+}
+
+/// A text with `\n` as its line ends and without other control characters.
+pub fn editable(text: &str) -> String {
+    composer::line_ends(text).chars().filter(|c| !c.is_control() || *c == '\n').collect()
+}
+
 /// The text editor.
 #[derive(Clone)]
 pub struct Editor {
@@ -75,11 +94,19 @@ pub struct Editor {
     pub fault: Option<String>,
     /// Ticket of the request while it is being saved.
     pub saving: Option<u64>,
-    /// The text before editing, if a changed text must not be discarded without asking.
-    pub before: Option<String>,
+    /// The text before editing.
+    pub before: String,
 }
 
 impl Editor {
+    /// Opens a text for editing.
+    #[must_use]
+    pub fn new(title: impl Into<String>, text: &str, what: Edited) -> Self {
+        let lines = what.lines(text);
+        let before = lines.join("\n");
+        Self { title: title.into(), area: composer::area(lines), what, fault: None, saving: None, before }
+    }
+
     /// Returns the text.
     pub fn text(&self) -> String {
         self.area.lines().join("\n")
@@ -87,7 +114,13 @@ impl Editor {
 
     /// Whether discarding the text would lose changes.
     pub fn changed(&self) -> bool {
-        self.before.as_ref().is_some_and(|before| *before != self.text())
+        self.before != self.text()
+    }
+
+    /// Moves the cursor to a line and a column, both counted from 1.
+    pub fn go_to(&mut self, line: usize, column: usize) {
+        let place = |n: usize| u16::try_from(n.saturating_sub(1)).unwrap_or(u16::MAX);
+        self.area.move_cursor(CursorMove::Jump(place(line), place(column)));
     }
 }
 

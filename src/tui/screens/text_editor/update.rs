@@ -10,15 +10,14 @@ use editor::model::EditorScreen;
 
 /// Closes the editor, or asks first.
 pub(crate) fn leave(model: &mut Model) {
-    if !raw_request::update::leave_editor(model) && !editor::update::asks_to_discard(model) && !asks_to_save(model) {
+    if !raw_request::update::leave_editor(model) && !asks_to_save(model) {
         model.layers.pop();
     }
 }
 
 /// Asks what to do with a changed text. Returns false if it is unchanged.
 fn asks_to_save(model: &mut Model) -> bool {
-    let Some(editor) = model.layers.top::<Editor>() else { return false };
-    if !editor.area.clone().undo() {
+    if !model.layers.top::<Editor>().is_some_and(Editor::changed) {
         return false;
     }
     model.layers.push(Question {
@@ -39,7 +38,7 @@ pub(crate) fn save(model: &mut Model, out: &mut Vec<Cmd>) {
     if matches!(editor.what, Edited::Request { .. }) {
         return raw_request::update::saved(model, out);
     }
-    let (what, text) = (editor.what.clone(), editor.area.lines().join("\n"));
+    let (what, text) = (editor.what.clone(), editor.text());
     let versions = model.layers.below::<EditorScreen>().is_some();
     match what {
         Edited::State(branch) if !versions => {
@@ -51,5 +50,26 @@ pub(crate) fn save(model: &mut Model, out: &mut Vec<Cmd>) {
             summaries::update::save(model, branch, number, text, out);
         }
         what => editor::update::save(model, what, text, out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::ids::BranchId;
+
+    /// A text from the person's own editor replaces the text area and with it the area's undo history.
+    #[test]
+    fn a_replaced_text_is_not_discarded_without_a_question() {
+        let mut model = Model::default();
+        let what = Edited::State(BranchId(uuid::Uuid::nil()));
+        model.layers.push(Editor::new("State block", "goal: ship", what));
+        crate::tui::chat::update::composing::edited(&mut model, Ok("goal: test\n".to_owned()));
+        leave(&mut model);
+        assert!(model.layers.on::<Question>());
+        model.layers.pop();
+        crate::tui::chat::update::composing::edited(&mut model, Ok("goal: ship\n".to_owned()));
+        leave(&mut model);
+        assert!(model.layers.is_empty());
     }
 }

@@ -221,7 +221,7 @@ mod tests {
         screen.step(9);
         assert_eq!(screen.tool(ListEntry::Tool(1, 1)).map(|tool| tool.tool.as_str()), Some("t1"));
         screen.show(toolbox(vec![card("own", 3), card("b", 1), card("a", 2)]));
-        assert_eq!(screen.entry(), Some(ListEntry::Tool(2, 1)), "also where a server came before it");
+        assert_eq!(screen.entry(), Some(ListEntry::Tool(2, 1)), "also after another server was added before it");
         screen.fold();
         assert_eq!(screen.entry(), Some(ListEntry::Server(2)));
         screen.show(toolbox(vec![card("own", 3)]));

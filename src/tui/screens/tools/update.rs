@@ -89,12 +89,8 @@ fn arrived(model: &mut Model, ticket: u64, all: Box<Toolbox>) {
 fn ask_file(file: &FileCard, rows: usize) -> Question {
     let about = "Server programs run with your permissions, outside the sandbox; pleach connects to server addresses.";
     let mut words = vec![about.to_owned()];
-    words.extend(file.skipped_servers().map(|names| {
-        format!(
-            "Skipped, because your settings have servers with these \
-        names: {names}."
-        )
-    }));
+    let skipped = |names| format!("Skipped, because your settings have servers with these names: {names}.");
+    words.extend(file.skipped_servers().map(skipped));
     let each = file.servers.iter().filter(|server| !server.taken).map(|server| {
         let given =
             if server.given.is_empty() { String::new() } else { format!("  (receives {})", server.given.join(", ")) };

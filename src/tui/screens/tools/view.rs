@@ -13,7 +13,6 @@
 use super::model::{ListEntry, ToolsScreen};
 use crate::domain::tool::cards::{FileCard, FileDecision, ServerCard, ToolCard, Toolbox};
 use crate::domain::tool::mcp::{OUTSIDE, Origin, ServerState};
-use crate::tui::model::status::Severity;
 use crate::tui::view::prelude::*;
 
 /// The largest number of tools that OpenAI accepts in a request.
@@ -29,17 +28,13 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf
         paint::lines(view.theme, &TextRows::plain("Loading.", width, Ink::Dim), room, buf);
         return (0, 0);
     };
-    if let Some(said) = said(view, width) {
+    if let Some(notice) = view.notice_line(width) {
         let top = Rect { y: room.y + 1, height: 1, ..room };
-        paint::line(view.theme, &said, top.intersection(room), buf);
+        paint::line(view.theme, &notice, top.intersection(room), buf);
     }
     let (words, ink) = head(all);
-    paint::line(
-        view.theme,
-        &paint::cut(view.theme, ink, &words, width),
-        Rect { height: room.height.min(1), ..room },
-        buf,
-    );
+    let first = Rect { height: room.height.min(1), ..room };
+    paint::line(view.theme, &paint::cut(view.theme, ink, &words, width), first, buf);
     let body = Rect { y: room.y + 2, height: room.height.saturating_sub(2), ..room };
     if body.is_empty() {
         return (0, 0);
@@ -63,30 +58,14 @@ fn keys(view: &ViewContext<'_>, screen: &ToolsScreen, width: usize) -> Line {
     if waits {
         words.push((Action::ApproveTool, "approve"));
     }
-    words.push((Action::RestartServer, "restart"));
-    let mut line = view.keys_line(When::Toolbox, &words, width);
-    let more = [(Action::Open, "open"), (Action::Undo, "undo"), (Action::Leave, "close")];
-    let more = view.keys_line(When::Panel, &more, width.saturating_sub(line.width() + 2));
-    if !more.pieces.is_empty() {
-        line.push(Ink::Dim, "  ");
-        line.pieces.extend(more.pieces);
-    }
-    line
+    words.extend([(Action::RestartServer, "restart"), (Action::Open, "open"), (Action::Undo, "undo")]);
+    words.push((Action::Leave, "close"));
+    // The screen's own actions have only one key each, whatever the section.
+    view.keys_line(When::Panel, &words, width)
 }
 
 fn any_waits(server: Option<&ServerCard>) -> bool {
     server.is_some_and(|server| server.tools.iter().any(|tool| tool.waits))
-}
-
-/// The current notice, which the full screen would otherwise hide.
-fn said(view: &ViewContext<'_>, width: usize) -> Option<Line> {
-    let said = view.model.status.shown()?;
-    let ink = match said.weight {
-        Severity::Notice => Ink::Accent,
-        Severity::Trouble => Ink::Warn,
-        Severity::Alarm => Ink::Danger,
-    };
-    Some(paint::cut(view.theme, ink, &said.text, width))
 }
 
 /// How many tools every request contains, or why none.
@@ -122,7 +101,7 @@ fn head(all: &Toolbox) -> (String, Ink) {
 fn list(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut Buffer) {
     let entries = screen.entries();
     let page = usize::from(area.height);
-    let from = screen.cursor.saturating_sub(page / 2).min(entries.len().saturating_sub(page));
+    let from = paint::first_row(screen.cursor, entries.len(), page);
     for ((at, entry), row) in entries.iter().enumerate().skip(from).zip(area.rows()) {
         let (label, value) = match (*entry, screen.server(*entry), screen.tool(*entry)) {
             (ListEntry::File, ..) => file_line(view, screen),
@@ -217,12 +196,7 @@ fn details(view: &ViewContext<'_>, screen: &ToolsScreen, area: Rect, buf: &mut B
         },
         None => None,
     };
-    let rows = rows.unwrap_or_default();
-    let page = usize::from(area.height);
-    let scroll = screen.scroll.min(rows.len().saturating_sub(page));
-    paint::lines(view.theme, rows.iter().skip(scroll), area, buf);
-    paint::thumb(view.theme, scroll, rows.len(), page, area, buf);
-    (rows.len(), page)
+    view.scrolled(&rows.unwrap_or_default(), screen.scroll, area, buf)
 }
 
 /// Appends rows under a heading, after an empty row.

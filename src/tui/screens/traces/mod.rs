@@ -17,7 +17,10 @@ impl Screen for Traces {
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        view::draw(view, self, cache, area, buf).put(self)
+        let measured = view::draw(view, self, cache, area, buf);
+        (self.seen, self.page) = (measured.seen, measured.page);
+        self.scroll = self.scroll.min(self.seen.0.saturating_sub(self.seen.1));
+        measured.wanted
     }
 
     fn page(&self) -> Option<usize> {

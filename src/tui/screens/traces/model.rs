@@ -7,6 +7,7 @@ use crate::domain::tool::consent::FileChange;
 use crate::domain::tool::resolution::{self, Link, LinkKind, TraceFilter};
 use crate::domain::tool::trace::ToolTrace;
 use crate::tui::chat::model::conversation::Conversation;
+use crate::tui::model::list::shift;
 use crate::tui::model::session::Session;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -95,15 +96,15 @@ impl Traces {
         }
         self.choose(session);
         let first = self.list_basis.replace(list_basis).is_none();
-        let here = |session: &Session| shown(session, conversation, live);
-        let mut all: Vec<usize> = if whole { (0..session.traces.len()).collect() } else { here(session) };
+        let every = || (0..session.traces.len()).collect::<Vec<usize>>();
+        let mut all = if whole { every() } else { shown(session, conversation, live) };
         let wanted = self.chosen.clone();
         let is = |place: &usize| wanted.as_ref().is_some_and(|known| same(&session.traces[*place], known));
         if first && wanted.is_some() && !all.iter().any(is) {
             // The call selected elsewhere is on another branch.
             self.whole = true;
             self.list_basis = None;
-            all = (0..session.traces.len()).collect();
+            all = every();
         }
         self.list(session, &all);
         let at = self.rows.iter().position(|row| matches!(row, Row::Call(place) if is(place)));
@@ -125,12 +126,12 @@ impl Traces {
         };
         self.links = links.into_iter().map(|l| Link { failed: place(l.failed), fixed: place(l.fixed), ..l }).collect();
         self.counts = (traces.len(), traces.iter().filter(|trace| resolution::failed(trace)).count());
-        let sieve = TraceFilter::read(&self.filter);
-        let lets = |at: &usize| sieve.matches(traces[*at], self.fix(place(*at)).is_some());
+        let filter = TraceFilter::read(&self.filter);
+        let matches = |at: &usize| filter.matches(traces[*at], self.fix(place(*at)).is_some());
         self.rows = if self.grouped {
             let mut rows = Vec::new();
             for group in resolution::groups(&traces) {
-                let calls: Vec<usize> = group.calls.iter().filter(|at| lets(at)).map(|at| place(*at)).collect();
+                let calls: Vec<usize> = group.calls.iter().filter(|at| matches(at)).map(|at| place(*at)).collect();
                 if !calls.is_empty() {
                     let fixed = calls.iter().filter(|place| self.fix(**place).is_some()).count();
                     rows.push(Row::Kind(group.tool, group.kind, calls.len(), fixed));
@@ -139,7 +140,7 @@ impl Traces {
             }
             rows
         } else {
-            (0..traces.len()).rev().filter(lets).map(|at| Row::Call(place(at))).collect()
+            (0..traces.len()).rev().filter(matches).map(|at| Row::Call(place(at))).collect()
         };
     }
 
@@ -187,9 +188,7 @@ impl Traces {
         if self.opened {
             return self.scroll_by(by);
         }
-        let last = i64::try_from(self.rows.len().saturating_sub(1)).unwrap_or(0);
-        let here = i64::try_from(self.cursor).unwrap_or(0);
-        let mut to = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
+        let mut to = shift(self.cursor, by, self.rows.len().saturating_sub(1));
         let call = |at: usize| matches!(self.rows.get(at), Some(Row::Call(_)));
         if !call(to) {
             let down = (to..self.rows.len()).find(|at| call(*at));
@@ -220,9 +219,7 @@ impl Traces {
 
     /// Scrolls the shown call.
     pub fn scroll_by(&mut self, by: i64) {
-        let last = i64::try_from(self.seen.0.saturating_sub(self.seen.1)).unwrap_or(0);
-        let here = i64::try_from(self.scroll).unwrap_or(0);
-        self.scroll = usize::try_from(here.saturating_add(by).clamp(0, last)).unwrap_or(0);
+        self.scroll = shift(self.scroll, by, self.seen.0.saturating_sub(self.seen.1));
     }
 }
 

@@ -2,7 +2,7 @@
 //! Not for: which calls are listed (`model`), marks on results (`chat::update::acts`), or approvals
 //! (`screens::approval::update`).
 
-use super::model::{Texts, Traces};
+use super::model::{Texts, TracePending, Traces};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::tool::consent::BESIDE;
@@ -12,8 +12,7 @@ use crate::domain::tool::trace::ToolTrace;
 use crate::engine::api::{Answer, ToolRequest, TraceAct, TraceWhole};
 use crate::tui::screens;
 use crate::tui::screens::approval::model::ApprovalScreen;
-use crate::tui::screens::traces::model::TracePending;
-use crate::tui::update::effects::show_answer;
+use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
 use std::sync::Arc;
 
@@ -181,6 +180,11 @@ pub(crate) fn answered(model: &mut Model, pending: TracePending, result: Result<
     match (pending, result) {
         (TracePending::Show(id), Ok(Answer::Trace(whole))) => arrived(model, &id, *whole, false, out),
         (TracePending::Copy(id), Ok(Answer::Trace(whole))) => arrived(model, &id, *whole, true, out),
+        (TracePending::Show(id), Err(failure)) => {
+            // Without an entry, the texts would be requested again after every message.
+            keep_texts(model, &id, &Texts::default());
+            show_failure(model, &failure);
+        }
         (TracePending::Show(_) | TracePending::Copy(_), result) => show_answer(model, result),
     }
 }
@@ -191,7 +195,10 @@ fn arrived(model: &mut Model, id: &str, whole: TraceWhole, copy: bool, out: &mut
         out.extend(full.as_ref().or(result.as_ref()).map(|text| Cmd::Copy(text.to_string())));
     }
     let hashed = |text: Option<Arc<str>>| text.map(|text| (Hash::of(text.as_bytes()), text));
-    let texts = Texts { result: hashed(result), full: hashed(full), files };
+    keep_texts(model, id, &Texts { result: hashed(result), full: hashed(full), files });
+}
+
+fn keep_texts(model: &mut Model, id: &str, texts: &Texts) {
     for screen in model.layers.all_mut::<Traces>() {
         screen.texts.insert(id.to_owned(), texts.clone());
     }
@@ -205,5 +212,20 @@ pub(crate) fn copy(model: &mut Model, out: &mut Vec<Cmd>) {
             send(model, request, TracePending::Copy(id), out);
         }
         None => nothing(model),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_cannot_be_loaded_are_not_requested_again() {
+        let mut model = Model::default();
+        model.layers.push(Traces::default());
+        let failed = Err(Failure::user("This session has no tool call."));
+        answered(&mut model, TracePending::Show("0123456789".to_owned()), failed, &mut Vec::new());
+        assert!(model.layers.top::<Traces>().is_some_and(|screen| screen.texts.contains_key("0123456789")));
+        assert!(model.status.shown().is_some());
     }
 }

@@ -25,7 +25,7 @@ const MAX_SHOWN_BYTES: usize = 300_000;
 /// How many calls of a session the model keeps; older ones are only in the store.
 const MAX_CALLS: usize = 500;
 /// Unchanged lines shown around a change.
-const AROUND: usize = 3;
+pub(crate) const AROUND: usize = 3;
 
 /// The measurements of a frame.
 pub(crate) struct FrameRows {
@@ -35,15 +35,6 @@ pub(crate) struct FrameRows {
     pub(crate) seen: (usize, usize),
     /// Height of the list.
     pub(crate) page: usize,
-}
-
-impl FrameRows {
-    /// Stores the measurements in the screen. Returns the nodes whose contents the frame needs.
-    pub(crate) fn put(self, screen: &mut Traces) -> Vec<NodeId> {
-        (screen.seen, screen.page) = (self.seen, self.page);
-        screen.scroll = screen.scroll.min(self.seen.0.saturating_sub(self.seen.1));
-        self.wanted
-    }
 }
 
 pub(crate) fn draw(
@@ -73,10 +64,7 @@ pub(crate) fn draw(
     if let (Some(detail), Some((trace, place))) = (detail, trace) {
         match list {
             Some(list) if list.y == detail.y => paint::left_rule(view.theme, detail, buf),
-            Some(list) => {
-                let place = Rect { y: list.bottom(), height: 1, ..list };
-                paint::rule(view.theme, place, buf);
-            }
+            Some(list) => paint::rule(view.theme, Rect { y: list.bottom(), height: 1, ..list }, buf),
             None => {}
         }
         measured.wanted = trace.node.into_iter().collect();
@@ -171,7 +159,7 @@ fn rows(view: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, 
         paint::lines(view.theme, &TextRows::plain(words, usize::from(area.width).max(1), Ink::Dim), area, buf);
         return page;
     }
-    let from = screen.cursor.saturating_sub(page / 2).min(screen.rows.len().saturating_sub(page));
+    let from = paint::first_row(screen.cursor, screen.rows.len(), page);
     let bar = u16::from(screen.rows.len() > page);
     for ((at, row), place) in screen.rows.iter().enumerate().skip(from).zip(area.rows()) {
         let place = Rect { width: place.width.saturating_sub(bar), ..place };
@@ -350,11 +338,8 @@ impl CallDetail<'_> {
             rows.extend(TextRows::plain(&words, room, Ink::Good));
         }
         for link in self.screen.fixes(self.place).take(5) {
-            rows.extend(TextRows::plain(
-                &format!("Resolves {}. {key} goes to it.", name(link.failed)),
-                room,
-                Ink::Good,
-            ));
+            let words = format!("Resolves {}. {key} goes to it.", name(link.failed));
+            rows.extend(TextRows::plain(&words, room, Ink::Good));
         }
         rows
     }
@@ -408,10 +393,10 @@ fn heading(title: &str) -> Vec<Line> {
     vec![Line::new(), Line::of(Ink::Heading, title)]
 }
 
-/// Pretty-prints JSON arguments; other text is returned unchanged.
-fn pretty(args: &str) -> String {
-    let Ok(value) = serde_json::from_str::<serde_json::Value>(args) else { return args.to_owned() };
-    serde_json::to_string_pretty(&value).unwrap_or_else(|_| args.to_owned())
+/// Pretty-prints JSON arguments without changing their strings; other text is returned unchanged.
+pub(crate) fn pretty(args: &str) -> String {
+    let value = serde_json::from_str::<serde_json::Value>(args);
+    value.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| args.to_owned())
 }
 
 /// A colored diff without its file names.

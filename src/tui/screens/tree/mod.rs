@@ -39,19 +39,19 @@ impl Screen for TreeScreen {
     }
 
     fn line_changed(&mut self) -> Outcome {
-        Outcome::Then(|model, _| update::filtered(model))
+        Outcome::Then(|model, _| update::change(model, TreeScreen::refilter))
     }
 
     fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
         match action {
             Action::Filter => self.filtering = true,
             Action::Leave if self.filtering || !self.filter.is_empty() => {
-                return Outcome::Then(|model, _| update::leave_filter(model));
+                return Outcome::Then(|model, _| update::change(model, TreeScreen::leave_filter));
             }
             Action::Open => return Outcome::Then(update::choose),
             Action::Rename => return Outcome::Then(|model, _| update::rename(model)),
-            Action::Fold => return Outcome::Then(|model, _| update::fold(model)),
-            Action::Unfold => return Outcome::Then(|model, _| update::unfold(model)),
+            Action::Fold => return Outcome::Then(|model, _| update::change(model, TreeScreen::fold)),
+            Action::Unfold => return Outcome::Then(|model, _| update::change(model, TreeScreen::unfold)),
             _ => return Outcome::Pass,
         }
         Outcome::Done

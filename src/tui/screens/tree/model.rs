@@ -103,6 +103,17 @@ impl TreeScreen {
         self.begin(session);
     }
 
+    /// Clears the filter. The cursor stays on its message.
+    pub fn leave_filter(&mut self, session: &Session) {
+        let slot = self.message(session);
+        self.filtering = false;
+        self.filter.clear();
+        self.list(session);
+        if let Some(slot) = slot {
+            self.select(session, slot);
+        }
+    }
+
     fn begin(&mut self, session: &Session) {
         self.shown.clear();
         if self.scan.wanted.is_empty() {

@@ -2,7 +2,7 @@
 //! Not for: the segments (`model_rows`) or the branches panel.
 
 use super::model::{Row, TreeScreen};
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::ids::{BranchId, NodeId};
 use crate::engine::api::BranchRequest;
 use crate::tui::chat::update::branches;
 use crate::tui::model::pending::SessionPending;
@@ -16,8 +16,7 @@ pub(crate) fn open(model: &mut Model) {
         model.layers.pop();
         return;
     }
-    let here = model.focus == crate::tui::model::focus::Focus::Conversation;
-    let slot = model.conversation.selected().filter(|_| here);
+    let slot = model.conversation.selected().filter(|_| model.focus == Focus::Conversation);
     let node = model.session.as_ref().zip(slot).map(|(session, slot)| session.tree.head(slot).id);
     open_at(model, node);
 }
@@ -38,30 +37,16 @@ pub(crate) fn open_for(model: &mut Model, node: NodeId) {
     }
 }
 
-/// Handles a changed filter.
-pub(crate) fn filtered(model: &mut Model) {
-    let (Some(session), Some(screen)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
-    screen.refilter(session);
+/// Changes the tree if it is the top screen.
+pub(crate) fn change(model: &mut Model, act: impl FnOnce(&mut TreeScreen, &Session)) {
+    if let (Some(session), Some(screen)) = (&model.session, model.layers.top_mut()) {
+        act(screen, session);
+    }
 }
 
 /// Continues a filter that has segments left to check.
 pub(crate) fn continue_filter(model: &mut Model) {
-    let (Some(session), Some(screen)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
-    if screen.looking() {
-        screen.step_filter(session);
-    }
-}
-
-/// Clears the filter. The cursor stays on its message.
-pub(crate) fn leave_filter(model: &mut Model) {
-    let (Some(session), Some(screen)) = (&model.session, model.layers.top_mut::<TreeScreen>()) else { return };
-    let slot = screen.message(session);
-    screen.filtering = false;
-    screen.filter.clear();
-    screen.list(session);
-    if let Some(slot) = slot {
-        screen.select(session, slot);
-    }
+    change(model, TreeScreen::step_filter);
 }
 
 /// Renames the branch of the selected segment.
@@ -74,7 +59,7 @@ pub(crate) fn rename(model: &mut Model) {
 }
 
 /// A branch that leads to a segment: the current one, one whose head is its end, or any.
-fn leading(session: &Session, row: &Row) -> Option<crate::domain::base::ids::BranchId> {
+fn leading(session: &Session, row: &Row) -> Option<BranchId> {
     if row.on_path {
         return Some(session.current);
     }
@@ -102,18 +87,4 @@ pub(crate) fn choose(model: &mut Model, out: &mut Vec<Cmd>) {
     model.jumps.land_on = Some(wanted.unwrap_or(first));
     let request = BranchRequest::Fork { branch: current, at: Some(last), name: None, switch: true };
     send(model, request, SessionPending::Fork(None), out);
-}
-
-/// Folds the selected segment, or moves up.
-pub(crate) fn fold(model: &mut Model) {
-    if let (Some(session), Some(tree)) = (&model.session, model.layers.top_mut::<TreeScreen>()) {
-        tree.fold(session);
-    }
-}
-
-/// Unfolds the selected segment, or moves into it.
-pub(crate) fn unfold(model: &mut Model) {
-    if let (Some(session), Some(tree)) = (&model.session, model.layers.top_mut::<TreeScreen>()) {
-        tree.unfold(session);
-    }
 }

@@ -40,13 +40,12 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf:
     if screen.shown.is_empty() {
         let words = match (screen.filter.is_empty(), screen.looking()) {
             (true, _) => " Nothing here yet.",
-            (false, true) => " Looking.",
+            (false, true) => " Searching.",
             (false, false) => " Nothing matches. Filter with words, label:NAME, fav.",
         };
         paint::line(view.theme, &Line::of(Ink::Dim, words), list, buf);
     }
-    let most = screen.shown.len().saturating_sub(page);
-    let from = screen.cursor.saturating_sub(page / 2).min(most);
+    let from = paint::first_row(screen.cursor, screen.shown.len(), page);
     let pinned = session.forest.pinned(session);
     for ((nth, line), place) in screen.shown.iter().enumerate().skip(from).zip(list.rows()) {
         let Some(row) = session.forest.rows.get(line.row) else { continue };

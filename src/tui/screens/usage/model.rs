@@ -36,7 +36,7 @@ impl UsageScreen {
     /// Stores the figures. The selection stays on its call, or on the newest call if that was selected.
     pub fn show(&mut self, ledger: Box<Ledger>) {
         let last = self.ledger.as_ref().is_none_or(|old| self.cursor.saturating_add(1) >= old.calls.len());
-        let selected = self.selected().map(|call| call.run).filter(|_| !last);
+        let selected = self.run().filter(|_| !last);
         let found = selected.and_then(|run| ledger.calls.iter().position(|call| call.run == run));
         self.cursor = found.unwrap_or(usize::MAX).min(ledger.calls.len().saturating_sub(1));
         self.ledger = Some(ledger);

@@ -69,8 +69,7 @@ pub(crate) fn changed(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Handles Enter: opens the selected call in the call history.
 pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
-    let Some(screen) = model.layers.top::<UsageScreen>() else { return };
-    if let Some(run) = screen.run() {
+    if let Some(run) = model.layers.top().and_then(UsageScreen::run) {
         screens::calls::update::open_at(model, run, out);
     }
 }

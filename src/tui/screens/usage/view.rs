@@ -16,6 +16,7 @@ use crate::domain::base::chart::{UNKNOWN, ZERO, cell, eighths};
 use crate::domain::base::time;
 use crate::domain::call::ledger::{CallCost, Ledger, Sum, Totals, percent, signed_percent};
 use crate::domain::call::run::RunStatus;
+use crate::tui::chat::view::composer;
 use crate::tui::view::prelude::*;
 
 /// Height of the selected call's figures with the rule above, in rows.
@@ -98,13 +99,15 @@ impl ChartKind {
 
     /// Totals and means, most important first.
     fn sums(self, sums: &Totals) -> Vec<String> {
+        let unknown = |sum: &Sum| {
+            let missing = sums.calls - sum.known;
+            (missing > 0).then(|| format!("{} unknown", text::number(u64::from(missing))))
+        };
         let three = |sum: &Sum, words: fn(u64) -> String| {
             let Some(mean) = sum.mean() else { return vec!["unknown".to_owned()] };
-            let missing = sums.calls - sum.known;
-            let unknown = (missing > 0).then(|| format!("{} unknown", text::number(u64::from(missing))));
             let all = [format!("sum {}", words(sum.total)), format!("mean {}", words(mean))];
             let most = format!("highest {}", words(sum.most));
-            all.into_iter().chain(unknown).chain([most]).collect()
+            all.into_iter().chain(unknown(sum)).chain([most]).collect()
         };
         match self {
             Self::Input => three(&sums.input, text::number),
@@ -113,20 +116,20 @@ impl ChartKind {
             Self::Cached => match sums.cached_milli() {
                 None => vec!["unknown".to_owned()],
                 Some(share) => {
-                    let missing = sums.calls - sums.cached.known;
-                    let unknown = (missing > 0).then(|| format!("{} unknown", text::number(u64::from(missing))));
                     let part = format!("{} of {}", text::number(sums.cached.total), text::number(sums.cached_of));
-                    [format!("{} of all", percent(share))].into_iter().chain(unknown).chain([part]).collect()
+                    [format!("{} of all", percent(share))]
+                        .into_iter()
+                        .chain(unknown(&sums.cached))
+                        .chain([part])
+                        .collect()
                 }
             },
             Self::Error => match (sums.error.mean(), sums.mean_signed_error()) {
-                (Some(mean), Some(lean)) => {
-                    vec![
-                        format!("mean {}", percent(mean)),
-                        format!("bias {}", signed_percent(lean)),
-                        format!("highest {}", percent(sums.error.most)),
-                    ]
-                }
+                (Some(mean), Some(lean)) => vec![
+                    format!("mean {}", percent(mean)),
+                    format!("bias {}", signed_percent(lean)),
+                    format!("highest {}", percent(sums.error.most)),
+                ],
                 _ => vec!["unknown".to_owned()],
             },
         }
@@ -240,10 +243,9 @@ fn chart(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, of: Char
     for at in 0..shown.len() {
         let x = body.x + u16::try_from(at).unwrap_or(0) * (wide + gap);
         view.item(Rect { x, width: wide + gap, ..body }.intersection(area), screen.from + at);
-    }
-    if let Some(at) = screen.cursor.checked_sub(screen.from).filter(|at| *at < shown.len()) {
-        let x = body.x + u16::try_from(at).unwrap_or(0) * (wide + gap);
-        paint::select(view.theme, Rect { x, width: wide, ..body }.intersection(area), buf);
+        if screen.from + at == screen.cursor {
+            paint::select(view.theme, Rect { x, width: wide, ..body }.intersection(area), buf);
+        }
     }
 }
 
@@ -273,19 +275,16 @@ fn selected(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area:
     let glyphs = &view.theme.glyphs;
     let (wide, gap, _) = columns(ledger.calls.len(), area.width);
     let at = u16::try_from(screen.cursor.saturating_sub(screen.from)).unwrap_or(0).saturating_mul(wide + gap);
-    paint::line(view.theme, &Line::of(Ink::Border, &glyphs.rule.repeat(usize::from(area.width))), area, buf);
+    paint::rule(view.theme, area, buf);
     let mark = Rect { x: area.x.saturating_add(at + wide / 2), width: 1, height: 1, ..area }.intersection(area);
     paint::line(view.theme, &Line::of(Ink::Accent, "^"), mark, buf);
     let room = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    if view.model.status.shown().is_some() {
-        paint::clear(Rect { height: 1, ..area }, buf);
-        crate::tui::chat::view::composer::notice(view, Rect { height: 1, ..area }, buf);
-    }
+    composer::notice(view, Rect { height: 1, ..area }, buf);
     let Some(call) = screen.selected() else { return };
     let dot = format!(" {} ", glyphs.dot);
     let number = |n: u32| text::number(u64::from(n));
-    let mut place =
-        vec![format!("call {} of {}", text::number(at_in_all(screen, ledger)), number(ledger.totals.calls))];
+    let nth = u64::from(ledger.older) + screen.cursor as u64 + 1;
+    let mut place = vec![format!("call {} of {}", text::number(nth), number(ledger.totals.calls))];
     let round = if call.round > 1 { format!(", round {}", call.round) } else { String::new() };
     place.extend(call.turn.map(|turn| format!("turn {}{round}", number(turn))));
     let offset = view.model.facts.offset;
@@ -318,17 +317,9 @@ fn selected(view: &ViewContext<'_>, screen: &UsageScreen, ledger: &Ledger, area:
     rows.extend(TextRows::plain(&call.title, width, Ink::Dim).into_iter().take(1));
     let est = ledger.calls.iter().skip(screen.from).take(screen.page).any(|call| call.input.is_none());
     if est {
-        let words = format!(
-            "{} marks an estimate of a value that the server did not report; ? is \
-            unknown.",
-            glyphs.empty
-        );
+        let words =
+            format!("{} marks an estimate of a value that the server did not report; ? is unknown.", glyphs.empty);
         rows.extend(TextRows::plain(&words, width, Ink::Dim));
     }
     paint::lines(view.theme, &rows, room, buf);
-}
-
-/// Number of the selected call among all calls, from 1.
-fn at_in_all(screen: &UsageScreen, ledger: &Ledger) -> u64 {
-    u64::from(ledger.older) + u64::try_from(screen.cursor).unwrap_or(0) + 1
 }

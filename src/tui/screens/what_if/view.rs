@@ -55,7 +55,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
     let height = wanted.min(most).min(inside.height.saturating_sub(1));
     let list = Rect { y: inside.y + 1, height, ..inside };
     let page = usize::from(list.height);
-    let from = screen.cursor.saturating_sub(page / 2).min(screen.len().saturating_sub(page));
+    let from = paint::first_row(screen.cursor, screen.len(), page);
     for (at, row) in (from..screen.len()).zip(list.rows()) {
         let Some((title, result)) = screen.line(at) else { continue };
         one(view, columns, (title, result, est.filter(|_| at > 0)), row, buf);
@@ -182,7 +182,7 @@ fn describe_current(known: &PlanFigures) -> String {
     format!("Current: {items}, {est} of {room} tokens. Nothing changes until you apply another.")
 }
 
-/// Describes a variant: `mode Off: adds nothing, removes 4 items of 2,212 tokens; 2 in another form.`
+/// Describes a variant: `mode Off: adds nothing, removes 4 items of 2,212 tokens; 2 moved or shortened.`
 fn describe_variant(title: &str, known: &PlanFigures) -> String {
     let side = |(count, tokens): (u32, u32)| match count {
         0 => "nothing".to_owned(),
@@ -191,8 +191,7 @@ fn describe_variant(title: &str, known: &PlanFigures) -> String {
     let [gained, lost] = known.sums.map(side);
     let other = match known.changed {
         0 => String::new(),
-        1 => "; 1 in another form".to_owned(),
-        n => format!("; {n} in another form"),
+        n => format!("; {n} moved or shortened"),
     };
     format!("{title}: adds {gained}, removes {lost}{other}.")
 }
