@@ -2,6 +2,7 @@
 //! its origin; an item that both branches share is only marked.
 //! Not for: marks on a branch's own messages (`marks`).
 
+use super::marks::apply_to;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
@@ -13,7 +14,7 @@ use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::tree::{self, Slot};
 use crate::engine::api::{Answer, ItemName};
 use crate::engine::core::Core;
-use crate::engine::sessions::session::Session;
+use crate::engine::sessions::session::{Session, undoable};
 use crate::store::types::Write;
 
 /// A mark and its replacement.
@@ -82,7 +83,7 @@ impl Core {
         })?;
         let (source, target) = self.two_branches(from, onto)?;
         let session = self.sessions.of_branch(from)?;
-        let path = session.head(&source).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let path = session.path(&source);
         let shared = |slot: &Slot| session.head(&target).is_some_and(|head| session.tree.contains(*slot, head));
         let own: Vec<Slot> = path.iter().copied().filter(|slot| !shared(slot)).collect();
         if own.is_empty() {
@@ -109,16 +110,11 @@ impl Core {
         let session = self.sessions.of_branch(source.id)?;
         let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
         let from = slots.iter().rposition(asks).filter(|_| result).unwrap_or(0);
-        let mut parts = Vec::new();
-        for slot in &slots[from..] {
-            let head = session.tree.head(*slot);
-            parts.push((head.role, self.content(head.id)?));
-        }
-        let text = render_forms::card_body(parts.iter().map(|(role, content)| (*role, content)));
+        let text = self.text_of(session, &slots[from..])?;
         if text.trim().is_empty() {
             return Err(Failure::user("The item has no text to copy."));
         }
-        let path = session.head(source).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let path = session.path(source);
         let depth = slots.first().map_or(0, |slot| session.tree.depth(*slot) as usize);
         let asked = path.iter().take(depth + 1).filter(|slot| asks(slot)).count();
         let turns = tree::turns(&session.tree, slots).len();
@@ -138,6 +134,16 @@ impl Core {
         let key = Fields::new("origin").json(&origin).text(&text).finish();
         let mark = blank_mark(Atom::Section { text: key });
         Ok(Mark { note: Some(text), inherited_from: Some(source.name.clone()), origin: Some(Box::new(origin)), ..mark })
+    }
+
+    /// Returns messages as the text of a card.
+    pub(crate) fn text_of(&self, session: &Session, slots: &[Slot]) -> Result<String, Failure> {
+        let mut parts = Vec::new();
+        for slot in slots {
+            let head = session.tree.head(*slot);
+            parts.push((head.role, self.content(head.id)?));
+        }
+        Ok(render_forms::card_body(parts.iter().map(|(role, content)| (*role, content))))
     }
 
     /// Writes marks to a branch as one operation.
@@ -168,9 +174,9 @@ impl Core {
         let session = self.sessions.branch(onto)?.session;
         writes.push(self.operation(session, what.to_owned(), changes.clone()));
         self.store.write(writes)?;
-        self.apply_marks(onto, &changes);
+        self.with_branch(onto, |branch| apply_to(branch, &changes));
         self.show_branch(onto);
-        Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
+        Ok(undoable(what))
     }
 
     /// Returns the writes that remove texts copied from messages that are deleted permanently, on all branches of a

@@ -14,10 +14,11 @@ use crate::domain::conversation::branch::StateVersion;
 use crate::domain::conversation::message::{Node, Role};
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::{state, state_suggestions};
-use crate::engine::api::{Answer, Event, SessionEvent, Ticket, TurnEvent};
+use crate::engine::api::{Answer, Event, SessionEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::core::Core;
 use crate::engine::inbox::Inbox;
+use crate::engine::sessions::session::undoable;
 use crate::store::types::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -71,7 +72,7 @@ impl Core {
         self.show_branch(id);
         let state = self.sessions.branch(id)?.state;
         self.emit(Event::Session(SessionEvent::State { branch: id, version: state, missing: false }));
-        Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
+        Ok(undoable(what))
     }
 
     /// Adopts an imported state as the person's own version.
@@ -85,7 +86,7 @@ impl Core {
     pub(crate) fn rebuild_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
-        let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let path = session.path(&branch);
         let answers: Vec<NodeId> = path
             .iter()
             .rev()
@@ -115,7 +116,7 @@ impl Core {
                 .todo("Write it yourself, or use another model."));
         }
         let session = self.sessions.of_branch(id)?;
-        let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let path = session.path(&branch);
         let heads: Vec<_> = path.iter().map(|slot| session.tree.head(*slot)).collect();
         let sources: Vec<NodeId> = readable(&branch, &heads).iter().map(|head| head.id).collect();
         if sources.is_empty() {
@@ -145,10 +146,7 @@ impl Core {
         let WrittenState { ticket, branch, result, runs } = written;
         self.sessions.states_in_progress.remove(&branch);
         for run in runs {
-            if let Ok(session) = self.sessions.of_branch_mut(branch) {
-                session.put_run(&run);
-            }
-            self.emit(Event::Turn(TurnEvent::Run(Box::new(run))));
+            self.show_run(run);
         }
         let what = "had the model write the state block";
         let result = result.and_then(|text| self.edit_state(branch, &text, what));

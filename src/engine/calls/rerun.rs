@@ -7,7 +7,7 @@ use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleScope, ToolEffect};
 use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::trace::{ToolOutcome, ToolTrace, TraceDetails};
-use crate::engine::api::{Answer, Event, ProgramEvent, ToolEvent};
+use crate::engine::api::{Answer, Event, ToolEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
 use crate::engine::startup::learned;
@@ -159,7 +159,7 @@ impl Core {
             Write::PutTrace { session, trace: trace.clone() },
         ];
         if let Err(error) = self.store.write(writes) {
-            self.emit(Event::Program(ProgramEvent::Notice(format!("The result could not be stored: {error}"))));
+            self.notify(format!("The result could not be stored: {error}"));
         }
         self.emit(Event::Tool(ToolEvent::Trace(trace)));
         self.emit(Event::Tool(ToolEvent::Rerun(Box::new(view))));

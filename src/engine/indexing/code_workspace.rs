@@ -273,10 +273,9 @@ impl CodeWorkspace {
     /// Returns the map that was last made for a request, possibly an outdated one. If there is none, the map is
     /// requested.
     pub(crate) fn map(&self, wish: MapRequest) -> Option<Arc<CodeMap>> {
-        let mut state = self.state();
-        let found = state.maps.iter().find(|made| made.wish == wish).map(|made| made.map.clone());
+        let found = self.kept(wish);
         if found.is_none() {
-            state.wanted = Some(wish);
+            self.state().wanted = Some(wish);
         }
         found
     }
@@ -319,9 +318,9 @@ impl CodeWorkspace {
     }
 }
 
-/// Returns the digest of what a map is made from: the names of the files, the files that describe their folders, and the
-/// files whose symbols it names. A map
-/// is not made again for every change of a file, so that a server can use its cached prefix.
+/// Returns the digest of what a map is made from: the names of the files, the files that describe their folders, and
+/// the files whose symbols it names. A map is not made again for every change of a file, so that a server can use its
+/// cached prefix.
 fn source_digest(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
     let files = held.index.files().filter(|file| file.count > 0);
     let describes = |shown: &str| describing_rank(shown.rsplit('/').next().unwrap_or_default()).is_some();

@@ -16,6 +16,7 @@ use crate::engine::api::Answer;
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::fresh_key;
 use crate::store::types::Write;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -55,12 +56,25 @@ impl Core {
         }
     }
 
+    /// Returns a session, reading it from the store unless it is open.
+    pub(crate) fn load_session(&mut self, id: SessionId) -> Result<&mut Session, Failure> {
+        Ok(match self.sessions.open.entry(id) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(place) => place.insert(Session::load(&self.store, id)?),
+        })
+    }
+
+    /// Removes a deleted session and everything about its branches from memory. Returns it if it was open.
+    pub(crate) fn close_session(&mut self, id: SessionId) -> Option<Session> {
+        let old = self.sessions.open.remove(&id)?;
+        let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
+        self.forget_branches(&branches);
+        self.sessions.current_id = self.sessions.current_id.filter(|current| *current != id);
+        Some(old)
+    }
+
     pub(crate) fn open(&mut self, id: SessionId, branch: Option<&str>, create: bool) -> Result<Answer, Failure> {
-        if !self.sessions.open.contains_key(&id) {
-            let session = Session::load(&self.store, id)?;
-            self.sessions.open.insert(id, session);
-        }
-        let session = self.sessions.open.get_mut(&id).ok_or_else(|| Failure::user("That session no longer exists."))?;
+        let session = self.load_session(id)?;
         session.current = Self::named_branch(session, branch)?;
         let current = session.current;
         self.sessions.current_id = Some(id);
@@ -109,13 +123,7 @@ impl Core {
         let drafts = keys.map(|key| Write::SetValue { key, value: None });
         self.store.write(drafts.chain([Write::DropEmbeddings(vectors), Write::DeleteSession(id)]).collect())?;
         self.forget_vectors();
-        if let Some(old) = self.sessions.open.remove(&id) {
-            let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
-            self.forget_branches(&branches);
-        }
-        if self.sessions.current_id == Some(id) {
-            self.sessions.current_id = None;
-        }
+        self.close_session(id);
         Ok(Answer::Done(self.with_remaining_copies("The session and all its messages are deleted.".into())))
     }
 
@@ -140,11 +148,7 @@ impl Core {
         (role, text): (Role, &str),
         priority: Option<u8>,
     ) -> Result<Answer, Failure> {
-        if self.turns.live.contains_key(&id) {
-            return Err(
-                Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.").todo("Wait for it.")
-            );
-        }
+        self.turns.ensure_idle(id)?;
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let extra = priority.map(|priority| serde_json::json!({ PRIORITY: priority }));
@@ -164,14 +168,7 @@ impl Core {
             Write::PutNodes { session: session_id, nodes: vec![Node { head: head.clone(), content }] },
             Write::MoveHead { branch: id, expect: branch.head, head: Some(head.id) },
         ])?;
-        let session = self.sessions.of_branch_mut(id)?;
-        session.put_node(head.clone());
-        session.card.messages += 1;
-        if let Some(branch) = session.branch_mut(id) {
-            branch.head = Some(head.id);
-            branch.seq += 1;
-        }
-        self.show_nodes(session_id, vec![head.clone()]);
+        self.adopt(id, vec![head.clone()], Some(head.id));
         self.show_branch(id);
         Ok(Answer::Added(Box::new(head)))
     }
@@ -239,7 +236,7 @@ impl Core {
         let session = Session::load(&self.store, id)?;
         let only = branch.map(|branch| session.branch(branch).cloned()).transpose()?;
         let slots: Vec<Slot> = match &only {
-            Some(branch) => session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default(),
+            Some(branch) => session.path(branch),
             None => whole_tree(&session),
         };
         let heads: Vec<&NodeHead> = slots.iter().map(|slot| session.tree.head(*slot)).collect();
@@ -255,9 +252,7 @@ impl Core {
         let transcript = Transcript { source, title: session.card.title.clone(), records, current, branches };
         Ok(Answer::Transcript(Box::new(transcript)))
     }
-}
 
-impl Core {
     /// Returns a branch's path as Markdown, with secrets masked.
     pub(crate) fn markdown(&mut self, branch: BranchId) -> Result<Answer, Failure> {
         let id = self.sessions.of_branch(branch)?.card.id.to_string();
@@ -389,11 +384,7 @@ pub(crate) fn dated(at: i64) -> String {
 impl Core {
     /// Opens a session on a branch whose path contains a message.
     pub(crate) fn open_at(&mut self, id: SessionId, node: NodeId) -> Result<Answer, Failure> {
-        if !self.sessions.open.contains_key(&id) {
-            let session = Session::load(&self.store, id)?;
-            self.sessions.open.insert(id, session);
-        }
-        let holding = self.sessions.open.get(&id).and_then(|session| session.holding(node));
+        let holding = self.load_session(id)?.holding(node);
         self.open(id, holding.map(|branch| branch.to_string()).as_deref(), false)
     }
 

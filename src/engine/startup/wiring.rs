@@ -229,7 +229,7 @@ pub fn damaged(config: &Config, thorough: bool) -> Result<Option<Damage>, Failur
 /// Deletes the stored plans that can't be read from a store without other damage. Returns their number.
 ///
 /// # Errors
-/// When the store cannot be opened or written.
+/// Fails if the store cannot be opened or written.
 pub fn drop_unreadable_plans(config: &Config) -> Result<usize, Failure> {
     let path = &config.paths.store;
     if damage::unreadable_plans(path)? == 0 {
@@ -245,7 +245,8 @@ pub fn drop_unreadable_plans(config: &Config) -> Result<usize, Failure> {
 /// be read are exported beside it. The caller has asked the person.
 ///
 /// # Errors
-/// When it is not damaged, is open in another program, has no good backup, or cannot be moved: then it stands as it stood.
+/// Fails, and changes nothing, if the store is not damaged, is open in another program, has no good backup, or cannot be
+/// moved.
 pub fn repair(config: &Config, start: StartWith) -> Result<RepairResult, Failure> {
     let path = &config.paths.store;
     let repaired = damage::set_aside(path, start)?;
@@ -366,7 +367,7 @@ fn save_trust(config: &Config) -> SaveTrust {
     let config = Mutex::new(config.clone());
     Arc::new(move |trusted| {
         let mut config = config.lock().unwrap_or_else(PoisonError::into_inner);
-        config.save_trusted(Path::new(&folder), trusted).map_err(|error| error.to_string())
+        config.save_trusted(&folder, trusted).map_err(|error| error.to_string())
     })
 }
 
@@ -446,10 +447,9 @@ impl Servers for Network {
 
 /// Returns the profile's model; for the offline profile also the other offline model.
 fn own_models(profile: &Profile) -> Vec<ModelInfo> {
-    let voices = llm::offline::OFFLINE_MODELS
-        .into_iter()
-        .filter(|voice| profile.backend == Backend::Offline && *voice != profile.model);
-    std::iter::once(profile.model.as_str()).chain(voices).map(|name| own_model(profile, name)).collect()
+    let others = llm::offline::OFFLINE_MODELS.into_iter();
+    let others = others.filter(|name| profile.backend == Backend::Offline && *name != profile.model);
+    std::iter::once(profile.model.as_str()).chain(others).map(|name| own_model(profile, name)).collect()
 }
 
 fn own_model(profile: &Profile, name: &str) -> ModelInfo {

@@ -47,11 +47,8 @@ impl Core {
         }
         self.store.write(writes)?;
         known(self);
-        if known_anchor
-            && let Ok(session) = self.sessions.of_branch_mut(branch.id)
-            && let Some(branch) = session.branch_mut(branch.id)
-        {
-            branch.anchor = anchor;
+        if known_anchor {
+            self.with_branch(branch.id, |branch| branch.anchor = anchor);
         }
         self.apply(&change, true);
         Ok(())
@@ -113,7 +110,7 @@ impl Core {
     pub(crate) fn list_summaries(&self, id: BranchId) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
-        let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let path = session.path(&branch);
         let view = SummaryView { session, path: &path, marks: &branch.marks, lane: None };
         let mode = self.rules(&branch)?.mode;
         let mut cards = Vec::new();
@@ -165,7 +162,7 @@ impl Core {
     /// Whether a summary itself, not only an older level of it, is valid on the branch's path.
     pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
-        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let path = session.path(branch);
         let view = SummaryView { session, path: &path, marks: &branch.marks, lane: None };
         session.summary(id).is_some_and(|held| view.position(held).source.is_none() && view.position(held).on_path)
     }

@@ -3,7 +3,6 @@
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingsFileStatus};
 use crate::engine::api::{Answer, FolderAct};
 use crate::engine::core::Core;
@@ -15,11 +14,7 @@ impl Core {
         self.tools.trusted = trusted;
         self.set_servers();
         self.tools.project.configure(None, trusted);
-        let branches: Vec<BranchId> =
-            self.sessions.open.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
-        for branch in branches {
-            self.show_branch(branch);
-        }
+        self.show_all_branches();
         let what = if trusted {
             "This folder is trusted: tools are offered; changes need approval."
         } else {

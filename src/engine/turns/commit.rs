@@ -16,7 +16,7 @@ use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::policy::StateBlock;
 use crate::domain::planning::reason::Reason;
-use crate::engine::api::{DraftKind, Event, ProgramEvent, SessionEvent, ToolEvent, TurnEvent};
+use crate::engine::api::{DraftKind, Event, SessionEvent, ToolEvent, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::fresh_key;
 use crate::store::types::{StoreError, Write};
@@ -46,7 +46,7 @@ impl Core {
         self.reload(live.session)?;
         if self.sessions.branch(branch)?.head != live.head && !std::mem::replace(&mut live.detached, true) {
             let what = "Another window moved this branch; the answer is kept as another version.";
-            self.emit(Event::Program(ProgramEvent::Notice(what.into())));
+            self.notify(what);
         }
         Ok(())
     }
@@ -84,15 +84,12 @@ impl Core {
         let tip = self.adopt_written(branch, live, vec![head])?;
         live.user = None;
         live.card.user = Some(tip);
-        if let Ok(session) = self.sessions.of_branch_mut(branch) {
-            session.put_run(&live.card);
-            if let Some(branch) = session.branch_mut(branch).filter(|_| uses_reply(live)) {
-                branch.reply = None;
-            }
+        if uses_reply(live) {
+            self.with_branch(branch, |branch| branch.reply = None);
         }
         self.title_from_first_question(branch);
         self.show_branch(branch);
-        self.emit(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
+        self.show_run(live.card.clone());
         Ok(())
     }
 
@@ -121,7 +118,7 @@ impl Core {
     }
 
     /// Adds nodes and a head that were just written to memory and the screen.
-    fn adopt(&mut self, branch: BranchId, heads: Vec<NodeHead>, tip: Option<NodeId>) {
+    pub(crate) fn adopt(&mut self, branch: BranchId, heads: Vec<NodeHead>, tip: Option<NodeId>) {
         let Ok(session) = self.sessions.of_branch_mut(branch) else { return };
         let id = session.card.id;
         session.card.messages += heads.len() as u64;
@@ -179,7 +176,7 @@ impl Core {
             let mut writes = vec![Write::PutNodes { session: live.session, nodes: vec![node] }];
             writes.extend(head_move(branch, live, head.id));
             writes.push(Write::CloseRun(Box::new(card.clone())));
-            writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
+            writes.extend(usage(live));
             writes.extend(state.clone().map(|version| Write::PutState { session: live.session, version }));
             writes.extend(suggestions.writes);
             let counts = end == End::Complete && !bare;
@@ -209,14 +206,13 @@ impl Core {
         }
         self.report_answer(branch, live, state, end);
         for notice in notices {
-            self.emit(Event::Program(ProgramEvent::Notice(notice)));
+            self.notify(notice);
         }
         Ok(())
     }
 
     /// Reports a stored answer to the screen.
     fn report_answer(&mut self, branch: BranchId, live: &LiveTurn, state: Option<StateVersion>, end: End) {
-        let card = live.card.clone();
         let asked = live.solved.plan.rows.iter().any(|row| matches!(row.reason, Reason::StateRequested { .. }));
         let required = asked
             && self
@@ -226,7 +222,6 @@ impl Core {
                 .is_ok_and(|r| r.policy.state_block != StateBlock::Optional);
         let missing = required && end == End::Complete && state.is_none();
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
-            session.put_run(&card);
             if missing {
                 session.state_missing.insert(branch);
             } else {
@@ -238,7 +233,7 @@ impl Core {
             self.emit(Event::Session(SessionEvent::State { branch, version: state, missing }));
         }
         self.learned.meters.forget();
-        self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
+        self.show_run(live.card.clone());
     }
 
     /// Returns the operation for a turn that moved the head because a person regenerated or edited, so that undo
@@ -291,7 +286,7 @@ impl Core {
             let mut writes = vec![Write::PutNodes { session, nodes: nodes.clone() }];
             writes.extend(last.and_then(|tip| head_move(branch, live, tip)));
             writes.push(Write::CloseRun(Box::new(card.clone())));
-            writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
+            writes.extend(usage(live));
             writes.extend(traces.iter().map(|trace| Write::PutTrace { session, trace: Box::new(trace.clone()) }));
             if let Some(tip) = last.filter(|_| live.state.phase == Phase::Closed) {
                 writes.extend(core.head_operation(branch, live, tip, &[]));
@@ -304,11 +299,8 @@ impl Core {
         live.traces.clear();
         self.learned.meters.forget();
         self.adopt_written(branch, live, nodes.into_iter().map(|node| node.head).collect())?;
-        if let Ok(session) = self.sessions.of_branch_mut(branch) {
-            session.put_run(&live.card);
-        }
         self.show_branch(branch);
-        self.emit(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
+        self.show_run(live.card.clone());
         for trace in traces {
             self.emit(Event::Tool(ToolEvent::Trace(Box::new(trace))));
         }
@@ -344,13 +336,10 @@ impl Core {
         let cancelled = live.outcome.as_ref().is_some_and(|outcome| outcome.end == CallEnd::Cancelled);
         live.card.status = if cancelled { RunStatus::Cancelled } else { RunStatus::Errored };
         let card = live.card.clone();
-        let report = usage(live).map(|report| Write::PutUsage(Box::new(report)));
-        self.store.write(std::iter::once(Write::CloseRun(Box::new(card.clone()))).chain(report).collect())?;
+        let writes = std::iter::once(Write::CloseRun(Box::new(card.clone()))).chain(usage(live));
+        self.store.write(writes.collect())?;
         self.learned.meters.forget();
-        if let Ok(session) = self.sessions.of_branch_mut(branch) {
-            session.put_run(&card);
-        }
-        self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
+        self.show_run(card);
         Ok(())
     }
 
@@ -369,7 +358,7 @@ impl Core {
             } else {
                 format!("Stopped after {} rounds of tool calls; c continues.", live.state.rounds)
             };
-            self.emit(Event::Program(ProgramEvent::Notice(said)));
+            self.notify(said);
         }
         let elsewhere = live.head != live.before.0 && live.after == live.head;
         if let (true, Some(tip)) = (elsewhere, live.head) {
@@ -418,7 +407,8 @@ pub(crate) fn status_of(end: End) -> RunStatus {
     }
 }
 
-/// Returns the usage report of the turn's present call; `None` before the call has ended.
-fn usage(live: &LiveTurn) -> Option<UsageReport> {
-    Some(UsageReport::of(&live.card, &live.solved.plan, live.outcome.as_ref()?))
+/// Returns the write of the usage of the turn's present call; `None` before the call has ended.
+fn usage(live: &LiveTurn) -> Option<Write> {
+    let report = UsageReport::of(&live.card, &live.solved.plan, live.outcome.as_ref()?);
+    Some(Write::PutUsage(Box::new(report)))
 }

@@ -15,7 +15,7 @@ use crate::domain::tool::consent::{
 use crate::domain::tool::resolution::files;
 use crate::domain::tool::trace::ToolStatus;
 use crate::domain::tool::visibility::FileVisibility;
-use crate::engine::api::{Answer, Event, ProgramEvent, ToolEvent};
+use crate::engine::api::{Answer, Event, ToolEvent};
 use crate::engine::core::Core;
 use crate::store::types::Write;
 use std::collections::{BTreeSet, HashMap};
@@ -126,7 +126,7 @@ impl Core {
 
     fn rules_of(&self, session: Option<SessionId>) -> Vec<(RuleScope, Rule)> {
         let own = session.map(|id| self.rules_in_scope(RuleScope::Session, id)).unwrap_or_default();
-        let folder = self.kept(&self.folder_key());
+        let folder: Vec<Rule> = self.stored_value(&self.folder_key()).unwrap_or_default();
         let of = |scope: RuleScope| move |rule: Rule| (scope, rule);
         let config = self.setup.tool_rules.iter().cloned();
         let all = own.into_iter().map(of(RuleScope::Session)).chain(folder.into_iter().map(of(RuleScope::Folder)));
@@ -134,12 +134,7 @@ impl Core {
     }
 
     fn rules_in_scope(&self, scope: RuleScope, session: SessionId) -> Vec<Rule> {
-        self.kept(&self.rules_key(scope, session))
-    }
-
-    fn kept(&self, key: &str) -> Vec<Rule> {
-        let kept = self.store.setting(key).ok().flatten();
-        kept.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+        self.stored_value(&self.rules_key(scope, session)).unwrap_or_default()
     }
 
     fn rules_key(&self, scope: RuleScope, session: SessionId) -> String {
@@ -236,10 +231,7 @@ impl Core {
         let names: Vec<&str> = changed.iter().map(|change| change.path.as_str()).collect();
         writes.push(self.operation(session, format!("changed {}", names.join(", ")), files.collect()));
         if let Err(error) = self.store.write(writes) {
-            self.emit(Event::Program(ProgramEvent::Alarm(format!(
-                "{} was changed, but undo can't restore it: {error}",
-                names.join(", ")
-            ))));
+            self.alarm(format!("{} was changed, but undo can't restore it: {error}", names.join(", ")));
         }
     }
 
@@ -269,22 +261,19 @@ impl Core {
     ) -> Result<(), Failure> {
         let text = wanted.map(|hash| self.store.file_text(session, hash)).transpose()?.flatten();
         if wanted.is_some() && text.is_none() {
-            return Err(Failure::user(format!("The earlier content of {path} was not kept.")).kept(
-                "The file was left as \
-                it is.",
-            ));
+            let what = format!("The earlier content of {path} was not kept.");
+            return Err(Failure::user(what).kept("The file was left as it is."));
         }
         let Some(tools) = &self.setup.tools else {
             return Err(Failure::user(format!("{path} can't be changed: tools are off."))
                 .kept("The file was left as it is.")
                 .todo("Enable tools in the settings ([tools] enabled = true)."));
         };
-        tools.put_back(path, expected, text.as_deref()).map_err(|why| {
-            Failure::new(FailureKind::Stale, why).kept("Nothing was undone or redone.").todo(
-                "Change the \
-                file yourself.",
-            )
-        })
+        let stale = |why| {
+            let failure = Failure::new(FailureKind::Stale, why).kept("Nothing was undone or redone.");
+            failure.todo("Change the file yourself.")
+        };
+        tools.put_back(path, expected, text.as_deref()).map_err(stale)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
 use crate::domain::call::tokens::Certainty;
 use crate::domain::tool::trace::{ToolOutcome, ToolOutput, ToolStatus, ToolTrace, TraceDetails};
-use crate::engine::api::{Event, ProgramEvent, ToolEvent, TurnEvent};
+use crate::engine::api::{Event, ToolEvent, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
 use crate::store::types::Write;
@@ -115,7 +115,7 @@ impl Core {
         }
         if outcome.error.is_none() {
             for diagnostic in live.card.diagnostics.clone() {
-                self.emit(Event::Program(ProgramEvent::Notice(diagnostic.what)));
+                self.notify(diagnostic.what);
             }
         }
     }
@@ -142,9 +142,7 @@ impl Core {
         }
         if let Some(live) = self.turns.live.get_mut(&branch).filter(|live| live.stalled) {
             live.stalled = false;
-            self.emit(Event::Program(ProgramEvent::Notice(
-                "The store can be written again; everything is saved.".into(),
-            )));
+            self.notify("The store can be written again; everything is saved.");
         }
     }
 
@@ -153,7 +151,7 @@ impl Core {
         live.pending.push_front(effect);
         if !std::mem::replace(&mut live.stalled, true) {
             let kept = "The answer stays on the screen and is saved as soon as the store can be written.";
-            self.emit(Event::Program(ProgramEvent::Notice(format!("{} {kept} {}", failure.what, failure.todo))));
+            self.notify(format!("{} {kept} {}", failure.what, failure.todo));
         }
     }
 

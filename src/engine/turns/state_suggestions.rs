@@ -123,15 +123,12 @@ impl Core {
             suggestions.notices.push(format!("The model suggests {}; /memories lists the suggestions.", counted(made)));
         }
         if secret > 0 {
-            suggestions
-                .notices
-                .push(format!("The model suggested {} that may contain a secret; not saved.", counted(secret)));
+            let what = counted(secret);
+            suggestions.notices.push(format!("The model suggested {what} that may contain a secret; not saved."));
         }
         if long > 0 {
-            let most = memory::LONGEST;
-            suggestions
-                .notices
-                .push(format!("The model suggested {} longer than {most} characters; skipped.", counted(long)));
+            let (what, most) = (counted(long), memory::LONGEST);
+            suggestions.notices.push(format!("The model suggested {what} longer than {most} characters; skipped."));
         }
         Ok(())
     }
@@ -197,7 +194,7 @@ impl Core {
         for node in self.store.newest_with(&words, session.card.id, MAX_HITS)? {
             let Some(slot) = session.tree.slot(node) else { continue };
             let at = session.tree.depth(slot) as usize;
-            if path.get(at) != Some(&slot) || !self.contains_words(node, session.tree.head(slot), &words)? {
+            if path.get(at) != Some(&slot) || !self.contains_words(session.tree.head(slot), &words)? {
                 continue;
             }
             if first.is_some_and(|first| turn_of(first) != turn_of(at)) {
@@ -209,14 +206,9 @@ impl Core {
     }
 
     /// Whether a message contains these words in this order, without its state block.
-    fn contains_words(
-        &self,
-        id: crate::domain::base::ids::NodeId,
-        head: &NodeHead,
-        words: &str,
-    ) -> Result<bool, Failure> {
+    fn contains_words(&self, head: &NodeHead, words: &str) -> Result<bool, Failure> {
         let form = if head.role == Role::Assistant { Form::NoState } else { Form::Full };
-        let said = render_forms::message_text(head.key, head.role, &self.content(id)?, form);
+        let said = render_forms::message_text(head.key, head.role, &self.content(head.id)?, form);
         Ok(format!(" {} ", memory::normalized(&said)).contains(&format!(" {words} ")))
     }
 }
