@@ -227,6 +227,13 @@ fn failures_are_linked_to_fixes_and_calls_rerun() {
     let from = setup.client.seen.len();
     setup.client.must(Request::Tool(ToolRequest::Traces(TraceAct::Stop)));
     assert_eq!(setup.wait_for_rerun(from).trace.status, Some(ToolStatus::Cancelled));
+    // The end of the program stops it too, and records that.
+    let (session, count) = (setup.client.open().card.id, setup.traces().len());
+    setup.again(wrote);
+    let Setup { bench, client, .. } = setup;
+    client.stop();
+    let last = bench.store().traces(session, 100).unwrap().split_off(count);
+    assert_eq!(last.iter().map(|trace| trace.status).collect::<Vec<_>>(), [Some(ToolStatus::Cancelled)]);
 }
 
 #[test]

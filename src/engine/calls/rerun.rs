@@ -83,7 +83,9 @@ impl Core {
     }
 
     fn approve_rerun(&mut self, effect: ToolEffect, reply: Sender<CallDecision>) {
-        let Some(branch) = self.turns.rerun.as_ref().map(|rerun| rerun.view.branch) else { return };
+        // A rerun that was stopped in the meantime needs no decision.
+        let rerun = self.turns.rerun.as_ref().filter(|rerun| !rerun.cancel.load(Ordering::Relaxed));
+        let Some(branch) = rerun.map(|rerun| rerun.view.branch) else { return };
         let rules = self.all_rules(branch);
         let sight = visibility_of(&rules);
         let effect = with_rule_warning(effect, &sight);

@@ -190,10 +190,9 @@ impl CodeWorkspace {
         if (fresh && state.wanted.is_none()) || rests {
             return None;
         }
-        let before = state.rounds;
-        let waits = std::mem::replace(&mut state.asked, true);
-        drop(state);
-        (waits || self.send(Job::Refresh)).then_some(before)
+        // A check that cannot be queued, because the thread has ended, must not be waited for.
+        state.asked = state.asked || self.send(Job::Refresh);
+        state.asked.then_some(state.rounds)
     }
 
     fn wait(&self, before: u64, most: Duration, cancelled: &dyn Fn() -> bool) {
@@ -333,4 +332,22 @@ fn source_digest(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
         fields.text(path).maybe(hash)
     };
     anchors.iter().fold(names, |fields, anchor| of(fields, &anchor.path)).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::counting::tokens::Tokenizers;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn no_check_is_awaited_after_the_thread_has_ended() {
+        let (jobs, receiver) = channel();
+        let workspace = CodeWorkspace::new(jobs, PathBuf::from("."), Arc::new(Tokenizers::new()), true);
+        assert_eq!([workspace.request_check(), workspace.request_check()], [Some(0), Some(0)]);
+        assert_eq!(receiver.try_iter().count(), 1, "one check is queued for both");
+        workspace.begin_check();
+        drop(receiver);
+        assert_eq!([workspace.request_check(), workspace.request_check()], [None, None]);
+    }
 }

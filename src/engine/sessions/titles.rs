@@ -94,10 +94,10 @@ impl Core {
             return Err(Failure::user("There is no message yet to write a title from."));
         }
         let id = session.card.id;
+        let provider = self.setup.servers.provider(&rules.profile)?;
         if !self.sessions.titles_in_progress.insert(id) {
             return Err(Failure::new(FailureKind::Busy, "A title is already being written.").todo("Wait for it."));
         }
-        let provider = self.setup.servers.provider(&rules.profile)?;
         let auxiliary_call = self.auxiliary_call(branch, rules, Some(provider), Arc::new(AtomicBool::new(false)));
         let sources: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
         let ended = move |result, sources, runs| {

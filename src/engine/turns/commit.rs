@@ -346,13 +346,9 @@ impl Core {
     /// Closes the turn: reports its end, releases its claim, and starts what follows a turn.
     pub(crate) fn close_turn(&mut self, branch: BranchId, draft_back: bool, completed: bool) {
         let Some(mut live) = self.turns.live.remove(&branch) else { return };
-        let stopped = live.watch.as_ref().is_some_and(|watch| watch.stopped.is_some());
-        let limit = !stopped
-            && !completed
-            && live.failure.is_none()
-            && !live.state.cancelled
-            && live.state.round >= live.state.rounds;
-        if limit {
+        // The last round ended with tool results; an answer that was cut off says so itself.
+        let uncut = live.card.status == RunStatus::Complete && !completed && live.failure.is_none();
+        if uncut && live.state.round >= live.state.rounds {
             let said = if live.solved.edited {
                 "An edited request is a single call; c continues with the usual plan.".to_owned()
             } else {

@@ -290,7 +290,7 @@ impl Core {
         self.emit(Event::Turn(TurnEvent::Closed { branch, draft, failure: Some(failure.kept(kept)) }));
     }
 
-    /// Stops all calls at the program's end and commits what has arrived, within about 1.5 seconds.
+    /// Stops all calls and the rerun at the program's end and commits what has arrived, within about 1.5 seconds.
     pub(crate) fn end_all_turns(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
         self.stop_asides();
         let _ = self.stop_rerun();
@@ -302,9 +302,10 @@ impl Core {
             }
         }
         let until = Instant::now() + STOP_TIMEOUT;
-        while self.turns.live.values().any(|live| live.state.phase != Phase::Closed) {
+        while self.turns.rerun.is_some() || self.turns.live.values().any(|live| live.state.phase != Phase::Closed) {
             match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Inbox::Turn(TurnReport::Call(branch, report))) => self.on_call_report(branch, *report),
+                Ok(Inbox::Turn(TurnReport::Rerun(event))) => self.on_rerun_event(*event),
                 Ok(_) => {}
                 Err(_) => break,
             }
