@@ -30,6 +30,8 @@ impl Core {
         setup.orient = fresh.orient;
         setup.tool_rules = fresh.tool_rules;
         setup.rounds = fresh.rounds;
+        setup.race = fresh.race;
+        setup.titles = fresh.titles;
         setup.models = fresh.models;
         self.tools.trusted = fresh.trusted;
         self.set_servers();

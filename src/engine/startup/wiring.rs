@@ -146,7 +146,9 @@ fn reload_config(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
     let last = Mutex::new(config.clone());
     Arc::new(move || {
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-        let config = load::load(last.sources()).map_err(|error| error.failure())?;
+        let mut config = load::load(last.sources()).map_err(|error| error.failure())?;
+        // The store that is open stays in use, and tools must not touch it.
+        config.paths.store.clone_from(&last.paths.store);
         let mut changed = last.settings.differences(&config.settings);
         if last.policies != config.policies {
             changed.push("policies".into());
@@ -166,6 +168,8 @@ fn reload_config(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
             orient: config.settings.code,
             tool_rules: config.settings.tools.rules.clone(),
             rounds: config.settings.tools.rounds.max(1),
+            race: config.settings.race.limits(),
+            titles: config.settings.titles,
             project: project(&config),
             trusted: config.is_trusted(&config.workspace),
             models: models(&config, &counter),
