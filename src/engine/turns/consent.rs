@@ -66,28 +66,34 @@ impl Core {
         always: Option<(RuleScope, Rule)>,
     ) -> Result<Answer, Failure> {
         let waits = self.turns.live.get(&branch).and_then(|live| live.asks.as_ref());
-        if waits.is_none_or(|waiting| waiting.asking.index != index) {
-            return Err(Failure::new(FailureKind::Stale, "That call no longer waits for approval."));
-        }
-        if always.is_some()
-            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.effect.config_change())
-        {
-            return Err(Failure::user(format!("No rule can allow changing {path}: it controls pleach."))
-                .kept("Nothing was done.")
-                .todo("Approve or deny this call alone."));
-        }
-        let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
+        let waiting = waits.filter(|waiting| waiting.asking.index == index).ok_or_else(no_longer_waits)?;
+        let asking = waiting.asking.clone();
+        let kept = self.add_rule_for(&asking, always)?;
         let Some(live) = self.turns.live.get_mut(&branch) else { return Ok(Answer::Done(String::new())) };
         if let Some(trace) = live.traces.get_mut(index) {
             trace.word = Some(if consent == Consent::Unasked { "nobody" } else { "you" }.into());
         }
-        let waiting = live.asks.take();
-        if let Some(WaitingCall { asking, reply }) = waiting {
+        if let Some(waiting) = live.asks.take() {
             let sight = self.file_visibility(branch).answered(&asking.tool, &asking.effect);
-            let _ = reply.send(CallDecision { consent, sight });
+            let _ = waiting.reply.send(CallDecision { consent, sight });
         }
         self.emit(Event::Tool(ToolEvent::Approval { branch, pending: None }));
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
+    }
+
+    /// Adds the rule that a person gave with a decision on a call. Fails if no rule can decide on such calls.
+    pub(crate) fn add_rule_for(
+        &mut self,
+        asking: &PendingApproval,
+        always: Option<(RuleScope, Rule)>,
+    ) -> Result<Option<Answer>, Failure> {
+        let Some((scope, rule)) = always else { return Ok(None) };
+        if let Some((path, _)) = asking.effect.config_change() {
+            return Err(Failure::user(format!("No rule can allow changing {path}: it controls pleach."))
+                .kept("Nothing was done.")
+                .todo("Approve or deny this call alone."));
+        }
+        self.set_rule(scope, rule, true).map(Some)
     }
 
     /// Withdraws the approval request of a call that ended.
@@ -298,6 +304,11 @@ pub(crate) fn decide_by_rules(
         Verdict::Ask => return Err(Arc::new(PendingApproval { rule: rule.cloned(), ..asking })),
     };
     Ok((consent, words.map(|words| format!("rule {words}"))))
+}
+
+/// The failure of a decision on a call that is no longer asked about.
+pub(crate) fn no_longer_waits() -> Failure {
+    Failure::new(FailureKind::Stale, "That call no longer waits for approval.")
 }
 
 /// Returns the rules about files.
