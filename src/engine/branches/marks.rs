@@ -3,7 +3,8 @@
 //! Not for: undoing (`undo`), the state block (`state_block`), or turns (`turns::live`).
 
 use super::fork::{ensure_name_free, whole_atom};
-use super::mark_state::noted;
+use super::mark_state::{noted, pin_on};
+use super::undo::store_anchor_for_head;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
@@ -114,16 +115,12 @@ impl Core {
             return Ok(None);
         }
         Ok(Some(Mark {
-            target,
             kind,
-            by: Actor::User,
             note: note.or_else(|| before.and_then(|mark| mark.note.clone())),
-            inherited_from: None,
             revision: before.map_or(0, |mark| mark.revision) + 1,
-            counted: None,
-            renewals: 0,
             origin: before.and_then(|mark| mark.origin.clone()),
             code: (!noted).then(|| self.code_ref(branch, &target)).flatten(),
+            ..pin_on(target)
         }))
     }
 
@@ -283,7 +280,7 @@ impl Core {
         }
         let change = Change::Head { branch: id, before: branch.head, after: head };
         let write = Write::MoveHead { branch: id, expect: branch.head, head };
-        let anchor = super::undo::store_anchor_for_head(id, branch.head, branch.anchor.as_ref());
+        let anchor = store_anchor_for_head(id, branch.head, branch.anchor.as_ref());
         self.record(branch.session, &format!("moved {}", branch.name), vec![write, anchor], &[change])?;
         Ok(Answer::Branch(Box::new(self.sessions.branch(id)?)))
     }

@@ -2,6 +2,7 @@
 //! its origin; an item that both branches share is only marked.
 //! Not for: marks on a branch's own messages (`marks`).
 
+use super::mark_state::pin_on;
 use super::marks::apply_to;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
@@ -47,10 +48,7 @@ impl Core {
             if tip.is_some_and(|(slot, head)| session.tree.contains(slot, head)) {
                 let own = source.marks.iter().find(|mark| mark.target == atom && mark.kind.pins());
                 let kind = own.map_or(MarkKind::Sticky, |mark| mark.kind);
-                swaps.push(swap_for(
-                    &target,
-                    Mark { kind, inherited_from: Some(source.name.clone()), ..blank_mark(atom) },
-                ));
+                swaps.push(swap_for(&target, Mark { kind, inherited_from: Some(source.name.clone()), ..pin_on(atom) }));
             } else {
                 parts.push(slots);
             }
@@ -132,7 +130,7 @@ impl Core {
             result,
         };
         let key = Fields::new("origin").json(&origin).text(&text).finish();
-        let mark = blank_mark(Atom::Section { text: key });
+        let mark = pin_on(Atom::Section { text: key });
         Ok(Mark { note: Some(text), inherited_from: Some(source.name.clone()), origin: Some(Box::new(origin)), ..mark })
     }
 
@@ -198,21 +196,6 @@ impl Core {
     }
 }
 
-fn blank_mark(target: Atom) -> Mark {
-    Mark {
-        target,
-        kind: MarkKind::Sticky,
-        by: Actor::User,
-        note: None,
-        inherited_from: None,
-        revision: 0,
-        counted: None,
-        renewals: 0,
-        origin: None,
-        code: None,
-    }
-}
-
 /// Returns the pinned text that is named by a unique prefix of the id that lists show.
 fn pinned_text(branch: &Branch, item: &ItemName) -> Option<Atom> {
     let ItemName::Named { text, .. } = item else { return None };
@@ -266,7 +249,7 @@ mod tests {
 
     fn note(text: &str, by: Actor) -> Mark {
         let target = Atom::Section { text: Hash::of(text.as_bytes()) };
-        Mark { note: Some(text.into()), by, counted: Some(Hash::of(b"call")), revision: 4, ..blank_mark(target) }
+        Mark { note: Some(text.into()), by, counted: Some(Hash::of(b"call")), revision: 4, ..pin_on(target) }
     }
 
     #[test]
@@ -282,7 +265,7 @@ mod tests {
     #[test]
     fn pinned_texts_are_named_by_a_prefix_of_their_id() {
         let (one, two) = (note("one", Actor::User), note("two", Actor::User));
-        let plain = blank_mark(Atom::Message { node: Hash::of(b"three") });
+        let plain = pin_on(Atom::Message { node: Hash::of(b"three") });
         let id = |mark: &Mark| mark.target.key().to_string();
         let (of_one, of_plain) = (id(&one), id(&plain));
         let on = branch("side", vec![one.clone(), two.clone(), plain]);

@@ -18,7 +18,7 @@ use crate::engine::api::{Answer, Event, SessionEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::core::Core;
 use crate::engine::inbox::Inbox;
-use crate::engine::sessions::session::undoable;
+use crate::engine::sessions::session::{state_at, undoable};
 use crate::store::types::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -51,18 +51,8 @@ impl Core {
         })?;
         let head = session.tree.head(slot);
         let before = branch.state.as_ref().filter(|state| state.edited && state.node == head.id).map(|s| s.version);
-        let version = StateVersion {
-            text: text.trim().to_owned(),
-            node: head.id,
-            key: head.key,
-            edited: true,
-            branch: Some(id),
-            withdrawn: false,
-            offered: false,
-            version: session.next_state(),
-            at: self.now(),
-            pins: Vec::new(),
-        };
+        let version = state_at(head, session.next_state(), text.trim().to_owned());
+        let version = StateVersion { edited: true, branch: Some(id), at: self.now(), ..version };
         let change = Change::State { branch: id, before, after: Some(version.version) };
         let operation = self.operation(branch.session, what.to_owned(), vec![change]);
         self.store.write(vec![Write::PutState { session: branch.session, version: version.clone() }, operation])?;
@@ -87,15 +77,9 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let path = session.path(&branch);
-        let answers: Vec<NodeId> = path
-            .iter()
-            .rev()
-            .map(|slot| session.tree.head(*slot))
-            .filter(|head| head.role == Role::Assistant)
-            .map(|head| head.id)
-            .collect();
-        for node in answers {
-            let words = self.content(node)?.plain_text();
+        let heads = path.iter().rev().map(|slot| session.tree.head(*slot));
+        for head in heads.filter(|head| head.role == Role::Assistant) {
+            let words = self.content(head.id)?.plain_text();
             if let Some(block) = state::find(&words, true) {
                 let state = state_suggestions::read(&block.text).state;
                 return self.edit_state(id, &state, "restored the state block of the newest answer that has one");

@@ -1,7 +1,7 @@
 //! Sessions as a library: create, open, rename, delete, search, import, export.
 //! Not for: what happens inside a session.
 
-use super::session::{Session, cleared_key, draft_key};
+use super::session::{Session, cleared_key, draft_key, state_at};
 use crate::domain::base::damage::{BackupAct, holding_sentence};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
@@ -11,10 +11,12 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, PRIORITY, Role};
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::record::{BranchPointer, Record, Transcript};
-use crate::domain::conversation::tree::Slot;
-use crate::engine::api::Answer;
+use crate::domain::conversation::tree::{self, Slot};
+use crate::domain::conversation::{state, state_suggestions};
+use crate::engine::api::{Answer, ItemName};
 use crate::engine::core::Core;
-use crate::engine::plans::snapshot::fresh_key;
+use crate::engine::plans::snapshot::{Question, anchor_key, fresh_key, lane_of};
+use crate::engine::turns::live::new_head;
 use crate::store::types::Write;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -156,13 +158,13 @@ impl Core {
         let parent = session.head(&branch);
         let key = fresh_key(session, parent, role, &content);
         let above = parent.map(|slot| session.tree.head(slot));
-        let asked = crate::engine::plans::snapshot::Question { text: Some(text.into()), ..Default::default() };
+        let asked = Question { text: Some(text.into()), ..Default::default() };
         let lane = if role == Role::User {
-            crate::engine::plans::snapshot::lane_of(session, &branch, parent, &asked)
+            lane_of(session, &branch, parent, &asked)
         } else {
             above.map_or_else(String::new, |head| head.lane.clone())
         };
-        let head = crate::engine::turns::live::new_head(session, parent, key, role, &content, self.now(), &lane);
+        let head = new_head(session, parent, key, role, &content, self.now(), &lane);
         let session_id = session.card.id;
         self.store.write(vec![
             Write::PutNodes { session: session_id, nodes: vec![Node { head: head.clone(), content }] },
@@ -174,11 +176,7 @@ impl Core {
     }
 
     /// Deletes a turn or message permanently; its place in the tree remains.
-    pub(crate) fn remove_message(
-        &mut self,
-        id: BranchId,
-        item: &crate::engine::api::ItemName,
-    ) -> Result<Answer, Failure> {
+    pub(crate) fn remove_message(&mut self, id: BranchId, item: &ItemName) -> Result<Answer, Failure> {
         let open = self.sessions.of_branch(id)?.card.id;
         self.recover_session(open);
         let branch = self.sessions.branch(id)?;
@@ -277,7 +275,7 @@ fn whole_tree(session: &Session) -> Vec<Slot> {
 /// Returns all nodes of an atom. A message inside an episode means the whole episode, so that calls keep their results.
 fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>> {
     let tree = &session.tree;
-    let at = tree.by_key(crate::engine::plans::snapshot::anchor_key(atom)?)?;
+    let at = tree.by_key(anchor_key(atom)?)?;
     let below = |role: Role| tree.children(Some(at)).iter().any(|child| tree.head(*child).role == role);
     let tip = match (atom, session.head(branch)) {
         (Atom::Turn { .. }, _) | (_, None) => at,
@@ -294,7 +292,7 @@ fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>>
             position..asked.unwrap_or(path.len()).max(position + 1)
         }
         _ => {
-            let episodes = crate::domain::conversation::tree::episodes(tree, &path, 0..path.len());
+            let episodes = tree::episodes(tree, &path, 0..path.len());
             episodes.into_iter().find(|nodes| nodes.contains(&position)).unwrap_or(position..position + 1)
         }
     };
@@ -306,22 +304,13 @@ fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>>
 pub(crate) fn states_of(nodes: &[Node], first: u32) -> Vec<StateVersion> {
     let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
     let found = answers.filter_map(|node| {
-        let block =
-            crate::domain::conversation::state::find(&node.content.plain_text(), node.head.end == End::Complete)?;
-        let state = crate::domain::conversation::state_suggestions::read(&block.text).state;
+        let block = state::find(&node.content.plain_text(), node.head.end == End::Complete)?;
+        let state = state_suggestions::read(&block.text).state;
         (!state.is_empty()).then_some((node, state))
     });
     let version = |((node, text), version): ((&Node, String), u32)| StateVersion {
-        text,
-        node: node.head.id,
-        key: node.head.key,
-        edited: false,
-        branch: None,
-        withdrawn: false,
         offered: true,
-        version,
-        at: node.head.at,
-        pins: Vec::new(),
+        ..state_at(&node.head, version, text)
     };
     found.zip(first..).map(version).collect()
 }

@@ -126,19 +126,9 @@ impl Core {
 
     /// Returns the write of a memory's state change by a person.
     fn step(&self, session: SessionId, memory: &Memory, (from, to): (ItemState, ItemState), reason: &str) -> Write {
-        Write::PutTransition {
-            session,
-            transition: Box::new(Transition {
-                item: Subject::Memory(memory.id),
-                from,
-                to,
-                reason: reason.into(),
-                turn: memory.source.node,
-                branch: None,
-                by: Actor::User,
-                at: self.now(),
-            }),
-        }
+        let (item, reason, turn) = (Subject::Memory(memory.id), reason.to_owned(), memory.source.node);
+        let transition = Transition { item, from, to, reason, turn, branch: None, by: Actor::User, at: self.now() };
+        Write::PutTransition { session, transition: Box::new(transition) }
     }
 
     fn change_memory(
@@ -280,19 +270,9 @@ impl Core {
     ) -> Write {
         let session = self.sessions.of_branch(branch.id).ok();
         let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot).key));
-        Write::PutTransition {
-            session: branch.session,
-            transition: Box::new(Transition {
-                item: Subject::Item(target),
-                from,
-                to,
-                reason: reason.into(),
-                turn: tip,
-                branch: Some(branch.id),
-                by,
-                at: self.now(),
-            }),
-        }
+        let (item, reason, at) = (Subject::Item(target), reason.to_owned(), self.now());
+        let transition = Transition { item, from, to, reason, turn: tip, branch: Some(branch.id), by, at };
+        Write::PutTransition { session: branch.session, transition: Box::new(transition) }
     }
 
     /// Returns the state change of an item that follows from a person's change of its mark; `None` if its state is the

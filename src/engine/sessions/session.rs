@@ -320,6 +320,22 @@ pub(crate) fn undoable(what: &str) -> Answer {
     Answer::Done(format!("{}. u undoes it.", capital(what)))
 }
 
+/// Returns a version of the state block that the model wrote at a node.
+pub(crate) fn state_at(head: &NodeHead, version: u32, text: String) -> StateVersion {
+    StateVersion {
+        text,
+        node: head.id,
+        key: head.key,
+        edited: false,
+        branch: None,
+        withdrawn: false,
+        offered: false,
+        version,
+        at: head.at,
+        pins: Vec::new(),
+    }
+}
+
 /// Returns a branch and its ancestors, each with the time until which its events belong to the branch.
 pub(crate) fn lineage(branches: &[Branch], branch: &Branch) -> Vec<(BranchId, i64)> {
     let (mut lines, mut until, mut at) = (Vec::new(), i64::MAX, Some(branch));

@@ -9,6 +9,7 @@ use crate::domain::conversation::operation::Change;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
 use crate::domain::summary::draft::{Stats, SummaryCard};
 use crate::engine::api::Answer;
+use crate::engine::branches::undo;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{self, SummaryView};
 use crate::store::types::Write;
@@ -28,19 +29,12 @@ impl Core {
         let before = branch.summaries.clone();
         // Reverting a level restores the window that the branch had before that level.
         let older = before.len() > after.len() || after.last().is_some_and(|last| self.is_older(branch, *last));
-        let (known_anchor, anchor) = if older {
-            crate::engine::branches::undo::stored_anchor_for_summaries(&self.store, branch.id, &after)?
-        } else {
-            (false, None)
-        };
+        let (known_anchor, anchor) =
+            if older { undo::stored_anchor_for_summaries(&self.store, branch.id, &after)? } else { (false, None) };
         let change = Change::Summaries { branch: branch.id, before: before.clone(), after: after.clone() };
         let mut writes = first;
         writes.push(Write::SetSummaries { branch: branch.id, expect: before.clone(), summaries: after });
-        writes.push(crate::engine::branches::undo::store_anchor_for_summaries(
-            branch.id,
-            &before,
-            branch.anchor.as_ref(),
-        ));
+        writes.push(undo::store_anchor_for_summaries(branch.id, &before, branch.anchor.as_ref()));
         writes.push(self.operation(branch.session, what, vec![change.clone()]));
         if known_anchor {
             writes.push(Write::SetAnchor { branch: branch.id, anchor: anchor.clone() });

@@ -43,14 +43,11 @@ impl Core {
     }
 
     fn decide_on_settings(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
-        let card = self.folder_card();
         let stale = || Failure::new(FailureKind::Stale, "The file was changed in the meantime; read it again.");
-        let Some(file) = self.setup.folder.clone().filter(|_| {
-            card.as_ref().is_some_and(|card| card.digest == Some(digest) && card.standing != SettingsFileStatus::Faulty)
-        }) else {
-            return Err(stale());
-        };
-        if !(file.say)(digest, yes)? {
+        let file = self.setup.folder.clone().ok_or_else(stale)?;
+        let is_valid =
+            |card: FolderSettings| card.digest == Some(digest) && card.standing != SettingsFileStatus::Faulty;
+        if !self.folder_card().is_some_and(is_valid) || !(file.say)(digest, yes)? {
             return Err(stale());
         }
         self.reload_config()?;

@@ -17,6 +17,8 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::policy::StateBlock;
 use crate::domain::planning::reason::Reason;
 use crate::engine::api::{DraftKind, Event, SessionEvent, ToolEvent, TurnEvent};
+use crate::engine::branches::marks::apply_to;
+use crate::engine::branches::undo::store_anchor_for_head;
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::fresh_key;
 use crate::store::types::{StoreError, Write};
@@ -192,13 +194,9 @@ impl Core {
         live.card = card;
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
             session.add_states(state.clone());
-            if let Some(branch) = session.branch_mut(branch) {
-                for moved in marks {
-                    branch.marks.retain(|mark| mark.target != moved.target);
-                    branch.marks.extend(moved.after);
-                }
-            }
         }
+        let marks: Vec<Change> = marks.iter().map(|moved| moved.change(branch)).collect();
+        self.with_branch(branch, |branch| apply_to(branch, &marks));
         let tip = self.adopt_written(branch, live, vec![head])?;
         live.card.answer = Some(tip);
         if end == End::Complete {
@@ -251,8 +249,7 @@ impl Core {
         changes.extend(marks.iter().map(|moved| moved.change(branch)));
         let operation =
             Operation { seq: 0, session: live.session, what: what.into(), changes, undone: false, at: self.now() };
-        let anchor =
-            crate::engine::branches::undo::store_anchor_for_head(branch, live.before.0, live.before.1.as_ref());
+        let anchor = store_anchor_for_head(branch, live.before.0, live.before.1.as_ref());
         vec![anchor, Write::PutOperation(Box::new(operation))]
     }
 

@@ -18,7 +18,7 @@ use crate::domain::conversation::tree::{self, Slot};
 use crate::domain::planning::plan::Form;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::suggested_pins;
-use crate::engine::sessions::session::Session;
+use crate::engine::sessions::session::{Session, state_at};
 use crate::store::types::Write;
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -78,18 +78,7 @@ impl Core {
         let before = session.branch(branch)?.state.as_ref().map(|state| state.text.clone());
         let text = if asked.state.is_empty() { before.filter(|_| !pins.is_empty()) } else { Some(asked.state) };
         let version = session.next_state();
-        suggestions.state = text.map(|text| StateVersion {
-            text,
-            node: head.id,
-            key: head.key,
-            edited: false,
-            branch: None,
-            withdrawn: false,
-            offered: false,
-            version,
-            at: head.at,
-            pins,
-        });
+        suggestions.state = text.map(|text| StateVersion { pins, ..state_at(head, version, text) });
         Ok(suggestions)
     }
 
@@ -230,19 +219,17 @@ fn suggestion(kind: MemoryKind, text: &str, session: SessionId, head: &NodeHead)
 
 /// Returns the write of a memory's first state change.
 pub(crate) fn first_transition(session: SessionId, memory: &Memory, reason: &str) -> Write {
-    Write::PutTransition {
-        session,
-        transition: Box::new(Transition {
-            item: Subject::Memory(memory.id),
-            from: ItemState::None,
-            to: state_of_status(memory.status),
-            reason: reason.into(),
-            turn: memory.source.node,
-            branch: None,
-            by: memory.source.by,
-            at: memory.created_at,
-        }),
-    }
+    let transition = Transition {
+        item: Subject::Memory(memory.id),
+        from: ItemState::None,
+        to: state_of_status(memory.status),
+        reason: reason.into(),
+        turn: memory.source.node,
+        branch: None,
+        by: memory.source.by,
+        at: memory.created_at,
+    };
+    Write::PutTransition { session, transition: Box::new(transition) }
 }
 
 /// Returns the item state that corresponds to a memory's status.
