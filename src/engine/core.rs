@@ -5,10 +5,9 @@
 //! `plans::state`, `summaries::state`, `tools::state`, `workers`). The methods of [`Core`] are in the files of the work
 //! that they do.
 
-use super::api::{Answer, Event, SessionEvent, Settings, Ticket};
+use super::api::{Answer, Event, ProgramEvent, SessionEvent, Settings, Ticket, TurnEvent};
 use super::calls::diff_worker::DiffWorker;
-use super::inbox::Inbox;
-use super::inbox::OutsideChange;
+use super::inbox::{Inbox, OutsideChange};
 use super::indexing::code_indexer::CodeIndexer;
 use super::indexing::vectors::Vectors;
 use super::jobs::Jobs;
@@ -28,10 +27,12 @@ use super::turns::state::Turns;
 use super::workers::Workers;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::call::run::RunCard;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::{Content, NodeHead};
 use crate::domain::tool::trace::RunTools;
 use crate::store::Store;
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -138,6 +139,16 @@ impl Core {
         let _ = self.events.send(event);
     }
 
+    /// Sends a sentence for the status line.
+    pub(super) fn notify(&self, sentence: impl Into<String>) {
+        self.emit(Event::Program(ProgramEvent::Notice(sentence.into())));
+    }
+
+    /// Sends an important sentence, which stays until it is read.
+    pub(super) fn alarm(&self, sentence: String) {
+        self.emit(Event::Program(ProgramEvent::Alarm(sentence)));
+    }
+
     pub(super) fn now(&self) -> i64 {
         (self.setup.now)()
     }
@@ -166,6 +177,21 @@ impl Core {
             self.show_settings(&branch);
             self.emit(Event::Session(SessionEvent::Branch(Box::new(branch))));
         }
+    }
+
+    /// Sends the present state of all branches of the open sessions to the screen.
+    pub(super) fn show_all_branches(&mut self) {
+        for branch in self.sessions.branch_ids() {
+            self.show_branch(branch);
+        }
+    }
+
+    /// Adds the card of a call to its session, or replaces its older version, and sends it to the screen.
+    pub(super) fn show_run(&mut self, card: RunCard) {
+        if let Ok(session) = self.sessions.of_branch_mut(card.branch) {
+            session.put_run(&card);
+        }
+        self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
     }
 
     /// Sends the settings of a branch to the screen; nothing if its rules cannot be resolved.
@@ -198,6 +224,11 @@ impl Core {
         if !heads.is_empty() {
             self.emit(Event::Session(SessionEvent::Nodes { session, heads }));
         }
+    }
+
+    /// Returns a value that is stored as JSON under a settings key; `None` if there is none that can be read.
+    pub(super) fn stored_value<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        serde_json::from_str(&self.store.setting(key).ok().flatten()?).ok()
     }
 
     /// Reads a node's whole content from the store.

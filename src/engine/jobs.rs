@@ -95,10 +95,8 @@ impl<L: FnOnce(Failure)> Drop for Job<L> {
 pub(crate) fn service(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Failure> {
     let started = std::thread::Builder::new().name(format!("pleach-{name}")).spawn(work);
     started.map_err(|error| {
-        Failure::new(FailureKind::Internal, format!("{NOT_STARTED} ({error})")).todo(
-            "Close some programs and try \
-            again.",
-        )
+        let what = format!("{NOT_STARTED} ({error})");
+        Failure::new(FailureKind::Internal, what).todo("Close some programs and try again.")
     })
 }
 

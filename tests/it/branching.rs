@@ -274,6 +274,21 @@ fn race(client: &mut Client, on: BranchId, limits: Limits, words: &str) -> Vec<B
     made
 }
 
+/// The claim of a message that waited for another program is not lost to an act before the message is sent.
+#[test]
+fn race_keeps_the_claim_of_a_queued_message() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    client.must(Request::Turn(TurnRequest::Claim(main)));
+    race(&mut client, main, Limits::default(), "hi");
+    let mut other = bench.start();
+    other.open();
+    assert_eq!(other.send(main, &message("hi")).unwrap_err().kind, FailureKind::Busy);
+    client.say(main, "hi");
+    other.say(main, "hi");
+}
+
 fn record(view: &SessionView, id: BranchId) -> BranchRun {
     view.races.iter().find(|record| record.branch == id).unwrap().clone()
 }

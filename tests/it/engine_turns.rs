@@ -165,6 +165,17 @@ fn every_failure_has_its_own_outcome() {
     assert_eq!(model.bodies().len(), 5);
 }
 
+/// A notice about the maximum of rounds follows only tool results, not an answer that was cut off.
+#[test]
+fn cut_off_answer_in_the_last_round_does_not_count_as_too_many_rounds() {
+    let model = Model::new([vec![Say::Text("cut".into()), Say::Cut]]);
+    let mut client = Bench::new(&model).start_with(|setup| setup.rounds = 1);
+    let branch = client.session();
+    assert!(client.say(branch, "hi").failure.is_none());
+    let is_about_rounds = |notice: &String| notice.contains("rounds of tool calls");
+    assert!(!client.seen.iter().any(|e| matches!(e, Event::Program(ProgramEvent::Notice(n)) if is_about_rounds(n))));
+}
+
 #[test]
 fn adapted_body_is_a_second_run_and_never_a_third() {
     let model = Model::new([

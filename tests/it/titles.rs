@@ -2,12 +2,37 @@
 
 use crate::support::bench::{Bench, Client, Model, Say, text};
 use pleach::config::settings::Titles;
+use pleach::domain::base::failure::Failure;
 use pleach::domain::base::ids::BranchId;
-use pleach::domain::call::provider::ProviderErrorKind;
+use pleach::domain::call::model::{ModelInfo, Profile};
+use pleach::domain::call::provider::{Provider, ProviderError, ProviderErrorKind};
+use pleach::domain::conversation::message::Role;
 use pleach::engine::api::{
     Answer, BranchRequest, Event, ItemName, ProgramEvent, Request, SessionEvent, SessionRequest,
 };
+use pleach::engine::startup::setup::Servers;
 use std::sync::Arc;
+
+/// Servers that cannot be called, because a key is missing.
+struct Keyless;
+
+impl Servers for Keyless {
+    fn provider(&self, _: &Profile) -> Result<Arc<dyn Provider>, Failure> {
+        Err(Failure::user("There is no key."))
+    }
+
+    fn ready(&self, _: &Profile) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn models(&self, _: &Profile) -> Result<Vec<ModelInfo>, ProviderError> {
+        Ok(Vec::new())
+    }
+
+    fn probe(&self, _: &Profile) -> Result<usize, ProviderError> {
+        Ok(0)
+    }
+}
 
 fn started(bench: &Bench, titles: Titles) -> (Client, BranchId) {
     let mut client = bench.start_with(|setup| setup.titles = titles);
@@ -26,7 +51,7 @@ fn title(client: &mut Client) -> String {
     client.open().card.title.clone()
 }
 
-fn retitle(client: &mut Client) -> Result<Answer, pleach::domain::base::failure::Failure> {
+fn retitle(client: &mut Client) -> Result<Answer, Failure> {
     client.ask(Request::Session(SessionRequest::Rename { session: None, title: None }))
 }
 
@@ -112,4 +137,17 @@ fn empty_session_has_no_title() {
     let failure = retitle(&mut client).unwrap_err();
     assert!(failure.to_string().contains("There is no message yet"), "{failure}");
     assert!(model.bodies().is_empty());
+}
+
+/// A request that fails before its call starts leaves no title in progress.
+#[test]
+fn a_title_is_requested_again_after_its_server_could_not_be_called() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start_with(|setup| setup.servers = Arc::new(Keyless));
+    let branch = client.session();
+    let text = "Why do cranes not fall over?".to_owned();
+    client.must(Request::Branch(BranchRequest::AddMessage { branch, role: Role::User, text, priority: None }));
+    for _ in 0..2 {
+        assert_eq!(retitle(&mut client).unwrap_err().what, "There is no key.");
+    }
 }

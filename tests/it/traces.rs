@@ -4,7 +4,7 @@
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::mark::{Atom, MarkKind};
-use pleach::domain::tool::consent::{Consent, Rule, Verdict};
+use pleach::domain::tool::consent::{Consent, Rule, RuleScope, Verdict};
 use pleach::domain::tool::rerun::{Rerun, RerunState};
 use pleach::domain::tool::resolution;
 use pleach::domain::tool::trace::{ToolStatus, ToolTrace, kept_path};
@@ -227,6 +227,30 @@ fn failures_are_linked_to_fixes_and_calls_rerun() {
     let from = setup.client.seen.len();
     setup.client.must(Request::Tool(ToolRequest::Traces(TraceAct::Stop)));
     assert_eq!(setup.wait_for_rerun(from).trace.status, Some(ToolStatus::Cancelled));
+    // The end of the program stops it too, and records that.
+    let (session, count) = (setup.client.open().card.id, setup.traces().len());
+    setup.again(wrote);
+    let Setup { bench, client, .. } = setup;
+    client.stop();
+    let last = bench.store().traces(session, 100).unwrap().split_off(count);
+    assert_eq!(last.iter().map(|trace| trace.status).collect::<Vec<_>>(), [Some(ToolStatus::Cancelled)]);
+}
+
+#[test]
+fn no_rule_is_added_for_a_rerun_that_changes_what_controls_the_program() {
+    let mut setup = setup(Vec::new());
+    setup.calls(&[("write_file", json!({ "path": ".mcp.json", "text": "{}" }))]);
+    let (from, branch, index) = (setup.client.seen.len(), setup.branch, 0);
+    setup.client.send(branch, &message("Configure a server.")).unwrap();
+    setup.client.wait(from, |event| matches!(event, Event::Tool(ToolEvent::Approval { pending: Some(_), .. })));
+    let (no, yes) = (Consent::No { why: None }, Consent::Yes { hunks: Vec::new() });
+    setup.client.must(Request::Turn(TurnRequest::Consent { branch, index, consent: no, always: None }));
+    setup.client.closed(from, branch);
+    let denied = setup.traces().pop().unwrap();
+    assert!(matches!(setup.again(&denied).state, RerunState::Asks(_)));
+    let always = Some((RuleScope::Session, rule("write_file", None)));
+    let refused = setup.client.ask(Request::Tool(ToolRequest::Traces(TraceAct::Word { consent: yes, always })));
+    assert!(refused.unwrap_err().what.contains("No rule can allow"));
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub enum FolderAct {
     /// Accept or reject the settings.
     Say {
         /// The digest of the settings that were shown.
-        digest: crate::domain::base::hash::Hash,
+        digest: Hash,
         /// Whether the settings may be used.
         yes: bool,
     },

@@ -9,6 +9,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::base::secrets;
+use crate::domain::conversation::branch::StateVersion;
 use crate::domain::conversation::memory::{Memory, MemoryStatus, Scope};
 use crate::domain::conversation::message::Node;
 use crate::domain::conversation::operation::{Change, Operation};
@@ -18,10 +19,11 @@ use crate::domain::summary::versions::{Editability, Editable, EditableKind, Vers
 use crate::engine::api::{Answer, Ticket};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{LoadedSummary, summary_text};
+use crate::engine::sessions::session::Session;
 use crate::engine::summaries::writer;
 use crate::store::Store;
 use crate::store::types::Write;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// The maximum number of versions of a text that are listed; the newest are kept.
 const MOST: usize = 200;
@@ -57,22 +59,14 @@ impl Core {
     fn state_editable(&self, id: BranchId) -> Result<Vec<Editable>, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
-        let path: std::collections::HashSet<NodeId> = session
-            .head(&branch)
-            .map(|tip| session.tree.path(tip))
-            .unwrap_or_default()
-            .into_iter()
-            .map(|slot| session.tree.head(slot).id)
-            .collect();
-        let here = |state: &&crate::domain::conversation::branch::StateVersion| {
-            path.contains(&state.node) && state.branch.is_none_or(|of| of == id)
-        };
+        let path: HashSet<NodeId> = session.path(&branch).into_iter().map(|slot| session.tree.head(slot).id).collect();
+        let here = |state: &&StateVersion| path.contains(&state.node) && state.branch.is_none_or(|of| of == id);
         let mut states: Vec<_> = session.states.iter().filter(here).collect();
         states.sort_by_key(|state| std::cmp::Reverse(state.version));
         states.truncate(MOST);
         let current = branch.state.as_ref().map(|state| state.version);
         let last = states.len().saturating_sub(1);
-        let version = |(at, state): (usize, &&crate::domain::conversation::branch::StateVersion)| {
+        let version = |(at, state): (usize, &&StateVersion)| {
             let by = match (state.edited, state.offered) {
                 (true, _) => "edited by you",
                 (false, true) => "imported; not in use until you adopt it (/adopt-state)",
@@ -92,11 +86,7 @@ impl Core {
             kind: EditableKind::State,
             id: String::new(),
             title: format!("The state block of {}", branch.name),
-            note: if current.is_some() {
-                "sent with each request that asks for a state block".into()
-            } else {
-                String::new()
-            },
+            note: current.map_or("", |_| "sent with each request that asks for a state block").into(),
             source: None,
             editing: if empty {
                 Editability::Not("This branch has no message yet that a state block could belong to.")
@@ -148,7 +138,7 @@ impl Core {
         let old: Summary = old.summary.as_ref().clone();
         let text = text.trim().to_owned();
         let kept = old.kept.iter().filter(|kept| text.contains(&kept.text)).cloned().collect();
-        let sources = self.sources(&old)?;
+        let sources = self.sources(session, &old)?;
         let mut made = Summary {
             confidence: RequiredFacts::of(&sources).survival(&text).milli(),
             parent: Some(old.id),
@@ -183,9 +173,9 @@ impl Core {
 
     /// Returns the messages that a summary was made from, with secrets masked; messages that no longer exist are
     /// omitted.
-    fn sources(&self, summary: &Summary) -> Result<Vec<SourceTurn>, Failure> {
+    fn sources(&self, session: &Session, summary: &Summary) -> Result<Vec<SourceTurn>, Failure> {
         let mut sources = Vec::new();
-        let tree = &self.sessions.current()?.tree;
+        let tree = &session.tree;
         for (number, cover) in (summary.turns.0..).zip(&summary.covers) {
             let slots = cover.nodes.iter().filter_map(|(key, _)| tree.by_key(*key));
             let ids: Vec<NodeId> = slots.map(|slot| tree.head(slot).id).collect();
@@ -302,13 +292,11 @@ fn memory_editables(store: &Store, session: SessionId) -> Result<Vec<Editable>, 
 
 fn memory_editable(memory: &Memory, recorded: Option<Vec<(bool, Memory)>>) -> Editable {
     let mut all = recorded.unwrap_or_default();
-    if all.last().is_none_or(|(undone, last)| *undone || !last.same(memory)) {
-        let there = all.iter().rposition(|(undone, known)| !undone && known.same(memory));
-        if there.is_none() {
-            all.push((false, memory.clone()));
-        }
+    let is_current = |(undone, known): &(bool, Memory)| !undone && known.same(memory);
+    if !all.iter().any(is_current) {
+        all.push((false, memory.clone()));
     }
-    let current = all.iter().rposition(|(undone, known)| !undone && known.same(memory));
+    let current = all.iter().rposition(is_current);
     let count = all.len();
     let version = |(place, (undone, said)): (usize, &(bool, Memory))| {
         let undone = if *undone { ", undone" } else { "" };

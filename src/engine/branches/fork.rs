@@ -53,8 +53,9 @@ impl Core {
         }
         let name = name.unwrap_or_else(|| fresh_name(session, session.branch(id).map_or("", |parent| &parent.name), 2));
         let what = format!("forked {name}");
-        let made = self.make_branches(id, at, vec![NewBranch::new(name, None)], what)?;
-        let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
+        let new_branch = NewBranch::new(name, None);
+        let child = new_branch.id;
+        self.make_branches(id, at, vec![new_branch], what)?;
         if switch {
             self.store.write(vec![Write::UseBranch(child)])?;
             self.sessions.of_branch_mut(child)?.current = child;
@@ -70,19 +71,18 @@ impl Core {
         at: Option<NodeId>,
         new_branches: Vec<NewBranch>,
         what: String,
-    ) -> Result<Vec<BranchId>, Failure> {
+    ) -> Result<(), Failure> {
         let session = self.sessions.of_branch(id)?;
         let parent = session.branch(id)?;
         let open = at.is_none() && self.turns.live.contains_key(&id);
         let slot = match at {
-            Some(node) => Some(session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?),
+            Some(node) => Some(session.slot(node)?),
             None => session.head(parent),
         };
         let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
         let slot =
             if open && slot.as_ref().is_some_and(asks) { slot.and_then(|s| session.tree.parent(s)) } else { slot };
-        let head = slot.map(|slot| whole_atom(session, slot));
-        let head = head.flatten().map(|slot| session.tree.head(slot).id);
+        let head = slot.and_then(|slot| whole_atom(session, slot)).map(|slot| session.tree.head(slot).id);
         self.make_branches_at(id, head, new_branches, what)
     }
 
@@ -93,7 +93,7 @@ impl Core {
         head: Option<NodeId>,
         new_branches: Vec<NewBranch>,
         what: String,
-    ) -> Result<Vec<BranchId>, Failure> {
+    ) -> Result<(), Failure> {
         let parent = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let (session_id, mut next) = (session.card.id, session.next_state());
@@ -136,7 +136,7 @@ impl Core {
         session.branches.extend(children);
         session.card.messages += grown.len() as u64;
         for head in &grown {
-            std::sync::Arc::make_mut(&mut session.tree).insert(head.clone());
+            session.put_node(head.clone());
         }
         session.add_states(states);
         self.show_nodes(session_id, grown);
@@ -147,7 +147,7 @@ impl Core {
             }
             self.show_branch(*child);
         }
-        Ok(ids)
+        Ok(())
     }
 }
 

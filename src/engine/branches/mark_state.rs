@@ -12,6 +12,22 @@ use crate::engine::sessions::session::Session;
 use crate::engine::turns::reflect::{MarkUpdate, TurnEndInput};
 use crate::store::types::Write;
 
+/// Returns a person's pin on an atom.
+pub(crate) fn pin_on(target: Atom) -> Mark {
+    Mark {
+        target,
+        kind: MarkKind::Sticky,
+        by: Actor::User,
+        note: None,
+        inherited_from: None,
+        revision: 0,
+        counted: None,
+        renewals: 0,
+        origin: None,
+        code: None,
+    }
+}
+
 /// Returns the mark that results from a step; `None` if the step removes it.
 pub(crate) fn resulting_mark(
     input: &TurnEndInput<'_>,
@@ -27,16 +43,13 @@ pub(crate) fn resulting_mark(
         ItemChange::End | ItemChange::Suggest => return None,
     };
     Some(Mark {
-        target,
         kind,
         by: Actor::Engine,
-        note: None,
-        inherited_from: None,
         revision: before.map_or(0, |mark| mark.revision) + 1,
         counted: input.live.card.user.and_then(|id| input.session.tree.get(id)).map(|head| head.key),
         renewals,
-        origin: None,
         code: code.cloned().map(Box::new),
+        ..pin_on(target)
     })
 }
 
@@ -58,19 +71,9 @@ pub(crate) fn step_text(to: ItemChange) -> &'static str {
 }
 
 fn step(input: &TurnEndInput<'_>, item: Atom, (from, to): (ItemState, ItemState), reason: String) -> Write {
-    Write::PutTransition {
-        session: input.branch.session,
-        transition: Box::new(Transition {
-            item: Subject::Item(item),
-            from,
-            to,
-            reason,
-            turn: Some(input.head.key),
-            branch: Some(input.branch.id),
-            by: Actor::Engine,
-            at: input.head.at,
-        }),
-    }
+    let (item, turn, branch) = (Subject::Item(item), Some(input.head.key), Some(input.branch.id));
+    let transition = Transition { item, from, to, reason, turn, branch, by: Actor::Engine, at: input.head.at };
+    Write::PutTransition { session: input.branch.session, transition: Box::new(transition) }
 }
 
 pub(crate) fn suggestion_transition(input: &TurnEndInput<'_>, item: Atom, reason: String) -> Write {
@@ -119,8 +122,7 @@ mod tests {
 
     fn mark(kind: MarkKind, by: Actor, renewals: u32) -> Mark {
         let target = Atom::Turn { user: Hash::of(b"asked"), tip: Hash::of(b"answered") };
-        let (note, inherited_from, origin, code) = (None, None, None, None);
-        Mark { target, kind, by, note, inherited_from, revision: 1, counted: None, renewals, origin, code }
+        Mark { kind, by, revision: 1, renewals, ..pin_on(target) }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! Not for: undoing (`undo`), the state block (`state_block`), or turns (`turns::live`).
 
 use super::fork::{ensure_name_free, whole_atom};
-use super::mark_state::noted;
+use super::mark_state::{noted, pin_on};
+use super::undo::store_anchor_for_head;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
@@ -14,8 +15,10 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tree::{self, Slot};
 use crate::engine::api::{Act, Answer, ItemName};
 use crate::engine::core::Core;
+use crate::engine::plans::snapshot::anchor_key;
 use crate::engine::plans::sources::suggested_pins::suggested_symbol;
-use crate::engine::sessions::session::Session;
+use crate::engine::sessions::lookup;
+use crate::engine::sessions::session::{Session, undoable};
 use crate::store::types::Write;
 
 impl Core {
@@ -45,7 +48,7 @@ impl Core {
         let changes: Vec<Change> = marked.changes.into_iter().map(|(change, _)| change).collect();
         writes.push(self.operation(branch.session, said.clone(), changes.clone()));
         self.store.write(writes)?;
-        self.apply_marks(id, &changes);
+        self.with_branch(id, |branch| apply_to(branch, &changes));
         self.show_branch(id);
         Ok(Answer::Done(format!("{said}. u undoes it.")))
     }
@@ -79,18 +82,10 @@ impl Core {
     /// Returns the program's own marks on a turn that a person's pin on one of its messages replaces.
     fn replaced_marks(&self, branch: &Branch, target: &Atom) -> Vec<Mark> {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return Vec::new() };
-        let key = crate::engine::plans::snapshot::anchor_key(target).and_then(|key| session.tree.by_key(key));
+        let key = anchor_key(target).and_then(|key| session.tree.by_key(key));
         let Some(turn) = key.map(|slot| turn_at(session, branch, slot)) else { return Vec::new() };
         let own = branch.marks.iter().filter(|mark| mark.by == Actor::Engine && mark.target != *target);
         own.filter(|mark| same_target(session, mark, &turn)).cloned().collect()
-    }
-
-    /// Applies mark changes in memory.
-    pub(crate) fn apply_marks(&mut self, id: BranchId, changes: &[Change]) {
-        let Ok(session) = self.sessions.of_branch_mut(id) else { return };
-        if let Some(branch) = session.branch_mut(id) {
-            apply_to(branch, changes);
-        }
     }
 
     /// Returns the mark that results from an act on an item with mark `before`.
@@ -120,16 +115,12 @@ impl Core {
             return Ok(None);
         }
         Ok(Some(Mark {
-            target,
             kind,
-            by: Actor::User,
             note: note.or_else(|| before.and_then(|mark| mark.note.clone())),
-            inherited_from: None,
             revision: before.map_or(0, |mark| mark.revision) + 1,
-            counted: None,
-            renewals: 0,
             origin: before.and_then(|mark| mark.origin.clone()),
             code: (!noted).then(|| self.code_ref(branch, &target)).flatten(),
+            ..pin_on(target)
         }))
     }
 
@@ -144,23 +135,16 @@ impl Core {
     ) -> Result<(Atom, Option<String>), Failure> {
         let includes = matches!(act, Act::Set { kind: MarkKind::IncludeOnce, .. });
         let session = self.sessions.of_branch(branch.id)?;
-        let key = crate::engine::plans::snapshot::anchor_key(&target);
+        let key = anchor_key(&target);
         let tip = session.head(branch);
-        let off = key
-            .and_then(|key| session.tree.by_key(key))
-            .filter(|slot| tip.is_none_or(|tip| !session.tree.contains(*slot, tip)));
+        let off = key.and_then(|key| session.tree.by_key(key));
+        let off = off.filter(|slot| tip.is_none_or(|tip| !session.tree.contains(*slot, tip)));
         let Some(slot) = off.filter(|_| includes) else { return Ok((target, note)) };
         let first = match target {
             Atom::Turn { user, .. } => session.tree.by_key(user).unwrap_or(slot),
             _ => slot,
         };
-        let mut parts = Vec::new();
-        for slot in session.tree.path(slot).into_iter().skip(session.tree.depth(first) as usize) {
-            let head = session.tree.head(slot);
-            parts.push((head.role, self.content(head.id)?));
-        }
-        let text =
-            crate::context::render::render_forms::card_body(parts.iter().map(|(role, content)| (*role, content)));
+        let text = self.text_of(session, &session.tree.path(slot)[session.tree.depth(first) as usize..])?;
         Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text)))
     }
 
@@ -181,7 +165,7 @@ impl Core {
             ItemName::Note(text) => Ok((Atom::Section { text: Hash::of(text.as_bytes()) }, Some(text.clone()))),
             ItemName::Message(node) => Ok((Atom::Message { node: session.node(*node)?.key }, None)),
             ItemName::TurnOf(node) => {
-                let slot = session.tree.slot(*node).ok_or_else(|| Failure::user("That message no longer exists."))?;
+                let slot = session.slot(*node)?;
                 // Instructions are marked by themselves, since they are no part of what their turn sends.
                 if session.tree.head(slot).role == Role::System {
                     return Ok((Atom::Message { node: session.tree.head(slot).key }, None));
@@ -189,23 +173,13 @@ impl Core {
                 Ok((turn_at(session, branch, slot), None))
             }
             ItemName::Span { first, last } => {
-                let at = |text| {
-                    Ok::<_, Failure>(turn_at(
-                        session,
-                        branch,
-                        crate::engine::sessions::lookup::node(session, branch, text)?,
-                    ))
-                };
+                let at = |text| Ok::<_, Failure>(turn_at(session, branch, lookup::node(session, branch, text)?));
                 let ends = at(first)?.ends().zip(at(last)?.ends());
-                let ((first, _), (_, last)) = ends.ok_or_else(|| {
-                    Failure::user(
-                        "A range runs from one turn to \
-                    another.",
-                    )
-                })?;
+                let no_turns = || Failure::user("A range runs from one turn to another.");
+                let ((first, _), (_, last)) = ends.ok_or_else(no_turns)?;
                 Ok((Atom::Range { first, last }, None))
             }
-            ItemName::Named { text, message } => match crate::engine::sessions::lookup::node(session, branch, text) {
+            ItemName::Named { text, message } => match lookup::node(session, branch, text) {
                 Ok(slot) if *message || session.tree.head(slot).role == Role::System => {
                     Ok((Atom::Message { node: session.tree.head(slot).key }, None))
                 }
@@ -219,22 +193,12 @@ impl Core {
     }
 
     fn reply(&mut self, branch: &Branch, target: Atom) -> Result<Answer, Failure> {
-        let key = crate::engine::plans::snapshot::anchor_key(&target)
-            .ok_or_else(|| Failure::user("Only messages can be replied to."))?;
+        let key = anchor_key(&target).ok_or_else(|| Failure::user("Only messages can be replied to."))?;
         let reply = Some(key).filter(|key| branch.reply != Some(*key));
         self.store.write(vec![Write::SetReply { branch: branch.id, reply }])?;
-        if let Ok(session) = self.sessions.of_branch_mut(branch.id)
-            && let Some(branch) = session.branch_mut(branch.id)
-        {
-            branch.reply = reply;
-        }
+        self.with_branch(branch.id, |branch| branch.reply = reply);
         self.show_branch(branch.id);
-        let said = if reply.is_some() {
-            "Your next message replies to it."
-        } else {
-            "Your next message is no longer a \
-                reply."
-        };
+        let said = reply.map_or("Your next message is no longer a reply.", |_| "Your next message replies to it.");
         Ok(Answer::Done(said.into()))
     }
 
@@ -250,7 +214,7 @@ impl Core {
         }
         let change = Change::Name { branch: id, before: branch.name.clone(), after: name.clone() };
         let what = format!("renamed {} to {name}", branch.name);
-        self.record(&branch, &what, Write::RenameBranch { branch: id, name }, &change)
+        self.record(branch.session, &what, vec![Write::RenameBranch { branch: id, name }], &[change])
     }
 
     /// Archives or unarchives a branch (undoable).
@@ -262,8 +226,8 @@ impl Core {
             return Err(Failure::user("The last open branch can't be archived.").todo("Fork it first."));
         }
         let change = Change::Archived { branch: id, before: branch.archived, after: archived };
-        let what = if archived { "archived" } else { "restored" };
-        self.record(&branch, &format!("{what} {}", branch.name), Write::ArchiveBranch { branch: id, archived }, &change)
+        let what = format!("{} {}", if archived { "archived" } else { "restored" }, branch.name);
+        self.record(branch.session, &what, vec![Write::ArchiveBranch { branch: id, archived }], &[change])
     }
 
     /// Replaces a branch's overrides (undoable).
@@ -281,25 +245,24 @@ impl Core {
         let branch = self.sessions.branch(id)?;
         let trial = Branch { overrides: overrides.clone(), ..branch.clone() };
         self.rules(&trial)?;
-        let change = Change::Overrides {
-            branch: id,
-            before: Box::new(branch.overrides.clone()),
-            after: Box::new(overrides.clone()),
-        };
-        let write = Write::SetOverrides { branch: id, overrides: Box::new(overrides) };
-        self.record(&branch, what, write, &change)
+        let (write, change) = overrides_change(&branch, overrides);
+        self.record(branch.session, what, vec![write], &[change])
     }
 
-    /// Writes one change with its operation, then applies it.
-    fn record(&mut self, branch: &Branch, what: &str, write: Write, change: &Change) -> Result<Answer, Failure> {
-        let operation = self.operation(branch.session, what.to_owned(), vec![change.clone()]);
-        let mut writes = vec![write, operation];
-        if let Change::Head { before, .. } = change {
-            writes.push(super::undo::store_anchor_for_head(branch.id, *before, branch.anchor.as_ref()));
-        }
+    /// Writes changes with the operation that undoes them, then applies them.
+    pub(crate) fn record(
+        &mut self,
+        session: SessionId,
+        what: &str,
+        mut writes: Vec<Write>,
+        changes: &[Change],
+    ) -> Result<Answer, Failure> {
+        writes.push(self.operation(session, what.to_owned(), changes.to_vec()));
         self.store.write(writes)?;
-        self.apply(change, true);
-        Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
+        for change in changes {
+            self.apply(change, true);
+        }
+        Ok(undoable(what))
     }
 
     /// Moves a branch's head to another leaf or node (undoable).
@@ -307,7 +270,7 @@ impl Core {
         self.turns.ensure_idle(id)?;
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
-        let slot = session.tree.slot(node).ok_or_else(|| Failure::user("That message no longer exists."))?;
+        let slot = session.slot(node)?;
         let wanted = if exact { slot } else { session.tree.leaf(slot) };
         let leaf = session.tree.children(Some(wanted)).is_empty();
         let slot = if leaf { wanted } else { whole_atom(session, wanted).unwrap_or(wanted) };
@@ -317,7 +280,8 @@ impl Core {
         }
         let change = Change::Head { branch: id, before: branch.head, after: head };
         let write = Write::MoveHead { branch: id, expect: branch.head, head };
-        self.record(&branch, &format!("moved {}", branch.name), write, &change)?;
+        let anchor = store_anchor_for_head(id, branch.head, branch.anchor.as_ref());
+        self.record(branch.session, &format!("moved {}", branch.name), vec![write, anchor], &[change])?;
         Ok(Answer::Branch(Box::new(self.sessions.branch(id)?)))
     }
 
@@ -370,6 +334,12 @@ impl MarkChange {
             n => Some(format!("{} ({n} items)", self.last)),
         }
     }
+}
+
+/// Returns the write and the change that replace a branch's overrides.
+pub(crate) fn overrides_change(branch: &Branch, after: Overrides) -> (Write, Change) {
+    let (id, before, after) = (branch.id, Box::new(branch.overrides.clone()), Box::new(after));
+    (Write::SetOverrides { branch: id, overrides: after.clone() }, Change::Overrides { branch: id, before, after })
 }
 
 /// Applies mark changes to a branch.

@@ -2,6 +2,8 @@
 //! its origin; an item that both branches share is only marked.
 //! Not for: marks on a branch's own messages (`marks`).
 
+use super::mark_state::pin_on;
+use super::marks::apply_to;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::{Fields, Hash};
@@ -13,7 +15,7 @@ use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::tree::{self, Slot};
 use crate::engine::api::{Answer, ItemName};
 use crate::engine::core::Core;
-use crate::engine::sessions::session::Session;
+use crate::engine::sessions::session::{Session, undoable};
 use crate::store::types::Write;
 
 /// A mark and its replacement.
@@ -46,10 +48,7 @@ impl Core {
             if tip.is_some_and(|(slot, head)| session.tree.contains(slot, head)) {
                 let own = source.marks.iter().find(|mark| mark.target == atom && mark.kind.pins());
                 let kind = own.map_or(MarkKind::Sticky, |mark| mark.kind);
-                swaps.push(swap_for(
-                    &target,
-                    Mark { kind, inherited_from: Some(source.name.clone()), ..blank_mark(atom) },
-                ));
+                swaps.push(swap_for(&target, Mark { kind, inherited_from: Some(source.name.clone()), ..pin_on(atom) }));
             } else {
                 parts.push(slots);
             }
@@ -82,7 +81,7 @@ impl Core {
         })?;
         let (source, target) = self.two_branches(from, onto)?;
         let session = self.sessions.of_branch(from)?;
-        let path = session.head(&source).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let path = session.path(&source);
         let shared = |slot: &Slot| session.head(&target).is_some_and(|head| session.tree.contains(*slot, head));
         let own: Vec<Slot> = path.iter().copied().filter(|slot| !shared(slot)).collect();
         if own.is_empty() {
@@ -109,16 +108,11 @@ impl Core {
         let session = self.sessions.of_branch(source.id)?;
         let asks = |slot: &Slot| session.tree.head(*slot).role == Role::User;
         let from = slots.iter().rposition(asks).filter(|_| result).unwrap_or(0);
-        let mut parts = Vec::new();
-        for slot in &slots[from..] {
-            let head = session.tree.head(*slot);
-            parts.push((head.role, self.content(head.id)?));
-        }
-        let text = render_forms::card_body(parts.iter().map(|(role, content)| (*role, content)));
+        let text = self.text_of(session, &slots[from..])?;
         if text.trim().is_empty() {
             return Err(Failure::user("The item has no text to copy."));
         }
-        let path = session.head(source).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let path = session.path(source);
         let depth = slots.first().map_or(0, |slot| session.tree.depth(*slot) as usize);
         let asked = path.iter().take(depth + 1).filter(|slot| asks(slot)).count();
         let turns = tree::turns(&session.tree, slots).len();
@@ -136,8 +130,18 @@ impl Core {
             result,
         };
         let key = Fields::new("origin").json(&origin).text(&text).finish();
-        let mark = blank_mark(Atom::Section { text: key });
+        let mark = pin_on(Atom::Section { text: key });
         Ok(Mark { note: Some(text), inherited_from: Some(source.name.clone()), origin: Some(Box::new(origin)), ..mark })
+    }
+
+    /// Returns messages as the text of a card.
+    pub(crate) fn text_of(&self, session: &Session, slots: &[Slot]) -> Result<String, Failure> {
+        let mut parts = Vec::new();
+        for slot in slots {
+            let head = session.tree.head(*slot);
+            parts.push((head.role, self.content(head.id)?));
+        }
+        Ok(render_forms::card_body(parts.iter().map(|(role, content)| (*role, content))))
     }
 
     /// Writes marks to a branch as one operation.
@@ -168,9 +172,9 @@ impl Core {
         let session = self.sessions.branch(onto)?.session;
         writes.push(self.operation(session, what.to_owned(), changes.clone()));
         self.store.write(writes)?;
-        self.apply_marks(onto, &changes);
+        self.with_branch(onto, |branch| apply_to(branch, &changes));
         self.show_branch(onto);
-        Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
+        Ok(undoable(what))
     }
 
     /// Returns the writes that remove texts copied from messages that are deleted permanently, on all branches of a
@@ -189,21 +193,6 @@ impl Core {
                 .collect()
         };
         session.branches.iter().flat_map(of).collect()
-    }
-}
-
-fn blank_mark(target: Atom) -> Mark {
-    Mark {
-        target,
-        kind: MarkKind::Sticky,
-        by: Actor::User,
-        note: None,
-        inherited_from: None,
-        revision: 0,
-        counted: None,
-        renewals: 0,
-        origin: None,
-        code: None,
     }
 }
 
@@ -260,7 +249,7 @@ mod tests {
 
     fn note(text: &str, by: Actor) -> Mark {
         let target = Atom::Section { text: Hash::of(text.as_bytes()) };
-        Mark { note: Some(text.into()), by, counted: Some(Hash::of(b"call")), revision: 4, ..blank_mark(target) }
+        Mark { note: Some(text.into()), by, counted: Some(Hash::of(b"call")), revision: 4, ..pin_on(target) }
     }
 
     #[test]
@@ -276,7 +265,7 @@ mod tests {
     #[test]
     fn pinned_texts_are_named_by_a_prefix_of_their_id() {
         let (one, two) = (note("one", Actor::User), note("two", Actor::User));
-        let plain = blank_mark(Atom::Message { node: Hash::of(b"three") });
+        let plain = pin_on(Atom::Message { node: Hash::of(b"three") });
         let id = |mark: &Mark| mark.target.key().to_string();
         let (of_one, of_plain) = (id(&one), id(&plain));
         let on = branch("side", vec![one.clone(), two.clone(), plain]);

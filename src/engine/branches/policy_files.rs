@@ -24,14 +24,9 @@ impl Core {
         let folder = self.policies_dir()?;
         self.ensure_name_free(name, preset.is_some())?;
         match policy_files::save(&folder, name, text, preset) {
-            Ok(spec) => Ok(self.take_policy(
-                name,
-                spec,
-                format!(
-                    "Saved policy {name}; u restores the previous \
-                version."
-                ),
-            )),
+            Ok(spec) => {
+                Ok(self.take_policy(name, spec, format!("Saved policy {name}; u restores the previous version.")))
+            }
             Err(error) => refused(&error),
         }
     }
@@ -76,13 +71,7 @@ impl Core {
         let same = self.setup.policies.get(name) == Some(&spec);
         self.setup.policies.insert(name.to_owned(), spec);
         if !same {
-            let branches: Vec<BranchId> = self
-                .sessions
-                .open
-                .values()
-                .flat_map(|session| session.branches.iter().map(|branch| branch.id))
-                .collect();
-            for branch in branches {
+            for branch in self.sessions.branch_ids() {
                 let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
                 if rules.is_ok_and(|rules| rules.policy.name == name) {
                     self.show_branch(branch);

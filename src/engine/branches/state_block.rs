@@ -14,10 +14,11 @@ use crate::domain::conversation::branch::StateVersion;
 use crate::domain::conversation::message::{Node, Role};
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::{state, state_suggestions};
-use crate::engine::api::{Answer, Event, SessionEvent, Ticket, TurnEvent};
+use crate::engine::api::{Answer, Event, SessionEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::core::Core;
 use crate::engine::inbox::Inbox;
+use crate::engine::sessions::session::{state_at, undoable};
 use crate::store::types::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -50,18 +51,8 @@ impl Core {
         })?;
         let head = session.tree.head(slot);
         let before = branch.state.as_ref().filter(|state| state.edited && state.node == head.id).map(|s| s.version);
-        let version = StateVersion {
-            text: text.trim().to_owned(),
-            node: head.id,
-            key: head.key,
-            edited: true,
-            branch: Some(id),
-            withdrawn: false,
-            offered: false,
-            version: session.next_state(),
-            at: self.now(),
-            pins: Vec::new(),
-        };
+        let version = state_at(head, session.next_state(), text.trim().to_owned());
+        let version = StateVersion { edited: true, branch: Some(id), at: self.now(), ..version };
         let change = Change::State { branch: id, before, after: Some(version.version) };
         let operation = self.operation(branch.session, what.to_owned(), vec![change]);
         self.store.write(vec![Write::PutState { session: branch.session, version: version.clone() }, operation])?;
@@ -71,7 +62,7 @@ impl Core {
         self.show_branch(id);
         let state = self.sessions.branch(id)?.state;
         self.emit(Event::Session(SessionEvent::State { branch: id, version: state, missing: false }));
-        Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(what))))
+        Ok(undoable(what))
     }
 
     /// Adopts an imported state as the person's own version.
@@ -85,16 +76,10 @@ impl Core {
     pub(crate) fn rebuild_state(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
-        let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let answers: Vec<NodeId> = path
-            .iter()
-            .rev()
-            .map(|slot| session.tree.head(*slot))
-            .filter(|head| head.role == Role::Assistant)
-            .map(|head| head.id)
-            .collect();
-        for node in answers {
-            let words = self.content(node)?.plain_text();
+        let path = session.path(&branch);
+        let heads = path.iter().rev().map(|slot| session.tree.head(*slot));
+        for head in heads.filter(|head| head.role == Role::Assistant) {
+            let words = self.content(head.id)?.plain_text();
             if let Some(block) = state::find(&words, true) {
                 let state = state_suggestions::read(&block.text).state;
                 return self.edit_state(id, &state, "restored the state block of the newest answer that has one");
@@ -115,7 +100,7 @@ impl Core {
                 .todo("Write it yourself, or use another model."));
         }
         let session = self.sessions.of_branch(id)?;
-        let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let path = session.path(&branch);
         let heads: Vec<_> = path.iter().map(|slot| session.tree.head(*slot)).collect();
         let sources: Vec<NodeId> = readable(&branch, &heads).iter().map(|head| head.id).collect();
         if sources.is_empty() {
@@ -145,10 +130,7 @@ impl Core {
         let WrittenState { ticket, branch, result, runs } = written;
         self.sessions.states_in_progress.remove(&branch);
         for run in runs {
-            if let Ok(session) = self.sessions.of_branch_mut(branch) {
-                session.put_run(&run);
-            }
-            self.emit(Event::Turn(TurnEvent::Run(Box::new(run))));
+            self.show_run(run);
         }
         let what = "had the model write the state block";
         let result = result.and_then(|text| self.edit_state(branch, &text, what));

@@ -289,7 +289,8 @@ impl Core {
         self.show_branch(id);
     }
 
-    fn with_branch(&mut self, id: BranchId, change: impl FnOnce(&mut Branch)) {
+    /// Changes a branch in memory.
+    pub(crate) fn with_branch(&mut self, id: BranchId, change: impl FnOnce(&mut Branch)) {
         if let Ok(session) = self.sessions.of_branch_mut(id)
             && let Some(branch) = session.branch_mut(id)
         {

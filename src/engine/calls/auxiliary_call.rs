@@ -2,6 +2,8 @@
 //! planned, recorded before they are sent, and accounted for like any other call.
 //! Not for: the text and the use of the answer (`summaries::writer`, `sessions::titles`).
 
+use super::quirks::no_format_left;
+use super::stored_runs::unwritable;
 use crate::context::render::render_forms::{self, WireState};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::{Fields, Hash};
@@ -170,7 +172,7 @@ impl AuxiliaryCall {
                 }
             }
         }
-        Err(Failure::new(FailureKind::Provider, "The server rejects the request in every format that pleach knows."))
+        Err(no_format_left())
     }
 
     /// Returns the plan and the bytes of a call: the instructions, and the text as one delimited message.
@@ -202,9 +204,7 @@ impl AuxiliaryCall {
             cards: HashMap::new(),
             edited: None,
         };
-        let stored = serde_json::to_string(&stored)
-            .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan can't be written: {error}.")))?;
-        Ok((plan, wire, stored))
+        Ok((plan, wire, serde_json::to_string(&stored).map_err(|error| unwritable(&error))?))
     }
 
     fn input(

@@ -22,7 +22,9 @@ use crate::domain::planning::diff::{
 use crate::domain::planning::plan::{ContextPlan, RowKind};
 use crate::domain::planning::row_matching::{self, subject};
 use crate::engine::api::{Answer, CallSelector};
+use crate::engine::sessions::path::position;
 use crate::engine::sessions::session::{SessionSnapshot, lineage};
+use crate::engine::turns::reflect::reaches;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -77,8 +79,7 @@ impl<'a> DiffContext<'a> {
     fn calls(&self, id: BranchId) -> Result<Vec<RunCard>, Failure> {
         let session = self.session_of(id)?;
         let lines = lineage(&session.branches, session.branch(id)?);
-        let counts =
-            |run: &&RunCard| !run.aside && lines.iter().any(|(line, until)| *line == run.branch && run.at <= *until);
+        let counts = |run: &&RunCard| !run.aside && reaches(&lines, run.branch, run.at);
         Ok(session.runs.iter().filter(counts).cloned().collect())
     }
 
@@ -144,7 +145,7 @@ impl<'a> DiffContext<'a> {
         let (from, to) = (call(session, before), call(session, after));
         if let Some(branch) = to.branch.and_then(|id| session.branch(id).ok()) {
             let past = self.history(session, branch)?;
-            let path = path_of(session, &after.plan);
+            let path = path_to(&session.tree, after.plan.basis.head);
             let (steps, ops) = past.between(from.at, to.at);
             let on_path = |key: Hash| on(session, &path, &after.plan, key);
             let between = ChangesBetweenCalls { steps, ops, on_path: &on_path, name: &to.name };
@@ -170,9 +171,7 @@ impl<'a> DiffContext<'a> {
             .store
             .transitions(session.id)?
             .into_iter()
-            .filter(|step| {
-                step.branch.is_none_or(|of| lines.iter().any(|(line, until)| *line == of && step.at <= *until))
-            })
+            .filter(|step| step.branch.is_none_or(|of| reaches(&lines, of, step.at)))
             .map(|step| (atom_of(&step.item), step))
             .collect();
         steps.sort_by_key(|(_, step)| step.at);
@@ -184,7 +183,7 @@ impl<'a> DiffContext<'a> {
             | Change::Forked { branch }
             | Change::Overrides { branch, .. }
             | Change::Summaries { branch, .. }
-            | Change::State { branch, .. } => lines.iter().any(|(line, until)| line == branch && at <= *until),
+            | Change::State { branch, .. } => reaches(&lines, *branch, at),
             Change::Title { .. } | Change::Tag { .. } | Change::File { .. } => false,
             Change::Memory { .. } => true,
         };
@@ -294,7 +293,7 @@ fn causes(
         causes: Vec::new(),
     };
     let (from, to) = (call(session, before), call(session, after));
-    let path = path_of(session, &after.plan);
+    let path = path_to(&session.tree, after.plan.basis.head);
     let (steps, ops) = past.between(from.at, to.at);
     let on_path = |key: Hash| on(session, &path, &after.plan, key);
     let between = ChangesBetweenCalls { steps, ops, on_path: &on_path, name: &to.name };
@@ -339,11 +338,6 @@ pub(crate) fn call(session: &SessionSnapshot, called: &PlanWithCall) -> CallRef 
     }
 }
 
-/// Returns the path that a plan was solved for.
-fn path_of(session: &SessionSnapshot, plan: &ContextPlan) -> Vec<Slot> {
-    path_to(&session.tree, plan.basis.head)
-}
-
 /// Returns the path to a message; empty if the session does not contain it.
 fn path_to(tree: &Tree, key: Hash) -> Vec<Slot> {
     tree.by_key(key).map(|tip| tree.path(tip)).unwrap_or_default()
@@ -351,8 +345,7 @@ fn path_to(tree: &Tree, key: Hash) -> Vec<Slot> {
 
 /// Whether a message is on a plan's path or part of the plan's items.
 fn on(session: &SessionSnapshot, path: &[Slot], plan: &ContextPlan, key: Hash) -> bool {
-    let slot = session.tree.by_key(key);
-    slot.is_some_and(|slot| path.get(session.tree.depth(slot) as usize) == Some(&slot))
+    position(&session.tree, path, key).is_some()
         || plan.rows.iter().any(|row| row.items.iter().any(|item| item.key == key))
 }
 

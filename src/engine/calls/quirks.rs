@@ -4,7 +4,7 @@
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::call::model::{Profile, Quirk};
-use crate::engine::api::{Answer, Event, Finding, ProgramEvent};
+use crate::engine::api::{Answer, Finding};
 use crate::engine::core::Core;
 use crate::engine::startup::learned::LearnedSettings;
 use crate::engine::turns::state::{LiveTurn, RefusedRequest};
@@ -29,8 +29,7 @@ impl Core {
     }
 
     fn stored_quirks(&self, profile: &Profile) -> Stored {
-        let text = self.store.setting(&quirk_key(profile)).ok().flatten();
-        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+        self.stored_value(&quirk_key(profile)).unwrap_or_default()
     }
 
     /// Changes the stored quirks of a profile, based on the present ones in the store, and updates those in memory.
@@ -70,22 +69,12 @@ impl Core {
         let refused = live.failure.take();
         if live.solved.edited {
             let wants = format!("The server expects a different request format ({}).", quirk.sentence());
-            let failure = Failure::new(FailureKind::Provider, wants).kept(
-                "Your edited request was sent once, \
-                unchanged.",
-            );
-            return Err(failure.todo("Edit the request again, or send the planned request."));
+            return Err(Failure::new(FailureKind::Provider, wants)
+                .kept("Your edited request was sent once, unchanged.")
+                .todo("Edit the request again, or send the planned request."));
         }
-        let known = || {
-            Failure::new(
-                FailureKind::Provider,
-                "The server rejects the request in every format that \
-            pleach knows.",
-            )
-        };
-        let failure = refused.unwrap_or_else(known);
-        let (profile, model) = (live.card.profile.clone(), live.card.model.clone());
-        let of = (profile, model);
+        let failure = refused.unwrap_or_else(no_format_left);
+        let of = (live.card.profile.clone(), live.card.model.clone());
         if self.learned.quirks.get(&of).is_some_and(|quirks| quirks.contains(&quirk)) {
             return Err(failure);
         }
@@ -106,10 +95,10 @@ impl Core {
             return Err(refused.failure.todo(todo));
         }
         let wants = refused.quirk.sentence();
-        self.emit(Event::Program(ProgramEvent::Notice(format!(
+        self.notify(format!(
             "The server of {profile} expects a different request format for {model} ({wants}); sending again. pleach \
                 doctor lists the learned quirks."
-        ))));
+        ));
         Ok(())
     }
 
@@ -169,6 +158,11 @@ impl Core {
         said.sort();
         Ok(Answer::Done(format!("Forgot {}. The next request uses the usual format.", said.join("; "))))
     }
+}
+
+/// The failure of a call whose request was refused in every form.
+pub(crate) fn no_format_left() -> Failure {
+    Failure::new(FailureKind::Provider, "The server rejects the request in every format that pleach knows.")
 }
 
 fn known(learned: &LearnedSettings) -> String {

@@ -11,6 +11,7 @@ use crate::domain::planning::variant;
 use crate::engine::api::Answer;
 use crate::engine::branches::fork::{NewBranch, fresh_name};
 use crate::engine::core::Core;
+use crate::engine::sessions::session::undoable;
 use crate::engine::startup::rules::Rules;
 use crate::store::types::Write;
 use uuid::Uuid;
@@ -57,11 +58,11 @@ impl Core {
             new_branches.push(new_branch);
         }
         let what = format!("started a race of {}", arms.len());
-        let made = self.make_branches(id, None, new_branches, what)?;
+        self.make_branches(id, None, new_branches, what)?;
         self.sessions.of_branch_mut(id)?.races.extend(records.iter().cloned());
         self.show_records(&records);
-        let branches = made.into_iter().map(|id| self.sessions.branch(id)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Answer::Race(branches))
+        let branches = records.iter().map(|record| self.sessions.branch(record.branch));
+        Ok(Answer::Race(branches.collect::<Result<_, _>>()?))
     }
 
     /// Keeps one branch of a race and archives the others. The kept branch takes the name of the raced branch, which is
@@ -83,10 +84,9 @@ impl Core {
         let mut changes = Vec::new();
         if let Some(raced) = &raced {
             let spare = fresh_name(session, &format!("{}-before", raced.name), 1);
-            let name = |branch, before: &String, after: &String| Change::Name {
-                branch,
-                before: before.clone(),
-                after: after.clone(),
+            let name = |branch, before: &str, after: &str| {
+                let (before, after) = (before.to_owned(), after.to_owned());
+                Change::Name { branch, before, after }
             };
             changes.extend([name(raced.id, &raced.name, &spare), name(id, &kept.name, &raced.name)]);
             away.push(raced.id);
@@ -110,7 +110,7 @@ impl Core {
         for change in &changes {
             self.apply(change, true);
         }
-        Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(&what))))
+        Ok(undoable(&what))
     }
 
     /// Archives several branches in one step.
@@ -134,12 +134,7 @@ impl Core {
             return Err(Failure::user("The last open branch can't be archived."));
         }
         let what = format!("archived {} branches", changes.len());
-        writes.push(self.operation(id, what.clone(), changes.clone()));
-        self.store.write(writes)?;
-        for change in &changes {
-            self.apply(change, true);
-        }
-        Ok(Answer::Done(format!("{}. u undoes it.", crate::engine::sessions::session::capital(&what))))
+        self.record(id, &what, writes, &changes)
     }
 }
 

@@ -2,7 +2,7 @@
 //! and sends it on a scratch branch, so that the original stays untouched.
 //! Not for: a new answer to a question on the present branch (`plans::draft`).
 
-use super::stored_runs::{one_run, unreadable};
+use super::stored_runs::{one_run, unreadable, unwritable};
 use crate::context::explain::variant;
 use crate::context::policy::lanes;
 use crate::context::render::{Outline, checks, render};
@@ -17,7 +17,7 @@ use crate::domain::planning::input::RequestShape;
 use crate::domain::planning::plan::{Reason, Row, RowKind};
 use crate::engine::api::{Answer, Draft, DraftKind, ItemName, ReplayedCall};
 use crate::engine::branches::fork::{NewBranch, fresh_name};
-use crate::engine::core::Core;
+use crate::engine::core::{Core, content};
 use crate::engine::indexing::messages::searchable;
 use crate::engine::plans::input_builder::Contents;
 use crate::engine::plans::labels::{card_text, quote_text, state_text};
@@ -51,9 +51,7 @@ impl Core {
         without: Option<&ItemName>,
     ) -> Result<Answer, Failure> {
         let run = one_run(&self.store, prefix)?;
-        if !self.sessions.open.contains_key(&run.session) {
-            self.sessions.open.insert(run.session, Session::load(&self.store, run.session)?);
-        }
+        self.load_session(run.session)?;
         let mut stored = stored(&self.store, &run)?;
         let after = self.place(&run)?;
         let (profile, model) = to;
@@ -98,8 +96,9 @@ impl Core {
         }
         let name = fresh_name(self.sessions.of_branch(run.branch)?, "replay", 1);
         let what = format!("replayed a call on {name}");
-        let made = self.make_branches(run.branch, Some(after), vec![NewBranch::new(name, Some(overrides))], what)?;
-        let Some(id) = made.first().copied() else { return Err(Failure::user("That branch no longer exists.")) };
+        let new_branch = NewBranch::new(name, Some(overrides));
+        let id = new_branch.id;
+        self.make_branches(run.branch, Some(after), vec![new_branch], what)?;
         let draft = Draft { kind: DraftKind::Continue(after), ..Draft::default() };
         let sent = self.open_turn(id, &draft, &solved)?;
         let branch = Box::new(self.sessions.branch(id)?);
@@ -131,8 +130,7 @@ impl Core {
                 stored.plan = variant::with_total(stored.plan, tokens);
             }
         }
-        let json = serde_json::to_string(&stored)
-            .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan can't be written: {error}.")))?;
+        let json = serde_json::to_string(&stored).map_err(|error| unwritable(&error))?;
         Ok(Solved {
             plan: Arc::new(stored.plan),
             wire,
@@ -150,11 +148,6 @@ pub(crate) fn stored(store: &Store, run: &RunCard) -> Result<Stored, Failure> {
     let found = store.plan_by_prefix(&run.plan.to_string())?.pop();
     let (_, json) = found.ok_or_else(|| Failure::user("The plan of that call was deleted."))?;
     serde_json::from_str(&json).map_err(|error| unreadable(&error))
-}
-
-fn content(store: &Store, node: NodeId) -> Result<Content, Failure> {
-    let found = store.nodes(&[node])?.pop();
-    found.map(|node| node.content).ok_or_else(|| Failure::user("That message no longer exists."))
 }
 
 /// Returns the texts of a stored plan: the program's own from the plan, the others from the messages that it names.

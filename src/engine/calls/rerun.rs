@@ -7,12 +7,12 @@ use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::tool::consent::{BESIDE, Consent, PendingApproval, Rule, RuleScope, ToolEffect};
 use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::trace::{ToolOutcome, ToolTrace, TraceDetails};
-use crate::engine::api::{Answer, Event, ProgramEvent, ToolEvent};
+use crate::engine::api::{Answer, Event, ToolEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
 use crate::engine::startup::learned;
 use crate::engine::tools::trace_records;
-use crate::engine::turns::consent::{decide_by_rules, protection, visibility_of, with_rule_warning};
+use crate::engine::turns::consent::{decide_by_rules, no_longer_waits, protection, visibility_of, with_rule_warning};
 use crate::engine::turns::state::{RerunEvent, RunningCall};
 use crate::engine::turns::tool_calls::{CallDecision, CallHost, SingleCall, lost_call};
 use crate::store::Store;
@@ -83,7 +83,9 @@ impl Core {
     }
 
     fn approve_rerun(&mut self, effect: ToolEffect, reply: Sender<CallDecision>) {
-        let Some(branch) = self.turns.rerun.as_ref().map(|rerun| rerun.view.branch) else { return };
+        // A rerun that was stopped in the meantime needs no decision.
+        let rerun = self.turns.rerun.as_ref().filter(|rerun| !rerun.cancel.load(Ordering::Relaxed));
+        let Some(branch) = rerun.map(|rerun| rerun.view.branch) else { return };
         let rules = self.all_rules(branch);
         let sight = visibility_of(&rules);
         let effect = with_rule_warning(effect, &sight);
@@ -114,18 +116,15 @@ impl Core {
         consent: Consent,
         always: Option<(RuleScope, Rule)>,
     ) -> Result<Answer, Failure> {
-        if self.turns.rerun.as_ref().is_none_or(|rerun| rerun.reply.is_none()) {
-            return Err(Failure::new(FailureKind::Stale, "That call no longer waits for approval."));
-        }
-        let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
-        let branch = self.turns.rerun.as_ref().map(|rerun| rerun.view.branch);
-        let sight = branch.map(|branch| self.file_visibility(branch)).unwrap_or_default();
+        let asked = self.turns.rerun.as_ref().and_then(|rerun| match &rerun.view.state {
+            RerunState::Asks(asking) => Some((rerun.view.branch, asking.clone())),
+            RerunState::Runs | RerunState::Ended => None,
+        });
+        let (branch, asking) = asked.ok_or_else(no_longer_waits)?;
+        let kept = self.add_rule_for(&asking, always)?;
+        let sight = self.file_visibility(branch).answered(&asking.tool, &asking.effect);
         if let Some(rerun) = &mut self.turns.rerun {
             rerun.view.trace.word = Some("you".into());
-            let sight = match &rerun.view.state {
-                RerunState::Asks(asking) => sight.answered(&asking.tool, &asking.effect),
-                _ => sight,
-            };
             rerun.view.state = RerunState::Runs;
             if let Some(reply) = rerun.reply.take() {
                 let _ = reply.send(CallDecision { consent, sight });
@@ -159,7 +158,7 @@ impl Core {
             Write::PutTrace { session, trace: trace.clone() },
         ];
         if let Err(error) = self.store.write(writes) {
-            self.emit(Event::Program(ProgramEvent::Notice(format!("The result could not be stored: {error}"))));
+            self.notify(format!("The result could not be stored: {error}"));
         }
         self.emit(Event::Tool(ToolEvent::Trace(trace)));
         self.emit(Event::Tool(ToolEvent::Rerun(Box::new(view))));

@@ -15,6 +15,10 @@ pub(crate) fn one_run(store: &Store, prefix: &str) -> Result<RunCard, Failure> {
     }
 }
 
+pub(crate) fn unwritable(error: &serde_json::Error) -> Failure {
+    Failure::new(FailureKind::Internal, format!("The plan can't be written: {error}."))
+}
+
 pub(crate) fn unreadable(error: &serde_json::Error) -> Failure {
     Failure::new(FailureKind::Store, format!("The stored plan can't be read: {error}."))
 }

@@ -346,11 +346,8 @@ impl Worker {
                     held.notes.push("Another process maintains this index; this run's changes are not saved.".into());
                 }
                 if loaded.damaged {
-                    held.notes.push(
-                        "The saved index was damaged or from another version; the missing parts are indexed \
-                            again."
-                            .into(),
-                    );
+                    let what = "The saved index was damaged or from another version;";
+                    held.notes.push(format!("{what} the missing parts are indexed again."));
                 }
                 held.cache = Some(cache);
             }
@@ -387,14 +384,8 @@ pub(crate) fn source(held: &LoadedWorkspace, wanted: &NamedSymbol) -> Result<Sym
     let id = names::at(&held.index, &wanted.path, &wanted.qualified, wanted.lines.0).ok_or_else(gone)?;
     let (symbol, file) = held.index.symbol(id).ok_or_else(gone)?;
     let text = WorkspaceFiles(&held.root).text(&file.path).filter(|text| Hash::of(text) == file.hash);
-    let text = text.ok_or_else(|| {
-        Failure::user(format!(
-            "{} is being changed at the \
-            moment.",
-            file.shown
-        ))
-        .todo("Try again.")
-    })?;
+    let changing = || Failure::user(format!("{} is being changed at the moment.", file.shown)).todo("Try again.");
+    let text = text.ok_or_else(changing)?;
     let whole = names::lines(&text, symbol.lines);
     let (text, masked) = secrets::mask(&whole);
     Ok(SymbolSource { named: NamedSymbol { lines: symbol.lines, ..wanted.clone() }, text: text.into_owned(), masked })

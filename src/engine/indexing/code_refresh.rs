@@ -28,10 +28,7 @@ impl Core {
     /// Has the plan on the screen made again after the code changed, if the plan may contain code.
     pub(crate) fn code_changed(&mut self) {
         let Some(branch) = self.plans.on_screen.as_ref().map(|screen| screen.branch) else { return };
-        let takes = |rules: &crate::engine::startup::rules::Rules| rules.code.is_some() && rules.mode != Mode::Off;
-        let wanted =
-            self.sessions.branch(branch).and_then(|branch| self.rules(&branch)).is_ok_and(|rules| takes(&rules));
-        if wanted && !self.turns.live.contains_key(&branch) {
+        if self.plans_code(branch) && !self.turns.live.contains_key(&branch) {
             self.plans.outdate();
         }
     }
@@ -51,9 +48,7 @@ impl Core {
     /// Returns the names of symbols that use the named ones or are used by them; empty if the folder is not trusted or
     /// its code is not loaded.
     pub(crate) fn neighbor_names(&self, branch: BranchId, named: &BTreeSet<String>) -> BTreeSet<String> {
-        if !self.sessions.branch(branch).is_ok_and(|branch| self.uses_code(&branch)) {
-            return BTreeSet::new();
-        }
+        let Ok(branch) = self.sessions.branch(branch) else { return BTreeSet::new() };
         let away = |held: &LoadedWorkspace| {
             let own = |name: &String| name.rsplit([':', '.']).next().unwrap_or_default().to_owned();
             let ids: Vec<u32> = named.iter().flat_map(|name| held.index.defined(&own(name)).iter().copied()).collect();
@@ -61,15 +56,13 @@ impl Core {
             let near = hops.iter().filter(|(_, hop)| **hop == 1).filter_map(|(id, _)| held.index.symbol(*id));
             near.map(|(symbol, _)| symbol.name.to_string()).take(MAX_NEIGHBORS).collect()
         };
-        self.workers.code.book().look(away).unwrap_or_default()
+        self.look_at_code(&branch, away).unwrap_or_default()
     }
 
     /// Returns the symbols that a text names unambiguously, at most `most`: by an identifier with several parts, or as
     /// `` `name` ``. Empty if the folder is not trusted or its code is not loaded.
     pub(crate) fn named_symbols(&self, branch: BranchId, text: &str, most: usize) -> Vec<CodeRef> {
-        if !self.sessions.branch(branch).is_ok_and(|branch| self.uses_code(&branch)) {
-            return Vec::new();
-        }
+        let Ok(branch) = self.sessions.branch(branch) else { return Vec::new() };
         let quoted = text.split('`').skip(1).step_by(2).map(|name| name.trim_end_matches("()"));
         let quoted = quoted.filter(|name| name.len() >= 4 && name.chars().all(|c| c.is_alphanumeric() || c == '_'));
         let names: BTreeSet<&str> = references::all_symbols(text).chain(quoted).collect();
@@ -89,16 +82,13 @@ impl Core {
             };
             names.iter().filter_map(only).take(most).collect()
         };
-        self.workers.code.book().look(look).unwrap_or_default()
+        self.look_at_code(&branch, look).unwrap_or_default()
     }
 
     /// Adds to an answer about a changed focus the names that match nothing, as far as the code is loaded.
     pub(crate) fn with_unknown_focus(&self, answer: Answer, focus: &[String]) -> Answer {
-        let known = self
-            .tools
-            .trusted
-            .then(|| self.workers.code.book().look(|held| scope(&held.index, focus).unknown))
-            .flatten();
+        let look = |held: &LoadedWorkspace| scope(&held.index, focus).unknown;
+        let known = self.tools.trusted.then(|| self.workers.code.book().look(look)).flatten();
         match (answer, known.filter(|unknown| !unknown.is_empty())) {
             (Answer::Done(said), Some(unknown)) => {
                 let unknown = unknown.join(", ");
@@ -114,10 +104,21 @@ impl Core {
         if self.setup.patient || !self.tools.trusted || !self.plans.drawn.contains_key(&branch) {
             return;
         }
-        let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
-        if rules.is_ok_and(|rules| rules.code.is_some() && rules.mode != Mode::Off) {
+        if self.plans_code(branch) {
             self.workers.code.book().watch();
         }
+    }
+
+    /// Whether the plans of a branch may contain code of the workspace.
+    fn plans_code(&self, branch: BranchId) -> bool {
+        let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
+        rules.is_ok_and(|rules| rules.code.is_some() && rules.mode != Mode::Off)
+    }
+
+    /// Reads the index of the code under the rules of a branch; `None` if the folder is not trusted or its code is not
+    /// loaded.
+    fn look_at_code<T>(&self, branch: &Branch, with: impl FnOnce(&LoadedWorkspace) -> T) -> Option<T> {
+        self.uses_code(branch).then(|| self.workers.code.book().look(with)).flatten()
     }
 
     /// Whether an item of a branch is code: the map or a symbol.
@@ -137,7 +138,7 @@ impl Core {
         let indexed = || {
             let find =
                 |held: &LoadedWorkspace| names::references(&held.index).find(|code| code.key() == *text).map(Box::new);
-            self.uses_code(branch).then(|| self.workers.code.book().look(find)).flatten().flatten()
+            self.look_at_code(branch, find).flatten()
         };
         row().or_else(mark).or_else(indexed)
     }

@@ -190,10 +190,9 @@ impl CodeWorkspace {
         if (fresh && state.wanted.is_none()) || rests {
             return None;
         }
-        let before = state.rounds;
-        let waits = std::mem::replace(&mut state.asked, true);
-        drop(state);
-        (waits || self.send(Job::Refresh)).then_some(before)
+        // A check that cannot be queued, because the thread has ended, must not be waited for.
+        state.asked = state.asked || self.send(Job::Refresh);
+        state.asked.then_some(state.rounds)
     }
 
     fn wait(&self, before: u64, most: Duration, cancelled: &dyn Fn() -> bool) {
@@ -273,10 +272,9 @@ impl CodeWorkspace {
     /// Returns the map that was last made for a request, possibly an outdated one. If there is none, the map is
     /// requested.
     pub(crate) fn map(&self, wish: MapRequest) -> Option<Arc<CodeMap>> {
-        let mut state = self.state();
-        let found = state.maps.iter().find(|made| made.wish == wish).map(|made| made.map.clone());
+        let found = self.kept(wish);
         if found.is_none() {
-            state.wanted = Some(wish);
+            self.state().wanted = Some(wish);
         }
         found
     }
@@ -319,9 +317,9 @@ impl CodeWorkspace {
     }
 }
 
-/// Returns the digest of what a map is made from: the names of the files, the files that describe their folders, and the
-/// files whose symbols it names. A map
-/// is not made again for every change of a file, so that a server can use its cached prefix.
+/// Returns the digest of what a map is made from: the names of the files, the files that describe their folders, and
+/// the files whose symbols it names. A map is not made again for every change of a file, so that a server can use its
+/// cached prefix.
 fn source_digest(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
     let files = held.index.files().filter(|file| file.count > 0);
     let describes = |shown: &str| describing_rank(shown.rsplit('/').next().unwrap_or_default()).is_some();
@@ -334,4 +332,22 @@ fn source_digest(held: &LoadedWorkspace, map: Option<&CodeMap>) -> Hash {
         fields.text(path).maybe(hash)
     };
     anchors.iter().fold(names, |fields, anchor| of(fields, &anchor.path)).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::counting::tokens::Tokenizers;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn no_check_is_awaited_after_the_thread_has_ended() {
+        let (jobs, receiver) = channel();
+        let workspace = CodeWorkspace::new(jobs, PathBuf::from("."), Arc::new(Tokenizers::new()), true);
+        assert_eq!([workspace.request_check(), workspace.request_check()], [Some(0), Some(0)]);
+        assert_eq!(receiver.try_iter().count(), 1, "one check is queued for both");
+        workspace.begin_check();
+        drop(receiver);
+        assert_eq!([workspace.request_check(), workspace.request_check()], [None, None]);
+    }
 }

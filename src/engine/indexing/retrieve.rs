@@ -13,7 +13,6 @@ use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::plans::sources::cards;
 use crate::engine::plans::sources::retrieval::{self, RetrievalQuery};
 use crate::engine::sessions::path::PathView;
-use crate::engine::sessions::session::Session;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -47,11 +46,9 @@ impl Core {
         wish: RetrievalRequest,
     ) -> Result<(), Failure> {
         let id = self.named_session(session)?.ok_or_else(|| Failure::user("There is no session yet."))?;
-        if !self.sessions.open.contains_key(&id) {
-            self.sessions.open.insert(id, Session::load(&self.store, id)?);
-        }
-        let session = self.sessions.open.get(&id).ok_or_else(|| Failure::user("That session no longer exists."))?;
-        let branch = session.branch(Self::named_branch(session, branch)?)?;
+        let branch = Self::named_branch(self.load_session(id)?, branch)?;
+        let session = self.sessions.of_branch(branch)?;
+        let branch = session.branch(branch)?;
         let path = session.paths.get(&session.tree, session.head(branch));
         let rules = self.rules(branch)?;
         let until = wish.at.map_or(path.nodes.len(), |at| path.nodes.partition_point(|node| node.at <= at));

@@ -336,15 +336,13 @@ impl Vectors {
     fn read(&self, Batch { wanted: batch, removals, .. }: &Batch) -> Result<(), EmbedError> {
         let model = self.embedder()?.id();
         let texts = self.texts(batch)?;
-        let keys: Vec<Hash> = texts.iter().flat_map(|(_, texts)| texts.iter().map(|(key, _)| *key)).collect();
-        let stored = self.0.store.embeddings(&model, &keys).map_err(|error| unread(&error))?;
+        let stored = self.stored(&model, &texts)?;
         let mut state = self.lock();
         if state.removals != *removals {
             return Ok(());
         }
         for (wanted, texts) in texts {
-            let codes: Option<Vec<Code>> =
-                texts.iter().map(|(key, _)| stored.get(key).and_then(|code| Code::decode(code).ok())).collect();
+            let codes: Option<Vec<Code>> = texts.iter().map(|(key, _)| stored.get(key).cloned()).collect();
             if let Some(codes) = codes {
                 state.arrived.entry(wanted.session).or_default().push((wanted.key, codes));
             } else {
@@ -360,11 +358,7 @@ impl Vectors {
         let embedder = self.embedder()?;
         let model = embedder.id();
         let texts = self.texts(batch)?;
-        let keys: Vec<Hash> = texts.iter().flat_map(|(_, texts)| texts.iter().map(|(key, _)| *key)).collect();
-        let mut codes = HashMap::new();
-        for (key, code) in self.0.store.embeddings(&model, &keys).map_err(|error| unread(&error))? {
-            codes.extend(Code::decode(&code).ok().map(|code| (key, code)));
-        }
+        let mut codes = self.stored(&model, &texts)?;
         let mut named = HashSet::new();
         let fresh: Vec<&(Hash, String)> = texts
             .iter()
@@ -398,17 +392,18 @@ impl Vectors {
         Ok(())
     }
 
+    /// Returns the stored vectors of texts, without those that cannot be read.
+    fn stored(&self, model: &str, texts: &[(WantedVectors, Texts)]) -> Result<HashMap<Hash, Code>, EmbedError> {
+        let keys: Vec<Hash> = texts.iter().flat_map(|(_, texts)| texts).map(|(key, _)| *key).collect();
+        let stored = self.0.store.embeddings(model, &keys).map_err(|error| unread(&error))?;
+        Ok(stored.into_iter().filter_map(|(key, code)| Some((key, Code::decode(&code).ok()?))).collect())
+    }
+
     /// Returns the texts of messages, passage by passage; empty for messages that no longer exist.
     fn texts(&self, batch: &[WantedVectors]) -> Result<Vec<(WantedVectors, Texts)>, EmbedError> {
         let ids: Vec<NodeId> = batch.iter().map(|wanted| wanted.node).collect();
-        let nodes: HashMap<NodeId, Node> = self
-            .0
-            .store
-            .nodes(&ids)
-            .map_err(|error| unread(&error))?
-            .into_iter()
-            .map(|node| (node.head.id, node))
-            .collect();
+        let nodes = self.0.store.nodes(&ids).map_err(|error| unread(&error))?;
+        let nodes: HashMap<NodeId, Node> = nodes.into_iter().map(|node| (node.head.id, node)).collect();
         let of = |wanted: &WantedVectors| (*wanted, nodes.get(&wanted.node).map(passage_texts).unwrap_or_default());
         Ok(batch.iter().map(of).collect())
     }

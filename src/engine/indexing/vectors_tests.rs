@@ -1,7 +1,8 @@
 //! Tests of `vectors`: messages whose vectors could not be made are requested again.
 
 use super::*;
-use crate::domain::conversation::message::{Content, End, NodeHead, Role, node_key};
+use crate::domain::conversation::message::{Content, NodeHead, Role, node_key};
+use crate::engine::sessions::path::tests::head;
 use crate::store::OpenOptions;
 use std::sync::mpsc::channel;
 use uuid::Uuid;
@@ -43,26 +44,13 @@ fn stored(store: &Store, session: SessionId) -> Vec<PathNode> {
             id: NodeId(Uuid::now_v7()),
             key: node_key(parent.map(|(key, _)| key), Role::User, Some(hash), 0, None),
             parent: parent.map(|(_, id)| id),
-            ord: 0,
-            role: Role::User,
-            end: End::Complete,
-            at: 1_000,
             bytes: content.bytes(),
-            calls: 0,
-            hidden: false,
-            imported: false,
             content: Some(hash),
-            preview: String::new(),
-            model: None,
-            name: None,
-            lane: String::new(),
-            external_id: None,
+            ..head(1, None, Role::User)
         };
         nodes.push(Node { head, content });
     }
-    let path = nodes.iter().map(|node| &node.head);
-    let path =
-        path.map(|head| PathNode { key: head.key, id: head.id, at: head.at, role: head.role, speaks: true }).collect();
+    let path = nodes.iter().map(|node| PathNode::of(&node.head)).collect();
     store
         .write(vec![Write::PutSession { id: session, title: String::new(), at: 1 }, Write::PutNodes { session, nodes }])
         .unwrap();

@@ -126,10 +126,8 @@ impl Core {
             if let Some(other) = last.replace(session).filter(|other| *other != session)
                 && let Some(session_import) = open.remove(&other)
             {
-                open.extend(
-                    self.write_portion(session_import, Vec::new(), None, taken)?
-                        .map(|session_import| (other, session_import)),
-                );
+                let written = self.write_portion(session_import, Vec::new(), None, taken)?;
+                open.extend(written.map(|session_import| (other, session_import)));
             }
             let Some(session_import) = open.remove(&session) else { continue };
             let over = end.is_some();

@@ -11,11 +11,9 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::memory::Memory;
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::transition::{Subject, Transition};
-use crate::domain::conversation::tree::Tree;
 use crate::engine::api::{Answer, TransitionReport};
 use crate::engine::core::Core;
 use crate::engine::turns::reflect::reaches;
-use std::sync::Arc;
 
 /// The maximum number of state changes, newest first.
 const MOST: usize = 500;
@@ -45,7 +43,7 @@ fn keys(session: &Session, branch: &Branch, path: &PathView, memories: &[Memory]
     let memory = memories.iter().find(|memory| memory.atom() == *atom);
     keys.extend(memory.map(|memory| Subject::Memory(memory.id).key()));
     let turn = match atom {
-        Atom::Turn { user: key, .. } | Atom::Message { node: key } => turn_of(&session.tree, path, *key),
+        Atom::Turn { user: key, .. } | Atom::Message { node: key } => path.turn_of(&session.tree, *key),
         Atom::Episode { .. } | Atom::Preamble { .. } | Atom::Section { .. } | Atom::Range { .. } => None,
     };
     if let Some(turn) = turn {
@@ -64,16 +62,10 @@ fn keys(session: &Session, branch: &Branch, path: &PathView, memories: &[Memory]
     keys
 }
 
-fn turn_of(tree: &Tree, path: &PathView, key: Hash) -> Option<usize> {
-    let slot = tree.by_key(key)?;
-    let at = tree.depth(slot) as usize;
-    (path.slots.get(at) == Some(&slot)).then(|| path.turn_at(at))
-}
-
-fn told(session: &Session, path: &Arc<PathView>, memories: &[Memory], step: Transition) -> TransitionReport {
+fn told(session: &Session, path: &PathView, memories: &[Memory], step: Transition) -> TransitionReport {
     let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
     let number = |key: Hash| {
-        let turn = turn_of(&session.tree, path, key)?;
+        let turn = path.turn_of(&session.tree, key)?;
         u32::try_from((turn + 1).saturating_sub(preamble)).ok().filter(|number| *number > 0)
     };
     let node = match step.item {
@@ -95,25 +87,5 @@ fn told(session: &Session, path: &Arc<PathView>, memories: &[Memory], step: Tran
         at_turn: step.turn.and_then(number),
         title: title.unwrap_or_else(|| "a deleted item".to_owned()),
         step,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::conversation::message::Role;
-    use crate::engine::sessions::path::tests::head;
-
-    #[test]
-    fn a_message_belongs_to_its_turn_while_it_is_on_the_path() {
-        let roles = [Role::System, Role::User, Role::Assistant, Role::User, Role::Assistant];
-        let mut heads: Vec<NodeHead> =
-            roles.into_iter().zip(1..).map(|(role, id)| head(id, (id > 1).then(|| id - 1), role)).collect();
-        heads.push(head(9, Some(4), Role::Assistant));
-        let tree = Tree::build(heads.clone());
-        let path = PathView::of(&tree, tree.slot(heads[4].id).unwrap());
-        let of = |at: usize| turn_of(&tree, &path, heads[at].key);
-        assert_eq!((0..6).map(of).collect::<Vec<_>>(), [Some(0), Some(1), Some(1), Some(2), Some(2), None]);
-        assert_eq!(turn_of(&tree, &path, Hash::default()), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Sessions as a library: create, open, rename, delete, search, import, export.
 //! Not for: what happens inside a session.
 
-use super::session::{Session, cleared_key, draft_key};
+use super::session::{Session, cleared_key, draft_key, state_at};
 use crate::domain::base::damage::{BackupAct, holding_sentence};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
@@ -11,11 +11,14 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, PRIORITY, Role};
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::record::{BranchPointer, Record, Transcript};
-use crate::domain::conversation::tree::Slot;
-use crate::engine::api::Answer;
+use crate::domain::conversation::tree::{self, Slot};
+use crate::domain::conversation::{state, state_suggestions};
+use crate::engine::api::{Answer, ItemName};
 use crate::engine::core::Core;
-use crate::engine::plans::snapshot::fresh_key;
+use crate::engine::plans::snapshot::{Question, anchor_key, fresh_key, lane_of};
+use crate::engine::turns::live::new_head;
 use crate::store::types::Write;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -55,12 +58,25 @@ impl Core {
         }
     }
 
+    /// Returns a session, reading it from the store unless it is open.
+    pub(crate) fn load_session(&mut self, id: SessionId) -> Result<&mut Session, Failure> {
+        Ok(match self.sessions.open.entry(id) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(place) => place.insert(Session::load(&self.store, id)?),
+        })
+    }
+
+    /// Removes a deleted session and everything about its branches from memory. Returns it if it was open.
+    pub(crate) fn close_session(&mut self, id: SessionId) -> Option<Session> {
+        let old = self.sessions.open.remove(&id)?;
+        let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
+        self.forget_branches(&branches);
+        self.sessions.current_id = self.sessions.current_id.filter(|current| *current != id);
+        Some(old)
+    }
+
     pub(crate) fn open(&mut self, id: SessionId, branch: Option<&str>, create: bool) -> Result<Answer, Failure> {
-        if !self.sessions.open.contains_key(&id) {
-            let session = Session::load(&self.store, id)?;
-            self.sessions.open.insert(id, session);
-        }
-        let session = self.sessions.open.get_mut(&id).ok_or_else(|| Failure::user("That session no longer exists."))?;
+        let session = self.load_session(id)?;
         session.current = Self::named_branch(session, branch)?;
         let current = session.current;
         self.sessions.current_id = Some(id);
@@ -109,13 +125,7 @@ impl Core {
         let drafts = keys.map(|key| Write::SetValue { key, value: None });
         self.store.write(drafts.chain([Write::DropEmbeddings(vectors), Write::DeleteSession(id)]).collect())?;
         self.forget_vectors();
-        if let Some(old) = self.sessions.open.remove(&id) {
-            let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
-            self.forget_branches(&branches);
-        }
-        if self.sessions.current_id == Some(id) {
-            self.sessions.current_id = None;
-        }
+        self.close_session(id);
         Ok(Answer::Done(self.with_remaining_copies("The session and all its messages are deleted.".into())))
     }
 
@@ -139,11 +149,7 @@ impl Core {
         (role, text): (Role, &str),
         priority: Option<u8>,
     ) -> Result<Answer, Failure> {
-        if self.turns.live.contains_key(&id) {
-            return Err(
-                Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.").todo("Wait for it.")
-            );
-        }
+        self.turns.ensure_idle(id)?;
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
         let extra = priority.map(|priority| serde_json::json!({ PRIORITY: priority }));
@@ -151,36 +157,25 @@ impl Core {
         let parent = session.head(&branch);
         let key = fresh_key(session, parent, role, &content);
         let above = parent.map(|slot| session.tree.head(slot));
-        let asked = crate::engine::plans::snapshot::Question { text: Some(text.into()), ..Default::default() };
+        let asked = Question { text: Some(text.into()), ..Default::default() };
         let lane = if role == Role::User {
-            crate::engine::plans::snapshot::lane_of(session, &branch, parent, &asked)
+            lane_of(session, &branch, parent, &asked)
         } else {
             above.map_or_else(String::new, |head| head.lane.clone())
         };
-        let head = crate::engine::turns::live::new_head(session, parent, key, role, &content, self.now(), &lane);
+        let head = new_head(session, parent, key, role, &content, self.now(), &lane);
         let session_id = session.card.id;
         self.store.write(vec![
             Write::PutNodes { session: session_id, nodes: vec![Node { head: head.clone(), content }] },
             Write::MoveHead { branch: id, expect: branch.head, head: Some(head.id) },
         ])?;
-        let session = self.sessions.of_branch_mut(id)?;
-        session.put_node(head.clone());
-        session.card.messages += 1;
-        if let Some(branch) = session.branch_mut(id) {
-            branch.head = Some(head.id);
-            branch.seq += 1;
-        }
-        self.show_nodes(session_id, vec![head.clone()]);
+        self.adopt(id, vec![head.clone()], Some(head.id));
         self.show_branch(id);
         Ok(Answer::Added(Box::new(head)))
     }
 
     /// Deletes a turn or message permanently; its place in the tree remains.
-    pub(crate) fn remove_message(
-        &mut self,
-        id: BranchId,
-        item: &crate::engine::api::ItemName,
-    ) -> Result<Answer, Failure> {
+    pub(crate) fn remove_message(&mut self, id: BranchId, item: &ItemName) -> Result<Answer, Failure> {
         let open = self.sessions.of_branch(id)?.card.id;
         self.recover_session(open);
         let branch = self.sessions.branch(id)?;
@@ -238,7 +233,7 @@ impl Core {
         let session = Session::load(&self.store, id)?;
         let only = branch.map(|branch| session.branch(branch).cloned()).transpose()?;
         let slots: Vec<Slot> = match &only {
-            Some(branch) => session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default(),
+            Some(branch) => session.path(branch),
             None => whole_tree(&session),
         };
         let heads: Vec<&NodeHead> = slots.iter().map(|slot| session.tree.head(*slot)).collect();
@@ -254,9 +249,7 @@ impl Core {
         let transcript = Transcript { source, title: session.card.title.clone(), records, current, branches };
         Ok(Answer::Transcript(Box::new(transcript)))
     }
-}
 
-impl Core {
     /// Returns a branch's path as Markdown, with secrets masked.
     pub(crate) fn markdown(&mut self, branch: BranchId) -> Result<Answer, Failure> {
         let id = self.sessions.of_branch(branch)?.card.id.to_string();
@@ -281,7 +274,7 @@ fn whole_tree(session: &Session) -> Vec<Slot> {
 /// Returns all nodes of an atom. A message inside an episode means the whole episode, so that calls keep their results.
 fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>> {
     let tree = &session.tree;
-    let at = tree.by_key(crate::engine::plans::snapshot::anchor_key(atom)?)?;
+    let at = tree.by_key(anchor_key(atom)?)?;
     let below = |role: Role| tree.children(Some(at)).iter().any(|child| tree.head(*child).role == role);
     let tip = match (atom, session.head(branch)) {
         (Atom::Turn { .. }, _) | (_, None) => at,
@@ -298,7 +291,7 @@ fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>>
             position..asked.unwrap_or(path.len()).max(position + 1)
         }
         _ => {
-            let episodes = crate::domain::conversation::tree::episodes(tree, &path, 0..path.len());
+            let episodes = tree::episodes(tree, &path, 0..path.len());
             episodes.into_iter().find(|nodes| nodes.contains(&position)).unwrap_or(position..position + 1)
         }
     };
@@ -310,22 +303,13 @@ fn whole(session: &Session, branch: &Branch, atom: &Atom) -> Option<Vec<NodeId>>
 pub(crate) fn states_of(nodes: &[Node], first: u32) -> Vec<StateVersion> {
     let answers = nodes.iter().filter(|node| node.head.role == Role::Assistant && !node.head.hidden);
     let found = answers.filter_map(|node| {
-        let block =
-            crate::domain::conversation::state::find(&node.content.plain_text(), node.head.end == End::Complete)?;
-        let state = crate::domain::conversation::state_suggestions::read(&block.text).state;
+        let block = state::find(&node.content.plain_text(), node.head.end == End::Complete)?;
+        let state = state_suggestions::read(&block.text).state;
         (!state.is_empty()).then_some((node, state))
     });
     let version = |((node, text), version): ((&Node, String), u32)| StateVersion {
-        text,
-        node: node.head.id,
-        key: node.head.key,
-        edited: false,
-        branch: None,
-        withdrawn: false,
         offered: true,
-        version,
-        at: node.head.at,
-        pins: Vec::new(),
+        ..state_at(&node.head, version, text)
     };
     found.zip(first..).map(version).collect()
 }
@@ -388,11 +372,7 @@ pub(crate) fn dated(at: i64) -> String {
 impl Core {
     /// Opens a session on a branch whose path contains a message.
     pub(crate) fn open_at(&mut self, id: SessionId, node: NodeId) -> Result<Answer, Failure> {
-        if !self.sessions.open.contains_key(&id) {
-            let session = Session::load(&self.store, id)?;
-            self.sessions.open.insert(id, session);
-        }
-        let holding = self.sessions.open.get(&id).and_then(|session| session.holding(node));
+        let holding = self.load_session(id)?.holding(node);
         self.open(id, holding.map(|branch| branch.to_string()).as_deref(), false)
     }
 

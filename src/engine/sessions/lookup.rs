@@ -18,7 +18,7 @@ const SHORTEST: usize = 4;
 
 /// Returns the node that a text names: on the branch's path first, then anywhere in the session.
 pub(crate) fn node(session: &Session, branch: &Branch, text: &str) -> Result<Slot, Failure> {
-    let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+    let path = session.path(branch);
     resolve::message(&session.tree, &path, text)
 }
 
@@ -36,7 +36,7 @@ impl Core {
         let mut known: BTreeSet<Atom> = branch.marks.iter().map(|mark| mark.target).collect();
         known.extend(drawn.map(|row| row.atom));
         known.extend(self.store.memories(Some(session.card.id))?.iter().map(Memory::atom));
-        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let path = session.path(branch);
         known.extend(tree::turns(&session.tree, &path).into_iter().map(|turn| {
             let heads = path[turn.nodes].iter().map(|slot| session.tree.head(*slot).clone());
             atom_of(u32::from(turn.asked), &heads.collect::<Vec<_>>())
@@ -55,12 +55,10 @@ impl Core {
     /// Returns the session that was named; without a name, the one used last. `None` if there are no sessions.
     pub(crate) fn named_session(&self, named: Option<&str>) -> Result<Option<SessionId>, Failure> {
         let Some(text) = named.map(str::trim).filter(|text| !text.is_empty()) else {
-            let last = self.store.last_session()?;
-            let first = || Ok::<_, Failure>(self.store.sessions()?.first().map(|card| card.id));
-            return match last {
-                Some(id) => Ok(Some(id)),
-                None => first(),
-            };
+            return Ok(match self.store.last_session()? {
+                Some(id) => Some(id),
+                None => self.store.sessions()?.first().map(|card| card.id),
+            });
         };
         let cards = self.store.sessions()?;
         pick(text, "session", &cards, |card: &SessionCard| (card.id.to_string(), card.title.clone()))

@@ -11,11 +11,11 @@ use crate::domain::conversation::memory::{self, Memory, MemoryKind, MemoryStatus
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::transition::{ItemState, Subject, Transition};
 use crate::engine::api::{Answer, ItemName, MemoryAct, MemoryScope};
+use crate::engine::branches::marks::overrides_change;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::memory::ranked;
 use crate::engine::plans::sources::memory_terms::known;
 use crate::engine::plans::sources::suggested_pins;
-use crate::engine::plans::sources::suggested_pins::first;
 use crate::engine::turns::state_suggestions::{first_transition, state_of_status};
 use crate::store::types::Write;
 use uuid::Uuid;
@@ -57,41 +57,37 @@ impl Core {
     pub(crate) fn remember(&mut self, kind: MemoryKind, text: &str, scope: MemoryScope) -> Result<Answer, Failure> {
         let text = checked_text(text)?;
         let session = self.sessions.current()?;
-        let (id, branch) = (session.card.id, session.current);
+        let (id, branch) = (session.card.id, session.branch(session.current)?);
         let plain = memory::normalized(&text);
         let twin = self.store.memories(Some(id))?.into_iter().find(|known| memory::normalized(&known.text) == plain);
         if let Some(twin) = twin {
-            let done = if twin.status == MemoryStatus::Confirmed { "" } else { " Confirm that memory." };
-            return Err(Failure::user(format!(
-                "That memory exists already ({}), and it is {}.",
-                short(twin.id),
-                twin.status.name()
-            ))
-            .todo(done.trim()));
+            let todo = if twin.status == MemoryStatus::Confirmed { "" } else { "Confirm that memory." };
+            let what = format!("That memory exists already ({}), and it is {}.", short(twin.id), twin.status.name());
+            return Err(Failure::user(what).todo(todo));
         }
-        let branch = self.sessions.current()?.branch(branch)?;
-        let tip = self
-            .sessions
-            .current()?
-            .head(branch)
-            .map(|slot| self.sessions.current().map(|s| s.tree.head(slot)))
-            .transpose()?;
+        let made = self.persons_memory(branch, kind, text, scope_in(scope, id));
+        let step = first_transition(id, &made, "decided by the person");
+        self.change_memory(None, Some(made.clone()), "remembered something", vec![step])?;
+        Ok(Answer::Memories(vec![made]))
+    }
+
+    /// Returns a new memory of a person's own, which is confirmed from the start.
+    pub(crate) fn persons_memory(&self, branch: &Branch, kind: MemoryKind, text: String, scope: Scope) -> Memory {
+        let session = self.sessions.of_branch(branch.id).ok();
+        let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot)));
         let now = self.now();
-        let made = Memory {
+        Memory {
             id: MemoryId(Uuid::now_v7()),
             kind,
             text,
-            scope: scope_in(scope, id),
+            scope,
             lane: tip.map(|head| head.lane.clone()).unwrap_or_default(),
-            source: Origin { session: Some(id), node: None, by: Actor::User },
+            source: Origin { session: Some(branch.session), node: None, by: Actor::User },
             status: MemoryStatus::Confirmed,
             version: 1,
             created_at: now,
             updated_at: now,
-        };
-        let step = first_transition(id, &made, "decided by the person");
-        self.change_memory(None, Some(made.clone()), "remembered something", vec![step])?;
-        Ok(Answer::Memories(vec![made]))
+        }
     }
 
     /// Confirms, edits, dismisses or deletes a memory.
@@ -115,32 +111,24 @@ impl Core {
                 "dismissed a memory"
             }
             MemoryAct::Delete => {
-                let step = self.step(session, &before, ItemState::None, "deleted by a person");
+                let step = (state_of_status(before.status), ItemState::None);
+                let step = self.step(session, &before, step, "deleted by a person");
                 return self.change_memory(Some(before), None, "deleted a memory", vec![step]);
             }
         };
         if after.same(&Memory { updated_at: after.updated_at, ..before.clone() }) {
             return Ok(Answer::Done("Nothing to change.".into()));
         }
-        let moved = after.status != before.status;
-        let step = moved.then(|| self.step(session, &before, state_of_status(after.status), "decided by the person"));
+        let step = (state_of_status(before.status), state_of_status(after.status));
+        let step = (step.0 != step.1).then(|| self.step(session, &before, step, "decided by the person"));
         self.change_memory(Some(before), Some(after), what, step.into_iter().collect())
     }
 
-    fn step(&self, session: SessionId, memory: &Memory, to: ItemState, reason: &str) -> Write {
-        Write::PutTransition {
-            session,
-            transition: Box::new(Transition {
-                item: Subject::Memory(memory.id),
-                from: state_of_status(memory.status),
-                to,
-                reason: reason.into(),
-                turn: memory.source.node,
-                branch: None,
-                by: Actor::User,
-                at: self.now(),
-            }),
-        }
+    /// Returns the write of a memory's state change by a person.
+    fn step(&self, session: SessionId, memory: &Memory, (from, to): (ItemState, ItemState), reason: &str) -> Write {
+        let (item, reason, turn) = (Subject::Memory(memory.id), reason.to_owned(), memory.source.node);
+        let transition = Transition { item, from, to, reason, turn, branch: None, by: Actor::User, at: self.now() };
+        Write::PutTransition { session, transition: Box::new(transition) }
     }
 
     fn change_memory(
@@ -155,19 +143,12 @@ impl Core {
             memory_write(before.as_ref(), after.as_ref(), before.as_ref()).into_iter().collect();
         let change = Change::Memory { before: before.map(Box::new), after: after.map(Box::new) };
         writes.extend(steps);
-        writes.push(self.operation(session, what.to_owned(), vec![change]));
-        self.store.write(writes)?;
-        self.memories_changed();
-        Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
+        self.record(session, what, writes, &[change])
     }
 
     /// Makes all drawn plans stale, because memories apply to all branches.
     pub(crate) fn memories_changed(&mut self) {
-        let branches: Vec<BranchId> =
-            self.sessions.open.values().flat_map(|session| session.branches.iter().map(|branch| branch.id)).collect();
-        for branch in branches {
-            self.plans.touch(branch);
-        }
+        self.outdate_all_plans();
         if let Ok(current) = self.sessions.current().map(|session| session.current) {
             self.show_branch(current);
         }
@@ -175,24 +156,15 @@ impl Core {
 
     /// Returns the writes of a memory's change by undo or redo, based on what is stored now.
     pub(crate) fn memory_writes(&self, before: Option<&Memory>, after: Option<&Memory>) -> Vec<Write> {
-        let Some(id) = before.or(after).map(|memory| memory.id) else { return Vec::new() };
-        let now = self.store.memory(id).ok().flatten();
+        let Some(memory) = before.or(after) else { return Vec::new() };
+        let now = self.store.memory(memory.id).ok().flatten();
         let mut writes: Vec<Write> = memory_write(before, after, now.as_ref()).into_iter().collect();
         let stands = |memory: Option<&Memory>| memory.map_or(ItemState::None, |memory| state_of_status(memory.status));
-        if stands(before) != stands(after)
-            && let Ok(session) = self.sessions.current().map(|session| session.card.id)
+        let step = (stands(before), stands(after));
+        if step.0 != step.1
+            && let Ok(session) = self.sessions.current()
         {
-            let transition = Transition {
-                item: Subject::Memory(id),
-                from: stands(before),
-                to: stands(after),
-                reason: "undone or redone".into(),
-                turn: before.or(after).and_then(|memory| memory.source.node),
-                branch: None,
-                by: Actor::User,
-                at: self.now(),
-            };
-            writes.push(Write::PutTransition { session, transition: Box::new(transition) });
+            writes.push(self.step(session.card.id, memory, step, "undone or redone"));
         }
         writes
     }
@@ -244,24 +216,14 @@ impl Core {
         };
         let mut overrides = branch.overrides.clone();
         if !self.suggests(id, &target) || overrides.dismissed.contains(&target) {
-            return Err(Failure::user("That is not a suggested pin.").todo(
-                "Suggested pins are listed under their own \
-                    heading.",
-            ));
+            return Err(Failure::user("That is not a suggested pin.")
+                .todo("Suggested pins are listed under their own heading."));
         }
         overrides.dismissed.push(target);
-        let change = Change::Overrides {
-            branch: id,
-            before: Box::new(branch.overrides.clone()),
-            after: Box::new(overrides.clone()),
-        };
-        let mut writes = vec![Write::SetOverrides { branch: id, overrides: Box::new(overrides) }];
+        let (write, change) = overrides_change(&branch, overrides);
+        let mut writes = vec![write];
         writes.extend(self.dismissal_steps(&change));
-        let what = "dismissed a suggested pin";
-        writes.push(self.operation(branch.session, what.to_owned(), vec![change.clone()]));
-        self.store.write(writes)?;
-        self.apply(&change, true);
-        Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
+        self.record(branch.session, "dismissed a suggested pin", writes, &[change])
     }
 
     /// Returns the state changes of suggested pins that follow from a change of the dismissed items.
@@ -275,40 +237,26 @@ impl Core {
         let down = (ItemState::Suggested, ItemState::Dismissed);
         let gone = only(&before.dismissed, &after.dismissed).into_iter().map(|atom| (atom, back));
         let come = only(&after.dismissed, &before.dismissed).into_iter().map(|atom| (atom, down));
-        gone.chain(come).map(|(atom, step)| self.pin_step(&branch, atom, step)).collect()
+        let write = |(atom, step)| self.item_transition(&branch, atom, step, "decided by the person", Actor::User);
+        gone.chain(come).map(write).collect()
     }
 
     /// Whether a pin of this item was suggested on the branch: by the model, by the program, or by a replay without the
     /// item.
     fn suggests(&self, id: BranchId, target: &Atom) -> bool {
-        let after =
-            |branch: &Branch| self.rules(branch).map_or(u32::MAX, |rules| rules.policy.activation.suggest_after);
-        let Atom::Message { node } = target else {
-            let waits = |branch: &Branch| {
-                let earned = branch.marks.iter().filter_map(|mark| suggested_pins::earned_symbol(mark, after(branch)));
-                earned.into_iter().any(|code| suggested_pins::symbol_atom(code.key()) == *target)
-            };
-            let by_model = |session: &super::session::Session| {
-                let mut pins = session.states.iter().flat_map(|state| &state.pins);
-                pins.any(|pin| pin.branch == id && suggested_pins::atom_of_pin(pin) == *target)
-            };
-            return self.sessions.branch(id).is_ok_and(|branch| waits(&branch))
-                || self.sessions.of_branch(id).is_ok_and(by_model);
+        let Ok(session) = self.sessions.of_branch(id) else { return false };
+        let Ok(branch) = session.branch(id) else { return false };
+        let after = self.rules(branch).map_or(u32::MAX, |rules| rules.policy.activation.suggest_after);
+        let mut pins = session.states.iter().flat_map(|state| &state.pins);
+        let earned = |mark: &Mark| {
+            let turn = suggested_pins::earned(mark, after).map(suggested_pins::atom);
+            let symbol = suggested_pins::earned_symbol(mark, after).map(|code| suggested_pins::symbol_atom(code.key()));
+            turn.as_ref() == Some(target) || symbol.as_ref() == Some(target)
         };
-        let by_model = |session: &super::session::Session| {
-            session.states.iter().flat_map(|state| &state.pins).any(|pin| pin.branch == id && pin.key == *node)
-        };
-        let earned = |branch: &Branch| {
-            let after = after(branch);
-            branch.marks.iter().any(|mark| suggested_pins::earned(mark, after) == Some(*node))
-        };
-        let by_trial = |branch: &Branch| branch.overrides.mattered.iter().any(|it| first(it) == Some(*node));
-        let there = |branch: &Branch| earned(branch) || by_trial(branch);
-        self.sessions.of_branch(id).is_ok_and(|session| by_model(session) || session.branch(id).is_ok_and(there))
-    }
-
-    fn pin_step(&self, branch: &Branch, target: Atom, step: (ItemState, ItemState)) -> Write {
-        self.item_transition(branch, target, step, "decided by the person", Actor::User)
+        let mattered = |item: &Atom| suggested_pins::first(item).map(suggested_pins::atom).as_ref() == Some(target);
+        pins.any(|pin| pin.branch == id && suggested_pins::atom_of_pin(pin) == *target)
+            || branch.marks.iter().any(earned)
+            || branch.overrides.mattered.iter().any(mattered)
     }
 
     /// Returns the write of an item's state change on a branch.
@@ -322,19 +270,9 @@ impl Core {
     ) -> Write {
         let session = self.sessions.of_branch(branch.id).ok();
         let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot).key));
-        Write::PutTransition {
-            session: branch.session,
-            transition: Box::new(Transition {
-                item: Subject::Item(target),
-                from,
-                to,
-                reason: reason.into(),
-                turn: tip,
-                branch: Some(branch.id),
-                by,
-                at: self.now(),
-            }),
-        }
+        let (item, reason, at) = (Subject::Item(target), reason.to_owned(), self.now());
+        let transition = Transition { item, from, to, reason, turn: tip, branch: Some(branch.id), by, at };
+        Write::PutTransition { session: branch.session, transition: Box::new(transition) }
     }
 
     /// Returns the state change of an item that follows from a person's change of its mark; `None` if its state is the

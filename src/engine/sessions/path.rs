@@ -6,7 +6,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::message::{End, NodeHead, Role};
-use crate::domain::conversation::tree::{self, Slot, Tree, Turn};
+use crate::domain::conversation::tree::{Slot, Tree, Turn};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +26,7 @@ pub(crate) struct PathNode {
 }
 
 impl PathNode {
-    fn of(head: &NodeHead) -> Self {
+    pub(crate) fn of(head: &NodeHead) -> Self {
         let speaks = !head.hidden && head.end != End::Removed && head.bytes > 0 && head.role != Role::System;
         Self { key: head.key, id: head.id, at: head.at, role: head.role, speaks }
     }
@@ -64,17 +64,9 @@ impl LaneNumber {
 impl PathView {
     /// Returns the path from the root to `tip`.
     pub(crate) fn of(tree: &Tree, tip: Slot) -> Self {
-        let slots = tree.path(tip);
-        let turns = tree::turns(tree, &slots);
-        let nodes = slots.iter().map(|slot| PathNode::of(tree.head(*slot))).collect();
-        let lanes = turns.iter().map(|turn| lane(tree, &slots, turn)).collect();
-        let system = slots.iter().filter(|slot| tree.head(**slot).role == Role::System).copied().collect();
-        let mut view = Self { turns, nodes: Arc::new(nodes), system, sums: Vec::new(), lanes, slots };
-        view.sums = Vec::with_capacity(view.turns.len());
-        let mut sum = 0;
-        for turn in &view.turns {
-            view.sums.push(sum);
-            sum += size(tree, &view.slots[turn.nodes.clone()]);
+        let mut view = Self::default();
+        for slot in tree.path(tip) {
+            view.grow(tree, slot);
         }
         view
     }
@@ -116,10 +108,18 @@ impl PathView {
     pub(crate) fn turn_at(&self, position: usize) -> usize {
         self.turns.partition_point(|turn| turn.nodes.end <= position)
     }
+
+    /// Returns the index of the turn that contains a message; `None` if the message is not on the path.
+    pub(crate) fn turn_of(&self, tree: &Tree, key: Hash) -> Option<usize> {
+        position(tree, &self.slots, key).map(|at| self.turn_at(at))
+    }
 }
 
-fn lane(tree: &Tree, slots: &[Slot], turn: &Turn) -> LaneNumber {
-    slots.get(turn.nodes.start).map_or(LaneNumber::of(""), |slot| LaneNumber::of(&tree.head(*slot).lane))
+/// Returns the position of a message on a path; `None` if it is not on it.
+pub(crate) fn position(tree: &Tree, path: &[Slot], key: Hash) -> Option<usize> {
+    let slot = tree.by_key(key)?;
+    let at = tree.depth(slot) as usize;
+    (path.get(at) == Some(&slot)).then_some(at)
 }
 
 fn size(tree: &Tree, slots: &[Slot]) -> u64 {
@@ -154,6 +154,7 @@ impl Paths {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::domain::conversation::tree::turns;
     use proptest::prelude::*;
 
     pub(crate) fn head(id: u128, parent: Option<u128>, role: Role) -> NodeHead {
@@ -178,10 +179,23 @@ pub(crate) mod tests {
         }
     }
 
+    #[test]
+    fn a_message_belongs_to_its_turn_while_it_is_on_the_path() {
+        let roles = [Role::System, Role::User, Role::Assistant, Role::User, Role::Assistant];
+        let mut heads: Vec<NodeHead> =
+            roles.into_iter().zip(1..).map(|(role, id)| head(id, (id > 1).then(|| id - 1), role)).collect();
+        heads.push(head(9, Some(4), Role::Assistant));
+        let tree = Tree::build(heads.clone());
+        let path = PathView::of(&tree, tree.slot(heads[4].id).unwrap());
+        let of = |at: usize| path.turn_of(&tree, heads[at].key);
+        assert_eq!((0..6).map(of).collect::<Vec<_>>(), [Some(0), Some(1), Some(1), Some(2), Some(2), None]);
+        assert_eq!(path.turn_of(&tree, Hash::default()), None);
+    }
+
     proptest! {
-        /// Growing a path node by node gives the same result as reading it whole.
+        /// A cached path that grew node by node is like one that is read whole.
         #[test]
-        fn grown_is_read(roles in proptest::collection::vec((0_u8..4, 0_usize..4), 1..40)) {
+        fn a_path_grows_with_its_branch(roles in proptest::collection::vec((0_u8..4, 0_usize..4), 1..40)) {
             let heads: Vec<NodeHead> = roles.iter().zip(1_u128..).map(|((role, lane), id)| {
                 let role = [Role::User, Role::Assistant, Role::Tool, Role::System][usize::from(*role)];
                 let lane = ["", "a", "topic:a", "reply:a"][*lane].to_owned();
@@ -190,23 +204,22 @@ pub(crate) mod tests {
             let tree = Tree::build(heads.clone());
             let paths = Paths::default();
             for head in &heads {
-                let tip = tree.slot(head.id);
-                let (grown, read) = (paths.get(&tree, tip), PathView::of(&tree, tip.unwrap()));
-                prop_assert_eq!(&grown.slots, &read.slots);
-                prop_assert_eq!(&grown.turns, &read.turns);
-                prop_assert_eq!(&grown.nodes, &read.nodes);
-                prop_assert_eq!(&grown.system, &read.system);
-                prop_assert_eq!(&grown.lanes, &read.lanes);
-                for (at, turn) in read.turns.iter().enumerate() {
+                let tip = tree.slot(head.id).unwrap();
+                let path = paths.get(&tree, Some(tip));
+                let all = || path.slots.iter().map(|slot| tree.head(*slot));
+                prop_assert_eq!(&path.slots, &tree.path(tip));
+                prop_assert_eq!(&path.turns, &turns(&tree, &path.slots));
+                prop_assert_eq!(&*path.nodes, &all().map(PathNode::of).collect::<Vec<_>>());
+                let system = all().filter(|head| head.role == Role::System).filter_map(|head| tree.slot(head.id));
+                prop_assert_eq!(&path.system, &system.collect::<Vec<_>>());
+                for (at, turn) in path.turns.iter().enumerate() {
                     let lane = |text: &str| Lane::read(text).text();
-                    let own = lane(&tree.head(read.slots[turn.nodes.start]).lane);
+                    let own = lane(&tree.head(path.slots[turn.nodes.start]).lane);
                     for text in ["", "a", "topic:a", "reply:a"] {
-                        prop_assert_eq!(read.is_in(at, LaneNumber::of(text)), own == lane(text));
+                        prop_assert_eq!(path.is_in(at, LaneNumber::of(text)), own == lane(text));
                     }
-                }
-                for start in 0..read.turns.len() {
-                    let plain: u64 = read.slots[read.turns[start].nodes.start..].iter().map(|slot| tree.head(*slot).bytes).sum();
-                    prop_assert_eq!(grown.bytes(&tree, start..read.turns.len()), plain);
+                    let bytes: u64 = all().skip(turn.nodes.start).map(|head| head.bytes).sum();
+                    prop_assert_eq!(path.bytes(&tree, at..path.turns.len()), bytes);
                 }
             }
         }

@@ -11,7 +11,7 @@ use crate::domain::conversation::branch::{self, Branch, SessionCard, StateVersio
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::tag::Tag;
 use crate::domain::conversation::tree::{Slot, Tree};
-use crate::engine::api::SessionView;
+use crate::engine::api::{Answer, SessionView};
 use crate::engine::plans::sources::summaries::LoadedSummary;
 use crate::store::Store;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -139,6 +139,11 @@ impl Session {
         self.branches.iter().find(|b| b.id == id).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 
+    /// Returns a branch whose path contains a node, the current one if possible.
+    pub(crate) fn holding(&self, node: NodeId) -> Option<BranchId> {
+        branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)
+    }
+
     /// Returns a copy for another thread.
     pub(crate) fn snapshot(&self) -> SessionSnapshot {
         let (tree, runs) = (self.tree.clone(), self.runs.clone());
@@ -160,9 +165,19 @@ impl Session {
         branch.head.and_then(|id| self.tree.slot(id))
     }
 
+    /// Returns the path of a branch.
+    pub(crate) fn path(&self, branch: &Branch) -> Vec<Slot> {
+        self.head(branch).map(|tip| self.tree.path(tip)).unwrap_or_default()
+    }
+
+    /// Returns the node's slot, or a failure if it no longer exists.
+    pub(crate) fn slot(&self, id: NodeId) -> Result<Slot, Failure> {
+        self.tree.slot(id).ok_or_else(|| Failure::user("That message no longer exists."))
+    }
+
     /// Returns the node's head, or a failure if it no longer exists.
     pub(crate) fn node(&self, id: NodeId) -> Result<&NodeHead, Failure> {
-        self.tree.get(id).ok_or_else(|| Failure::user("That message no longer exists."))
+        Ok(self.tree.head(self.slot(id)?))
     }
 
     /// Adds state versions.
@@ -300,6 +315,27 @@ pub(crate) fn capital(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
+/// Returns the answer about an act that `u` undoes.
+pub(crate) fn undoable(what: &str) -> Answer {
+    Answer::Done(format!("{}. u undoes it.", capital(what)))
+}
+
+/// Returns a version of the state block that the model wrote at a node.
+pub(crate) fn state_at(head: &NodeHead, version: u32, text: String) -> StateVersion {
+    StateVersion {
+        text,
+        node: head.id,
+        key: head.key,
+        edited: false,
+        branch: None,
+        withdrawn: false,
+        offered: false,
+        version,
+        at: head.at,
+        pins: Vec::new(),
+    }
+}
+
 /// Returns a branch and its ancestors, each with the time until which its events belong to the branch.
 pub(crate) fn lineage(branches: &[Branch], branch: &Branch) -> Vec<(BranchId, i64)> {
     let (mut lines, mut until, mut at) = (Vec::new(), i64::MAX, Some(branch));
@@ -309,11 +345,4 @@ pub(crate) fn lineage(branches: &[Branch], branch: &Branch) -> Vec<(BranchId, i6
         at = branch.parent.and_then(|id| branches.iter().find(|branch| branch.id == id));
     }
     lines
-}
-
-impl Session {
-    /// Returns a branch whose path contains a node, the current one if possible.
-    pub(crate) fn holding(&self, node: NodeId) -> Option<BranchId> {
-        branch::holding(&self.branches, self.current, &self.tree, self.tree.slot(node)?)
-    }
 }

@@ -47,6 +47,11 @@ impl Sessions {
         self.open.values_mut().find(holds).ok_or_else(|| Failure::user("That branch no longer exists."))
     }
 
+    /// Returns all branches of the open sessions.
+    pub(crate) fn branch_ids(&self) -> Vec<BranchId> {
+        self.open.values().flat_map(|session| &session.branches).map(|branch| branch.id).collect()
+    }
+
     /// Returns a copy of a branch.
     pub(crate) fn branch(&self, id: BranchId) -> Result<Branch, Failure> {
         self.of_branch(id)?.branch(id).cloned()
@@ -57,7 +62,6 @@ impl Sessions {
 pub(crate) struct TitleResult {
     pub(crate) ticket: Option<Ticket>,
     pub(crate) session: SessionId,
-    pub(crate) branch: BranchId,
     /// The messages that were read.
     pub(crate) sources: Vec<NodeId>,
     pub(crate) result: Result<String, Failure>,

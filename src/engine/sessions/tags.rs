@@ -44,11 +44,7 @@ impl Core {
         }
         let session = branch.session;
         let write = Write::PutTag { session, node, expect: before.clone(), tag: after.clone() };
-        let change = Change::Tag { session, node, before, after };
-        let operation = self.operation(session, what.to_owned(), vec![change.clone()]);
-        self.store.write(vec![write, operation])?;
-        self.apply(&change, true);
-        Ok(Answer::Done(format!("{}. u undoes it.", super::session::capital(what))))
+        self.record(session, what, vec![write], &[Change::Tag { session, node, before, after }])
     }
 
     /// Whether a message still has this label and star.

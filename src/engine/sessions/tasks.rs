@@ -4,16 +4,19 @@
 
 use super::memory::checked_text;
 use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, MemoryId};
-use crate::domain::conversation::branch::Branch;
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::mark::Actor;
-use crate::domain::conversation::memory::{Memory, MemoryKind, MemoryStatus, Origin, Scope};
+use crate::domain::conversation::memory::{self, MemoryKind, Scope};
 use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::task::{self, TaskSpan};
+use crate::domain::conversation::transition::ItemState;
 use crate::engine::api::{Answer, TaskAct};
+use crate::engine::branches::mark_state::state_of_mark;
+use crate::engine::branches::marks::overrides_change;
 use crate::engine::core::Core;
+use crate::engine::turns::state_suggestions::first_transition;
 use crate::store::types::Write;
-use uuid::Uuid;
 
 impl Core {
     /// Starts or ends a task.
@@ -50,9 +53,7 @@ impl Core {
         };
         let mut overrides = branch.overrides.clone();
         overrides.tasks = tasks;
-        let change =
-            Change::Overrides { branch: id, before: Box::new(branch.overrides.clone()), after: Box::new(overrides) };
-        self.change_task(&branch, &what, change, outcome, running.is_some())?;
+        self.change_task(&branch, &what, overrides, outcome, running.is_some())?;
         let summary = running.map_or_else(String::new, |name| self.summarize_task(id, &name));
         Ok(Answer::Done(format!("{}. u undoes it.{summary}", super::session::capital(&what))))
     }
@@ -62,69 +63,38 @@ impl Core {
         &mut self,
         branch: &Branch,
         what: &str,
-        change: Change,
+        overrides: Overrides,
         outcome: Option<String>,
         ended: bool,
-    ) -> Result<(), Failure> {
-        let mut writes = Vec::new();
-        if let Change::Overrides { after, .. } = &change {
-            writes.push(Write::SetOverrides { branch: branch.id, overrides: after.clone() });
-        }
-        let mut changes = vec![change];
+    ) -> Result<Answer, Failure> {
+        let (write, change) = overrides_change(branch, overrides);
+        let (mut writes, mut changes) = (vec![write], vec![change]);
         for mark in branch.marks.iter().filter(|mark| ended && mark.by == Actor::Engine) {
             let (target, expect) = (mark.target, Some(mark.revision));
             writes.push(Write::PutMark { branch: branch.id, target, expect, mark: None });
             let change = Change::Mark { branch: branch.id, target, before: Some(Box::new(mark.clone())), after: None };
-            let from = crate::engine::branches::mark_state::state_of_mark(Some(mark));
-            let step = (from, crate::domain::conversation::transition::ItemState::None);
+            let step = (state_of_mark(Some(mark)), ItemState::None);
             writes.push(self.item_transition(branch, target, step, "its task ended", Actor::Engine));
             changes.push(change);
         }
         if let Some(text) = outcome {
-            let memory = self.outcome(branch, text);
-            writes.push(crate::engine::turns::state_suggestions::first_transition(
-                branch.session,
-                &memory,
-                "the outcome of a task",
-            ));
+            let memory = self.persons_memory(branch, MemoryKind::Outcome, text, Scope::Session(branch.session));
+            writes.push(first_transition(branch.session, &memory, "the outcome of a task"));
             writes.push(Write::PutMemory { memory: Box::new(memory.clone()), expect: None });
             changes.push(Change::Memory { before: None, after: Some(Box::new(memory)) });
         }
-        writes.push(self.operation(branch.session, what.to_owned(), changes.clone()));
-        self.store.write(writes)?;
-        for change in &changes {
-            self.apply(change, true);
-        }
-        Ok(())
-    }
-
-    fn outcome(&self, branch: &Branch, text: String) -> Memory {
-        let session = self.sessions.of_branch(branch.id).ok();
-        let tip = session.and_then(|session| session.head(branch).map(|slot| session.tree.head(slot)));
-        let now = self.now();
-        Memory {
-            id: MemoryId(Uuid::now_v7()),
-            kind: MemoryKind::Outcome,
-            text,
-            scope: Scope::Session(branch.session),
-            lane: tip.map(|head| head.lane.clone()).unwrap_or_default(),
-            source: Origin { session: Some(branch.session), node: None, by: Actor::User },
-            status: MemoryStatus::Confirmed,
-            version: 1,
-            created_at: now,
-            updated_at: now,
-        }
+        self.record(branch.session, what, writes, &changes)
     }
 }
 
 fn named(name: &str) -> Result<String, Failure> {
-    let name = crate::domain::conversation::memory::one_line(name);
+    let name = memory::one_line(name);
     match name.chars().count() {
         0 => Err(Failure::user("A task needs a name.")),
-        n if n > task::LONGEST => Err(Failure::user(format!(
-            "A task's name can have at most {} characters; this one has {n}.",
-            task::LONGEST
-        ))),
+        n if n > task::LONGEST => {
+            let most = task::LONGEST;
+            Err(Failure::user(format!("A task's name can have at most {most} characters; this one has {n}.")))
+        }
         _ => Ok(name),
     }
 }

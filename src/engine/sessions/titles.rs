@@ -14,7 +14,7 @@ use crate::domain::call::run::RunCard;
 use crate::domain::conversation::branch::{Branch, SessionCard};
 use crate::domain::conversation::message::{NodeHead, Role};
 use crate::domain::conversation::operation::Change;
-use crate::engine::api::{Answer, Event, ProgramEvent, SessionEvent, Ticket, TurnEvent};
+use crate::engine::api::{Answer, Event, SessionEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::core::Core;
 use crate::engine::inbox::Inbox;
@@ -76,12 +76,7 @@ impl Core {
     /// Asks the model for a title because a person wants one. Answered when the title is there.
     pub(crate) fn title_by_model(&mut self, ticket: Ticket, named: Option<&str>) -> Result<(), Failure> {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
-        if !self.sessions.open.contains_key(&id) {
-            let session = Session::load(&self.store, id)?;
-            self.sessions.open.insert(id, session);
-        }
-        let gone = || Failure::user("That session no longer exists.");
-        let session = self.sessions.open.get(&id).ok_or_else(gone)?;
+        let session = self.load_session(id)?;
         let branch = session.branch(session.current)?.clone();
         self.start_title(Some(ticket), &branch)
     }
@@ -99,15 +94,14 @@ impl Core {
             return Err(Failure::user("There is no message yet to write a title from."));
         }
         let id = session.card.id;
+        let provider = self.setup.servers.provider(&rules.profile)?;
         if !self.sessions.titles_in_progress.insert(id) {
             return Err(Failure::new(FailureKind::Busy, "A title is already being written.").todo("Wait for it."));
         }
-        let provider = self.setup.servers.provider(&rules.profile)?;
         let auxiliary_call = self.auxiliary_call(branch, rules, Some(provider), Arc::new(AtomicBool::new(false)));
-        let branch = branch.id;
         let sources: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
         let ended = move |result, sources, runs| {
-            Inbox::Title(Box::new(TitleResult { ticket, session: id, branch, sources, result, runs }))
+            Inbox::Title(Box::new(TitleResult { ticket, session: id, sources, result, runs }))
         };
         self.jobs.report(
             "title",
@@ -123,25 +117,17 @@ impl Core {
 
     /// Applies the model's title, or reports the failure.
     pub(crate) fn apply_title(&mut self, titled: TitleResult) {
-        let TitleResult { ticket, session, branch, sources, result, runs } = titled;
+        let TitleResult { ticket, session, sources, result, runs } = titled;
         self.sessions.titles_in_progress.remove(&session);
-        if let Ok(open) = self.sessions.of_branch_mut(branch) {
-            for run in &runs {
-                open.put_run(run);
-            }
-        }
         for run in runs {
-            self.emit(Event::Turn(TurnEvent::Run(Box::new(run))));
+            self.show_run(run);
         }
         let result = result.and_then(|title| self.set_model_title(session, title, sources));
         match (ticket, result) {
             (Some(ticket), result) => self.answer(ticket, result.map(Answer::Done)),
             (None, Ok(_)) => {}
             (None, Err(failure)) => {
-                self.emit(Event::Program(ProgramEvent::Notice(format!(
-                    "The model gave this session no title: {}",
-                    failure.what
-                ))));
+                self.notify(format!("The model gave this session no title: {}", failure.what));
             }
         }
     }

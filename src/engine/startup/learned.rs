@@ -2,7 +2,7 @@
 //! of a branch that follow from it and the settings.
 //! Not for: the settings themselves (`setup`), or reading quirks from the store (`calls::quirks`).
 
-use super::rules::Rules;
+use super::rules::{CodeRules, Rules};
 use super::setup::Setup;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::model::{ModelInfo, Profile, Quirk};
@@ -12,8 +12,11 @@ use crate::domain::planning::plan::Budget;
 use crate::domain::planning::policy::Layout;
 use crate::domain::tool::mcp::OfferedTool;
 use crate::domain::tool::trace::{RunTools, ToolSpec};
+use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::calls::meters::Meters;
 use crate::engine::indexing::code_workspace::CodeWorkspace;
+use crate::engine::tools::code;
+use crate::engine::tools::selection::switched;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -43,7 +46,7 @@ impl LearnedSettings {
     pub(crate) fn own_specs(&self, setup: &Setup, own: &dyn RunTools) -> Vec<ToolSpec> {
         let mut all = own.specs();
         if self.offers_code(setup) {
-            all.extend(crate::engine::tools::code::specs());
+            all.extend(code::specs());
         }
         all
     }
@@ -87,11 +90,7 @@ pub(crate) fn rules(
     let asked = Some(profile.max_output).filter(|limit| *limit > 0);
     let own = setup.tools.as_ref().filter(|_| trusted && profile.dialect.tools);
     let (tools, tools_off) = own.map_or_else(Default::default, |own| {
-        crate::engine::tools::selection::switched(
-            learned.own_specs(setup, &**own),
-            &learned.offered,
-            &branch.overrides.tools_off,
-        )
+        switched(learned.own_specs(setup, &**own), &learned.offered, &branch.overrides.tools_off)
     });
     Ok(Rules {
         budget: Budget::compute(model.context_window, model.input_limit, asked, cap),
@@ -102,10 +101,10 @@ pub(crate) fn rules(
         prompts: setup.prompts.clone(),
         tools,
         tools_off,
-        code: (setup.orient.enabled && trusted).then(|| super::rules::CodeRules {
+        code: (setup.orient.enabled && trusted).then(|| CodeRules {
             orienting: setup.orient,
             focus: branch.overrides.focus.clone(),
-            sight: crate::domain::tool::visibility::FileVisibility::default(),
+            sight: FileVisibility::default(),
         }),
         auto_summaries: policy.auto_summaries.under(layers.iter().find_map(|o| o.auto_summaries)),
         profile,

@@ -3,14 +3,14 @@
 //! Not for: damaged stores (`store`).
 
 use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{BranchId, SessionId};
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::call::address;
 use crate::domain::call::model::ModelInfo;
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::conversation::operation::Change;
-use crate::engine::api::{Event, ProgramEvent, SessionEvent, TurnEvent};
+use crate::engine::api::{Event, SessionEvent, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::fresh_key;
 use crate::engine::sessions::session::Session;
@@ -29,14 +29,14 @@ impl Core {
     /// Ends an open run on a branch whose program died while this one was running, or that this program gave up.
     pub(crate) fn recover_branch(&mut self, branch: BranchId) {
         for sentence in self.recover_where(|run| run.card.branch == branch) {
-            self.emit(Event::Program(ProgramEvent::Notice(sentence)));
+            self.notify(sentence);
         }
     }
 
     /// Ends such runs in a whole session.
     pub(crate) fn recover_session(&mut self, session: SessionId) {
         for sentence in self.recover_where(|run| run.card.session == session) {
-            self.emit(Event::Program(ProgramEvent::Notice(sentence)));
+            self.notify(sentence);
         }
     }
 
@@ -120,10 +120,8 @@ impl Core {
     pub(crate) fn load_learned(&mut self) {
         self.load_quirks();
         for (name, profile) in &self.setup.profiles {
-            let known = |key: String| self.store.setting(&key).ok().flatten();
-            let models: Vec<ModelInfo> = known(model_key(&profile.base_url, name))
-                .and_then(|t| serde_json::from_str(&t).ok())
-                .unwrap_or_default();
+            let key = model_key(&profile.base_url, name);
+            let models: Vec<ModelInfo> = self.stored_value(&key).unwrap_or_default();
             for model in models {
                 self.learned.models.insert((name.clone(), model.name.clone()), model);
             }
@@ -159,9 +157,7 @@ impl Core {
     }
 
     pub(crate) fn outdate_all_plans(&mut self) {
-        let branches: Vec<BranchId> =
-            self.sessions.open.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
-        for branch in branches {
+        for branch in self.sessions.branch_ids() {
             self.plans.touch(branch);
         }
     }
@@ -190,9 +186,8 @@ impl Core {
                 let _ = self.reload(id);
             }
         }
-        if let Some(branch) =
-            self.sessions.current().ok().map(|session| session.current).filter(|_| !self.setup.patient)
-        {
+        let current = self.sessions.current().map(|session| session.current);
+        if let (Ok(branch), false) = (current, self.setup.patient) {
             self.sync_draft(branch);
         }
     }
@@ -213,16 +208,8 @@ impl Core {
 
     /// Removes a session that another window deleted.
     fn drop_session(&mut self, id: SessionId) {
-        let Some(old) = self.sessions.open.remove(&id) else { return };
-        let branches: Vec<BranchId> = old.branches.iter().map(|branch| branch.id).collect();
-        self.forget_branches(&branches);
-        if self.sessions.current_id == Some(id) {
-            self.sessions.current_id = None;
-        }
-        self.emit(Event::Program(ProgramEvent::Notice(format!(
-            "The session {:?} was deleted in another window.",
-            old.card.title
-        ))));
+        let Some(old) = self.close_session(id) else { return };
+        self.notify(format!("The session {:?} was deleted in another window.", old.card.title));
     }
 
     /// Reads a session again and sends the differences to the screen.
@@ -277,17 +264,12 @@ fn model_key(url: &str, profile: &str) -> String {
     format!("models:{profile}:{}", address::without_secrets(url))
 }
 
-fn interrupted(
-    session: &Session,
-    tip: Option<crate::domain::base::ids::NodeId>,
-    content: &Content,
-    card: &RunCard,
-) -> NodeHead {
+fn interrupted(session: &Session, tip: Option<NodeId>, content: &Content, card: &RunCard) -> NodeHead {
     let parent = tip.and_then(|id| session.tree.slot(id));
     let key = fresh_key(session, parent, Role::Assistant, content);
     let above = parent.map(|slot| session.tree.head(slot));
     NodeHead {
-        id: crate::domain::base::ids::NodeId(Uuid::now_v7()),
+        id: NodeId(Uuid::now_v7()),
         end: End::Interrupted,
         model: Some(card.model.clone()),
         ..crate::engine::turns::live::new_head(

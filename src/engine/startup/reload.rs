@@ -3,7 +3,6 @@
 //! Not for: reading files (`wiring` passes that in), or settings of the screen.
 
 use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
 use crate::engine::api::Answer;
 use crate::engine::core::{Core, with_skills};
 
@@ -31,15 +30,13 @@ impl Core {
         setup.orient = fresh.orient;
         setup.tool_rules = fresh.tool_rules;
         setup.rounds = fresh.rounds;
+        setup.race = fresh.race;
+        setup.titles = fresh.titles;
         setup.models = fresh.models;
         self.tools.trusted = fresh.trusted;
         self.set_servers();
         self.tools.project.configure(Some(fresh.project), fresh.trusted);
-        let branches: Vec<BranchId> =
-            self.sessions.open.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
-        for branch in branches {
-            self.show_branch(branch);
-        }
+        self.show_all_branches();
         Ok(Answer::Done(said))
     }
 }

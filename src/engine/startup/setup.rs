@@ -1,6 +1,7 @@
 //! Everything that the engine is started with.
 //! Not for: reading configuration files (`config`), or the rules of a branch (`rules`).
 
+use crate::config::settings::Titles;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::call::embedding::{Embed, EmbedError};
@@ -11,12 +12,14 @@ use crate::domain::call::tokens::CountTokens;
 use crate::domain::code::settings::CodeSettings;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::policy::{PolicySpec, StateBlock};
+use crate::domain::tool::consent::Rule;
 use crate::domain::tool::folder_settings::FolderSettings;
 use crate::domain::tool::mcp::{ConfiguredServers, ToolServers};
 use crate::domain::tool::trace::RunTools;
 use crate::store::Store;
 use crate::tools::locked_folder::LockedFolder;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Texts that are sent with every call.
@@ -64,9 +67,9 @@ pub struct ProjectSetup {
     /// The maximum size of a rules file that is sent, in bytes.
     pub limit: u32,
     /// The folder of the person's own rules.
-    pub own: Option<std::path::PathBuf>,
+    pub own: Option<PathBuf>,
     /// The person's home folder.
-    pub home: Option<std::path::PathBuf>,
+    pub home: Option<PathBuf>,
 }
 
 /// The settings that a reload of the configuration changes.
@@ -94,9 +97,13 @@ pub struct ReloadedSettings {
     /// How calls use the workspace's code.
     pub orient: CodeSettings,
     /// Rules for tool calls from the configuration.
-    pub tool_rules: Vec<crate::domain::tool::consent::Rule>,
+    pub tool_rules: Vec<Rule>,
     /// The maximum number of rounds in a turn.
     pub rounds: u32,
+    /// Default limits of a branch in a race.
+    pub race: Limits,
+    /// How sessions without a title are named.
+    pub titles: Titles,
     /// Which rules and skills of the workspace are used.
     pub project: ProjectSetup,
     /// Whether the workspace folder is trusted.
@@ -147,7 +154,7 @@ pub struct Setup {
     /// All policies by name.
     pub policies: BTreeMap<String, PolicySpec>,
     /// The folder of the person's own policies; `None` if nothing is saved.
-    pub policies_dir: Option<std::path::PathBuf>,
+    pub policies_dir: Option<PathBuf>,
     /// Configured defaults for mode, policy, layout, budget and window.
     pub defaults: Overrides,
     /// Overrides from the command line, above all others.
@@ -167,7 +174,7 @@ pub struct Setup {
     /// How calls use the workspace's code.
     pub orient: CodeSettings,
     /// Rules for tool calls from the settings.
-    pub tool_rules: Vec<crate::domain::tool::consent::Rule>,
+    pub tool_rules: Vec<Rule>,
     /// The maximum number of rounds in a turn.
     pub rounds: u32,
     /// Default limits of a branch in a race.
@@ -175,7 +182,7 @@ pub struct Setup {
     /// Which rules and skills of the workspace are used.
     pub project: ProjectSetup,
     /// How sessions without a title are named.
-    pub titles: crate::config::settings::Titles,
+    pub titles: Titles,
     /// The workspace folder.
     pub workspace: String,
     /// Whether the workspace folder is trusted.
@@ -196,7 +203,7 @@ pub struct Setup {
     /// screen never waits).
     pub patient: bool,
     /// The folder of code indexes; `None` keeps them in memory only.
-    pub code: Option<std::path::PathBuf>,
+    pub code: Option<PathBuf>,
     /// A conversation to import at the start (the demo).
     pub reading: Option<crate::domain::conversation::record::ImportedFile>,
     /// A folder that is removed at the end (the demo's store).

@@ -146,7 +146,9 @@ fn reload_config(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
     let last = Mutex::new(config.clone());
     Arc::new(move || {
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-        let config = load::load(last.sources()).map_err(|error| error.failure())?;
+        let mut config = load::load(last.sources()).map_err(|error| error.failure())?;
+        // The store that is open stays in use, and tools must not touch it.
+        config.paths.store.clone_from(&last.paths.store);
         let mut changed = last.settings.differences(&config.settings);
         if last.policies != config.policies {
             changed.push("policies".into());
@@ -166,6 +168,8 @@ fn reload_config(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
             orient: config.settings.code,
             tool_rules: config.settings.tools.rules.clone(),
             rounds: config.settings.tools.rounds.max(1),
+            race: config.settings.race.limits(),
+            titles: config.settings.titles,
             project: project(&config),
             trusted: config.is_trusted(&config.workspace),
             models: models(&config, &counter),
@@ -229,7 +233,7 @@ pub fn damaged(config: &Config, thorough: bool) -> Result<Option<Damage>, Failur
 /// Deletes the stored plans that can't be read from a store without other damage. Returns their number.
 ///
 /// # Errors
-/// When the store cannot be opened or written.
+/// Fails if the store cannot be opened or written.
 pub fn drop_unreadable_plans(config: &Config) -> Result<usize, Failure> {
     let path = &config.paths.store;
     if damage::unreadable_plans(path)? == 0 {
@@ -245,7 +249,8 @@ pub fn drop_unreadable_plans(config: &Config) -> Result<usize, Failure> {
 /// be read are exported beside it. The caller has asked the person.
 ///
 /// # Errors
-/// When it is not damaged, is open in another program, has no good backup, or cannot be moved: then it stands as it stood.
+/// Fails, and changes nothing, if the store is not damaged, is open in another program, has no good backup, or cannot be
+/// moved.
 pub fn repair(config: &Config, start: StartWith) -> Result<RepairResult, Failure> {
     let path = &config.paths.store;
     let repaired = damage::set_aside(path, start)?;
@@ -366,7 +371,7 @@ fn save_trust(config: &Config) -> SaveTrust {
     let config = Mutex::new(config.clone());
     Arc::new(move |trusted| {
         let mut config = config.lock().unwrap_or_else(PoisonError::into_inner);
-        config.save_trusted(Path::new(&folder), trusted).map_err(|error| error.to_string())
+        config.save_trusted(&folder, trusted).map_err(|error| error.to_string())
     })
 }
 
@@ -446,10 +451,9 @@ impl Servers for Network {
 
 /// Returns the profile's model; for the offline profile also the other offline model.
 fn own_models(profile: &Profile) -> Vec<ModelInfo> {
-    let voices = llm::offline::OFFLINE_MODELS
-        .into_iter()
-        .filter(|voice| profile.backend == Backend::Offline && *voice != profile.model);
-    std::iter::once(profile.model.as_str()).chain(voices).map(|name| own_model(profile, name)).collect()
+    let others = llm::offline::OFFLINE_MODELS.into_iter();
+    let others = others.filter(|name| profile.backend == Backend::Offline && *name != profile.model);
+    std::iter::once(profile.model.as_str()).chain(others).map(|name| own_model(profile, name)).collect()
 }
 
 fn own_model(profile: &Profile, name: &str) -> ModelInfo {

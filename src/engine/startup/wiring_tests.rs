@@ -1,6 +1,7 @@
-//! Tests of `wiring`: which profiles are ready for a call.
+//! Tests of `wiring`: which profiles are ready for a call, and what a reload of the configuration applies.
 
 use super::*;
+use crate::config::settings::{CallOverrides, Titles};
 
 /// A profile is ready exactly if the provider of its calls can be made from it.
 #[test]
@@ -47,4 +48,25 @@ fn a_profile_is_ready_if_a_call_can_be_made() {
         }
         assert_eq!(ready.is_ok(), network.provider(&profile).is_ok(), "{profile:?}");
     }
+}
+
+/// A reload applies each setting that it reports, and tools still must not touch the store that is open.
+#[test]
+fn a_reload_applies_what_it_reports_and_protects_the_open_store() {
+    let home = tempfile::tempdir().unwrap();
+    let (work, folder) = (home.path().join("work"), home.path().join(".config/pleach"));
+    std::fs::create_dir_all(&work).unwrap();
+    std::fs::create_dir_all(&folder).unwrap();
+    let store = work.join("open.db");
+    std::fs::write(&store, "").unwrap();
+    let env = Environment::of([("HOME", home.path().to_str().unwrap())]);
+    let sources = load::Sources { env, workspace: work, store: Some(store), overrides: CallOverrides::default() };
+    let reload = reload_config(&load::load(sources).unwrap(), Arc::new(Tokenizers::new()));
+    std::fs::write(folder.join("config.toml"), "titles = \"model\"\n[race]\nmax_seconds = 7\n").unwrap();
+    let fresh = reload().unwrap();
+    assert_eq!(fresh.changed, ["race", "titles"]);
+    assert_eq!((fresh.titles, fresh.race.seconds), (Titles::Model, Some(7)));
+    let tools = fresh.tools.unwrap();
+    let writes = |path: &str| tools.effect("write_file", &format!("{{\"path\":{path:?},\"text\":\"x\"}}")).is_ok();
+    assert_eq!((writes("other.txt"), writes("open.db")), (true, false));
 }

@@ -9,6 +9,7 @@ use crate::domain::conversation::operation::Change;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
 use crate::domain::summary::draft::{Stats, SummaryCard};
 use crate::engine::api::Answer;
+use crate::engine::branches::undo;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{self, SummaryView};
 use crate::store::types::Write;
@@ -28,30 +29,20 @@ impl Core {
         let before = branch.summaries.clone();
         // Reverting a level restores the window that the branch had before that level.
         let older = before.len() > after.len() || after.last().is_some_and(|last| self.is_older(branch, *last));
-        let (known_anchor, anchor) = if older {
-            crate::engine::branches::undo::stored_anchor_for_summaries(&self.store, branch.id, &after)?
-        } else {
-            (false, None)
-        };
+        let (known_anchor, anchor) =
+            if older { undo::stored_anchor_for_summaries(&self.store, branch.id, &after)? } else { (false, None) };
         let change = Change::Summaries { branch: branch.id, before: before.clone(), after: after.clone() };
         let mut writes = first;
         writes.push(Write::SetSummaries { branch: branch.id, expect: before.clone(), summaries: after });
-        writes.push(crate::engine::branches::undo::store_anchor_for_summaries(
-            branch.id,
-            &before,
-            branch.anchor.as_ref(),
-        ));
+        writes.push(undo::store_anchor_for_summaries(branch.id, &before, branch.anchor.as_ref()));
         writes.push(self.operation(branch.session, what, vec![change.clone()]));
         if known_anchor {
             writes.push(Write::SetAnchor { branch: branch.id, anchor: anchor.clone() });
         }
         self.store.write(writes)?;
         known(self);
-        if known_anchor
-            && let Ok(session) = self.sessions.of_branch_mut(branch.id)
-            && let Some(branch) = session.branch_mut(branch.id)
-        {
-            branch.anchor = anchor;
+        if known_anchor {
+            self.with_branch(branch.id, |branch| branch.anchor = anchor);
         }
         self.apply(&change, true);
         Ok(())
@@ -113,7 +104,7 @@ impl Core {
     pub(crate) fn list_summaries(&self, id: BranchId) -> Result<Answer, Failure> {
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
-        let path = session.head(&branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let path = session.path(&branch);
         let view = SummaryView { session, path: &path, marks: &branch.marks, lane: None };
         let mode = self.rules(&branch)?.mode;
         let mut cards = Vec::new();
@@ -165,7 +156,7 @@ impl Core {
     /// Whether a summary itself, not only an older level of it, is valid on the branch's path.
     pub(crate) fn holds(&self, branch: &Branch, id: Hash) -> bool {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
-        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let path = session.path(branch);
         let view = SummaryView { session, path: &path, marks: &branch.marks, lane: None };
         session.summary(id).is_some_and(|held| view.position(held).source.is_none() && view.position(held).on_path)
     }

@@ -16,9 +16,10 @@ use crate::domain::conversation::tree::Slot;
 use crate::domain::planning::plan::ContextPlan;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
 use crate::domain::summary::draft::{AutoSummaryAcceptance, AutoSummaryTrigger, SummaryAuthor};
-use crate::engine::api::{Answer, Event, ProgramEvent};
+use crate::engine::api::Answer;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::SummaryView;
+use crate::engine::sessions::path::position;
 use crate::engine::sessions::session::Session;
 use crate::engine::startup::rules::Rules;
 use crate::store::types::Write;
@@ -88,10 +89,10 @@ impl Core {
         let Some(drafted) = self.summaries.drafts.waiting.get(&branch).filter(|_| self.setup.patient) else { return };
         let (first, last) = drafted.draft.summary.turns;
         let cause = drafted.draft.cause.as_deref().map_or_else(String::new, |cause| format!(" ({cause})"));
-        self.emit(Event::Program(ProgramEvent::Notice(format!(
+        self.notify(format!(
             "A summary of turns {first} to {last} waits as a draft{cause}. `pleach capsules draft` shows it, \
             `pleach capsules accept` uses it, and `pleach capsules discard` discards it."
-        ))));
+        ));
     }
 
     /// Reports that a summary is due, once for the same turns.
@@ -99,7 +100,7 @@ impl Core {
         let Due { first, up_to, cause } = due;
         if self.report_once(key, &first.to_string()) {
             let notice = format!("A summary of turns {first} to {up_to} is due ({cause}). {command}");
-            self.emit(Event::Program(ProgramEvent::Notice(notice)));
+            self.notify(notice);
         }
     }
 
@@ -153,11 +154,7 @@ impl Core {
     /// Returns the position on the path up to which a lane is summarized or a person rejected that, and the time of
     /// that, in the conversation's own time.
     fn summarized_up_to(&self, session: &Session, branch: &Branch, path: &[Slot], lane: &str) -> Option<(usize, i64)> {
-        let place = |tip: Hash| {
-            let slot = session.tree.by_key(tip)?;
-            let at = session.tree.depth(slot) as usize;
-            (path.get(at) == Some(&slot)).then_some(at)
-        };
+        let place = |tip: Hash| position(&session.tree, path, tip);
         let view = SummaryView { session, path, marks: &branch.marks, lane: None };
         let mode = self.rules(branch).ok()?.mode;
         let summary = self.in_use(branch, SummaryKind::Lane, lane).and_then(|top| view.usable(top.id, mode).0);
@@ -169,11 +166,8 @@ impl Core {
     /// Records that turns up to `tip` are not summarized automatically, unless a later rejection exists.
     pub(crate) fn record_rejection(&self, branch: &Branch, lane: &str, tip: Hash) {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return };
-        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
-        let place = |tip: Hash| {
-            let slot = session.tree.by_key(tip)?;
-            path.get(session.tree.depth(slot) as usize).filter(|at| **at == slot).map(|_| session.tree.depth(slot))
-        };
+        let path = session.path(branch);
+        let place = |tip: Hash| position(&session.tree, &path, tip);
         let before = self.rejection_on(session, branch, lane).and_then(|(tip, _)| place(tip));
         let at = path.last().map_or(0, |slot| session.tree.head(*slot).at);
         let value = serde_json::to_string(&(tip, at)).ok();
@@ -294,10 +288,9 @@ impl Core {
 
     fn report_too_long(&mut self, branch: BranchId) {
         if self.report_once(format!("compaction.too_much.{branch}"), "said") {
-            let words = "A summary of the older turns is due, but there are too many turns to summarize \
-                automatically.";
-            let todo = "/compress N summarizes the first N.";
-            self.emit(Event::Program(ProgramEvent::Notice(format!("{words} Nothing was changed; {todo}"))));
+            let why = "A summary of the older turns is due, but there are too many turns to summarize automatically.";
+            let todo = "Nothing was changed; /compress N summarizes the first N.";
+            self.notify(format!("{why} {todo}"));
         }
     }
 
@@ -335,10 +328,9 @@ impl Core {
         match accepted {
             Ok(Some((summary, Answer::Done(said)))) => {
                 let (before, after) = (grouped(summary.original_tokens.into()), grouped(summary.tokens.into()));
-                self.emit(Event::Program(ProgramEvent::Notice(format!(
-                    "{said} ({before} est. tokens became {after}; the policy accepts \
-                    drafts automatically.)"
-                ))));
+                self.notify(format!(
+                    "{said} ({before} est. tokens became {after}; the policy accepts drafts automatically.)"
+                ));
             }
             Ok(_) => {}
             Err(failure) => tracing::debug!(%failure, "a draft was not accepted automatically"),
@@ -352,7 +344,7 @@ impl Core {
         self.record_rejection(&branch, lane, tip);
         if failure.kind != FailureKind::User {
             let what = format!("A summary was due but could not be written: {failure}");
-            self.emit(Event::Program(ProgramEvent::Notice(format!("{what} /compress tries again."))));
+            self.notify(format!("{what} /compress tries again."));
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
 use crate::domain::conversation::message::NodeHead;
-use crate::domain::conversation::tree::{self, Slot};
+use crate::domain::conversation::tree;
 use crate::domain::summary::accepted::{Summary, SummaryKind};
 use crate::domain::summary::draft::{KeepReason, SourceTurn};
 use crate::engine::core::Core;
@@ -23,7 +23,7 @@ impl Core {
     pub(crate) fn ready(&self, branch: &Branch, kind: SummaryKind) -> Result<Ready, Failure> {
         let session = self.sessions.of_branch(branch.id)?;
         let tree = &session.tree;
-        let path: Vec<Slot> = session.head(branch).map(|tip| tree.path(tip)).unwrap_or_default();
+        let path = session.path(branch);
         let lane = match (kind, path.last()) {
             (SummaryKind::Lane, Some(last)) => tree.head(*last).lane.clone(),
             _ => String::new(),

@@ -16,7 +16,7 @@ use crate::domain::call::model::Backend;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, SummarySource};
 use crate::domain::summary::draft::{SourceTurn, SummaryAuthor, SummaryDraft};
-use crate::engine::api::{Answer, Event, SummaryAct, SummaryEvent, Ticket, TurnEvent};
+use crate::engine::api::{Answer, Event, SummaryAct, SummaryEvent, Ticket};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::LoadedSummary;
 use crate::store::types::Write;
@@ -49,7 +49,7 @@ impl Core {
         let mut turns: Vec<Option<_>> = turns.into_iter().map(Some).collect();
         let turns: Vec<_> = choice.covered.iter().filter_map(|at| turns[*at].take()).collect();
         let tip = turns.last().map(|(turn, _)| turn.tip).unwrap_or_default();
-        let (number, cancel) = self.register_draft(id, ticket.is_none(), (lane.clone(), tip));
+        let (number, cancel) = self.register_draft(id, ticket.is_none(), None, (lane.clone(), tip));
         let job = Job {
             number,
             ticket,
@@ -72,11 +72,18 @@ impl Core {
         Ok(())
     }
 
-    /// Registers a draft that is being written. Only one per branch is written at a time; an older one is stopped.
-    fn register_draft(&mut self, id: BranchId, automatic: bool, reach: (String, Hash)) -> (u64, Arc<AtomicBool>) {
+    /// Registers a draft that is being written, or that `restores` a stored one. Only one per branch is written at a
+    /// time; an older one is stopped.
+    pub(crate) fn register_draft(
+        &mut self,
+        id: BranchId,
+        automatic: bool,
+        restores: Option<Hash>,
+        reach: (String, Hash),
+    ) -> (u64, Arc<AtomicBool>) {
         self.summaries.drafts.last += 1;
         let (number, cancel) = (self.summaries.drafts.last, Arc::new(AtomicBool::new(false)));
-        let making = DraftInProgress { number, cancel: cancel.clone(), automatic, restores: None, reach };
+        let making = DraftInProgress { number, cancel: cancel.clone(), automatic, restores, reach };
         if let Some(old) = self.summaries.drafts.making.insert(id, making) {
             old.cancel.store(true, Ordering::Relaxed);
         }
@@ -87,13 +94,8 @@ impl Core {
     /// print it.
     pub(crate) fn finish_draft(&mut self, made: DraftResult) {
         let DraftResult { number, ticket, branch, result, runs } = made;
-        if let Ok(session) = self.sessions.of_branch_mut(branch) {
-            for run in &runs {
-                session.put_run(run);
-            }
-        }
         for run in runs {
-            self.emit(Event::Turn(TurnEvent::Run(Box::new(run))));
+            self.show_run(run);
         }
         let current = self.summaries.drafts.making.get(&branch).is_some_and(|making| making.number == number);
         let making = if current { self.summaries.drafts.making.remove(&branch) } else { None };

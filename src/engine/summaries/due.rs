@@ -147,25 +147,16 @@ impl DueCheck {
         let messages = |turn: &Turn| u32::try_from(turn.heads.len()).unwrap_or(u32::MAX);
         let all = self.turns.iter().fold(0_u32, |sum, turn| sum.saturating_add(messages(turn)));
         let counted = if all > spec.messages { vec![0; self.turns.len()] } else { self.tokens()? };
-        let turns: Vec<LaneTurn> = self
-            .turns
-            .iter()
-            .zip(counted)
-            .map(|(turn, tokens)| LaneTurn { messages: messages(turn), tokens })
-            .collect();
+        let one = |(turn, tokens): (&Turn, u32)| LaneTurn { messages: messages(turn), tokens };
+        let turns: Vec<LaneTurn> = self.turns.iter().zip(counted).map(one).collect();
         Ok(lanes::due(&turns, self.since, spec).map(|due| {
             let cause = match due.cause {
                 Cause::Messages(n) => format!("{n} messages had no summary, more than {}", spec.messages),
                 Cause::Tokens(n) => {
-                    format!(
-                        "{} est. tokens had no summary, more than {}",
-                        grouped(n.into()),
-                        grouped(spec.tokens.into())
-                    )
+                    let (n, most) = (grouped(n.into()), grouped(spec.tokens.into()));
+                    format!("{n} est. tokens had no summary, more than {most}")
                 }
-                Cause::Hours(n) => {
-                    format!("{} hours passed without a summary, more than {}", grouped(n), spec.hours)
-                }
+                Cause::Hours(n) => format!("{} hours passed without a summary, more than {}", grouped(n), spec.hours),
             };
             (due.upto, cause)
         }))

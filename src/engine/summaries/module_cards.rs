@@ -32,22 +32,18 @@ pub(crate) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, Mod
     let (root, denied) = (root_of(project), project.denied());
     let mut all: Vec<ModuleCard> = Vec::new();
     for (card, undone) in store.modules(&root)? {
-        if undone {
-            continue;
-        }
         // A summary reveals the content of its files.
-        if card.files.iter().any(|file| !denied.shows(READS, &file.path)) {
+        if undone || card.files.iter().any(|file| !denied.shows(READS, &file.path)) {
             continue;
         }
         all.retain(|other| other.path != card.path);
         all.push(card);
     }
-    let stale = |card: &ModuleCard| project.stale(Path::new(&root), card);
-    Ok(all
-        .into_iter()
-        .map(|card| (atom_of(&root, &card.path), stale(&card), card))
-        .map(|(a, s, c)| (a, c, s))
-        .collect())
+    let with_staleness = |card: ModuleCard| {
+        let stale = project.stale(Path::new(&root), &card);
+        (atom_of(&root, &card.path), card, stale)
+    };
+    Ok(all.into_iter().map(with_staleness).collect())
 }
 
 /// Returns a module summary as it is sent: labeled so that it is not taken for a source.

@@ -10,19 +10,15 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::base::secrets;
 use crate::domain::call::provider::CallEnd;
 use crate::domain::call::run::RunCard;
-use crate::domain::conversation::branch::Branch;
 use crate::domain::summary::accepted::SummarySource;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::module::ModuleCard;
 use crate::engine::api::{Event, SummaryEvent};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
-use crate::engine::core::Core;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
@@ -66,15 +62,6 @@ impl ProgressReporter {
     }
 }
 
-impl Core {
-    /// Returns the settings of the auxiliary call for a module summary.
-    pub(crate) fn module_job(&self, branch: &Branch) -> Result<AuxiliaryCall, Failure> {
-        let rules = self.rules(branch)?;
-        let provider = self.setup.servers.provider(&rules.profile)?;
-        Ok(self.auxiliary_call(branch, rules, Some(provider), Arc::new(AtomicBool::new(false))))
-    }
-}
-
 /// Returns the module summary with its text rewritten by the model.
 pub(crate) fn rewrite_by_model(
     job: &AuxiliaryCall,
@@ -86,11 +73,8 @@ pub(crate) fn rewrite_by_model(
     let count = |text: &str| job.counter.count(job.rules.model.encoding, text);
     let fixed = count(prompts::MODULE).saturating_add(count(&card.text)).saturating_add(AROUND);
     let space = (job.rules.budget.prompt.saturating_sub(fixed) / 10 * 9).min(MOST);
-    let (text, masked) = {
-        let text = shown(root, &card, space, &count);
-        let (text, masked) = secrets::mask(&text);
-        (text.into_owned(), masked)
-    };
+    let text = shown(root, &card, space, &count);
+    let (text, masked) = secrets::mask(&text);
     tracing::debug!(masked, "files for a summary");
     let prompt = Prompt {
         what: "summary",

@@ -6,7 +6,6 @@
 use super::module_cards::{bounds, root_of, sent, shown};
 use super::module_model::{self, ProgressReporter};
 use super::state::ModuleResult;
-use crate::code::find::cards::Sources;
 use crate::code::find::module_summary::{self, Summary};
 use crate::code::index::build::renew;
 use crate::code::index::records::Index;
@@ -20,30 +19,20 @@ use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::module::{ModuleCard, ModuleVersion, Staleness};
 use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use crate::domain::tool::visibility::FileVisibility;
-use crate::engine::api::{Answer, Event, ModuleAct, Ticket, TurnEvent};
-use crate::engine::calls::auxiliary_call::AuxiliaryCall;
+use crate::engine::api::{Answer, ModuleAct, Ticket};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, SummaryReport};
-use crate::engine::tools::workspace::Project;
+use crate::engine::indexing::code_workspace::WorkspaceFiles;
+use crate::engine::tools::workspace::{Project, beneath};
 use crate::store::Store;
 use crate::store::types::Write;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// The maximum number of files of one summary.
 const FILES: usize = 400;
 /// The maximum length of a summary in characters.
 const LONGEST: usize = 8_000;
-
-/// Reads files of a folder as they are now.
-struct Disk<'a>(&'a Path);
-
-impl Sources for Disk<'_> {
-    fn text(&self, path: &Path) -> Option<Arc<[u8]>> {
-        std::fs::read(self.0.join(path)).ok().map(Into::into)
-    }
-}
 
 impl Core {
     /// Handles a request about module summaries.
@@ -52,7 +41,8 @@ impl Core {
             ModuleAct::Make { branch, path, by } => return self.make_module(ticket, branch, &path, by),
             ModuleAct::List { branch } => {
                 let encoding = self.rules(&self.sessions.branch(branch)?)?.model.encoding;
-                self.module_versions(encoding).map(Answer::Modules)
+                let counter = self.setup.counter.as_ref();
+                versions(&self.store, &self.tools.project, counter, encoding).map(Answer::Modules)
             }
             ModuleAct::Edit { path, text } => self.edit_module(&path, &text),
             ModuleAct::Step { path, forward } => self.step_module(&path, forward),
@@ -69,26 +59,22 @@ impl Core {
             return Err(kept(failure.todo("/trust-folder changes that.")));
         }
         let branch = self.sessions.branch(id)?;
-        let asks = by == SummaryAuthor::Model && self.rules(&branch)?.profile.backend != Backend::Offline;
-        let instead = by == SummaryAuthor::Model && !asks;
-        let by = if asks { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
-        let job = if asks { Some(self.module_job(&branch)?) } else { None };
+        let rules = if by == SummaryAuthor::Model { Some(self.rules(&branch)?) } else { None };
+        let rules = rules.filter(|rules| rules.profile.backend != Backend::Offline);
+        let instead = by == SummaryAuthor::Model && rules.is_none();
+        let by = if rules.is_some() { SummaryAuthor::Model } else { SummaryAuthor::Extractive };
+        let provider = rules.as_ref().map(|rules| self.setup.servers.provider(&rules.profile)).transpose()?;
         let root = self.module_root();
-        let path = normal(path).ok_or_else(|| kept(Failure::user(format!("{path:?} is outside this folder."))))?;
+        let outside = || kept(Failure::user(format!("{path:?} is outside this folder.")));
+        let path = beneath(path.trim()).ok_or_else(outside)?;
         let cancel = self.summaries.modules.begin(ticket, id, &path)?;
-        let job = job.map(|job| AuxiliaryCall { cancel: cancel.clone(), ..job });
+        let job = rules.map(|rules| self.auxiliary_call(&branch, rules, provider, cancel.clone()));
         let progress = ProgressReporter::new(self.events.clone(), id, &path, by);
         let (now, denied) = (self.now(), self.tools.project.denied());
         let ended = move |result: Result<ModuleCard, Failure>, root, runs| {
             let result = result.map_err(|failure| failure.kept("Nothing was changed."));
-            Inbox::Summary(SummaryReport::Module(Box::new(ModuleResult {
-                ticket,
-                branch: id,
-                root,
-                result,
-                runs,
-                instead,
-            })))
+            let made = ModuleResult { ticket, root, result, runs, instead };
+            Inbox::Summary(SummaryReport::Module(Box::new(made)))
         };
         let lost_root = root.clone();
         let lost = move |failure| ended(Err(failure), lost_root, Vec::new());
@@ -113,7 +99,7 @@ impl Core {
 
     /// Stores a finished module summary and has the plans on the screen made again.
     pub(crate) fn finish_module_summary(&mut self, made: ModuleResult) {
-        let ModuleResult { ticket, branch, root, result, runs, instead } = made;
+        let ModuleResult { ticket, root, result, runs, instead } = made;
         let counted = if runs.is_empty() { "" } else { " The call counts as usage." };
         // What came too late to be stopped is not kept either.
         let result = if self.summaries.modules.end(ticket) {
@@ -121,13 +107,8 @@ impl Core {
         } else {
             result
         };
-        if let Ok(session) = self.sessions.of_branch_mut(branch) {
-            for run in &runs {
-                session.put_run(run);
-            }
-        }
         for run in runs {
-            self.emit(Event::Turn(TurnEvent::Run(Box::new(run))));
+            self.show_run(run);
         }
         let stored = result.and_then(|card| {
             let files = if card.files.len() == 1 { "file" } else { "files" };
@@ -181,10 +162,6 @@ impl Core {
 
     fn module_root(&self) -> String {
         root_of(&self.tools.project)
-    }
-
-    fn module_versions(&self, encoding: Encoding) -> Result<Vec<ModuleVersion>, Failure> {
-        versions(&self.store, &self.tools.project, self.setup.counter.as_ref(), encoding)
     }
 
     /// Lists module summaries as editable texts with their versions, on a thread of its own.
@@ -278,19 +255,6 @@ fn editables(all: &[ModuleVersion]) -> Vec<Editable> {
     editables
 }
 
-/// Normalizes a path inside the workspace, `.` being the workspace; `None` if its components lead outside.
-fn normal(path: &str) -> Option<PathBuf> {
-    let mut steps = PathBuf::new();
-    for step in Path::new(path.trim()).components() {
-        match step {
-            Component::Normal(step) => steps.push(step),
-            Component::CurDir => {}
-            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    Some(steps)
-}
-
 /// Reads a folder, or one file, and makes an extractive summary of it.
 fn make(
     root: &Path,
@@ -312,18 +276,18 @@ fn make(
         (whole.parent().unwrap_or(root).to_path_buf(), name)
     };
     let mut index = Index::default();
-    let beneath = folder.strip_prefix(root).unwrap_or(Path::new(""));
-    let bounds = bounds(sight.clone(), beneath.to_owned());
+    let inner = folder.strip_prefix(root).unwrap_or(Path::new(""));
+    let bounds = bounds(sight.clone(), inner.to_owned());
     renew(&mut index, &folder, &bounds, stop, &mut |_| {}, &mut |read| progress.report_reading(read))
         .map_err(|error| Failure::user(format!("{error}.")))?;
-    let made = module_summary::summary(&index, &Disk(&folder), &shown, only.as_deref());
+    let made = module_summary::summary(&index, &WorkspaceFiles(&folder), &shown, only.as_deref());
     let none = || Failure::user(format!("{shown} has no code in a supported language."));
     let Summary { text, files, confidence } = made.ok_or_else(none)?;
     if files.len() > FILES {
         return Err(Failure::new(FailureKind::User, format!("{shown} has {} code files.", files.len()))
             .todo(format!("Choose a smaller part: at most {FILES} files fit in one summary.")));
     }
-    let cover = |(name, hash): (String, _)| FileCover { path: beneath.join(name).to_string_lossy().into_owned(), hash };
+    let cover = |(name, hash): (String, _)| FileCover { path: inner.join(name).to_string_lossy().into_owned(), hash };
     let (text, _) = secrets::mask(&text);
     Ok(ModuleCard {
         path: shown,

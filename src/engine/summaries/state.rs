@@ -94,7 +94,6 @@ pub(crate) struct DraftResult {
 /// A module summary, or the reason that there is none.
 pub(crate) struct ModuleResult {
     pub(crate) ticket: Ticket,
-    pub(crate) branch: BranchId,
     pub(crate) root: String,
     pub(crate) result: Result<ModuleCard, Failure>,
     /// The calls of the model.

@@ -3,7 +3,6 @@
 //! Not for: acts on a draft (`drafts`), or writing one (`writer`).
 
 use super::draft_text::PendingDraft;
-use super::state::DraftInProgress;
 use super::writer::Job;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -18,8 +17,6 @@ use crate::engine::api::{Event, SummaryEvent};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::summaries::{LoadedSummary, SummaryView};
 use crate::store::types::{StoreError, Write};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 impl Core {
     /// Brings the draft of a branch in line with the store and with the conversation: drops one that another program
@@ -73,17 +70,8 @@ impl Core {
     fn restore_draft(&mut self, branch: &Branch, draft: StoredDraft, own: bool) -> Result<(), Failure> {
         let rules = self.rules(branch)?;
         let turns = self.sources_of(branch, &draft.summary)?;
-        let cancel = Arc::new(AtomicBool::new(false));
-        self.summaries.drafts.last += 1;
-        let number = self.summaries.drafts.last;
-        let making = DraftInProgress {
-            number,
-            cancel: cancel.clone(),
-            automatic: false,
-            restores: Some(draft.id()),
-            reach: (draft.summary.lane.clone(), draft.summary.tip().unwrap_or_default()),
-        };
-        self.summaries.drafts.making.insert(branch.id, making);
+        let reach = (draft.summary.lane.clone(), draft.summary.tip().unwrap_or_default());
+        let (number, cancel) = self.register_draft(branch.id, false, Some(draft.id()), reach);
         let job = Job {
             number,
             ticket: None,
@@ -197,7 +185,7 @@ impl Core {
     /// Whether the messages that a draft read are on the path, unchanged, and not excluded by these marks.
     pub(crate) fn reads_the_same(&self, branch: &Branch, summary: &Summary, marks: &[Mark]) -> bool {
         let Ok(session) = self.sessions.of_branch(branch.id) else { return false };
-        let path = session.head(branch).map(|tip| session.tree.path(tip)).unwrap_or_default();
+        let path = session.path(branch);
         let held = LoadedSummary::new(summary.clone());
         let position = SummaryView { session, path: &path, marks, lane: None }.position(&held);
         let same = |(key, content): &(Hash, Hash)| {

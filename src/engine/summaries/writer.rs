@@ -246,15 +246,12 @@ impl Job {
             }
             answers.push(text);
         }
-        let (text, found) = {
-            let text = parts::merge_answers(&answers);
-            let (text, found) = secrets::mask(&text);
-            (text.into_owned(), found)
-        };
+        let text = parts::merge_answers(&answers);
+        let (text, found) = secrets::mask(&text);
         if found > 0 {
             warnings.push(format!("{found} secrets were masked in the model's text."));
         }
-        Ok((text, warnings))
+        Ok((text.into_owned(), warnings))
     }
 
     /// Makes one call for one chunk of the sources.

@@ -1,16 +1,17 @@
 //! Cards of all tools, for the screen and the command line.
 //! Not for: acts on tools (`servers`, `switches`).
 
-use super::selection::{OWN, alone, specs};
+use super::selection::{OWN, alone, switched};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::Encoding;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::tool::cards::{FileCard, FileServer, ServerCard, ToolCard, Toolbox};
 use crate::domain::tool::mcp::{self, Origin, Server, ServerSpec, ServerState, ServerTool};
-use crate::domain::tool::trace::ToolSpec;
+use crate::domain::tool::trace::{RunTools, ToolSpec};
 use crate::engine::core::Core;
 use crate::engine::startup::learned;
+use std::sync::Arc;
 
 impl Core {
     /// Returns all tools as a branch sees them.
@@ -24,19 +25,16 @@ impl Core {
         let rules = branch.as_ref().map(|branch| self.rules(branch)).transpose()?;
         let encoding = rules.as_ref().map_or_else(|| learned::encoding(&self.setup), |rules| rules.model.encoding);
         let off = branch.map(|branch: Branch| branch.overrides.tools_off).unwrap_or_default();
-        let own = self
-            .setup
-            .tools
-            .as_ref()
-            .map(|own| self.own_card(self.learned.own_specs(&self.setup, &**own), &off, encoding));
+        let own_specs = |own: &Arc<dyn RunTools>| self.learned.own_specs(&self.setup, &**own);
+        let own = self.setup.tools.as_ref().map(|own| self.own_card(own_specs(own), &off, encoding));
         let servers = self.setup.foreign.servers();
         let cards = servers.iter().map(|server| self.server_card(server, &off, encoding));
         let servers: Vec<ServerCard> = own.into_iter().chain(cards).collect();
-        let specs = match &rules {
-            Some(rules) => rules.tools.clone(),
-            None => self.setup.tools.as_ref().filter(|_| self.tools.trusted).map_or_else(Vec::new, |own| {
-                specs(self.learned.own_specs(&self.setup, &**own), &self.learned.offered, &off)
-            }),
+        let specs = if let Some(rules) = &rules {
+            rules.tools.clone()
+        } else {
+            let own = self.setup.tools.as_ref().filter(|_| self.tools.trusted);
+            own.map_or_else(Vec::new, |own| switched(own_specs(own), &self.learned.offered, &off).0)
         };
         Ok(Toolbox {
             built: crate::mcp::BUILT,
@@ -84,10 +82,8 @@ impl Core {
             ServerState::Off { why: "this folder is not trusted".into() }
         };
         let about = "Read and change files in this folder, and run commands in a sandbox.".to_owned();
-        finish(ServerCard {
-            about,
-            ..blank(OWN.into(), "pleach", Origin::Own, state, !off.contains(&OWN.to_owned()), tools)
-        })
+        let on = !off.contains(&OWN.to_owned());
+        finish(ServerCard { about, ..blank(OWN.into(), "pleach", Origin::Own, state, on, tools) })
     }
 
     fn server_card(&self, server: &Server, off: &[String], encoding: Encoding) -> ServerCard {

@@ -3,7 +3,6 @@
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
 use crate::domain::tool::folder_settings::{FolderSettings, SettingsFileStatus};
 use crate::engine::api::{Answer, FolderAct};
 use crate::engine::core::Core;
@@ -15,11 +14,7 @@ impl Core {
         self.tools.trusted = trusted;
         self.set_servers();
         self.tools.project.configure(None, trusted);
-        let branches: Vec<BranchId> =
-            self.sessions.open.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
-        for branch in branches {
-            self.show_branch(branch);
-        }
+        self.show_all_branches();
         let what = if trusted {
             "This folder is trusted: tools are offered; changes need approval."
         } else {
@@ -48,14 +43,11 @@ impl Core {
     }
 
     fn decide_on_settings(&mut self, digest: Hash, yes: bool) -> Result<Answer, Failure> {
-        let card = self.folder_card();
         let stale = || Failure::new(FailureKind::Stale, "The file was changed in the meantime; read it again.");
-        let Some(file) = self.setup.folder.clone().filter(|_| {
-            card.as_ref().is_some_and(|card| card.digest == Some(digest) && card.standing != SettingsFileStatus::Faulty)
-        }) else {
-            return Err(stale());
-        };
-        if !(file.say)(digest, yes)? {
+        let file = self.setup.folder.clone().ok_or_else(stale)?;
+        let is_valid =
+            |card: FolderSettings| card.digest == Some(digest) && card.standing != SettingsFileStatus::Faulty;
+        if !self.folder_card().is_some_and(is_valid) || !(file.say)(digest, yes)? {
             return Err(stale());
         }
         self.reload_config()?;

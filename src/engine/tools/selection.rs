@@ -30,11 +30,6 @@ pub(crate) fn switched(
     (goes, stays)
 }
 
-/// Returns the tools that are sent with a branch's calls.
-pub(crate) fn specs(own: Vec<ToolSpec>, offered: &[OfferedTool], off: &[String]) -> Vec<ToolSpec> {
-    switched(own, offered, off).0
-}
-
 /// Returns the tokens of a single tool.
 pub(crate) fn alone(spec: &ToolSpec, counter: &dyn CountTokens, encoding: Encoding) -> u32 {
     let text = tools_text(std::slice::from_ref(spec));

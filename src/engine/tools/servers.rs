@@ -12,8 +12,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::tool::cards::FileDecision;
 use crate::domain::tool::mcp::{self, ConfiguredServers, Server, ServerSpec, ServerState, ServerTool};
 use crate::engine::api::{
-    Answer, CallRequest, Event, PlanRequest, ProgramEvent, Request, ServerAct, Ticket, ToolEvent, ToolRequest,
-    TurnRequest,
+    Answer, CallRequest, Event, PlanRequest, Request, ServerAct, Ticket, ToolEvent, ToolRequest, TurnRequest,
 };
 use crate::engine::core::Core;
 use crate::engine::turns::runner::Runner;
@@ -59,12 +58,12 @@ impl Core {
         }
         let settles =
             matches!(request, Request::Tool(ToolRequest::Servers(_, ServerAct::Settle | ServerAct::Test { .. })));
-        if (settles || (plans && self.setup.patient)) && !self.settled() {
-            self.tools.servers.waiting.push((ticket, request));
-            return None;
-        }
-        // The present state of the servers may not have been reported yet.
         if settles || (plans && self.setup.patient) {
+            if !self.settled() {
+                self.tools.servers.waiting.push((ticket, request));
+                return None;
+            }
+            // The present state of the servers may not have been reported yet.
             self.update_offered();
         }
         Some(request)
@@ -108,11 +107,7 @@ impl Core {
     }
 
     pub(crate) fn file_decision(&self, digest: Hash) -> FileDecision {
-        let kept = self.store.setting(&self.file_key()).ok().flatten();
-        match kept
-            .and_then(|text| serde_json::from_str::<FolderAnswer>(&text).ok())
-            .filter(|said| said.digest == digest)
-        {
+        match self.stored_value(&self.file_key()).filter(|said: &FolderAnswer| said.digest == digest) {
             None => FileDecision::Waits,
             Some(said) if said.yes => FileDecision::Yes,
             Some(_) => FileDecision::No,
@@ -125,17 +120,15 @@ impl Core {
             return;
         }
         match &file.servers {
-            Err(why) => self.emit(Event::Program(ProgramEvent::Notice(format!(
-                "{} in this folder is not used: {why}.",
-                file.path
-            )))),
+            Err(why) => {
+                let what = format!("{} in this folder is not used: {why}.", file.path);
+                self.notify(what);
+            }
             Ok(servers) if !servers.is_empty() && self.file_decision(file.digest) == FileDecision::Waits => {
                 let count = servers.len();
                 let what = if count == 1 { "1 server".to_owned() } else { format!("{count} servers") };
                 let path = &file.path;
-                self.emit(Event::Program(ProgramEvent::Notice(format!(
-                    "{path} in this folder configures {what}; /mcp asks for approval."
-                ))));
+                self.notify(format!("{path} in this folder configures {what}; /mcp asks for approval."));
             }
             Ok(_) => {}
         }
@@ -151,7 +144,7 @@ impl Core {
                 && before.as_ref() != Some(&state)
             {
                 let what = if before == Some(ServerState::Ready) { "ended" } else { "could not be used" };
-                self.emit(Event::Program(ProgramEvent::Notice(format!("The server {name} {what}: {why}. {todo}"))));
+                self.notify(format!("The server {name} {what}: {why}. {todo}"));
             }
         }
         self.emit(Event::Tool(ToolEvent::ServersChanged));
@@ -175,7 +168,7 @@ impl Core {
                 .filter(|tool| self.tools.servers.told.insert((server.spec.name.clone(), tool.digest())))
                 .collect();
             if !news.is_empty() {
-                self.emit(Event::Program(ProgramEvent::Alarm(otherwise(&server.spec.name, &news, &approved))));
+                self.alarm(otherwise(&server.spec.name, &news, &approved));
             }
             all.push((server.spec.name.clone(), known.into_iter().cloned().collect()));
         }
@@ -184,11 +177,7 @@ impl Core {
             return;
         }
         self.learned.offered = Arc::new(offered);
-        let branches: Vec<BranchId> =
-            self.sessions.open.values().flat_map(|s| s.branches.iter().map(|b| b.id)).collect();
-        for branch in branches {
-            self.show_branch(branch);
-        }
+        self.show_all_branches();
     }
 
     fn approvals_key(spec: &ServerSpec) -> String {
@@ -198,8 +187,7 @@ impl Core {
     /// Returns the approved tools of a server. Configuring a server implies approval of the tools that it offers first.
     pub(crate) fn approved(&self, server: &Server) -> BTreeMap<String, Approved> {
         let key = Self::approvals_key(&server.spec);
-        let kept = self.store.setting(&key).ok().flatten();
-        if let Some(kept) = kept.and_then(|text| serde_json::from_str(&text).ok()) {
+        if let Some(kept) = self.stored_value(&key) {
             return kept;
         }
         let all: BTreeMap<String, Approved> = server.tools.iter().map(approve).collect();
@@ -214,7 +202,7 @@ impl Core {
             && let Ok(text) = serde_json::to_string(value)
             && let Err(error) = self.store.write(vec![Write::SetValue { key, value: Some(text) }])
         {
-            self.emit(Event::Program(ProgramEvent::Alarm(format!("Your approvals could not be saved: {error}."))));
+            self.alarm(format!("Your approvals could not be saved: {error}."));
         }
     }
 

@@ -107,23 +107,6 @@ pub(crate) struct SkillTools {
     pub(crate) project: Arc<Project>,
 }
 
-impl SkillTools {
-    fn load(&self, args: &str) -> ToolOutput {
-        let name = named(args);
-        let skills = self.project.skills();
-        let found = skills.iter().find(|skill| Some(&skill.name) == name.as_ref());
-        let (status, body) = match found.map(Skill::text) {
-            Some(Ok((text, _))) => (ToolStatus::Ok, text),
-            Some(Err(why)) => (ToolStatus::Failed, format!("Failed: {why}")),
-            None => {
-                let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
-                (ToolStatus::Failed, format!("Failed: there is no such skill; there are: {}.", names.join(", ")))
-            }
-        };
-        ToolOutput { status, full_bytes: body.len() as u64, body }
-    }
-}
-
 fn named(args: &str) -> Option<String> {
     let value: serde_json::Value = serde_json::from_str(args).ok()?;
     value.get("name")?.as_str().map(str::to_owned)
@@ -152,6 +135,17 @@ impl LookupTools for SkillTools {
     }
 
     fn look(&self, _name: &str, args: &str, _cancelled: &dyn Fn() -> bool) -> ToolOutput {
-        self.load(args)
+        let name = named(args);
+        let skills = self.project.skills();
+        let found = skills.iter().find(|skill| Some(&skill.name) == name.as_ref());
+        let (status, body) = match found.map(Skill::text) {
+            Some(Ok((text, _))) => (ToolStatus::Ok, text),
+            Some(Err(why)) => (ToolStatus::Failed, format!("Failed: {why}")),
+            None => {
+                let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+                (ToolStatus::Failed, format!("Failed: there is no such skill; there are: {}.", names.join(", ")))
+            }
+        };
+        ToolOutput { status, full_bytes: body.len() as u64, body }
     }
 }

@@ -3,10 +3,10 @@
 
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::SessionId;
+use crate::domain::conversation::message::NodeHead;
 use crate::domain::tool::consent::FileChange;
 use crate::domain::tool::resolution;
 use crate::domain::tool::trace::{FileTexts, ToolOutcome, ToolStatus, ToolTrace};
-use crate::engine::turns::stream::preview;
 use crate::store::Store;
 use crate::store::types::Write;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) fn ended(trace: &mut ToolTrace, done: &ToolOutcome, tokens: u32, mill
     trace.truncated_from = Some(output.full_bytes).filter(|full| *full > trace.bytes);
     trace.est_tokens = tokens;
     trace.duration_ms = millis;
-    trace.preview = preview(&output.body);
+    trace.preview = NodeHead::preview_of(output.body.lines().next().unwrap_or_default());
     trace.exit = *exit;
     trace.changed = changed.iter().map(|change| change.path.clone()).collect();
     trace.more.error = (output.status == ToolStatus::Failed).then(|| resolution::fault(&output.body)).flatten();

@@ -382,11 +382,9 @@ fn places(top: &WorkspaceTop, near: &[String], most: usize) -> Vec<RuleFolder> {
 }
 
 /// Normalizes a path inside the workspace; `None` if its components lead outside.
-fn beneath(path: &str) -> Option<PathBuf> {
-    let steps = Path::new(path).components().filter(|step| !matches!(step, Component::CurDir));
-    let steps: Vec<Component<'_>> = steps.collect();
-    let plain = !steps.is_empty() && steps.iter().all(|step| matches!(step, Component::Normal(_)));
-    plain.then(|| steps.iter().collect())
+pub(crate) fn beneath(path: &str) -> Option<PathBuf> {
+    let steps = Path::new(path).components().filter(|step| *step != Component::CurDir);
+    steps.map(|step| Some(step).filter(|step| matches!(step, Component::Normal(_)))).collect()
 }
 
 /// Returns a path and its parent folders below the workspace. A path that is no folder contains no rules file.

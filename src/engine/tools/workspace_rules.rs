@@ -18,6 +18,7 @@ use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Act, Answer, ItemName, ProjectAct, Ticket};
 use crate::engine::core::Core;
 use crate::engine::plans::sources::rules;
+use crate::engine::summaries::module_cards;
 use crate::store::types::Write;
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ impl Core {
     pub(crate) fn project_act(&mut self, ticket: Ticket, act: ProjectAct) -> Result<(), Failure> {
         let result = match act {
             ProjectAct::List { branch } => {
-                return self.answer_in_background(ticket, branch, |input| Ok(Answer::Project(Box::new(input.list()))));
+                return self.answer_in_background(ticket, branch, |input| Answer::Project(Box::new(input.list())));
             }
             ProjectAct::Module(act) => return self.module_act(ticket, act),
             ProjectAct::Set { branch, path, on, once } => self.set_item(branch, &path, on, once),
@@ -81,7 +82,7 @@ impl Core {
         &self,
         ticket: Ticket,
         branch: BranchId,
-        make: impl FnOnce(&ListInput) -> Result<Answer, Failure> + Send + 'static,
+        make: impl FnOnce(&ListInput) -> Answer + Send + 'static,
     ) -> Result<(), Failure> {
         let branch = self.sessions.branch(branch)?;
         let input = ListInput {
@@ -93,7 +94,7 @@ impl Core {
             counter: self.setup.counter.clone(),
             encoding: self.rules(&branch)?.model.encoding,
         };
-        self.jobs.answer("project", ticket, move || make(&input));
+        self.jobs.answer("project", ticket, move || Ok(make(&input)));
         Ok(())
     }
 
@@ -107,19 +108,14 @@ impl Core {
         self.answer_in_background(ticket, branch, move |input| {
             let wanted = if kind == EditableKind::Rules { ProjectKind::Rules } else { ProjectKind::Skill };
             let items = input.list().items.into_iter().filter(|item| item.kind == wanted);
-            Ok(Answer::Editables(kind, items.map(|item| editable(kind, item)).collect()))
+            Answer::Editables(kind, items.map(|item| editable(kind, item)).collect())
         })
     }
 
     /// Returns the rules file with this path.
     fn rules_file(&self, path: &str) -> Result<RulesFile, Failure> {
-        let found = self
-            .tools
-            .project
-            .rules_files(&[path.to_owned()], AROUND)
-            .list
-            .into_iter()
-            .find(|rules_file| rules_file.path == path);
+        let found = self.tools.project.rules_files(&[path.to_owned()], AROUND).list;
+        let found = found.into_iter().find(|rules_file| rules_file.path == path);
         let gone = || Failure::user(format!("There are no rules in {path:?}.")).todo("pleach project lists them.");
         found.ok_or_else(gone)
     }
@@ -200,10 +196,9 @@ impl Core {
         if *atom == skills::atom() {
             return Some(skills::listed(&self.tools.project.skills()));
         }
-        let modules =
-            crate::engine::summaries::module_cards::current(&self.store, &self.tools.project).unwrap_or_default();
+        let modules = module_cards::current(&self.store, &self.tools.project).unwrap_or_default();
         if let Some((_, card, stale)) = modules.into_iter().find(|(of, ..)| of == atom) {
-            return Some(crate::engine::summaries::module_cards::sent(&card, Some(&stale)));
+            return Some(module_cards::sent(&card, Some(&stale)));
         }
         let rules_file = self.rules_file(path?).ok().filter(|rules_file| rules_file.atom == *atom)?;
         rules_file.found.ok().map(|text| text.sent.to_string())
@@ -255,6 +250,7 @@ impl ListInput {
         let none = Arc::new(RulesText::default());
         let text = rules_file.found.as_ref().unwrap_or(&none);
         let whole = text.left == 0 && rules_file.found.is_ok();
+        let tokens = |text: &Arc<RulesText>| self.counter.count(self.encoding, &rules::sent(rules_file, text));
         ProjectItem {
             kind: ProjectKind::Rules,
             atom: Some(rules_file.atom),
@@ -262,10 +258,7 @@ impl ListInput {
             title: rules_file.path.clone(),
             about: if rules_file.own { "all your projects".into() } else { rules_file.folder.clone() },
             state: self.stands(rules_file),
-            tokens: rules_file
-                .found
-                .as_ref()
-                .map_or(0, |text| self.counter.count(self.encoding, &rules::sent(rules_file, text))),
+            tokens: rules_file.found.as_ref().map_or(0, tokens),
             bytes: text.bytes,
             left: text.left,
             notes: text.notes.clone(),
@@ -281,17 +274,13 @@ impl ListInput {
         }
         let row = self.plan.as_ref().and_then(|plan| plan.rows.iter().find(|row| row.atom == rules_file.atom));
         let mark = self.marks.iter().find(|mark| mark.target == rules_file.atom).map(|mark| mark.kind);
-        let goes = row.is_some_and(Row::included);
+        let lacks_room =
+            |row: &Row| matches!((&row.verdict, &row.reason), (Verdict::Out { .. }, Reason::Budget { .. }));
         match mark {
             Some(MarkKind::Exclude) => RuleState::Excluded { once: false },
             Some(MarkKind::ExcludeOnce) => RuleState::Excluded { once: true },
-            _ if goes => RuleState::Goes,
-            _ if row.is_some_and(|row| {
-                matches!(row.verdict, Verdict::Out { .. }) && matches!(row.reason, Reason::Budget { .. })
-            }) =>
-            {
-                RuleState::NoRoom
-            }
+            _ if row.is_some_and(Row::included) => RuleState::Goes,
+            _ if row.is_some_and(lacks_room) => RuleState::NoRoom,
             Some(MarkKind::IncludeOnce) => RuleState::Goes,
             _ if rules_file.off => RuleState::Off,
             _ if rules_file.nested => RuleState::Waits,

@@ -13,8 +13,9 @@ use crate::domain::call::usage::UsageReport;
 use crate::domain::conversation::branch::StateVersion;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
 use crate::domain::planning::policy::Section;
-use crate::engine::api::{Answer, AsideView, Event, ProgramEvent, Ticket, TurnEvent};
+use crate::engine::api::{Answer, AsideView, Event, Ticket, TurnEvent};
 use crate::engine::branches::fork::{NewBranch, fresh_name};
+use crate::engine::calls::stored_runs::unwritable;
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
 use crate::engine::plans::snapshot::Question;
@@ -153,15 +154,10 @@ impl Core {
         let report = UsageReport::of(&aside.card, &aside.solved.plan, outcome);
         let writes = vec![Write::PutRun(Box::new(aside.card.clone())), Write::PutUsage(Box::new(report))];
         if let Err(error) = self.store.write(writes) {
-            self.emit(Event::Program(ProgramEvent::Alarm(format!(
-                "The cost of a side question could not be recorded: {error}."
-            ))));
+            self.alarm(format!("The cost of a side question could not be recorded: {error}."));
         }
         self.learned.meters.forget();
-        if let Ok(session) = self.sessions.of_branch_mut(aside.view.branch) {
-            session.put_run(&aside.card);
-        }
-        self.emit(Event::Turn(TurnEvent::Run(Box::new(aside.card.clone()))));
+        self.show_run(aside.card.clone());
         if !aside.dropped {
             self.emit(Event::Turn(TurnEvent::Aside(Box::new(aside.view.clone()))));
             self.turns.asides.insert(run, aside);
@@ -203,10 +199,8 @@ impl Core {
         let from = aside.view.branch;
         let session = self.sessions.of_branch(from)?;
         let gone = || {
-            Failure::user("The message that the question refers to was deleted.").kept(
-                "The answer is still \
-            shown.",
-            )
+            let what = "The message that the question refers to was deleted.";
+            Failure::user(what).kept("The answer is still shown.")
         };
         let base = aside.base.map(|node| session.tree.slot(node).ok_or_else(gone)).transpose()?;
         let branch = session.branch(from)?;
@@ -214,18 +208,17 @@ impl Core {
         let lane = crate::engine::plans::snapshot::lane_of(session, branch, base, &question);
         let (asked, content) = super::live::asked_node(session, base, &aside.view.question, None, aside.card.at, &lane);
         let answer = answered(&asked, aside);
-        let card = RunCard { user: Some(asked.id), answer: Some(answer.head.id), aside: false, ..aside.card.clone() };
         let name = fresh_name(session, "aside", 1);
         let mut new_branch = NewBranch::new(name.clone(), None);
-        let card = RunCard { branch: new_branch.id, ..card };
+        let child = new_branch.id;
+        let (user, answered) = (Some(asked.id), Some(answer.head.id));
+        let card = RunCard { branch: child, user, answer: answered, aside: false, ..aside.card.clone() };
         new_branch.grown = vec![Node { head: asked, content }, answer.clone()];
         new_branch.writes.push(Write::PutRun(Box::new(card.clone())));
         let fork = aside.base;
-        let made = self.make_branches_at(from, fork, vec![new_branch], format!("kept a side question as {name}"))?;
-        let child = *made.first().ok_or_else(|| Failure::user("That branch no longer exists."))?;
+        self.make_branches_at(from, fork, vec![new_branch], format!("kept a side question as {name}"))?;
         self.turns.asides.remove(&run);
-        let open = self.sessions.of_branch_mut(child)?;
-        open.put_run(&card);
+        let open = self.sessions.of_branch(child)?;
         let states = crate::engine::sessions::library::states_of(&[answer], open.next_state()).into_iter();
         // The state comes from this program's own call. Only an imported state waits for a person's decision.
         let states: Vec<_> = states.map(|state| StateVersion { offered: false, ..state }).collect();
@@ -234,7 +227,7 @@ impl Core {
         self.store.write(states.iter().map(write).collect())?;
         self.sessions.of_branch_mut(child)?.add_states(states);
         self.show_branch(child);
-        self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
+        self.show_run(card);
         Ok(Answer::Branch(Box::new(self.sessions.branch(child)?)))
     }
 }
@@ -285,14 +278,12 @@ fn aside_failure(arrived: &Arrived, outcome: &Outcome) -> Option<Failure> {
 
 /// Returns the plan as it is stored, without any text of the question.
 fn without_words(solved: &Solved) -> Result<String, Failure> {
-    let failed =
-        |error: serde_json::Error| Failure::new(FailureKind::Internal, format!("The plan can't be written: {error}."));
-    let mut stored: Stored = serde_json::from_str(&solved.stored).map_err(failed)?;
+    let mut stored: Stored = serde_json::from_str(&solved.stored).map_err(|error| unwritable(&error))?;
     for row in stored.plan.rows.iter_mut().filter(|row| row.section() == Some(Section::UserMessage)) {
         row.title.clear();
         for item in &mut row.items {
             item.title.clear();
         }
     }
-    serde_json::to_string(&stored).map_err(failed)
+    serde_json::to_string(&stored).map_err(|error| unwritable(&error))
 }

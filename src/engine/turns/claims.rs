@@ -6,8 +6,7 @@ use super::state::HeldClaim;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::branch::Branch;
-use crate::domain::conversation::message::Role;
-use crate::engine::api::{Answer, Event, ProgramEvent, Ticket};
+use crate::engine::api::{Answer, Ticket};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
 use crate::store::file::claims::{Claim, ClaimOwner};
@@ -36,12 +35,12 @@ impl Core {
     /// Fails if this or another program asks on a branch.
     pub(crate) fn ensure_idle_everywhere(&mut self, branch: BranchId) -> Result<(), Failure> {
         self.turns.ensure_idle(branch)?;
-        self.claim(branch).map_err(|taken| {
-            taken.kept("Nothing was sent.").todo(
-                "Wait until the other call is \
-            done.",
-            )
-        })?;
+        // A claim that a queued message waits for stays held.
+        if self.turns.claims.contains_key(&branch) {
+            return Ok(());
+        }
+        let wait = |taken: Failure| taken.kept("Nothing was sent.").todo("Wait until the other call is done.");
+        self.claim(branch).map_err(wait)?;
         self.release_claims();
         Ok(())
     }
@@ -59,13 +58,9 @@ impl Core {
         }
         // A later round follows tool results that are already nodes.
         self.check_store();
-        let Ok(session) = self.sessions.of_branch(branch.id) else { return branch.head };
-        let tree = &session.tree;
-        let mut at = run.after.and_then(|id| tree.slot(id));
-        while let Some(slot) = at.filter(|slot| tree.head(*slot).role != Role::User) {
-            at = tree.parent(slot);
-        }
-        at.map_or(branch.head, |question| tree.parent(question).map(|parent| tree.head(parent).id))
+        let question = self.user_above(branch.id, run.after);
+        let question = question.and_then(|id| self.sessions.of_branch(branch.id).ok()?.tree.get(id));
+        question.map_or(branch.head, |question| question.parent)
     }
 
     /// Queues for the claim on a branch. Answered when it is granted.
@@ -73,14 +68,14 @@ impl Core {
         self.sessions.branch(branch)?;
         match self.claim(branch) {
             Ok(()) => {
-                self.keep_unused_claim(branch);
+                let unused = !self.asks(branch);
+                if let Some(held) = self.turns.claims.get_mut(&branch) {
+                    held.unused = unused;
+                }
                 self.answer(ticket, Ok(Answer::Done(String::new())));
                 return Ok(());
             }
-            Err(taken) => self.emit(Event::Program(ProgramEvent::Notice(format!(
-                "{} Your message is sent when that call is done.",
-                taken.what
-            )))),
+            Err(taken) => self.notify(format!("{} Your message is sent when that call is done.", taken.what)),
         }
         let store = self.store.clone();
         let (now, workbench) = (self.setup.now.clone(), !self.setup.patient);
@@ -100,13 +95,6 @@ impl Core {
         self.answer(ticket, Ok(Answer::Done(String::new())));
     }
 
-    fn keep_unused_claim(&mut self, branch: BranchId) {
-        let free = !self.asks(branch);
-        if let Some(held) = self.turns.claims.get_mut(&branch) {
-            held.unused = free;
-        }
-    }
-
     /// Releases a claim that is no longer needed.
     pub(crate) fn release_claim(&mut self, branch: BranchId) -> Answer {
         if let Some(held) = self.turns.claims.get_mut(&branch) {
@@ -122,16 +110,9 @@ impl Core {
 
     /// Releases the claims on branches without an open turn or a pending send.
     pub(crate) fn release_claims(&mut self) {
-        let over: Vec<BranchId> = self
-            .turns
-            .claims
-            .iter()
-            .filter(|(branch, held)| !held.unused && !self.asks(**branch))
-            .map(|(branch, _)| *branch)
-            .collect();
-        for branch in over {
-            self.turns.claims.remove(&branch);
-        }
+        let (live, plans) = (&self.turns.live, &self.plans);
+        let asks = |branch: &BranchId| live.contains_key(branch) || plans.about_to_send(*branch);
+        self.turns.claims.retain(|branch, held| held.unused || asks(branch));
     }
 
     fn claimed_elsewhere(&self, branch: BranchId, other: Option<&ClaimOwner>) -> Failure {

@@ -16,7 +16,9 @@ use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::policy::StateBlock;
 use crate::domain::planning::reason::Reason;
-use crate::engine::api::{DraftKind, Event, ProgramEvent, SessionEvent, ToolEvent, TurnEvent};
+use crate::engine::api::{DraftKind, Event, SessionEvent, ToolEvent, TurnEvent};
+use crate::engine::branches::marks::apply_to;
+use crate::engine::branches::undo::store_anchor_for_head;
 use crate::engine::core::Core;
 use crate::engine::plans::snapshot::fresh_key;
 use crate::store::types::{StoreError, Write};
@@ -46,7 +48,7 @@ impl Core {
         self.reload(live.session)?;
         if self.sessions.branch(branch)?.head != live.head && !std::mem::replace(&mut live.detached, true) {
             let what = "Another window moved this branch; the answer is kept as another version.";
-            self.emit(Event::Program(ProgramEvent::Notice(what.into())));
+            self.notify(what);
         }
         Ok(())
     }
@@ -84,15 +86,12 @@ impl Core {
         let tip = self.adopt_written(branch, live, vec![head])?;
         live.user = None;
         live.card.user = Some(tip);
-        if let Ok(session) = self.sessions.of_branch_mut(branch) {
-            session.put_run(&live.card);
-            if let Some(branch) = session.branch_mut(branch).filter(|_| uses_reply(live)) {
-                branch.reply = None;
-            }
+        if uses_reply(live) {
+            self.with_branch(branch, |branch| branch.reply = None);
         }
         self.title_from_first_question(branch);
         self.show_branch(branch);
-        self.emit(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
+        self.show_run(live.card.clone());
         Ok(())
     }
 
@@ -121,7 +120,7 @@ impl Core {
     }
 
     /// Adds nodes and a head that were just written to memory and the screen.
-    fn adopt(&mut self, branch: BranchId, heads: Vec<NodeHead>, tip: Option<NodeId>) {
+    pub(crate) fn adopt(&mut self, branch: BranchId, heads: Vec<NodeHead>, tip: Option<NodeId>) {
         let Ok(session) = self.sessions.of_branch_mut(branch) else { return };
         let id = session.card.id;
         session.card.messages += heads.len() as u64;
@@ -179,7 +178,7 @@ impl Core {
             let mut writes = vec![Write::PutNodes { session: live.session, nodes: vec![node] }];
             writes.extend(head_move(branch, live, head.id));
             writes.push(Write::CloseRun(Box::new(card.clone())));
-            writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
+            writes.extend(usage(live));
             writes.extend(state.clone().map(|version| Write::PutState { session: live.session, version }));
             writes.extend(suggestions.writes);
             let counts = end == End::Complete && !bare;
@@ -195,13 +194,9 @@ impl Core {
         live.card = card;
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
             session.add_states(state.clone());
-            if let Some(branch) = session.branch_mut(branch) {
-                for moved in marks {
-                    branch.marks.retain(|mark| mark.target != moved.target);
-                    branch.marks.extend(moved.after);
-                }
-            }
         }
+        let marks: Vec<Change> = marks.iter().map(|moved| moved.change(branch)).collect();
+        self.with_branch(branch, |branch| apply_to(branch, &marks));
         let tip = self.adopt_written(branch, live, vec![head])?;
         live.card.answer = Some(tip);
         if end == End::Complete {
@@ -209,14 +204,13 @@ impl Core {
         }
         self.report_answer(branch, live, state, end);
         for notice in notices {
-            self.emit(Event::Program(ProgramEvent::Notice(notice)));
+            self.notify(notice);
         }
         Ok(())
     }
 
     /// Reports a stored answer to the screen.
     fn report_answer(&mut self, branch: BranchId, live: &LiveTurn, state: Option<StateVersion>, end: End) {
-        let card = live.card.clone();
         let asked = live.solved.plan.rows.iter().any(|row| matches!(row.reason, Reason::StateRequested { .. }));
         let required = asked
             && self
@@ -226,7 +220,6 @@ impl Core {
                 .is_ok_and(|r| r.policy.state_block != StateBlock::Optional);
         let missing = required && end == End::Complete && state.is_none();
         if let Ok(session) = self.sessions.of_branch_mut(branch) {
-            session.put_run(&card);
             if missing {
                 session.state_missing.insert(branch);
             } else {
@@ -238,7 +231,7 @@ impl Core {
             self.emit(Event::Session(SessionEvent::State { branch, version: state, missing }));
         }
         self.learned.meters.forget();
-        self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
+        self.show_run(live.card.clone());
     }
 
     /// Returns the operation for a turn that moved the head because a person regenerated or edited, so that undo
@@ -256,8 +249,7 @@ impl Core {
         changes.extend(marks.iter().map(|moved| moved.change(branch)));
         let operation =
             Operation { seq: 0, session: live.session, what: what.into(), changes, undone: false, at: self.now() };
-        let anchor =
-            crate::engine::branches::undo::store_anchor_for_head(branch, live.before.0, live.before.1.as_ref());
+        let anchor = store_anchor_for_head(branch, live.before.0, live.before.1.as_ref());
         vec![anchor, Write::PutOperation(Box::new(operation))]
     }
 
@@ -291,7 +283,7 @@ impl Core {
             let mut writes = vec![Write::PutNodes { session, nodes: nodes.clone() }];
             writes.extend(last.and_then(|tip| head_move(branch, live, tip)));
             writes.push(Write::CloseRun(Box::new(card.clone())));
-            writes.extend(usage(live).map(|report| Write::PutUsage(Box::new(report))));
+            writes.extend(usage(live));
             writes.extend(traces.iter().map(|trace| Write::PutTrace { session, trace: Box::new(trace.clone()) }));
             if let Some(tip) = last.filter(|_| live.state.phase == Phase::Closed) {
                 writes.extend(core.head_operation(branch, live, tip, &[]));
@@ -304,11 +296,8 @@ impl Core {
         live.traces.clear();
         self.learned.meters.forget();
         self.adopt_written(branch, live, nodes.into_iter().map(|node| node.head).collect())?;
-        if let Ok(session) = self.sessions.of_branch_mut(branch) {
-            session.put_run(&live.card);
-        }
         self.show_branch(branch);
-        self.emit(Event::Turn(TurnEvent::Run(Box::new(live.card.clone()))));
+        self.show_run(live.card.clone());
         for trace in traces {
             self.emit(Event::Tool(ToolEvent::Trace(Box::new(trace))));
         }
@@ -344,32 +333,25 @@ impl Core {
         let cancelled = live.outcome.as_ref().is_some_and(|outcome| outcome.end == CallEnd::Cancelled);
         live.card.status = if cancelled { RunStatus::Cancelled } else { RunStatus::Errored };
         let card = live.card.clone();
-        let report = usage(live).map(|report| Write::PutUsage(Box::new(report)));
-        self.store.write(std::iter::once(Write::CloseRun(Box::new(card.clone()))).chain(report).collect())?;
+        let writes = std::iter::once(Write::CloseRun(Box::new(card.clone()))).chain(usage(live));
+        self.store.write(writes.collect())?;
         self.learned.meters.forget();
-        if let Ok(session) = self.sessions.of_branch_mut(branch) {
-            session.put_run(&card);
-        }
-        self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
+        self.show_run(card);
         Ok(())
     }
 
     /// Closes the turn: reports its end, releases its claim, and starts what follows a turn.
     pub(crate) fn close_turn(&mut self, branch: BranchId, draft_back: bool, completed: bool) {
         let Some(mut live) = self.turns.live.remove(&branch) else { return };
-        let stopped = live.watch.as_ref().is_some_and(|watch| watch.stopped.is_some());
-        let limit = !stopped
-            && !completed
-            && live.failure.is_none()
-            && !live.state.cancelled
-            && live.state.round >= live.state.rounds;
-        if limit {
+        // The last round ended with tool results; an answer that was cut off says so itself.
+        let uncut = live.card.status == RunStatus::Complete && !completed && live.failure.is_none();
+        if uncut && live.state.round >= live.state.rounds {
             let said = if live.solved.edited {
                 "An edited request is a single call; c continues with the usual plan.".to_owned()
             } else {
                 format!("Stopped after {} rounds of tool calls; c continues.", live.state.rounds)
             };
-            self.emit(Event::Program(ProgramEvent::Notice(said)));
+            self.notify(said);
         }
         let elsewhere = live.head != live.before.0 && live.after == live.head;
         if let (true, Some(tip)) = (elsewhere, live.head) {
@@ -418,7 +400,8 @@ pub(crate) fn status_of(end: End) -> RunStatus {
     }
 }
 
-/// Returns the usage report of the turn's present call; `None` before the call has ended.
-fn usage(live: &LiveTurn) -> Option<UsageReport> {
-    Some(UsageReport::of(&live.card, &live.solved.plan, live.outcome.as_ref()?))
+/// Returns the write of the usage of the turn's present call; `None` before the call has ended.
+fn usage(live: &LiveTurn) -> Option<Write> {
+    let report = UsageReport::of(&live.card, &live.solved.plan, live.outcome.as_ref()?);
+    Some(Write::PutUsage(Box::new(report)))
 }

@@ -15,7 +15,7 @@ use crate::domain::tool::consent::{
 use crate::domain::tool::resolution::files;
 use crate::domain::tool::trace::ToolStatus;
 use crate::domain::tool::visibility::FileVisibility;
-use crate::engine::api::{Answer, Event, ProgramEvent, ToolEvent};
+use crate::engine::api::{Answer, Event, ToolEvent};
 use crate::engine::core::Core;
 use crate::store::types::Write;
 use std::collections::{BTreeSet, HashMap};
@@ -66,28 +66,34 @@ impl Core {
         always: Option<(RuleScope, Rule)>,
     ) -> Result<Answer, Failure> {
         let waits = self.turns.live.get(&branch).and_then(|live| live.asks.as_ref());
-        if waits.is_none_or(|waiting| waiting.asking.index != index) {
-            return Err(Failure::new(FailureKind::Stale, "That call no longer waits for approval."));
-        }
-        if always.is_some()
-            && let Some((path, _)) = waits.and_then(|waiting| waiting.asking.effect.config_change())
-        {
-            return Err(Failure::user(format!("No rule can allow changing {path}: it controls pleach."))
-                .kept("Nothing was done.")
-                .todo("Approve or deny this call alone."));
-        }
-        let kept = always.map(|(scope, rule)| self.set_rule(scope, rule, true)).transpose()?;
+        let waiting = waits.filter(|waiting| waiting.asking.index == index).ok_or_else(no_longer_waits)?;
+        let asking = waiting.asking.clone();
+        let kept = self.add_rule_for(&asking, always)?;
         let Some(live) = self.turns.live.get_mut(&branch) else { return Ok(Answer::Done(String::new())) };
         if let Some(trace) = live.traces.get_mut(index) {
             trace.word = Some(if consent == Consent::Unasked { "nobody" } else { "you" }.into());
         }
-        let waiting = live.asks.take();
-        if let Some(WaitingCall { asking, reply }) = waiting {
+        if let Some(waiting) = live.asks.take() {
             let sight = self.file_visibility(branch).answered(&asking.tool, &asking.effect);
-            let _ = reply.send(CallDecision { consent, sight });
+            let _ = waiting.reply.send(CallDecision { consent, sight });
         }
         self.emit(Event::Tool(ToolEvent::Approval { branch, pending: None }));
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))
+    }
+
+    /// Adds the rule that a person gave with a decision on a call. Fails if no rule can decide on such calls.
+    pub(crate) fn add_rule_for(
+        &mut self,
+        asking: &PendingApproval,
+        always: Option<(RuleScope, Rule)>,
+    ) -> Result<Option<Answer>, Failure> {
+        let Some((scope, rule)) = always else { return Ok(None) };
+        if let Some((path, _)) = asking.effect.config_change() {
+            return Err(Failure::user(format!("No rule can allow changing {path}: it controls pleach."))
+                .kept("Nothing was done.")
+                .todo("Approve or deny this call alone."));
+        }
+        self.set_rule(scope, rule, true).map(Some)
     }
 
     /// Withdraws the approval request of a call that ended.
@@ -126,7 +132,7 @@ impl Core {
 
     fn rules_of(&self, session: Option<SessionId>) -> Vec<(RuleScope, Rule)> {
         let own = session.map(|id| self.rules_in_scope(RuleScope::Session, id)).unwrap_or_default();
-        let folder = self.kept(&self.folder_key());
+        let folder: Vec<Rule> = self.stored_value(&self.folder_key()).unwrap_or_default();
         let of = |scope: RuleScope| move |rule: Rule| (scope, rule);
         let config = self.setup.tool_rules.iter().cloned();
         let all = own.into_iter().map(of(RuleScope::Session)).chain(folder.into_iter().map(of(RuleScope::Folder)));
@@ -134,12 +140,7 @@ impl Core {
     }
 
     fn rules_in_scope(&self, scope: RuleScope, session: SessionId) -> Vec<Rule> {
-        self.kept(&self.rules_key(scope, session))
-    }
-
-    fn kept(&self, key: &str) -> Vec<Rule> {
-        let kept = self.store.setting(key).ok().flatten();
-        kept.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+        self.stored_value(&self.rules_key(scope, session)).unwrap_or_default()
     }
 
     fn rules_key(&self, scope: RuleScope, session: SessionId) -> String {
@@ -236,10 +237,7 @@ impl Core {
         let names: Vec<&str> = changed.iter().map(|change| change.path.as_str()).collect();
         writes.push(self.operation(session, format!("changed {}", names.join(", ")), files.collect()));
         if let Err(error) = self.store.write(writes) {
-            self.emit(Event::Program(ProgramEvent::Alarm(format!(
-                "{} was changed, but undo can't restore it: {error}",
-                names.join(", ")
-            ))));
+            self.alarm(format!("{} was changed, but undo can't restore it: {error}", names.join(", ")));
         }
     }
 
@@ -269,22 +267,19 @@ impl Core {
     ) -> Result<(), Failure> {
         let text = wanted.map(|hash| self.store.file_text(session, hash)).transpose()?.flatten();
         if wanted.is_some() && text.is_none() {
-            return Err(Failure::user(format!("The earlier content of {path} was not kept.")).kept(
-                "The file was left as \
-                it is.",
-            ));
+            let what = format!("The earlier content of {path} was not kept.");
+            return Err(Failure::user(what).kept("The file was left as it is."));
         }
         let Some(tools) = &self.setup.tools else {
             return Err(Failure::user(format!("{path} can't be changed: tools are off."))
                 .kept("The file was left as it is.")
                 .todo("Enable tools in the settings ([tools] enabled = true)."));
         };
-        tools.put_back(path, expected, text.as_deref()).map_err(|why| {
-            Failure::new(FailureKind::Stale, why).kept("Nothing was undone or redone.").todo(
-                "Change the \
-                file yourself.",
-            )
-        })
+        let stale = |why| {
+            let failure = Failure::new(FailureKind::Stale, why).kept("Nothing was undone or redone.");
+            failure.todo("Change the file yourself.")
+        };
+        tools.put_back(path, expected, text.as_deref()).map_err(stale)
     }
 }
 
@@ -309,6 +304,11 @@ pub(crate) fn decide_by_rules(
         Verdict::Ask => return Err(Arc::new(PendingApproval { rule: rule.cloned(), ..asking })),
     };
     Ok((consent, words.map(|words| format!("rule {words}"))))
+}
+
+/// The failure of a decision on a call that is no longer asked about.
+pub(crate) fn no_longer_waits() -> Failure {
+    Failure::new(FailureKind::Stale, "That call no longer waits for approval.")
 }
 
 /// Returns the rules about files.

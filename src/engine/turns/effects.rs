@@ -10,7 +10,7 @@ use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
 use crate::domain::call::tokens::Certainty;
 use crate::domain::tool::trace::{ToolOutcome, ToolOutput, ToolStatus, ToolTrace, TraceDetails};
-use crate::engine::api::{Event, ProgramEvent, ToolEvent, TurnEvent};
+use crate::engine::api::{Event, ToolEvent, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
 use crate::store::types::Write;
@@ -115,7 +115,7 @@ impl Core {
         }
         if outcome.error.is_none() {
             for diagnostic in live.card.diagnostics.clone() {
-                self.emit(Event::Program(ProgramEvent::Notice(diagnostic.what)));
+                self.notify(diagnostic.what);
             }
         }
     }
@@ -142,9 +142,7 @@ impl Core {
         }
         if let Some(live) = self.turns.live.get_mut(&branch).filter(|live| live.stalled) {
             live.stalled = false;
-            self.emit(Event::Program(ProgramEvent::Notice(
-                "The store can be written again; everything is saved.".into(),
-            )));
+            self.notify("The store can be written again; everything is saved.");
         }
     }
 
@@ -153,7 +151,7 @@ impl Core {
         live.pending.push_front(effect);
         if !std::mem::replace(&mut live.stalled, true) {
             let kept = "The answer stays on the screen and is saved as soon as the store can be written.";
-            self.emit(Event::Program(ProgramEvent::Notice(format!("{} {kept} {}", failure.what, failure.todo))));
+            self.notify(format!("{} {kept} {}", failure.what, failure.todo));
         }
     }
 
@@ -292,7 +290,7 @@ impl Core {
         self.emit(Event::Turn(TurnEvent::Closed { branch, draft, failure: Some(failure.kept(kept)) }));
     }
 
-    /// Stops all calls at the program's end and commits what has arrived, within about 1.5 seconds.
+    /// Stops all calls and the rerun at the program's end and commits what has arrived, within about 1.5 seconds.
     pub(crate) fn end_all_turns(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
         self.stop_asides();
         let _ = self.stop_rerun();
@@ -304,9 +302,10 @@ impl Core {
             }
         }
         let until = Instant::now() + STOP_TIMEOUT;
-        while self.turns.live.values().any(|live| live.state.phase != Phase::Closed) {
+        while self.turns.rerun.is_some() || self.turns.live.values().any(|live| live.state.phase != Phase::Closed) {
             match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Inbox::Turn(TurnReport::Call(branch, report))) => self.on_call_report(branch, *report),
+                Ok(Inbox::Turn(TurnReport::Rerun(event))) => self.on_rerun_event(*event),
                 Ok(_) => {}
                 Err(_) => break,
             }

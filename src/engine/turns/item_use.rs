@@ -7,10 +7,10 @@ use crate::context::item_use::{ChangedFile, SentItem, ToolUse, find_uses};
 use crate::context::render::render_forms;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::call::item_use::{CallUses, ItemUse, RULE, counts};
+use crate::domain::call::run::RunCard;
 use crate::domain::conversation::message::{Content, Role};
 use crate::domain::planning::plan::{Form, Row};
 use crate::domain::tool::trace::{ToolStatus, ToolTrace};
-use crate::engine::api::{Event, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::plans::input_builder::Contents;
 use crate::store::types::Write;
@@ -43,13 +43,10 @@ impl Core {
             if self.store.write(vec![Write::PutUses { run: answer.run, uses }]).is_err() {
                 continue;
             }
-            let Ok(session) = self.sessions.of_branch_mut(answer.branch) else { continue };
-            let Some(mut card) = session.runs.iter().rev().find(|card| card.id == answer.run).cloned() else {
-                continue;
-            };
-            card.uses = Some(count);
-            session.put_run(&card);
-            self.emit(Event::Turn(TurnEvent::Run(Box::new(card))));
+            let Ok(session) = self.sessions.of_branch(answer.branch) else { continue };
+            if let Some(card) = session.runs.iter().rev().find(|card| card.id == answer.run) {
+                self.show_run(RunCard { uses: Some(count), ..card.clone() });
+            }
         }
     }
 

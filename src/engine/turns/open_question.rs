@@ -30,18 +30,17 @@ pub(crate) fn answered(snapshot: &Snapshot, message: &str) -> Option<PendingQues
     }
     let state = snapshot.state.as_ref()?;
     let pending = lanes::pending(&state.text)?;
-    let lane = |text: &str| Lane::read(text);
     let mut since = snapshot.turns.iter().flat_map(|turn| &turn.heads).skip_while(|head| head.id != state.node);
     let opened = since.next()?;
-    let current = lane(&snapshot.lane);
+    let current = Lane::read(&snapshot.lane);
     let mut newest = opened.at;
     for head in since {
-        if head.role == Role::User && lane(&head.lane) == current {
+        if head.role == Role::User && Lane::read(&head.lane) == current {
             return None;
         }
         newest = newest.max(head.at);
     }
-    if lane(&opened.lane) != current {
+    if Lane::read(&opened.lane) != current {
         return None;
     }
     let age = u64::try_from(newest.saturating_sub(opened.at)).unwrap_or(0) / 1_000;

@@ -97,9 +97,7 @@ impl TurnEndInput<'_> {
 
     /// Returns the index of the older turn that contains a node of the path.
     fn turn_of(&self, key: Hash) -> Option<usize> {
-        let slot = self.session.tree.by_key(key)?;
-        let at = self.session.tree.depth(slot) as usize;
-        let turn = (self.path.slots.get(at) == Some(&slot)).then(|| self.path.turn_at(at))?;
+        let turn = self.path.turn_of(&self.session.tree, key)?;
         (turn < self.here && self.path.turns[turn].asked).then_some(turn)
     }
 

@@ -57,8 +57,7 @@ impl Runner {
         let first = first.strip_suffix('\n').unwrap_or(first);
         let body = format!(
             "{first}\n[… {gone} of {} bytes are not shown; {readers} {path:?} as path, where it continues at line \
-                {line}: all of it \
-             is kept{parts} …]\n{last}",
+                {line}: all of it is kept{parts} …]\n{last}",
             output.full_bytes
         );
         let back = format!("{short} with path {path}, from line {line} on");
@@ -73,10 +72,8 @@ impl Runner {
         let body = format!("Refused: the user switched {name} off.");
         ToolOutput { status: ToolStatus::Refused, full_bytes: body.len() as u64, body }
     }
-}
 
-/// Like [`RunTools`], but without the tools that are switched off.
-impl Runner {
+    /// Like [`RunTools::effect`], but without the tools that are switched off.
     pub(crate) fn effect(&self, name: &str, args: &str) -> Result<ToolEffect, ToolOutput> {
         if let Some(tool) = self.offered(name) {
             if mcp::is_off(&self.off, &tool.server, &tool.tool) {

@@ -35,7 +35,7 @@ pub(crate) struct Turns {
     /// The claims that this program holds.
     pub(crate) claims: HashMap<BranchId, HeldClaim>,
     /// Side questions that are under way or answered, by run.
-    pub(crate) asides: Asides,
+    pub(crate) asides: HashMap<RunId, Aside>,
     /// The tool call that a person repeats.
     pub(crate) rerun: Option<RunningCall>,
     /// Answers whose use of items is not determined yet.
@@ -82,11 +82,11 @@ pub(crate) struct LiveTurn {
     pub(crate) counted: HashSet<(Atom, u64)>,
     pub(crate) traces: Vec<ToolTrace>,
     /// The tool call that waits for a person's decision.
-    pub(crate) asks: Option<crate::engine::turns::state::WaitingCall>,
+    pub(crate) asks: Option<WaitingCall>,
     pub(crate) cancel: Arc<AtomicBool>,
     pub(crate) quirk: Option<Quirk>,
     /// The request that was refused because of its form, until the next one is sent.
-    pub(crate) refused: Option<crate::engine::turns::state::RefusedRequest>,
+    pub(crate) refused: Option<RefusedRequest>,
     /// Effects that are still to be carried out, in order.
     pub(crate) pending: VecDeque<Effect>,
     /// Whether the store refused the first effect; it is retried periodically.
@@ -169,9 +169,6 @@ pub(crate) struct Aside {
     /// Whether the answer was discarded; its call still counts.
     pub(crate) dropped: bool,
 }
-
-/// All open side questions, by run.
-pub(crate) type Asides = HashMap<RunId, Aside>;
 
 /// An answer whose use of items is not determined yet.
 pub(crate) struct AnswerToCheck {

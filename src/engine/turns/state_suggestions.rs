@@ -18,7 +18,7 @@ use crate::domain::conversation::tree::{self, Slot};
 use crate::domain::planning::plan::Form;
 use crate::engine::core::Core;
 use crate::engine::plans::sources::suggested_pins;
-use crate::engine::sessions::session::Session;
+use crate::engine::sessions::session::{Session, state_at};
 use crate::store::types::Write;
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -78,18 +78,7 @@ impl Core {
         let before = session.branch(branch)?.state.as_ref().map(|state| state.text.clone());
         let text = if asked.state.is_empty() { before.filter(|_| !pins.is_empty()) } else { Some(asked.state) };
         let version = session.next_state();
-        suggestions.state = text.map(|text| StateVersion {
-            text,
-            node: head.id,
-            key: head.key,
-            edited: false,
-            branch: None,
-            withdrawn: false,
-            offered: false,
-            version,
-            at: head.at,
-            pins,
-        });
+        suggestions.state = text.map(|text| StateVersion { pins, ..state_at(head, version, text) });
         Ok(suggestions)
     }
 
@@ -123,15 +112,12 @@ impl Core {
             suggestions.notices.push(format!("The model suggests {}; /memories lists the suggestions.", counted(made)));
         }
         if secret > 0 {
-            suggestions
-                .notices
-                .push(format!("The model suggested {} that may contain a secret; not saved.", counted(secret)));
+            let what = counted(secret);
+            suggestions.notices.push(format!("The model suggested {what} that may contain a secret; not saved."));
         }
         if long > 0 {
-            let most = memory::LONGEST;
-            suggestions
-                .notices
-                .push(format!("The model suggested {} longer than {most} characters; skipped.", counted(long)));
+            let (what, most) = (counted(long), memory::LONGEST);
+            suggestions.notices.push(format!("The model suggested {what} longer than {most} characters; skipped."));
         }
         Ok(())
     }
@@ -197,7 +183,7 @@ impl Core {
         for node in self.store.newest_with(&words, session.card.id, MAX_HITS)? {
             let Some(slot) = session.tree.slot(node) else { continue };
             let at = session.tree.depth(slot) as usize;
-            if path.get(at) != Some(&slot) || !self.contains_words(node, session.tree.head(slot), &words)? {
+            if path.get(at) != Some(&slot) || !self.contains_words(session.tree.head(slot), &words)? {
                 continue;
             }
             if first.is_some_and(|first| turn_of(first) != turn_of(at)) {
@@ -209,14 +195,9 @@ impl Core {
     }
 
     /// Whether a message contains these words in this order, without its state block.
-    fn contains_words(
-        &self,
-        id: crate::domain::base::ids::NodeId,
-        head: &NodeHead,
-        words: &str,
-    ) -> Result<bool, Failure> {
+    fn contains_words(&self, head: &NodeHead, words: &str) -> Result<bool, Failure> {
         let form = if head.role == Role::Assistant { Form::NoState } else { Form::Full };
-        let said = render_forms::message_text(head.key, head.role, &self.content(id)?, form);
+        let said = render_forms::message_text(head.key, head.role, &self.content(head.id)?, form);
         Ok(format!(" {} ", memory::normalized(&said)).contains(&format!(" {words} ")))
     }
 }
@@ -238,19 +219,17 @@ fn suggestion(kind: MemoryKind, text: &str, session: SessionId, head: &NodeHead)
 
 /// Returns the write of a memory's first state change.
 pub(crate) fn first_transition(session: SessionId, memory: &Memory, reason: &str) -> Write {
-    Write::PutTransition {
-        session,
-        transition: Box::new(Transition {
-            item: Subject::Memory(memory.id),
-            from: ItemState::None,
-            to: state_of_status(memory.status),
-            reason: reason.into(),
-            turn: memory.source.node,
-            branch: None,
-            by: memory.source.by,
-            at: memory.created_at,
-        }),
-    }
+    let transition = Transition {
+        item: Subject::Memory(memory.id),
+        from: ItemState::None,
+        to: state_of_status(memory.status),
+        reason: reason.into(),
+        turn: memory.source.node,
+        branch: None,
+        by: memory.source.by,
+        at: memory.created_at,
+    };
+    Write::PutTransition { session, transition: Box::new(transition) }
 }
 
 /// Returns the item state that corresponds to a memory's status.

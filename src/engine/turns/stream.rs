@@ -6,7 +6,6 @@ use super::tool_calls::CallDecision;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::provider::{Delta, Outcome, Provider, Wire};
 use crate::domain::call::tokens::{CountTokens, Encoding};
-use crate::domain::conversation::message::NodeHead;
 use crate::domain::tool::consent::ToolEffect;
 use crate::domain::tool::trace::ToolOutcome;
 use crate::engine::jobs::Jobs;
@@ -186,9 +185,4 @@ pub(crate) fn restore(chunks: &[Vec<u8>]) -> Arrived {
         }
     }
     whole
-}
-
-/// Returns the first line of a result, for lists.
-pub(crate) fn preview(body: &str) -> String {
-    NodeHead::preview_of(body.lines().next().unwrap_or_default())
 }

@@ -1,12 +1,9 @@
 //! Requests about one branch: its head, its marks, its settings, and its messages.
 //! Not for: turns (`turn`), or what a call would send (`plan`).
 
-use super::super::acts::Act;
-use super::super::acts::TagAct;
-use super::super::acts::TaskAct;
+use super::super::acts::{Act, TagAct, TaskAct};
 use super::super::draft::ItemName;
-use crate::domain::base::ids::BranchId;
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::Role;

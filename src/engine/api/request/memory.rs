@@ -1,8 +1,7 @@
 //! Requests about memories.
 //! Not for: the state block (`branch`).
 
-use super::super::acts::MemoryAct;
-use super::super::acts::MemoryScope;
+use super::super::acts::{MemoryAct, MemoryScope};
 use super::super::draft::NameOrId;
 use crate::domain::conversation::memory::MemoryKind;
 

@@ -1,10 +1,8 @@
 //! Requests about the next call: what it would send, and why.
 //! Not for: past calls (`call`).
 
-use super::super::acts::Act;
-use super::super::acts::Exact;
-use super::super::draft::ItemName;
-use super::super::draft::NameOrId;
+use super::super::acts::{Act, Exact};
+use super::super::draft::{ItemName, NameOrId};
 use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::mark::Atom;

@@ -2,9 +2,7 @@
 //! Not for: one branch (`branch`).
 
 use super::super::draft::NameOrId;
-use crate::domain::base::ids::BranchId;
-use crate::domain::base::ids::NodeId;
-use crate::domain::base::ids::SessionId;
+use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::record::IncomingPieces;
 
 /// A request about sessions.

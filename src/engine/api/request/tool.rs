@@ -1,10 +1,7 @@
 //! Requests about tools: servers, rules, trust, traces, files, code, and the workspace's rules and skills.
 //! Not for: calls that wait for approval (`turn`).
 
-use super::super::acts::CodeAct;
-use super::super::acts::FileAct;
-use super::super::acts::FolderAct;
-use super::super::acts::RuleAct;
+use super::super::acts::{CodeAct, FileAct, FolderAct, RuleAct};
 use super::super::project::ProjectAct;
 use super::super::servers::ServerAct;
 use super::super::traces::TraceAct;

@@ -2,12 +2,9 @@
 //! Not for: stored calls (`call`).
 
 use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
-use crate::domain::base::ids::RunId;
+use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::planning::draft::Draft;
-use crate::domain::tool::consent::Consent;
-use crate::domain::tool::consent::Rule;
-use crate::domain::tool::consent::RuleScope;
+use crate::domain::tool::consent::{Consent, Rule, RuleScope};
 use std::sync::Arc;
 
 /// A request about a running turn.
