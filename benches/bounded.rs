@@ -20,15 +20,18 @@ mod support {
     pub(crate) mod bench;
     pub(crate) mod server;
 }
+#[allow(dead_code, reason = "other benches use the rest of it")]
+#[path = "shared/dice.rs"]
+mod dice;
 #[path = "bounded/fill.rs"]
 mod fill;
+#[allow(dead_code, reason = "other benches use the rest of it")]
+#[path = "shared/setup.rs"]
+mod shared;
 
-use fill::Dice;
-use pleach::config::policies;
+use dice::Dice;
 use pleach::domain::base::ids::BranchId;
-use pleach::domain::call::model::ModelInfo;
 use pleach::domain::call::retrieval_set::SkipReason;
-use pleach::domain::call::tokens::Encoding;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason};
 use pleach::engine::api::{Answer, BranchRequest, Event, IndexingEvent, PlanRequest, Planned, Request, SessionRequest};
@@ -95,17 +98,8 @@ fn start(store: &Path) -> (Bench, Client) {
     let client = bench.start_with(|setup| {
         setup.store = store;
         setup.counter = Arc::new(Tokenizers::new());
-        setup.policies = policies::load(Path::new("no policies of one's own")).expect("the presets are valid");
-        setup.models = Arc::new(|name, _| ModelInfo {
-            name: name.into(),
-            context_window: 1_047_576,
-            input_limit: None,
-            max_output: None,
-            encoding: Encoding::O200kBase,
-            exact_encoding: true,
-            price: None,
-            source: "table".into(),
-        });
+        setup.policies = shared::presets();
+        setup.models = shared::models(1_047_576);
     });
     (bench, client)
 }

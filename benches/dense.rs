@@ -7,8 +7,18 @@
 //! little-endian, concatenated; the last 200 are the queries). The faiss half needs `python3` with faiss-cpu and numpy.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a bench, read by people")]
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
-#![allow(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "figures are rounded anyway"
+)]
 
+#[allow(dead_code, reason = "other benches use the rest of it")]
+#[path = "shared/dice.rs"]
+mod dice;
+
+use dice::Dice;
 use pleach::retrieval::vectors::memory::{Code, VectorIndex};
 use std::io::Write;
 use std::path::Path;
@@ -37,28 +47,15 @@ impl Set {
     }
 }
 
-/// Deterministic pseudo-random numbers.
-struct Dice(u64);
+/// An approximately normal number: the sum of four uniform ones, with variance 1.
+fn normal(dice: &mut Dice) -> f32 {
+    let bits = dice.roll();
+    let sum: u32 = (0..4).map(|part| (bits >> (16 * part) & 0xFFFF) as u32).sum();
+    (sum as f32 / 65_536.0 - 2.0) * 1.732
+}
 
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// Approximately normal: the sum of four uniform numbers, with variance 1.
-    fn normal(&mut self) -> f32 {
-        let bits = self.roll();
-        let sum: u32 = (0..4).map(|part| (bits >> (16 * part) & 0xFFFF) as u32).sum();
-        (sum as f32 / 65_536.0 - 2.0) * 1.732
-    }
-
-    fn vector(&mut self) -> Vec<f32> {
-        (0..DIMS).map(|_| self.normal()).collect()
-    }
+fn vector(dice: &mut Dice) -> Vec<f32> {
+    (0..DIMS).map(|_| normal(dice)).collect()
 }
 
 fn normalize(vector: &mut [f32]) {
@@ -73,19 +70,18 @@ fn clustered(count: usize) -> Set {
     const TOPICS: usize = 200;
     const SUBTOPICS: usize = 5_000;
     let mut dice = Dice(1);
-    let topics: Vec<Vec<f32>> = (0..TOPICS).map(|_| dice.vector()).collect();
+    let topics: Vec<Vec<f32>> = (0..TOPICS).map(|_| vector(&mut dice)).collect();
     let centers: Vec<Vec<f32>> = (0..SUBTOPICS)
-        .map(|at| topics[at % TOPICS].iter().zip(dice.vector()).map(|(topic, own)| topic + own).collect())
+        .map(|at| topics[at % TOPICS].iter().zip(vector(&mut dice)).map(|(topic, own)| topic + own).collect())
         .collect();
     let mut points = |count: usize| {
         let mut all = Vec::with_capacity(count * DIMS);
         for _ in 0..count {
             // The square of a uniform number is small more often, so the first subtopics are larger.
-            let even = (dice.roll() >> 11) as f64 / (1_u64 << 53) as f64;
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 5,000")]
+            let even = dice.unit();
             let center = &centers[(even * even * SUBTOPICS as f64) as usize];
             let from = all.len();
-            all.extend(center.iter().map(|value| value + 1.4 * dice.normal()));
+            all.extend(center.iter().map(|value| value + 1.4 * normal(&mut dice)));
             normalize(&mut all[from..]);
         }
         all

@@ -16,18 +16,19 @@ mod support {
 mod conversations;
 #[path = "layouts/prefix.rs"]
 mod prefix;
+#[allow(dead_code, reason = "other benches use the rest of it")]
+#[path = "shared/setup.rs"]
+mod shared;
 
 use conversations::{Exchange, Talk};
-use pleach::config::{models::ModelTable, policies, prompts};
-use pleach::domain::call::model::{ModelInfo, Price};
+use pleach::config::models::ModelTable;
+use pleach::domain::call::model::Price;
 use pleach::domain::call::tokens::{CountTokens, Encoding};
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::policy::{Layout, PolicySpec};
-use pleach::engine::startup::setup::Prompts;
 use pleach::llm::counting::tokens::Tokenizers;
 use prefix::{parts, same_tokens};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use support::bench::{Bench, Echo, Model, message};
@@ -89,27 +90,12 @@ fn replay(talk: &Talk, way: &Configuration, counter: &Arc<Tokenizers>) -> Vec<Ve
     let mut client = bench.start_with(|setup| {
         setup.policies = [(way.policy.name.clone(), way.policy.clone())].into();
         setup.counter = counter.clone();
-        setup.prompts = Arc::new(Prompts {
-            system: prompts::SYSTEM.trim().into(),
-            guidelines: prompts::GUIDELINES.into(),
-            state_request: prompts::STATE_BLOCK.into(),
-            go_on: prompts::CONTINUE.into(),
-            personality: String::new(),
-        });
+        setup.prompts = shared::prompts();
         setup.defaults.policy = Some(way.policy.name.clone());
         setup.defaults.layout = Some(way.layout.name().into());
         setup.defaults.mode = Some(way.mode);
         setup.defaults.budget = Some(way.budget);
-        setup.models = Arc::new(|name, _| ModelInfo {
-            name: name.into(),
-            context_window: 1_047_576,
-            input_limit: None,
-            max_output: None,
-            encoding: Encoding::O200kBase,
-            exact_encoding: true,
-            price: None,
-            source: "table".into(),
-        });
+        setup.models = shared::models(1_047_576);
         setup.now = Arc::new(move || now.fetch_add(1_000, Ordering::Relaxed));
     });
     let branch = client.session();
@@ -180,7 +166,7 @@ fn configurations(presets: &BTreeMap<String, PolicySpec>) -> Vec<Configuration> 
 
 fn main() {
     let talks = conversations::talks();
-    let presets = policies::load(Path::new("no policies of one's own")).expect("the presets are valid");
+    let presets = shared::presets();
     let table = ModelTable::new(BTreeMap::new());
     let prices: Vec<Price> =
         PRICED.iter().map(|name| table.info(name, None).price.expect("the model is in the table")).collect();

@@ -17,16 +17,15 @@ mod support {
     pub(crate) mod bench;
     pub(crate) mod server;
 }
+#[allow(dead_code, reason = "other benches use the rest of it")]
+#[path = "shared/setup.rs"]
+mod shared;
 
-use pleach::config::policies;
 use pleach::domain::base::hash::Hash;
-use pleach::domain::call::model::ModelInfo;
-use pleach::domain::call::tokens::Encoding;
 use pleach::domain::conversation::branch::Overrides;
 use pleach::engine::api::{BranchRequest, Request};
 use rusqlite::Connection;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::bench::{Bench, Model, text};
 
@@ -56,17 +55,8 @@ fn talk(budget: u32, turns: usize) {
     let model = Model::new((0..turns).map(|turn| text(&words(turn * 2, 80))));
     let bench = Bench::new(&model);
     let mut client = bench.start_with(|setup| {
-        setup.policies = policies::load(Path::new("no policies of one's own")).expect("the presets are valid");
-        setup.models = Arc::new(|name, _| ModelInfo {
-            name: name.into(),
-            context_window: 200_000,
-            input_limit: None,
-            max_output: None,
-            encoding: Encoding::O200kBase,
-            exact_encoding: true,
-            price: None,
-            source: "table".into(),
-        });
+        setup.policies = shared::presets();
+        setup.models = shared::models(200_000);
     });
     let branch = client.session();
     client.must(Request::Branch(BranchRequest::Override {

@@ -18,6 +18,8 @@ mod baseline;
 mod cross;
 #[path = "recall/data.rs"]
 mod data;
+#[path = "shared/dice.rs"]
+mod dice;
 #[path = "recall/made.rs"]
 mod made;
 #[path = "recall/times.rs"]

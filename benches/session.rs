@@ -13,6 +13,9 @@
 mod answering;
 #[path = "layouts/prefix.rs"]
 mod prefix;
+#[allow(dead_code, reason = "other benches use the rest of it")]
+#[path = "shared/setup.rs"]
+mod shared;
 #[allow(dead_code, reason = "the tests use the rest of it")]
 #[path = "../tests/it/support"]
 mod support {
@@ -21,9 +24,7 @@ mod support {
 }
 
 use answering::{Answering, Kind, Question};
-use pleach::config::{policies, prompts};
 use pleach::domain::call::item_use::{UseCount, UseTotals};
-use pleach::domain::call::model::ModelInfo;
 use pleach::domain::call::tokens::{CountTokens, Encoding};
 use pleach::domain::code::settings::CodeSettings;
 use pleach::domain::planning::draft::Planned;
@@ -32,7 +33,6 @@ use pleach::domain::planning::plan::{Row, RowKind};
 use pleach::domain::planning::policy::{PolicySpec, Section};
 use pleach::domain::tool::consent::{Rule, Verdict};
 use pleach::engine::api::{Answer, CallRequest, Request};
-use pleach::engine::startup::setup::Prompts;
 use pleach::llm::counting::tokens::Tokenizers;
 use pleach::tools::{EffectOptions, Workspace};
 use prefix::{parts, same_tokens};
@@ -87,7 +87,7 @@ fn started(
     let mut bench = Bench::new(&Model::new([]));
     copied(repository, &bench.workspace.join("src"));
     let model = Arc::new(Answering::new(questions(), bench.workspace.clone()));
-    bench.back = Arc::new(answering::Server(model.clone()));
+    bench.back = Arc::new(shared::OneServer(model.clone()));
     bench.orient = CodeSettings::default();
     bench.tools =
         Some(Arc::new(Workspace::open_with_effects(&bench.workspace, 20_000, EffectOptions::default()).unwrap()));
@@ -96,27 +96,12 @@ fn started(
         setup.patient = true;
         setup.policies = [(policy.name.clone(), policy.clone())].into();
         setup.counter = counter.clone();
-        setup.prompts = Arc::new(Prompts {
-            system: prompts::SYSTEM.trim().into(),
-            guidelines: prompts::GUIDELINES.into(),
-            state_request: prompts::STATE_BLOCK.into(),
-            go_on: prompts::CONTINUE.into(),
-            personality: String::new(),
-        });
+        setup.prompts = shared::prompts();
         setup.defaults.policy = Some(policy.name.clone());
         setup.defaults.mode = Some(mode);
         setup.defaults.budget = Some(BUDGET);
         setup.tool_rules = vec![Rule { tool: "edit_file".into(), on: None, verdict: Verdict::Allow }];
-        setup.models = Arc::new(|name, _| ModelInfo {
-            name: name.into(),
-            context_window: 128_000,
-            input_limit: None,
-            max_output: None,
-            encoding: Encoding::O200kBase,
-            exact_encoding: true,
-            price: None,
-            source: "table".into(),
-        });
+        setup.models = shared::models(128_000);
         setup.now = Arc::new(move || now.load(Ordering::Relaxed));
     });
     (client, model)
@@ -190,7 +175,7 @@ fn yields(count: &UseCount) -> String {
 fn main() {
     let repository = std::env::var_os("PLEACH_BENCH_REPO")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), PathBuf::from);
-    let presets = policies::load(Path::new("no policies of one's own")).expect("the presets are valid");
+    let presets = shared::presets();
     let counter = Arc::new(Tokenizers::new());
     println!("{} turns, a budget of {BUDGET} tokens\n", questions().len());
     println!(

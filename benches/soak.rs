@@ -9,18 +9,18 @@
 #![allow(clippy::print_stdout, reason = "its figures are printed")]
 #![allow(clippy::cast_precision_loss, reason = "small numbers")]
 
+#[allow(dead_code, reason = "other benches use the rest of it")]
+#[path = "shared/setup.rs"]
+mod shared;
+
 use pleach::config::load::{Environment, Sources, load};
 use pleach::config::settings::CallOverrides;
-use pleach::domain::base::failure::Failure;
 use pleach::domain::base::ids::BranchId;
-use pleach::domain::call::model::{ModelInfo, Profile};
-use pleach::domain::call::provider::{Provider, ProviderError};
-use pleach::domain::call::tokens::CountTokens;
 use pleach::engine::Engine;
 use pleach::engine::api::{
     Answer, Draft, DraftKind, Event, Events, PlanRequest, Request, SessionRequest, Ticket, TurnEvent, TurnRequest,
 };
-use pleach::engine::startup::setup::{Servers, Setup};
+use pleach::engine::startup::setup::Setup;
 use pleach::engine::startup::wiring;
 use pleach::llm::offline::model::Offline;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,8 @@ fn soak(turns: usize, home: &Path, store: &Path, budget: Option<u32>) {
     let sources = Sources { env, workspace: home.to_path_buf(), store: Some(store.to_path_buf()), overrides };
     let config = load(sources).unwrap();
     let setup = wiring::setup(&config, false).unwrap();
-    let servers = Arc::new(Unpaced(setup.counter.clone()));
+    let model = Offline::new(setup.counter.clone()).with_pace(Duration::ZERO);
+    let servers = Arc::new(shared::OneServer(Arc::new(model)));
     let (engine, events) = Engine::start(Setup { servers, ..setup }).unwrap();
     let mut screen = Screen { sender: Box::new(engine.sender()), events, next: 0 };
     let branch = screen.session();
@@ -97,27 +98,6 @@ fn question(turn: usize) -> String {
     match turn % 10 {
         0 => format!("What did we say about {topic} in turn {}?", turn / 2),
         _ => format!("Turn {turn}: tell me about {topic}. {detail}"),
-    }
-}
-
-/// The offline model without its pace.
-struct Unpaced(Arc<dyn CountTokens>);
-
-impl Servers for Unpaced {
-    fn provider(&self, _: &Profile) -> Result<Arc<dyn Provider>, Failure> {
-        Ok(Arc::new(Offline::new(self.0.clone()).with_pace(Duration::ZERO)))
-    }
-
-    fn ready(&self, _: &Profile) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn models(&self, _: &Profile) -> Result<Vec<ModelInfo>, ProviderError> {
-        Ok(Vec::new())
-    }
-
-    fn probe(&self, _: &Profile) -> Result<usize, ProviderError> {
-        Ok(1)
     }
 }
 

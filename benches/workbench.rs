@@ -21,11 +21,17 @@ mod support {
     pub(crate) mod live;
     pub(crate) mod server;
 }
+#[allow(dead_code, reason = "other benches use the rest of it")]
+#[path = "shared/dice.rs"]
+mod dice;
 #[allow(dead_code, reason = "another bench uses the rest of it")]
 #[path = "bounded/fill.rs"]
 mod fill;
 #[path = "workbench/made.rs"]
 mod made;
+#[allow(dead_code, reason = "other benches use the rest of it")]
+#[path = "shared/setup.rs"]
+mod shared;
 #[path = "workbench/stored.rs"]
 mod stored;
 

@@ -13,8 +13,8 @@ use pleach::{export, import, telemetry, tools, tui};
 const FORMATS: Formats = Formats {
     check: import::check,
     read: |file, name| import::open(Box::new(file), name).map(IncomingPieces::new),
-    jsonl: |transcript, mask| export::jsonl(transcript, mask).text,
-    markdown: |transcript, mask| export::markdown(transcript, mask).text,
+    jsonl: export::jsonl,
+    markdown: export::markdown,
 };
 
 fn main() -> std::process::ExitCode {

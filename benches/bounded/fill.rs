@@ -1,7 +1,8 @@
 //! A store with many messages of random words with Zipf-distributed frequencies, written in large batches.
 
+use crate::dice::Dice;
 use pleach::domain::base::ids::{BranchId, NodeId, SessionId};
-use pleach::domain::conversation::branch::{Branch, Overrides};
+use pleach::domain::conversation::branch::Branch;
 use pleach::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
 use pleach::store::types::Write;
 use pleach::store::{OpenOptions, Store};
@@ -15,44 +16,6 @@ pub(crate) const LONG: &str = "long";
 pub(crate) const SHORT: &str = "short";
 /// Messages in a transaction.
 const BATCH: usize = 10_000;
-const WORDS: f64 = 60_000.0;
-const STOPS: [&str; 8] = ["the", "what", "did", "you", "about", "and", "is", "of"];
-
-/// Deterministic pseudo-random numbers (`SplitMix64`).
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.roll() % end as u64) as usize
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.roll() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// A random word: rank r is r times rarer than rank 1.
-    fn word(&mut self) -> String {
-        let mut rank = WORDS.powf(self.unit()) as usize;
-        let mut word = String::from("q");
-        while rank > 0 {
-            word.push(char::from(b"bcdfgklmnprtvz"[rank % 14]));
-            word.push(char::from(b"aou"[rank / 14 % 3]));
-            rank /= 42;
-        }
-        word
-    }
-
-    fn stop(&mut self) -> String {
-        STOPS[self.below(STOPS.len())].to_owned()
-    }
-}
 
 /// A question of six words, and with `stops` as many stop words.
 pub(crate) fn question(dice: &mut Dice, stops: bool) -> String {
@@ -64,13 +27,6 @@ pub(crate) fn question(dice: &mut Dice, stops: bool) -> String {
         words.push(dice.word());
     }
     words.join(" ")
-}
-
-/// A text of at least 12 and at most `longest` words.
-fn text(dice: &mut Dice, longest: usize) -> String {
-    let count = 12 + dice.below(longest - 12);
-    let word = |dice: &mut Dice| if dice.below(2) == 0 { dice.stop() } else { dice.word() };
-    (0..count).map(|_| word(dice)).collect::<Vec<_>>().join(" ")
 }
 
 fn node(parent: Option<&NodeHead>, number: usize, text: &str) -> Node {
@@ -106,30 +62,13 @@ fn session(store: &Store, title: &str, (count, longest): (usize, usize), dice: &
     for from in (0..count).step_by(BATCH) {
         let mut nodes = Vec::with_capacity(BATCH);
         for number in from..(from + BATCH).min(count) {
-            let node = node(last.as_ref(), number, &text(dice, longest));
+            let node = node(last.as_ref(), number, &dice.text(longest));
             last = Some(node.head.clone());
             nodes.push(node);
         }
         store.write(vec![Write::PutNodes { session: id, nodes }]).unwrap();
     }
-    let branch = Branch {
-        id: BranchId(Uuid::now_v7()),
-        session: id,
-        name: "main".into(),
-        head: last.map(|head| head.id),
-        parent: None,
-        fork: None,
-        archived: false,
-        created_at: 5,
-        seq: 0,
-        overrides: Overrides::default(),
-        anchor: None,
-        marks: Vec::new(),
-        state: None,
-        offered: None,
-        reply: None,
-        summaries: Vec::new(),
-    };
+    let branch = Branch::new(BranchId(Uuid::now_v7()), id, "main", last.map(|head| head.id), 5);
     store.write(vec![Write::PutBranch(Box::new(branch))]).unwrap();
 }
 

@@ -2,34 +2,14 @@
 //! questions that paraphrase one paragraph of one answer.
 
 use super::data::{Message, Question, Talk};
-use super::times::Dice;
+use crate::dice::Dice;
 use pleach::domain::conversation::message::Role;
 
+#[rustfmt::skip]
 const PARTS: [&str; 24] = [
-    "scheduler",
-    "parser",
-    "cache",
-    "allocator",
-    "router",
-    "tokenizer",
-    "journal",
-    "compactor",
-    "linker",
-    "renderer",
-    "resolver",
-    "watcher",
-    "batcher",
-    "limiter",
-    "decoder",
-    "mixer",
-    "sampler",
-    "indexer",
-    "planner",
-    "notifier",
-    "importer",
-    "exporter",
-    "validator",
-    "dispatcher",
+    "scheduler", "parser", "cache", "allocator", "router", "tokenizer", "journal", "compactor", "linker", "renderer",
+    "resolver", "watcher", "batcher", "limiter", "decoder", "mixer", "sampler", "indexer", "planner", "notifier",
+    "importer", "exporter", "validator", "dispatcher",
 ];
 const AREAS: [&str; 12] = [
     "network", "storage", "audio", "layout", "search", "billing", "session", "image", "mail", "metrics", "login",
@@ -115,12 +95,12 @@ fn code(dice: &mut Dice, part: &str, area: &str) -> String {
 }
 
 fn padding(dice: &mut Dice, sentences: u64) -> String {
-    (0..sentences).map(|_| PADDING[dice.below(PADDING.len() as u64) as usize]).collect::<Vec<_>>().join(" ")
+    (0..sentences).map(|_| PADDING[dice.below(PADDING.len())]).collect::<Vec<_>>().join(" ")
 }
 
 /// An answer of about 800 tokens about a part of an area with three facts, and their indexes.
 fn answer(dice: &mut Dice, part: &str, area: &str) -> (String, Vec<usize>) {
-    let first = dice.below(FACTS.len() as u64) as usize;
+    let first = dice.below(FACTS.len());
     let facts = vec![first, (first + 5) % FACTS.len(), (first + 7) % FACTS.len()];
     let mut paragraphs = vec![format!("Here is how I would approach the {part} for {area}. {}", padding(dice, 4))];
     for fact in &facts {
@@ -140,7 +120,7 @@ pub fn technical() -> (Vec<Talk>, Vec<Question>) {
     for session in ["made-1", "made-2"] {
         let mut messages = Vec::new();
         for turn in 0..140_usize {
-            let (part, area) = (PARTS[dice.below(24) as usize], AREAS[dice.below(12) as usize]);
+            let (part, area) = (PARTS[dice.below(24)], AREAS[dice.below(12)]);
             let at = i64::try_from(turn).ok().map(|turn| 1_700_000_000 + turn * 400 + turn / 20 * 90_000);
             let ask = format!(
                 "Let us look at the {part} of the {area} module now. {} What would you change, and why?",

@@ -1,5 +1,6 @@
 //! Times and sizes at 1,000, 100,000, and 1,000,000 messages of random words with Zipf-distributed frequencies.
 
+use crate::dice::{Dice, STOPS};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::conversation::message::Role;
 use pleach::retrieval::index::segment::NoSegments;
@@ -11,51 +12,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-const WORDS: u64 = 60_000;
-const STOPS: [&str; 8] = ["the", "what", "did", "you", "about", "and", "is", "of"];
-
-/// Deterministic pseudo-random numbers (`SplitMix64`).
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.roll() % end
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.roll() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// A random word: rank r is r times rarer than rank 1.
-    fn word(&mut self) -> String {
-        let rank = ((WORDS as f64).powf(self.unit())) as u64;
-        spell(rank)
-    }
-}
-
-/// The word of a rank, which is not an English word.
-fn spell(mut rank: u64) -> String {
-    let mut word = String::from("q");
-    while rank > 0 {
-        word.push(char::from(b"bcdfgklmnprtvz"[(rank % 14) as usize]));
-        word.push(char::from(b"aou"[(rank / 14 % 3) as usize]));
-        rank /= 42;
-    }
-    word
-}
-
-fn message(dice: &mut Dice) -> String {
-    let count = 12 + dice.below(50);
-    let word =
-        |dice: &mut Dice| if dice.below(2) == 0 { STOPS[dice.below(8) as usize].to_owned() } else { dice.word() };
-    (0..count).map(|_| word(dice)).collect::<Vec<_>>().join(" ")
+fn message(number: u64) -> String {
+    Dice(number).text(62)
 }
 
 fn key(number: u64) -> Hash {
@@ -67,7 +25,7 @@ struct Made(HashMap<Hash, u64>);
 
 impl MessageTexts for Made {
     fn text(&self, key: &Hash) -> Option<Cow<'_, str>> {
-        self.0.get(key).map(|number| Cow::Owned(message(&mut Dice(*number))))
+        self.0.get(key).map(|number| Cow::Owned(message(*number)))
     }
 
     fn speaker(&self, _: &Hash) -> Option<Cow<'_, str>> {
@@ -97,7 +55,7 @@ pub fn print() {
         let mut index = Index::new();
         let path: Vec<u32> = (0..many)
             .map(|number| {
-                let text = message(&mut Dice(number));
+                let text = message(number);
                 let role = if number % 2 == 0 { Role::User } else { Role::Assistant };
                 let at = Some((number * 60 + number / 40 * 40_000).cast_signed());
                 index.add(&Entry { key: key(number), role, speaker: None, at, lane: 0, text: &text })

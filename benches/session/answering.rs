@@ -1,15 +1,12 @@
 //! The scripted model of the session: it reads the request, calls tools, and quotes what it was sent.
 
-use pleach::domain::base::failure::Failure;
 use pleach::domain::base::ids::RunId;
-use pleach::domain::call::model::{ModelInfo, Profile};
-use pleach::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, Wire};
+use pleach::domain::call::provider::{CallEnd, Delta, Outcome, Provider, Wire};
 use pleach::domain::call::usage::Usage;
-use pleach::engine::startup::setup::Servers;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 /// The earlier answers that the state block mentions, a line each.
 const KNOWN: usize = 6;
@@ -64,27 +61,6 @@ pub(crate) struct Answering {
     known: Mutex<Vec<String>>,
     /// What the open turn is about.
     target: Mutex<Option<Shown>>,
-}
-
-/// The server of the model.
-pub(crate) struct Server(pub(crate) Arc<Answering>);
-
-impl Servers for Server {
-    fn provider(&self, _: &Profile) -> Result<Arc<dyn Provider>, Failure> {
-        Ok(self.0.clone())
-    }
-
-    fn ready(&self, _: &Profile) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn models(&self, _: &Profile) -> Result<Vec<ModelInfo>, ProviderError> {
-        Ok(Vec::new())
-    }
-
-    fn probe(&self, _: &Profile) -> Result<usize, ProviderError> {
-        Ok(1)
-    }
 }
 
 /// What the model says: text, or a call.

@@ -4,7 +4,7 @@ use crate::{MAIN, SESSION};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::NodeId;
 use pleach::domain::call::tokens::{Certainty, Encoding};
-use pleach::domain::conversation::branch::{Branch, Overrides, SessionCard};
+use pleach::domain::conversation::branch::{Branch, SessionCard};
 use pleach::domain::conversation::mark::Atom;
 use pleach::domain::conversation::message::{Content, End, Node, NodeHead, Part, Role, node_key};
 use pleach::domain::planning::mode::Mode;
@@ -42,24 +42,7 @@ fn node(n: u128, parent: Option<&NodeHead>, role: Role, text: String) -> Node {
 
 pub(crate) fn view_of(nodes: &[Node], head: NodeId) -> SessionView {
     let messages = nodes.len() as u64;
-    let main = Branch {
-        id: MAIN,
-        session: SESSION,
-        name: "main".into(),
-        head: Some(head),
-        parent: None,
-        fork: None,
-        archived: false,
-        created_at: 0,
-        seq: 1,
-        overrides: Overrides::default(),
-        anchor: None,
-        marks: Vec::new(),
-        state: None,
-        offered: None,
-        reply: None,
-        summaries: Vec::new(),
-    };
+    let main = Branch { seq: 1, ..Branch::new(MAIN, SESSION, "main", Some(head), 0) };
     let card = SessionCard { id: SESSION, title: "bench".into(), created_at: 0, updated_at: 0, messages, branches: 1 };
     SessionView {
         card,

@@ -1,11 +1,10 @@
 //! The real engine on a real store, with the real screen.
 
-use crate::fill::{self, Dice, LONG, question};
+use crate::dice::Dice;
+use crate::fill::{self, LONG, question};
+use crate::shared;
 use crate::support::bench::{Bench, Client, Model};
 use crate::support::live::Live;
-use pleach::config::policies;
-use pleach::domain::call::model::ModelInfo;
-use pleach::domain::call::tokens::Encoding;
 use pleach::engine::api::{Answer, Request, SessionRequest};
 use pleach::llm::counting::tokens::Tokenizers;
 use pleach::store::{OpenOptions, Store};
@@ -22,17 +21,8 @@ fn start(store: &Path) -> (Bench, Client) {
     let client = bench.start_with(|setup| {
         setup.store = store;
         setup.counter = Arc::new(Tokenizers::new());
-        setup.policies = policies::load(Path::new("no policies of one's own")).expect("the presets are valid");
-        setup.models = Arc::new(|name, _| ModelInfo {
-            name: name.into(),
-            context_window: 1_047_576,
-            input_limit: None,
-            max_output: None,
-            encoding: Encoding::O200kBase,
-            exact_encoding: true,
-            price: None,
-            source: "table".into(),
-        });
+        setup.policies = shared::presets();
+        setup.models = shared::models(1_047_576);
     });
     (bench, client)
 }

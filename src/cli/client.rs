@@ -65,15 +65,15 @@ impl<'a> Client<'a> {
     }
 
     /// Sends a request without waiting.
-    pub(super) fn send(&mut self, request: Request) -> Ticket {
+    pub(super) fn send(&mut self, request: impl Into<Request>) -> Ticket {
         let ticket = Ticket(self.next);
         self.next += 1;
-        self.sender.send(ticket, request);
+        self.sender.send(ticket, request.into());
         ticket
     }
 
     /// Sends a request and waits for the answer.
-    pub(super) fn call(&mut self, request: Request, io: &mut Io<'_>) -> Result<Answer, Stop> {
+    pub(super) fn call(&mut self, request: impl Into<Request>, io: &mut Io<'_>) -> Result<Answer, Stop> {
         let ticket = self.send(request);
         loop {
             if let Some(Event::Answer { ticket: whose, result }) = self.next(io)?
@@ -149,19 +149,15 @@ impl<'a> Client<'a> {
         match event {
             ToolEvent::Approval { branch, pending: Some(asking) } => {
                 if let Some(consent) = super::consent::approve(io, &self.rules, asking) {
-                    self.send(Request::Turn(TurnRequest::Consent {
-                        branch: *branch,
-                        index: asking.index,
-                        consent,
-                        always: None,
-                    }));
+                    let (branch, index) = (*branch, asking.index);
+                    self.send(TurnRequest::Consent { branch, index, consent, always: None });
                 }
             }
             ToolEvent::Rerun(view) => {
                 if let RerunState::Asks(asking) = &view.state
                     && let Some(consent) = super::consent::approve(io, &self.rules, asking)
                 {
-                    self.send(Request::Tool(ToolRequest::Traces(TraceAct::Word { consent, always: None })));
+                    self.send(ToolRequest::Traces(TraceAct::Word { consent, always: None }));
                 }
             }
             ToolEvent::Approval { pending: None, .. }
@@ -202,9 +198,8 @@ impl<'a> Client<'a> {
         create: bool,
         io: &mut Io<'_>,
     ) -> Result<Arc<SessionView>, Stop> {
-        let request =
-            Request::Session(SessionRequest::Open { session: session.clone(), branch: branch.clone(), create });
-        match self.call(request, io)? {
+        let (session, branch) = (session.clone(), branch.clone());
+        match self.call(SessionRequest::Open { session, branch, create }, io)? {
             Answer::Opened(view) => {
                 for line in &view.recovered {
                     io.note(&in_commands(line));
@@ -217,8 +212,7 @@ impl<'a> Client<'a> {
 
     /// Plans a draft on the open branch.
     pub(super) fn plan(&mut self, view: &SessionView, draft: Draft, io: &mut Io<'_>) -> Result<Planned, Stop> {
-        let request = Request::Plan(PlanRequest::Replan { branch: view.current, generation: 1, draft });
-        match self.call(request, io)? {
+        match self.call(PlanRequest::Replan { branch: view.current, generation: 1, draft }, io)? {
             Answer::Planned(Planned::Blocked(blocked)) => Err(Stop::Blocked(blocked)),
             Answer::Planned(planned) => Ok(planned),
             other => Err(unexpected(&other)),
@@ -227,7 +221,7 @@ impl<'a> Client<'a> {
 
     /// Returns the exact request body of the open branch's last plan.
     pub(super) fn wire(&mut self, view: &SessionView, io: &mut Io<'_>) -> Result<String, Stop> {
-        match self.call(Request::Plan(PlanRequest::WireText { branch: view.current }), io)? {
+        match self.call(PlanRequest::WireText { branch: view.current }, io)? {
             Answer::Text(body) => Ok(body),
             other => Err(unexpected(&other)),
         }

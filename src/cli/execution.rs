@@ -45,7 +45,7 @@ impl Run<'_, '_> {
 
     /// Sends a request and returns its answer.
     pub(super) fn call(&mut self, request: impl Into<Request>) -> Result<Answer, Stop> {
-        self.client.call(request.into(), &mut self.io)
+        self.client.call(request, &mut self.io)
     }
 
     /// Requests a change and prints the engine's message, or `message` if the engine has none.

@@ -5,6 +5,8 @@ use super::Run;
 use super::output::Io;
 use super::stop::Stop;
 use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::conversation::branch::Overrides;
+use crate::domain::planning::variant;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Read, Seek as _, Write as _};
 use std::path::Path;
@@ -48,6 +50,17 @@ impl Io<'_> {
         })
     }
 
+    /// Makes a message as [`Io::message`] does, and fails if there is none.
+    pub(super) fn full_message(&mut self, words: &[String]) -> Result<String, Stop> {
+        let Some(text) = self.message(words)? else {
+            return Err(Stop::Usage("No message. Give a text, or use standard input.".into()));
+        };
+        if text.trim().is_empty() {
+            return Err(Stop::Usage("The message is empty. Nothing was sent.".into()));
+        }
+        Ok(text)
+    }
+
     /// Reads all of standard input, without one line end at the end.
     pub fn read_all(&mut self) -> Result<String, Stop> {
         let mut text = self.read_exactly(MAX_MESSAGE)?;
@@ -79,16 +92,17 @@ fn warn_when_silent() -> impl Sized {
     over
 }
 
+/// Parses the settings of variants (`--arm`).
+pub(super) fn variants(arms: &[String]) -> Result<Vec<Overrides>, Stop> {
+    arms.iter().map(|text| variant::read(text).map_err(|error| Stop::Usage(format!("{error}.")))).collect()
+}
+
 /// Formats piped input for a message: several lines are put into a code fence.
 fn quoted(text: &str) -> String {
     if !text.contains('\n') {
         return text.to_owned();
     }
-    let (mut longest, mut run) = (0, 0);
-    for byte in text.bytes() {
-        run = if byte == b'`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat((longest + 1).max(3));
     format!("{fence}\n{text}\n{fence}")
 }

@@ -23,7 +23,7 @@ use crate::config::load::Config;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::safe_text::Safe;
 use crate::domain::summary::draft::SummaryAuthor;
-use crate::engine::api::{Events, Request, RequestSender, SessionRequest};
+use crate::engine::api::{Events, RequestSender, SessionRequest};
 use client::Client;
 use context::{code, memory, pins, plan, retrieve, stats, summaries, what_if};
 use conversation::{aside, ask, files, messages, race, sessions, settings};
@@ -123,7 +123,7 @@ impl Run<'_, '_> {
                 what_if::what_if(self, text, (edit.as_deref(), regenerate.as_deref()), arm)
             }
             Some(Command::Plan { text, request, edit, regenerate, .. }) => {
-                plan::plan(self, text, *request, edit.as_deref(), regenerate.as_deref())
+                plan::plan(self, text, *request, (edit.as_deref(), regenerate.as_deref()))
             }
             Some(Command::Plans(command)) => plan::plans(self, command),
             Some(Command::Replay(args)) if args.dry_run => plan::replay(self, &args.run, args.request),
@@ -152,8 +152,8 @@ impl Run<'_, '_> {
             Some(Command::Capsules(command)) => summaries::summaries(self, command),
             Some(Command::Stats { whole_session }) => stats::stats(self, *whole_session),
             Some(Command::Traces(args)) => traces::traces(self, args),
-            Some(Command::Undo) => messages::undo_or_redo(self, Request::Session(SessionRequest::Undo), "Undone."),
-            Some(Command::Redo) => messages::undo_or_redo(self, Request::Session(SessionRequest::Redo), "Redone."),
+            Some(Command::Undo) => messages::undo_or_redo(self, SessionRequest::Undo, "Undone."),
+            Some(Command::Redo) => messages::undo_or_redo(self, SessionRequest::Redo, "Redone."),
             Some(Command::Theme { name }) => program::choose_theme(self, name.as_deref()),
             Some(Command::Skill { name }) => project::skill(self, name.as_deref()),
             Some(Command::State(command)) => sessions::state(self, command),

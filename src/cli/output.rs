@@ -3,7 +3,7 @@
 //! Not for: the content (the commands).
 
 use super::stop::Stop;
-use crate::domain::base::failure::Failure;
+use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::safe_text::Safe;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -146,8 +146,8 @@ impl Io<'_> {
 
     /// Prints a JSON value on one line.
     pub fn value<T: Serialize>(&mut self, value: &T) -> Result<(), Stop> {
-        let text = serde_json::to_string(value)
-            .map_err(|error| Failure::new(crate::domain::base::failure::FailureKind::Internal, error.to_string()))?;
+        let text =
+            serde_json::to_string(value).map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))?;
         let _ = writeln!(self.out, "{}", escaped(&text));
         Ok(())
     }
@@ -232,8 +232,7 @@ impl Io<'_> {
         self.discard_typed();
         let _ = write!(self.err, "{} [y/N] ", Safe::line(question));
         let _ = self.err.flush();
-        let mut line = String::new();
-        let _ = self.input.read_line(&mut line);
+        let line = self.line().unwrap_or_default();
         Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 }

@@ -11,7 +11,9 @@ use crate::domain::conversation::mark::MarkKind;
 use crate::domain::conversation::message::{Node, NodeHead, Part};
 use crate::domain::conversation::task;
 use crate::domain::planning::level_use::level_uses;
-use crate::domain::planning::plan::{Blocked, BlockedRemedy, Budget, ContextPlan, Form, Row, Source, Verdict, Warning};
+use crate::domain::planning::plan::{Blocked, Budget, ContextPlan, Form, Row, RowKind, Source, Verdict};
+use crate::domain::planning::policy::Section;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 fn budget(budget: Budget) -> Value {
@@ -91,7 +93,7 @@ pub fn plan(
         "suggested": plan.suggested().map(excluded).collect::<Vec<_>>(),
         "excluded": plan.excluded().map(excluded).collect::<Vec<_>>(),
         "retrieval_set_ids": plan.retrieval_set_ids,
-        "warnings": plan.warnings.iter().map(warning).collect::<Vec<_>>(),
+        "warnings": plan.warnings.iter().map(|one| with_sentence(one, one.sentence())).collect::<Vec<_>>(),
     });
     if let Some(task) = branch.and_then(|branch| task::running(&branch.overrides.tasks)) {
         value["task"] = task.name.as_str().into();
@@ -103,7 +105,7 @@ fn included(position: usize, row: &Row) -> Value {
     json!({
         "id": row.atom.key(),
         "kind": row.kind.name(),
-        "section": row.section().map(crate::domain::planning::policy::Section::name),
+        "section": row.section().map(Section::name),
         "position": position,
         "fidelity": fidelity(row),
         "tokens": row.tokens,
@@ -140,7 +142,7 @@ fn excluded(row: &Row) -> Value {
     }
     value["source"] = source(&row.source);
     value["title"] = row.title.as_str().into();
-    if row.kind == crate::domain::planning::plan::RowKind::Range {
+    if row.kind == RowKind::Range {
         value["turns"] = row.turns.into();
     }
     value
@@ -154,10 +156,11 @@ fn thousandths(score: i32) -> f64 {
     f64::from(score) / 1_000.0
 }
 
-fn warning(warning: &Warning) -> Value {
-    let mut value = serde_json::to_value(warning).unwrap_or_default();
+/// Returns a value with its sentence.
+fn with_sentence(value: &impl Serialize, sentence: String) -> Value {
+    let mut value = serde_json::to_value(value).unwrap_or_default();
     if let Some(object) = value.as_object_mut() {
-        object.insert("sentence".into(), warning.sentence().into());
+        object.insert("sentence".into(), sentence.into());
     }
     value
 }
@@ -176,9 +179,9 @@ pub(super) fn pin(kind: MarkKind) -> &'static str {
 /// Returns the fidelity of a row: the form of its most shortened message.
 pub fn fidelity(row: &Row) -> &'static str {
     let has = |wanted: fn(Form) -> bool| row.items.iter().any(|item| wanted(item.form));
-    if row.kind == crate::domain::planning::plan::RowKind::Card || has(|form| form == Form::Card) {
+    if row.kind == RowKind::Card || has(|form| form == Form::Card) {
         "card"
-    } else if row.kind == crate::domain::planning::plan::RowKind::Summary {
+    } else if row.kind == RowKind::Summary {
         "capsule"
     } else if has(|form| form == Form::Placeholder) {
         "placeholder"
@@ -199,17 +202,9 @@ pub fn blocked(blocked: &Blocked) -> Value {
         "blocked": true,
         "needed": blocked.needed,
         "budget": budget(blocked.budget),
-        "choices": blocked.choices.iter().map(choice).collect::<Vec<_>>(),
+        "choices": blocked.choices.iter().map(|one| with_sentence(one, one.sentence())).collect::<Vec<_>>(),
         "sentence": blocked.sentence(),
     })
-}
-
-fn choice(choice: &BlockedRemedy) -> Value {
-    let mut value = serde_json::to_value(choice).unwrap_or_default();
-    if let Some(object) = value.as_object_mut() {
-        object.insert("sentence".into(), choice.sentence().into());
-    }
-    value
 }
 
 /// Returns a call, as in `plans list --json`.
@@ -262,17 +257,16 @@ pub fn message(head: &NodeHead, node: Option<&Node>, turn: u32) -> Value {
         "turn": (turn > 0).then_some(turn),
         "lane": head.lane,
     });
-    let Some(object) = value.as_object_mut() else { return value };
     let parts = node.map(|node| node.content.parts.as_slice()).unwrap_or_default();
     let calls: Vec<Value> = parts.iter().filter_map(call).collect();
     if !calls.is_empty() {
-        object.insert("tool_calls".into(), calls.into());
+        value["tool_calls"] = calls.into();
     }
     if let Some(Part::Reply { call, .. }) = parts.iter().find(|part| matches!(part, Part::Reply { .. })) {
-        object.insert("tool_call_id".into(), call.as_str().into());
+        value["tool_call_id"] = call.as_str().into();
     }
     if let Some(model) = &head.model {
-        object.insert("model".into(), model.as_str().into());
+        value["model"] = model.as_str().into();
     }
     value
 }

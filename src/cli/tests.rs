@@ -22,7 +22,7 @@ use crate::domain::planning::plan::{
 use crate::domain::planning::policy::{Layout, Section};
 use crate::engine::api::{
     Act, Answer, BranchRequest, Draft, DraftKind, Event, Exact, ItemName, PlanRequest, Planned, ProgramRequest,
-    SessionView, Ticket, ToolRequest, TurnEvent, TurnRequest,
+    Request, SessionView, Ticket, ToolRequest, TurnEvent, TurnRequest,
 };
 use clap::Parser as _;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Tests of names, focus, the gate, and lines that are already in the request, on a small workspace.
 
-use super::find::cards::{Limits, SentLines, Sources, fill_beside};
+use super::find::cards::{Limits, SentLines, fill_beside};
 use super::find::choose::{focused, mentioned, scope};
 use super::find::gate::skip_reason;
 use super::find::names;
@@ -10,13 +10,12 @@ use super::index::build::{Folders, Round, renew};
 use super::index::records::Index;
 use super::parse::walk::{Bounds, holds_code};
 use super::parse::words::Analyzer;
+use super::tests::{Disk, count, indexed};
 use super::tuning::Tuning;
 use crate::domain::base::cases::cases;
 use crate::domain::call::retrieval_set::SkipReason;
 use crate::domain::code::symbols::NearSymbolReason;
 use proptest::prelude::*;
-use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -38,23 +37,7 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 fn workspace() -> (tempfile::TempDir, Index) {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in FILES {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    let mut index = Index::default();
-    renew(&mut index, folder.path(), &Bounds::default(), &AtomicBool::new(false), &mut |_| (), &mut |_| ()).unwrap();
-    (folder, index)
-}
-
-struct Folder<'a>(&'a Path);
-
-impl Sources for Folder<'_> {
-    fn text(&self, path: &Path) -> Option<Arc<[u8]>> {
-        std::fs::read(self.0.join(path)).ok().map(Into::into)
-    }
+    indexed(FILES)
 }
 
 fn shorts(index: &Index, typed: &str) -> Vec<String> {
@@ -81,11 +64,7 @@ fn typed_names_give_unambiguous_references() {
 
 #[test]
 fn symbols_of_one_name_in_one_file_are_distinct() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("a.rs"), "#[cfg(unix)]\nfn going() {}\n#[cfg(windows)]\nfn going() {}\n")
-        .unwrap();
-    let mut index = Index::default();
-    renew(&mut index, folder.path(), &Bounds::default(), &AtomicBool::new(false), &mut |_| (), &mut |_| ()).unwrap();
+    let (_folder, index) = indexed(&[("a.rs", "#[cfg(unix)]\nfn going() {}\n#[cfg(windows)]\nfn going() {}\n")]);
     let both: Vec<_> = index.defined("going").iter().map(|id| names::reference(&index, *id).unwrap()).collect();
     assert_eq!(both.iter().map(|code| code.nth).collect::<Vec<_>>(), [0, 1]);
     assert_ne!(both[0].key(), both[1].key());
@@ -152,8 +131,7 @@ fn messages_not_about_code_bring_no_symbols() {
 /// definitions is a guess.
 #[test]
 fn common_names_give_no_edges_without_their_type() {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in [
+    let (_folder, index) = indexed(&[
         (
             "stack.rs",
             "pub struct Stack;\nimpl Stack {\n    pub fn push(&self) {}\n    pub fn twice(&self) { self.push(); }\n}\n",
@@ -162,13 +140,7 @@ fn common_names_give_no_edges_without_their_type() {
         ("one/a.rs", "pub fn handle_it() {}\n"),
         ("two/b.rs", "pub fn handle_it() {}\n"),
         ("three/c.rs", "pub fn caller(stack: &Stack) { handle_it(); stack.twice(); }\n"),
-    ] {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    let mut index = Index::default();
-    renew(&mut index, folder.path(), &Bounds::default(), &AtomicBool::new(false), &mut |_| (), &mut |_| ()).unwrap();
+    ]);
     let id = |name: &str| index.defined(name)[0];
     let mut users: Vec<&str> =
         index.graph().users(id("push")).iter().map(|user| &*index.symbol(*user).unwrap().0.name).collect();
@@ -202,9 +174,8 @@ fn reasons_name_the_heaviest_words() {
         query::read(&mut Analyzer::default(), "how often is the request tried again with twice the wait", &tuning);
     let hits = rank(&index, &asked, &tuning, 50);
     assert!(hits.iter().all(|hit| hit.matched.len() <= 3));
-    let count = |text: &str| u32::try_from(text.len().div_ceil(4)).unwrap();
     let limits = Limits { budget: 900, items: 12, sure: 12, lines: 30, tokens: 600, excerpts: 40 };
-    let found = fill_beside(&index, &hits, &Folder(folder.path()), &count, limits, &SentLines::default());
+    let found = fill_beside(&index, &hits, &Disk(folder.path().into()), &count, limits, &SentLines::default());
     let why = |name: &str| found.items.iter().find(|item| item.symbol == name).map(|item| item.why.clone()).unwrap();
     assert!(why("backoff").contains("matching the word \"twice\""), "{}", why("backoff"));
     assert!(why("retry_request").contains("matching the words \"tried\", \"request\""), "{}", why("retry_request"));
@@ -222,10 +193,9 @@ fn beyond_the_sure_ones_only_good_matches_are_sent() {
             Hit { id, score, parts, matched: Vec::new() }
         })
         .collect();
-    let count = |text: &str| u32::try_from(text.len().div_ceil(4)).unwrap();
     let sent = |sure: usize| {
         let limits = Limits { budget: 900, items: 12, sure, lines: 0, tokens: 600, excerpts: 40 };
-        let found = fill_beside(&index, &hits, &Folder(folder.path()), &count, limits, &SentLines::default());
+        let found = fill_beside(&index, &hits, &Disk(folder.path().into()), &count, limits, &SentLines::default());
         let weak = found.near.iter().filter(|near| matches!(near.why, NearSymbolReason::Weak { needed } if needed > 0));
         (found.items.len(), weak.map(|near| near.symbol.clone()).collect::<Vec<_>>())
     };
@@ -261,9 +231,8 @@ fn thin_touchpoints_show_what_is_named() {
     let thin = |text: &str| {
         let asked = query::read(&mut Analyzer::default(), text, &tuning);
         let hits = mentioned(&index, &asked, rank(&index, &asked, &tuning, 50));
-        let count = |text: &str| u32::try_from(text.len().div_ceil(4)).unwrap();
         let limits = Limits { budget: 400, items: 6, sure: 6, lines: 0, tokens: 120, excerpts: 50 };
-        fill_beside(&index, &hits, &Folder(folder.path()), &count, limits, &SentLines::default()).items
+        fill_beside(&index, &hits, &Disk(folder.path().into()), &count, limits, &SentLines::default()).items
     };
     let one = thin("why does retry_request give up?");
     let [card] = one.as_slice() else { panic!("{one:?}") };
@@ -368,9 +337,8 @@ proptest! {
         let text = "retry the request of a client with backoff, send and sync, validate options";
         let asked = query::read(&mut Analyzer::default(), text, &tuning);
         let hits = rank(&index, &asked, &tuning, 50);
-        let count = |text: &str| u32::try_from(text.len().div_ceil(4)).unwrap();
-        let limits = Limits { budget, items: 12, sure: 12, lines, tokens: 600, excerpts: 40 };
-        let found = fill_beside(&index, &hits, &Folder(folder.path()), &count, limits, &taken);
+            let limits = Limits { budget, items: 12, sure: 12, lines, tokens: 600, excerpts: 40 };
+        let found = fill_beside(&index, &hits, &Disk(folder.path().into()), &count, limits, &taken);
         let sum: u32 = found.items.iter().map(|item| item.tokens).sum();
         prop_assert!(sum <= budget && found.items.len() <= 12);
         for (at, item) in found.items.iter().enumerate() {

@@ -22,7 +22,11 @@ pub mod find;
 #[cfg(test)]
 mod focus_tests;
 pub mod index;
+#[cfg(test)]
+mod index_tests;
 pub mod parse;
+#[cfg(test)]
+mod parse_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -17,7 +17,6 @@ impl Span {
     /// Creates a span from byte offsets, clipped at 4 GiB.
     #[must_use]
     pub fn new(start: usize, end: usize) -> Self {
-        let to_u32 = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         Self { start: to_u32(start), end: to_u32(end.max(start)) }
     }
 
@@ -64,13 +63,12 @@ impl Symbol {
     /// Creates the symbol of a file itself.
     #[must_use]
     pub fn file(name: &str, text: &[u8]) -> Self {
-        let lines = text.split(|byte| *byte == b'\n').count();
         Self {
             kind: Kind::File,
             name: name.into(),
             parent: None,
             span: Span::new(0, text.len()),
-            lines: (1, u32::try_from(lines).unwrap_or(u32::MAX)),
+            lines: (1, lines(text)),
             head: Span::default(),
             line: 1,
             doc: Span::default(),
@@ -78,4 +76,14 @@ impl Symbol {
             test: false,
         }
     }
+}
+
+/// Returns the number of lines of a text.
+pub(crate) fn lines(text: &[u8]) -> u32 {
+    to_u32(text.split(|byte| *byte == b'\n').count())
+}
+
+/// Returns a number in 32 bits, the largest for one that does not fit.
+pub(crate) fn to_u32(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }

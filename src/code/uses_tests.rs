@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::fmt::Write as _;
 
 fn indexed(files: &[(&str, &str)]) -> Index {
-    super::text_tests::indexed(files).1
+    super::tests::indexed(files).1
 }
 
 /// Returns what a symbol uses, as `Type.name` or `file.name`, with `?` behind a guess. Types and constants are left out.

@@ -168,11 +168,7 @@ fn write_part(text: &mut String, part: &Part) {
 
 /// Writes a fenced block. Its fence is longer than any run of backticks in the text.
 fn fenced(text: &mut String, language: &str, body: &str) {
-    let (mut longest, mut run) = (0, 0);
-    for byte in body.bytes() {
-        run = if byte == b'`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
+    let longest = body.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat((longest + 1).max(3));
     let _ = write!(text, "{fence}{language}\n{}\n{fence}\n", body.strip_suffix('\n').unwrap_or(body));
 }

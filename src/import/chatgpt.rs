@@ -54,11 +54,8 @@ impl Nodes {
         while let Some(element) = split::next(source, Separator::Object)? {
             let text = String::from_utf8_lossy(&element.bytes);
             let Some((key, _)) = entry(&text) else {
-                notes.skip(
-                    format!("{prefix}node {}", places.len() + 1),
-                    "it could not be read; no part of it was \
-                        kept",
-                );
+                let place = format!("{prefix}node {}", places.len() + 1);
+                notes.skip(place, "it could not be read; no part of it was kept");
                 continue;
             };
             let at = u32::try_from(places.len()).unwrap_or(NONE);
@@ -207,8 +204,8 @@ fn draft(key: String, listed_under: Option<String>, node: Value, prefix: &str, n
             Object::new()
         }
     };
-    let role_name = json::id(&mut node, "parent").or(listed_under);
-    let mut draft = Draft::placeholder(key, role_name.map_or(Parent::Root, Parent::Of), 0, "node");
+    let parent = json::id(&mut node, "parent").or(listed_under);
+    let mut draft = Draft::placeholder(key, parent.map_or(Parent::Root, Parent::Of), 0, "node");
     match node.shift_remove("message") {
         Some(Value::Object(message)) => {
             if let Err(why) = fill(&mut draft, message) {

@@ -5,6 +5,7 @@
 use super::chatgpt::{self, Nodes};
 use super::json::{self, Object};
 use super::lines::{MAX_MESSAGES, OPENAI_FORMAT, Stream, trimmed};
+use super::message::Draft;
 use super::outline::{Found, Outline};
 use super::reader::{Reader, Shape, drafted};
 use super::session_buffer::SessionBuffer;
@@ -192,13 +193,10 @@ impl Stream {
                 let more = split::count(&mut self.source, Separator::Array)?;
                 if more > 0 {
                     let why = format!(
-                        "{more} messages were skipped: pleach reads {MAX_MESSAGES}; split the \
-                        file for the rest"
+                        "{more} messages were skipped: pleach reads {MAX_MESSAGES}; split the file for the rest"
                     );
-                    self.notes.skip(
-                        format!("{}message {}", document.session_buffer.tree_builder.prefix, document.number + 1),
-                        why,
-                    );
+                    let prefix = &document.session_buffer.tree_builder.prefix;
+                    self.notes.skip(format!("{prefix}message {}", document.number + 1), why);
                 }
                 document.over = true;
                 return Ok(());
@@ -209,19 +207,18 @@ impl Stream {
             };
             document.number += 1;
             self.draft_document(&element, document).map(|draft| {
-                let draft = super::message::Draft { weight: element.weight, ..draft };
+                let draft = Draft { weight: element.weight, ..draft };
                 (draft, FilePosition { place: element.place, number: document.number })
             })
         };
         let Some((draft, position)) = draft else { return Ok(()) };
         document.messages += 1;
-        document.session_buffer.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
-        document.session_buffer.tree_builder.put(draft, position, &mut self.notes);
+        document.session_buffer.put(draft, position, &mut self.notes);
         document.settled = false;
         Ok(())
     }
 
-    fn draft_document(&mut self, element: &Element, document: &mut Document) -> Option<super::message::Draft> {
+    fn draft_document(&mut self, element: &Element, document: &mut Document) -> Option<Draft> {
         let prefix = &document.session_buffer.tree_builder.prefix;
         let place = format!("{prefix}message {}", document.number);
         match self.value(element, &place)? {

@@ -50,11 +50,9 @@ fn repaired(text: &str) -> String {
 
 /// Removes and returns a string. Leaves values of other types.
 pub(super) fn text(object: &mut Object, key: &str) -> Option<String> {
-    match object.get(key) {
-        Some(Value::String(_)) => match object.shift_remove(key) {
-            Some(Value::String(text)) => Some(text),
-            _ => None,
-        },
+    object.get(key).filter(|value| value.is_string())?;
+    match object.shift_remove(key) {
+        Some(Value::String(text)) => Some(text),
         _ => None,
     }
 }

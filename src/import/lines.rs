@@ -242,9 +242,7 @@ impl Stream {
         let Some(at) = self.session_buffer(session, source, title)? else { return Ok(()) };
         self.messages += 1;
         let draft = drafted(object, position.number, self.reader.shape.unit, "", &mut self.notes);
-        let session_buffer = &mut self.buffers[at];
-        session_buffer.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
-        session_buffer.tree_builder.put(Draft { weight, ..draft }, position, &mut self.notes);
+        self.buffers[at].put(Draft { weight, ..draft }, position, &mut self.notes);
         self.place_messages(at)
     }
 

@@ -2,11 +2,8 @@
 //! Not for: reading the messages.
 
 use super::shorten::Shortener;
-use super::split::Separator;
+use super::split::{COMPARED_BYTES, Separator};
 use memchr::memchr2;
-
-/// The number of bytes of a field's name that are compared.
-const COMPARED_BYTES: usize = 16;
 
 /// The state of the scan.
 #[derive(Default)]

@@ -5,6 +5,7 @@
 use super::chatgpt;
 use super::fingerprint::Fingerprint;
 use super::lines::{JSONL_FORMAT, Stream};
+use super::message::Draft;
 use super::notes::Notes;
 use super::split;
 use super::telegram;
@@ -29,6 +30,14 @@ pub(super) struct SessionBuffer {
     pub(super) begun: Option<usize>,
     pub(super) tree_builder: TreeBuilder,
     pub(super) branches: Vec<BranchPointer>,
+}
+
+impl SessionBuffer {
+    /// Adds the next message of the session.
+    pub(super) fn put(&mut self, draft: Draft, position: FilePosition, notes: &mut Notes) {
+        self.holds |= !(draft.record.content.parts.is_empty() && draft.record.hidden);
+        self.tree_builder.put(draft, position, notes);
+    }
 }
 
 impl Stream {

@@ -128,7 +128,7 @@ pub(super) fn count(source: &mut Source, separator: Separator) -> io::Result<u64
 /// Whether the value that begins here ends with the file. Consumes nothing.
 pub(super) fn is_whole(source: &mut Source) -> io::Result<bool> {
     let place = source.place();
-    let mut ends = EndFinder { separator: Separator::Array, depth: 0, quoted: false, escaped: false, closed: false };
+    let mut ends = EndFinder::new(Separator::Array);
     let mut whole = true;
     loop {
         let fresh = source.next()?;
@@ -183,7 +183,7 @@ pub(super) fn find_lists(source: &mut Source, lists: ([&str; 2], &str)) -> io::R
 }
 
 /// The number of bytes of a field's name that are compared.
-const COMPARED_BYTES: usize = 16;
+pub(super) const COMPARED_BYTES: usize = 16;
 
 /// The names of the fields that contain the current position, for the two outermost levels.
 #[derive(Default)]

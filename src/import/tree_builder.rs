@@ -4,13 +4,9 @@
 
 use super::message::{Draft, Parent};
 use super::notes::Notes;
-use crate::domain::base::hash::Fields;
-use crate::domain::base::hash::Hash;
-use crate::domain::conversation::message::Part;
-use crate::domain::conversation::message::Role;
-use crate::domain::conversation::record::PORTION;
-use crate::domain::conversation::record::PORTION_RECORDS;
-use crate::domain::conversation::record::{PlacedRecord, Record};
+use crate::domain::base::hash::{Fields, Hash};
+use crate::domain::conversation::message::{Part, Role};
+use crate::domain::conversation::record::{PORTION, PORTION_RECORDS, PlacedRecord, Record};
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
@@ -106,7 +102,7 @@ impl TreeBuilder {
         Self { unit, prefix: prefix.to_owned(), tree, ..Self::default() }
     }
 
-    /// Adds the next message; [`Flow::run`] places it.
+    /// Adds the next message; [`TreeBuilder::run`] places it.
     pub(super) fn put(&mut self, mut draft: Draft, position: FilePosition, notes: &mut Notes) {
         if draft.placeholder && draft.record.id.is_empty() {
             return;
@@ -179,8 +175,8 @@ impl TreeBuilder {
         }
         lost.sort_unstable();
         for at in lost {
-            let restore_id = if notes.has_room() { fetch(self.waiting_messages[at as usize].position)? } else { None };
-            let place = restore_id.map(|draft| draft.place(&self.prefix)).unwrap_or_default();
+            let draft = if notes.has_room() { fetch(self.waiting_messages[at as usize].position)? } else { None };
+            let place = draft.map(|draft| draft.place(&self.prefix)).unwrap_or_default();
             notes.skip(place, "its parents form a cycle");
         }
         self.waiting_messages = Vec::new();

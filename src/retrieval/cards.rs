@@ -190,12 +190,6 @@ impl<'a> CardList<'a> {
         }
     }
 
-    /// Returns the line of a piece among the others, with its date line and line break; empty if there is no such
-    /// piece.
-    pub fn line(&self, place: PiecePlace) -> String {
-        self.pieces.get(&place).map_or_else(String::new, |placed| placed.piece.line(self.form(place)))
-    }
-
     /// Returns the line of a piece as if nothing preceded it, with its date line.
     pub fn line_alone(&self, place: PiecePlace) -> String {
         let alone = |placed: &PlacedPiece| {
@@ -213,11 +207,6 @@ impl<'a> CardList<'a> {
     /// Returns the place, line and tokens of each piece, in order.
     pub fn lines(&self) -> impl Iterator<Item = (PiecePlace, String, u32)> + '_ {
         self.pieces.iter().map(|(place, placed)| (*place, placed.piece.line(placed.form), placed.tokens))
-    }
-
-    /// Returns all lines in one text.
-    pub fn text(&self) -> String {
-        self.pieces.keys().map(|place| self.line(*place)).collect()
     }
 }
 
@@ -244,18 +233,27 @@ mod tests {
         Piece { text: text.into(), speaker: "Ann".into(), day: Some(day.into()), last }
     }
 
+    /// The line of a piece, with its form worked out again; empty if there is no such piece.
+    fn line(list: &CardList<'_>, place: PiecePlace) -> String {
+        list.pieces.get(&place).map_or_else(String::new, |placed| placed.piece.line(list.form(place)))
+    }
+
+    fn text(list: &CardList<'_>) -> String {
+        list.pieces.keys().map(|place| line(list, *place)).collect()
+    }
+
     #[test]
     fn gaps_are_marked() {
         let mut list = CardList::new(&approximate);
         list.add(vec![((0, 0), piece("one", "2023-05-08", true)), ((1, 0), piece("two", "2023-05-08", true))], 99)
             .unwrap();
         list.add(vec![((5, 1), piece("middle", "2023-05-09", false))], 99).unwrap();
-        assert_eq!(list.text(), "[2023-05-08]\nAnn: one\nAnn: two\n[2023-05-09]\n… Ann: … middle …\n");
+        assert_eq!(text(&list), "[2023-05-08]\nAnn: one\nAnn: two\n[2023-05-09]\n… Ann: … middle …\n");
         list.add(vec![((5, 2), piece("end", "2023-05-09", true))], 99).unwrap();
-        assert!(list.text().ends_with("… Ann: … middle\nend\n"));
-        let full = list.text();
+        assert!(text(&list).ends_with("… Ann: … middle\nend\n"));
+        let full = text(&list);
         assert!(list.add(vec![((3, 0), piece("too long", "2023-05-09", true))], list.tokens()).is_err());
-        assert_eq!(list.text(), full);
+        assert_eq!(text(&list), full);
     }
 
     #[test]
@@ -270,12 +268,11 @@ mod tests {
         #[test]
         fn lines_sum_to_the_whole(places in proptest::collection::vec((0_usize..12, 0_usize..3, "[a-z/] ?[a-z /]{0,9}[a-z]"), 0..20), most in 5_u32..80) {
             let mut list = CardList::new(&approximate);
-            for (position, passage, text) in places {
+            for (position, passage, words) in places {
                 let day = format!("2023-05-{:02}", position / 4 + 1);
-                let text = text.trim();
-                let _ = list.add(vec![((position, passage), piece(text, &day, passage == 2))], most);
+                let _ = list.add(vec![((position, passage), piece(words.trim(), &day, passage == 2))], most);
                 prop_assert!(list.tokens() <= most);
-                prop_assert_eq!(list.tokens(), approximate(&list.text()));
+                prop_assert_eq!(list.tokens(), approximate(&text(&list)));
                 prop_assert_eq!(list.tokens(), list.lines().map(|(_, _, tokens)| tokens).sum::<u32>());
             }
         }
@@ -300,12 +297,12 @@ mod tests {
                 "[2023-05-08]|… Ann: … text …|",
             ]
         );
-        let among: Vec<String> = pieces.iter().map(|(place, _)| list.line(*place).replace('\n', "|")).collect();
+        let among: Vec<String> = pieces.iter().map(|(place, _)| line(&list, *place).replace('\n', "|")).collect();
         assert_eq!(among, ["[2023-05-08]|Ann: text|", "text|", "Ann: text|", "text|", "… Ann: … text …|"]);
-        assert_eq!((list.line((7, 0)), list.line_alone((7, 0))), (String::new(), String::new()));
+        assert_eq!((line(&list, (7, 0)), list.line_alone((7, 0))), (String::new(), String::new()));
         assert!(list.contains((1, 1)) && !list.contains((1, 2)));
         let mut slash = CardList::new(&approximate);
         slash.add(vec![((2, 0), piece("a", "d", false)), ((2, 1), piece("/b", "d", true))], 99).unwrap();
-        assert_eq!(slash.text(), "[d]\n… Ann: a\n… /b\n");
+        assert_eq!(text(&slash), "[d]\n… Ann: a\n… /b\n");
     }
 }

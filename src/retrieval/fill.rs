@@ -199,7 +199,7 @@ impl CardFiller<'_> {
         let run = (self.room.together)(hit.position);
         let (start, end) =
             (run.start.min(hit.position), run.end.max(hit.position + 1).min(self.options.scope.messages()));
-        (start..end).flat_map(|position| self.message(position, hit)).collect()
+        (start..end).filter_map(|position| self.piece(position, hit)).collect()
     }
 
     /// Returns a message's text and the ranges of its passages; each message is read once.
@@ -214,19 +214,15 @@ impl CardFiller<'_> {
         message
     }
 
-    fn message(&mut self, position: usize, hit: &Hit) -> Vec<(PiecePlace, Piece)> {
-        let Some(known) = self.options.index.known(self.options.scope.number(position)) else { return Vec::new() };
+    /// Returns the passage of the hit, or the first one of a message that only accompanies the hit.
+    fn piece(&mut self, position: usize, hit: &Hit) -> Option<(PiecePlace, Piece)> {
+        let known = self.options.index.known(self.options.scope.number(position))?;
         let message = self.read_message(position);
+        let at = if position == hit.position { hit.passage } else { 0 };
+        let text = message.text[message.spans.get(at)?.clone()].to_owned();
         let name = self.options.texts.speaker(&known.key);
         let speaker = label(name.as_deref().unwrap_or_default(), known.role.name());
-        // A message that only accompanies the hit is represented by its first passage.
-        let wanted = if position == hit.position { hit.passage } else { 0 };
-        let count = message.spans.len();
-        let piece = |(at, span): (usize, &Range<usize>)| {
-            let text = message.text[span.clone()].to_owned();
-            ((position, at), Piece { text, speaker: speaker.clone(), day: day(known.at), last: at + 1 == count })
-        };
-        message.spans.iter().enumerate().filter(|(at, _)| *at == wanted).map(piece).collect()
+        Some(((position, at), Piece { text, speaker, day: day(known.at), last: at + 1 == message.spans.len() }))
     }
 
     fn record_miss(&mut self, hit: &Hit, why: MissReason) {
@@ -276,7 +272,6 @@ impl CardFiller<'_> {
                 }),
             }
         }
-        self.near.truncate(self.room.near);
         Filled { cards, tokens: list.tokens(), near: self.near }
     }
 }

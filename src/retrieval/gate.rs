@@ -6,7 +6,7 @@
 
 use super::RetrievalError;
 use super::index::stops::{is_filler, past_cue};
-use super::index::words::{Analyzer, Term, words_of};
+use super::index::words::{Term, words_of};
 use super::query::Query;
 use super::search::{SearchOptions, idf, lists};
 use crate::domain::call::retrieval_set::{Gate, PassReason, SkipReason};
@@ -15,8 +15,6 @@ use std::collections::HashSet;
 /// What the gate measures in a message.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct MessageSignals {
-    /// Number of words.
-    pub words: usize,
     /// Number of different content words: no stop words, filler words or speakers' names.
     pub content: usize,
     /// Number of those that occur on the path.
@@ -48,8 +46,7 @@ pub struct MessageSignals {
 /// # Errors
 /// If stored postings cannot be read.
 pub fn measure(options: &SearchOptions<'_>, text: &str) -> Result<MessageSignals, RetrievalError> {
-    let lower = text.to_lowercase().replace('’', "'");
-    let all: Vec<String> = words_of(&lower).map(|word| word.replace('\'', "")).collect();
+    let lower = lower(text);
     let query = Query::new(options.index, options.scope, text);
     let names = options.index.speakers();
     let is_name = |term: Term| query.speakers.iter().any(|at| names[usize::from(*at)].terms.contains(&term));
@@ -66,11 +63,10 @@ pub fn measure(options: &SearchOptions<'_>, text: &str) -> Result<MessageSignals
     let found = lists(options, &content, slots)?;
     let mut places = vec![(0.0_f32, 0_usize); options.scope.messages()];
     let mut signals = MessageSignals {
-        words: all.len(),
         content: content.len(),
         named: query.speakers.len(),
         once: idf(slots, 1),
-        asks: asks(&lower, &all),
+        asks: asks(&lower),
         cue: past_cue(&lower).is_some(),
         ..MessageSignals::default()
     };
@@ -110,23 +106,18 @@ const ASKING: &[&str] = &[
 /// Question words of scripts without spaces.
 const ASKING_CJK: &[&str] = &["什么", "谁", "哪", "怎么", "何", "吗", "どこ", "いつ", "誰", "なぜ"];
 
-/// Returns whether a text has a content word: neither a stop word nor a filler word.
-pub fn names_something(text: &str) -> bool {
-    let mut names = false;
-    Analyzer::default().each(text, &mut |_, word| names |= !is_filler(&word.lower));
-    names
-}
-
 /// Returns whether a text is a question, or a request to tell something.
 pub fn asks_something(text: &str) -> bool {
-    let lower = text.to_lowercase().replace('’', "'");
-    let all: Vec<String> = words_of(&lower).map(|word| word.replace('\'', "")).collect();
-    asks(&lower, &all)
+    asks(&lower(text))
 }
 
-fn asks(lower: &str, words: &[String]) -> bool {
+fn lower(text: &str) -> String {
+    text.to_lowercase().replace('’', "'")
+}
+
+fn asks(lower: &str) -> bool {
     lower.contains(['?', '？'])
-        || words.first().is_some_and(|word| ASKING.contains(&word.as_str()))
+        || words_of(lower).next().is_some_and(|word| ASKING.contains(&word.replace('\'', "").as_str()))
         || ASKING_CJK.iter().any(|word| lower.contains(word))
 }
 
@@ -295,17 +286,6 @@ mod tests {
         }
         assert_eq!(opens("who painted the sunrise?"), Gate::Skipped(SkipReason::Unknown));
         assert_eq!(opens("go on"), Gate::Skipped(SkipReason::NoContent));
-    }
-
-    #[test]
-    fn follow_ups_name_nothing_and_questions_do() {
-        for text in ["ok continue", "yes please", "thanks, that works!", "go on", "why?", "do it", "looks good", ""] {
-            assert!(!names_something(text), "{text}");
-        }
-        for text in ["where is the budget decided", "how does the parser work", "why does it fail in parse_header?"] {
-            assert!(names_something(text) && asks_something(text), "{text}");
-        }
-        assert!(names_something("clean parse_header up") && !asks_something("clean parse_header up"));
     }
 
     /// In a short conversation no word is rare by its count alone.

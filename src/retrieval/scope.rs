@@ -49,10 +49,6 @@ pub struct Shape {
     pub mean_terms: f32,
     /// Mean estimated tokens per message.
     pub mean_tokens: f32,
-    /// Mean tokens per message of a user.
-    pub user_tokens: f32,
-    /// Mean tokens per message of a model.
-    pub model_tokens: f32,
     /// Whether at least two speakers are known by name.
     pub named: bool,
 }
@@ -64,11 +60,12 @@ impl Scope {
     pub fn new(index: &Index, path: &[u32]) -> Self {
         let mut scope = Self { slots: vec![NO_SLOT; index.passages() as usize], ..Self::default() };
         scope.path = path.to_vec();
-        for (position, number) in path.iter().enumerate() {
+        let known: Vec<Option<&IndexedMessage>> = path.iter().map(|number| index.known(*number)).collect();
+        for (position, known) in known.iter().enumerate() {
             scope.firsts.push(count(scope.positions.len()));
-            let known = index.known(*number);
             scope.speakers.push(known.map_or(NOBODY, |known| known.speaker));
             scope.users.push(known.is_some_and(|known| known.role == Role::User));
+            scope.times.push(known.map_or(i64::MIN, |known| known.at));
             let Some(known) = known else { continue };
             for passage in known.first..known.first + u32::from(known.passages) {
                 scope.slots[passage as usize] = count(scope.positions.len());
@@ -77,8 +74,6 @@ impl Scope {
             }
         }
         scope.firsts.push(count(scope.positions.len()));
-        let known: Vec<Option<&IndexedMessage>> = path.iter().map(|number| index.known(*number)).collect();
-        scope.times = known.iter().map(|known| known.map_or(i64::MIN, |known| known.at)).collect();
         scope.sittings = sittings(&scope.times);
         scope.names.clone_from(&scope.speakers);
         scope.names.sort_unstable();
@@ -174,17 +169,10 @@ impl Filter {
 }
 
 fn shape(known: &[Option<&IndexedMessage>], lengths: &[u16], named: bool) -> Shape {
-    let mean = |role: Option<Role>| {
-        let of =
-            known.iter().flatten().filter(|known| known.passages > 0 && role.is_none_or(|role| known.role == role));
-        let (sum, count) = of.fold((0_u64, 0_u64), |(sum, count), known| (sum + u64::from(known.tokens), count + 1));
-        ratio(sum, count)
-    };
+    let not_empty = || known.iter().flatten().filter(|known| known.passages > 0);
     Shape {
         mean_terms: ratio(lengths.iter().map(|length| u64::from(*length)).sum(), lengths.len() as u64),
-        mean_tokens: mean(None),
-        user_tokens: mean(Some(Role::User)),
-        model_tokens: mean(Some(Role::Assistant)),
+        mean_tokens: ratio(not_empty().map(|known| u64::from(known.tokens)).sum(), not_empty().count() as u64),
         named,
     }
 }
@@ -247,20 +235,17 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn means_are_over_the_messages_that_say_something() {
+    fn the_mean_is_over_the_messages_that_say_something() {
         let mut index = Index::new();
-        let said =
-            [(Role::User, "abcdefgh"), (Role::Assistant, "abcdefgh abcdefg"), (Role::User, ""), (Role::Assistant, "")];
         let path: Vec<u32> = (0_u8..)
-            .zip(said)
-            .map(|(n, (role, text))| {
-                let key = Hash::of(&[n]);
+            .zip(["abcdefgh", "abcdefgh abcdefg", "", ""])
+            .map(|(n, text)| {
+                let (key, role) = (Hash::of(&[n]), Role::User);
                 index.add(&Entry { key, role, speaker: None, at: None, lane: 0, text })
             })
             .collect();
-        let shape = Scope::new(&index, &path).shape;
-        let means = [shape.user_tokens, shape.model_tokens, shape.mean_tokens];
-        assert!(means.iter().zip([2.0, 4.0, 3.0]).all(|(mean, expected)| (mean - expected).abs() < 1e-6), "{means:?}");
+        let mean = Scope::new(&index, &path).shape.mean_tokens;
+        assert!((mean - 3.0).abs() < 1e-6, "{mean}");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 use super::RetrievalError;
 use super::index::codec::Postings;
+use super::index::passages::passages;
 use super::index::segment::Source;
 use super::index::session::Index;
 use super::index::words::Term;
@@ -257,6 +258,6 @@ fn terms_of(options: &SearchOptions<'_>, slot: usize) -> Vec<Term> {
     let Some(known) = options.index.known(options.scope.number(position)) else { return Vec::new() };
     let Some(text) = options.texts.text(&known.key) else { return Vec::new() };
     let which = slot - options.scope.span(position).start;
-    let Some(span) = super::index::passages::passages(&text).into_iter().nth(which) else { return Vec::new() };
+    let Some(span) = passages(&text).into_iter().nth(which) else { return Vec::new() };
     options.index.analyzer().terms(&text[span])
 }

@@ -622,7 +622,7 @@ fn names_and_tags_survive_export_and_import() {
     else {
         panic!()
     };
-    let text = pleach::export::jsonl(&out, false).text;
+    let text = pleach::export::jsonl(&out, false);
     let reading = pleach::import::read(text.as_bytes(), "x.jsonl").unwrap();
     let elsewhere = Bench::new(&Model::new([]));
     let mut other = elsewhere.start();

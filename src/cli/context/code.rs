@@ -1,7 +1,7 @@
 //! `index` and `retrieve --code`: indexes a workspace's symbols and searches them.
 //! Not for: the index itself (`code`).
 
-use super::retrieve::batch;
+use super::retrieve;
 use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::output::number;
@@ -9,7 +9,7 @@ use crate::cli::stop::Stop;
 use crate::domain::code::symbols::{
     CodeMap, CodeSearchResult, IndexStatus, NearSymbolReason, ParseOutcome, Touchpoint,
 };
-use crate::engine::api::{Answer, CodeAct, Request, ToolRequest};
+use crate::engine::api::{Answer, CodeAct, ToolRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -28,10 +28,13 @@ struct Line {
     query: String,
 }
 
+fn request(run: &mut Run<'_, '_>, dir: Option<&Path>, act: CodeAct) -> Result<Answer, Stop> {
+    run.call(ToolRequest::Code { root: dir.map(Path::to_path_buf), act })
+}
+
 /// `index`.
 pub(crate) fn index(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Stop> {
-    let request = Request::Tool(ToolRequest::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Index });
-    let answer = run.call(request)?;
+    let answer = request(run, dir, CodeAct::Index)?;
     let Answer::Indexed(status) = answer else { return Err(unexpected(&answer)) };
     for note in &status.notes {
         run.io.note(note);
@@ -46,11 +49,7 @@ pub(crate) fn index(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Sto
 /// `index --map`.
 pub(crate) fn map(run: &mut Run<'_, '_>, dir: Option<&Path>) -> Result<(), Stop> {
     let budget = run.global.budget.unwrap_or(MAP_BUDGET);
-    let request = Request::Tool(ToolRequest::Code {
-        root: dir.map(Path::to_path_buf),
-        act: CodeAct::Map { budget, anchors: MAX_SYMBOLS },
-    });
-    let answer = run.call(request)?;
+    let answer = request(run, dir, CodeAct::Map { budget, anchors: MAX_SYMBOLS })?;
     let Answer::Map(map) = answer else { return Err(unexpected(&answer)) };
     if run.io.json {
         return run.io.value(&map);
@@ -67,7 +66,9 @@ pub(crate) fn find(
     dir: Option<&Path>,
 ) -> Result<(), Stop> {
     if let Some(file) = batch {
-        return many(run, file, dir);
+        return retrieve::batch(run, file, "{\"id\": …, \"query\": …}", |run, line: Line, _| {
+            Ok(shape(&line.id, &search(run, line.query, dir)?))
+        });
     }
     let query = run.io.text(query)?.unwrap_or_default();
     let found = search(run, query, dir)?;
@@ -78,18 +79,9 @@ pub(crate) fn find(
     Ok(())
 }
 
-fn many(run: &mut Run<'_, '_>, file: &Path, dir: Option<&Path>) -> Result<(), Stop> {
-    batch(run, file, "{\"id\": …, \"query\": …}", |run, line: Line, _| {
-        let found = search(run, line.query, dir)?;
-        Ok(shape(&line.id, &found))
-    })
-}
-
 fn search(run: &mut Run<'_, '_>, query: String, dir: Option<&Path>) -> Result<CodeSearchResult, Stop> {
     let budget = run.global.budget.unwrap_or(DEFAULT_BUDGET);
-    let request =
-        Request::Tool(ToolRequest::Code { root: dir.map(Path::to_path_buf), act: CodeAct::Find { query, budget } });
-    let answer = run.call(request)?;
+    let answer = request(run, dir, CodeAct::Find { query, budget })?;
     let Answer::Code(found) = answer else { return Err(unexpected(&answer)) };
     Ok(*found)
 }

@@ -5,8 +5,9 @@ use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::output::{column, money, number, time};
 use crate::cli::stop::Stop;
-use crate::domain::planning::diff::{CallRef, Cause, DiffKind, ItemDiff, ItemHistory, PlanDiff};
-use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest, Request};
+use crate::domain::call::tokens::counted;
+use crate::domain::planning::diff::{CallRef, Cause, DiffKind, ItemDiff, ItemHistory, ItemPlace, PlanDiff};
+use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -14,16 +15,9 @@ use std::fmt::Write as _;
 pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<(), Stop> {
     run.open(false)?;
     let named = |text: &str| CallSelector::Named(text.to_owned());
-    let request = match b {
-        Some(b) => Request::Call(CallRequest::DiffPlans { before: Some(named(a)), after: named(b) }),
-        None => Request::Call(CallRequest::DiffPlans { before: None, after: named(a) }),
-    };
-    match run.call(request)? {
-        Answer::Diff(diff) if run.io.json => run.io.value(&shape(&diff)),
-        Answer::Diff(diff) => {
-            run.io.say(&describe(&diff));
-            Ok(())
-        }
+    let (before, after) = b.map_or((None, named(a)), |b| (Some(named(a)), named(b)));
+    match run.call(CallRequest::DiffPlans { before, after })? {
+        Answer::Diff(diff) => run.io.either(&shape(&diff), &describe(&diff)),
         other => Err(unexpected(&other)),
     }
 }
@@ -32,13 +26,8 @@ pub(crate) fn diff(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result<()
 pub(crate) fn why(run: &mut Run<'_, '_>, item: &str, message: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let item = ItemName::Named { text: item.to_owned(), message };
-    let request = Request::Plan(PlanRequest::Why { branch: view.current, item, most: None });
-    match run.call(request)? {
-        Answer::History(history) if run.io.json => run.io.value(&*history),
-        Answer::History(history) => {
-            run.io.say(&history_text(&history));
-            Ok(())
-        }
+    match run.call(PlanRequest::Why { branch: view.current, item, most: None })? {
+        Answer::History(history) => run.io.either(&*history, &history_text(&history)),
         other => Err(unexpected(&other)),
     }
 }
@@ -106,12 +95,9 @@ fn history_text(history: &ItemHistory) -> String {
     let mut text = format!("{turn}{}\n", history.title.trim());
     for stay in &history.stays {
         let at = stay.from.at.map_or_else(String::new, time);
-        let calls = if stay.calls == 1 { "1 call".to_owned() } else { format!("{} calls", stay.calls) };
+        let calls = counted(stay.calls.into(), "call");
         let id = stay.from.run.map_or_else(String::new, |run| run.to_string());
-        let place = stay
-            .place
-            .as_ref()
-            .map_or_else(|| "not sent".to_owned(), crate::domain::planning::diff::ItemPlace::to_text);
+        let place = stay.place.as_ref().map_or_else(|| "not sent".to_owned(), ItemPlace::to_text);
         let reason = stay.place.as_ref().map_or_else(String::new, |place| place.reason.sentence());
         let _ = writeln!(text, "\n{at}  {id}  {calls}\n  {place}. {reason}");
         for cause in &stay.causes {

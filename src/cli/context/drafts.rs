@@ -32,7 +32,7 @@ pub(super) fn run(run: &mut Run<'_, '_>, command: &DraftCommand) -> Result<(), S
 }
 
 /// Returns the draft that waits on a branch.
-pub(super) fn waiting(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Option<Arc<SummaryDraft>>, Stop> {
+pub(crate) fn waiting(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Option<Arc<SummaryDraft>>, Stop> {
     match run.call(Request::Summary { branch, act: SummaryAct::Show })? {
         Answer::Draft(draft) => Ok(draft),
         other => Err(unexpected(&other)),

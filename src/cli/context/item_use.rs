@@ -8,6 +8,7 @@ use crate::cli::stop::Stop;
 use crate::domain::call::item_use::{CallUses, UnusedItem, UseCount, UseTotals};
 use crate::domain::call::ledger::percent;
 use crate::domain::call::run::RunCard;
+use crate::domain::call::tokens::counted;
 use crate::engine::api::{Answer, CallRequest};
 use serde_json::{Value, json};
 
@@ -94,8 +95,7 @@ pub(crate) fn print(run: &mut Run<'_, '_>, totals: &UseTotals) {
         run.io.say(&line(&format!("  {}", section.title()), count));
     }
     for (policy, calls, count) in &totals.by_policy {
-        let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{} calls", number(*calls)) };
-        run.io.say(&format!("{}, {calls}", line(&format!("  policy {policy}"), count)));
+        run.io.say(&format!("{}, {}", line(&format!("  policy {policy}"), count), counted((*calls).into(), "call")));
     }
     for item in totals.unused.iter().take(MAX_LISTED) {
         let title = column(item.title.lines().next().unwrap_or_default(), TITLE_WIDTH);

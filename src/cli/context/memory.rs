@@ -7,7 +7,7 @@ use crate::cli::output::{column, time};
 use crate::cli::stop::Stop;
 use crate::config::commands::conversation::{MemoryCommand, Within};
 use crate::domain::conversation::memory::{Memory, MemoryKind, Scope};
-use crate::engine::api::{Answer, MemoryAct, MemoryRequest, MemoryScope, Request};
+use crate::engine::api::{Answer, MemoryAct, MemoryRequest, MemoryScope};
 use serde_json::{Value, json};
 
 /// `memory`.
@@ -54,8 +54,7 @@ fn add(run: &mut Run<'_, '_>, kind: MemoryKind, words: &[String], within: Within
     let text = run.io.text(words)?.unwrap_or_default();
     run.open(true)?;
     let usual = if kind == MemoryKind::Preference { MemoryScope::All } else { MemoryScope::Session };
-    let request = Request::Memory(MemoryRequest::Remember { kind, text, scope: scope(within).unwrap_or(usual) });
-    match run.call(request)? {
+    match run.call(MemoryRequest::Remember { kind, text, scope: scope(within).unwrap_or(usual) })? {
         Answer::Memories(made) => {
             let id = made.first().map(|memory| memory.id.to_string()).unwrap_or_default();
             run.io.either(&made.first().map(shape), &id)

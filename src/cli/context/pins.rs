@@ -7,7 +7,7 @@ use crate::cli::output::{column, time};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::conversation::TaskCommand;
-use crate::domain::conversation::mark::{Atom, Mark, MarkKind};
+use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::task::{self, TaskSpan};
 use crate::domain::conversation::transition::Subject;
@@ -43,8 +43,7 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
         };
         let slot = tree.by_key(key)?;
         let at = path.iter().position(|other| *other == slot)?;
-        let asked = turns.iter().filter(|turn| turn.asked && turn.nodes.start <= at).count();
-        Some(asked)
+        Some(turns.iter().filter(|turn| turn.asked && turn.nodes.start <= at).count())
     };
     let mut marks: Vec<(Option<usize>, &Mark)> = branch.marks.iter().map(|mark| (number(mark), mark)).collect();
     marks.sort_by_key(|(turn, mark)| (*turn, mark.target));
@@ -72,7 +71,7 @@ pub(crate) fn pins(run: &mut Run<'_, '_>, history: bool) -> Result<(), Stop> {
 }
 
 fn words(mark: &Mark) -> String {
-    let by = if mark.by == crate::domain::conversation::mark::Actor::Engine { " (program)" } else { "" };
+    let by = if mark.by == Actor::Engine { " (program)" } else { "" };
     match mark.kind {
         MarkKind::Leased { turns } => format!("leased, {turns} turns left{by}"),
         kind => format!("{}{by}", kind.name()),

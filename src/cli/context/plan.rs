@@ -8,7 +8,7 @@ use crate::cli::conversation::ask;
 use crate::cli::conversation::settings;
 use crate::cli::output::{column, money, number, time};
 use crate::cli::stop::Stop;
-use crate::cli::{shape, shape_code};
+use crate::cli::{pick, shape, shape_code};
 use crate::config::commands::calls::{ContextCommand, Plans};
 use crate::config::commands::setting::Setting;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -36,45 +36,27 @@ struct Solved {
     code_set: Option<Arc<CodeSet>>,
 }
 
-/// The message to send again, if any.
-pub(crate) enum DraftSource<'a> {
-    /// None.
-    No,
-    /// A message of yours with a new text.
-    Edit(&'a str),
-    /// An answer that is regenerated.
-    Regenerate(&'a str),
-}
-
-impl<'a> DraftSource<'a> {
-    /// Makes the source from the flags.
-    pub(crate) fn of(edit: Option<&'a str>, regenerate: Option<&'a str>) -> Self {
-        edit.map(DraftSource::Edit).or(regenerate.map(DraftSource::Regenerate)).unwrap_or(DraftSource::No)
-    }
-}
+/// The message to send again, if any: one of yours with a new text, or one whose answer is regenerated.
+pub(crate) type Again<'a> = (Option<&'a str>, Option<&'a str>);
 
 /// Opens the branch and returns the draft for the words and flags.
 pub(crate) fn draft_of(
     run: &mut Run<'_, '_>,
     words: &[String],
-    source: &DraftSource<'_>,
+    (edit, regenerate): Again<'_>,
 ) -> Result<(Arc<SessionView>, Draft), Stop> {
-    let text = match source {
-        DraftSource::Regenerate(_) => None,
-        DraftSource::No | DraftSource::Edit(_) => run.io.message(words)?,
-    };
-    let text = text.unwrap_or_default();
+    let text = if regenerate.is_some() { None } else { run.io.message(words)? };
     let view = run.open(true)?;
-    let kind = match source {
-        DraftSource::No => DraftKind::Message,
-        DraftSource::Edit(message) => ask::edit_draft(&view, message)?,
-        DraftSource::Regenerate(message) => ask::regenerate_draft(&view, Some(*message).filter(|m| !m.is_empty()))?,
+    let kind = match (edit, regenerate) {
+        (Some(message), _) => ask::edit_draft(&view, message)?,
+        (None, Some(message)) => ask::regenerate_draft(&view, Some(message).filter(|m| !m.is_empty()))?,
+        (None, None) => DraftKind::Message,
     };
-    Ok((view, Draft { text: text.into(), kind, ..Draft::default() }))
+    Ok((view, Draft { text: text.unwrap_or_default().into(), kind, ..Draft::default() }))
 }
 
-fn solve(run: &mut Run<'_, '_>, words: &[String], source: &DraftSource<'_>) -> Result<Solved, Stop> {
-    let (view, draft) = draft_of(run, words, source)?;
+fn solve(run: &mut Run<'_, '_>, words: &[String], again: Again<'_>) -> Result<Solved, Stop> {
+    let (view, draft) = draft_of(run, words, again)?;
     match run.client.plan(&view, draft, &mut run.io)? {
         Planned::Plan { plan, request_digest, bytes, calibration, cost, code_set, .. } => {
             Ok(Solved { view, plan, digest: request_digest, bytes, calibration, cost, code_set })
@@ -84,14 +66,8 @@ fn solve(run: &mut Run<'_, '_>, words: &[String], source: &DraftSource<'_>) -> R
 }
 
 /// `plan`.
-pub(crate) fn plan(
-    run: &mut Run<'_, '_>,
-    words: &[String],
-    request: bool,
-    edit: Option<&str>,
-    regenerate: Option<&str>,
-) -> Result<(), Stop> {
-    let solved = solve(run, words, &DraftSource::of(edit, regenerate))?;
+pub(crate) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool, again: Again<'_>) -> Result<(), Stop> {
+    let solved = solve(run, words, again)?;
     if request {
         let body = run.client.wire(&solved.view, &mut run.io)?;
         run.io.data(&body);
@@ -101,7 +77,7 @@ pub(crate) fn plan(
         return Ok(());
     }
     if run.io.json {
-        let branch = solved.view.branches.iter().find(|branch| branch.id == solved.view.current);
+        let branch = pick::branch(&solved.view, None).ok();
         let shape = shape::plan(&solved.plan, Some(solved.digest), solved.calibration, solved.cost, branch);
         return run.io.value(&shape_code::with_set(shape, solved.code_set.as_deref()));
     }
@@ -315,7 +291,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, request: bool) -> Result<(
 
 /// `build`: prints the messages of the next request as text.
 pub(crate) fn build(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
-    let solved = solve(run, words, &DraftSource::No)?;
+    let solved = solve(run, words, (None, None))?;
     let body = run.client.wire(&solved.view, &mut run.io)?;
     let request = read_body(&body)?;
     if run.io.json {
@@ -340,7 +316,7 @@ pub(crate) fn context(run: &mut Run<'_, '_>, command: &ContextCommand) -> Result
 }
 
 fn show_context(run: &mut Run<'_, '_>, words: &[String]) -> Result<(), Stop> {
-    let solved = solve(run, words, &DraftSource::No)?;
+    let solved = solve(run, words, (None, None))?;
     let body = run.client.wire(&solved.view, &mut run.io)?;
     let request = read_body(&body)?;
     if run.io.json {

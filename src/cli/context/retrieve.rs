@@ -7,7 +7,7 @@ use crate::cli::output::number;
 use crate::cli::stop::Stop;
 use crate::domain::base::failure::Failure;
 use crate::domain::call::retrieval_set::{Evidence, Gate, MissReason, ScoreParts};
-use crate::engine::api::{Answer, PlanRequest, Request, Retrieved};
+use crate::engine::api::{Answer, PlanRequest, Retrieved};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -94,14 +94,14 @@ fn search(
     at: Option<i64>,
     anyway: bool,
 ) -> Result<Retrieved, Stop> {
-    let request = Request::Plan(PlanRequest::Retrieve {
+    let request = PlanRequest::Retrieve {
         branch: branch.or_else(|| run.global.branch.clone().filter(|_| session.is_none())),
         session: session.or_else(|| run.global.session.clone()),
         query,
         at,
         budget: run.global.budget,
         anyway,
-    });
+    };
     let answer = run.call(request)?;
     let Answer::Retrieved(found) = answer else { return Err(unexpected(&answer)) };
     Ok(*found)

@@ -186,17 +186,18 @@ fn print_ledger(run: &mut Run<'_, '_>, ledger: &Ledger) {
 
 fn figures(sum: &Sum, calls: u32, words: impl Fn(u64) -> String) -> String {
     let Some(mean) = sum.mean() else { return "unknown".to_owned() };
-    let missing = calls - sum.known;
-    let unknown = if missing > 0 { format!("  {} unknown", number(missing)) } else { String::new() };
+    let unknown = unknown(calls - sum.known);
     format!("sum {}  mean {}  highest {}{unknown}", words(sum.total), words(mean), words(sum.most))
+}
+
+fn unknown(calls: u32) -> String {
+    if calls > 0 { format!("  {} unknown", number(calls)) } else { String::new() }
 }
 
 fn cached(ledger: &Ledger) -> String {
     let sums = &ledger.totals;
     let Some(share) = sums.cached_milli() else { return "unknown".to_owned() };
-    let missing = sums.calls - sums.cached.known;
-    let unknown = if missing > 0 { format!("  {} unknown", number(missing)) } else { String::new() };
-    format!("{} of the input{unknown}", per_cent(share))
+    format!("{} of the input{}", per_cent(share), unknown(sums.calls - sums.cached.known))
 }
 
 fn errors(ledger: &Ledger) -> String {

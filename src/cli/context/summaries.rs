@@ -220,7 +220,8 @@ fn automatic(settings: AutoSummarySettings) -> &'static str {
     }
 }
 
-fn cards(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Vec<SummaryCard>, Stop> {
+/// Returns the summaries of a branch.
+pub(crate) fn cards(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Vec<SummaryCard>, Stop> {
     let answer = run.call(Request::Summary { branch, act: SummaryAct::List })?;
     let Answer::Summaries(cards) = answer else { return Err(unexpected(&answer)) };
     Ok(cards)
@@ -248,12 +249,10 @@ pub(crate) fn summaries(run: &mut Run<'_, '_>, command: &SummariesCommand) -> Re
 
 fn card_shape(card: &SummaryCard) -> Value {
     let mut value = capsule_shape(&card.summary);
-    if let Some(object) = value.as_object_mut() {
-        object.insert("state".into(), json!(card.state));
-        object.insert("active".into(), card.active.into());
-        object.insert("goes".into(), card.included.into());
-        object.insert("older_levels".into(), card.depth.into());
-    }
+    value["state"] = json!(card.state);
+    value["active"] = card.active.into();
+    value["goes"] = card.included.into();
+    value["older_levels"] = card.depth.into();
     value
 }
 

@@ -1,13 +1,13 @@
 //! `plan --what-if`: the next request under other settings, side by side.
 //! Not for: the plan itself (`plan`).
 
-use super::plan::{self, DraftSource};
+use super::plan::{self, Again};
 use crate::cli::Run;
 use crate::cli::client::unexpected;
+use crate::cli::input;
 use crate::cli::output::{column, money, number};
 use crate::cli::shape::dollars;
 use crate::cli::stop::Stop;
-use crate::domain::planning::variant;
 use crate::domain::planning::what_if::{MovedItem, PlanFigures, WhatIf};
 use crate::engine::api::{Answer, PlanRequest};
 use serde_json::{Value, json};
@@ -17,28 +17,17 @@ use std::fmt::Write as _;
 const MAX_LISTED: usize = 3;
 
 /// `plan --what-if`.
-pub(crate) fn what_if(
-    run: &mut Run<'_, '_>,
-    words: &[String],
-    (edit, regenerate): (Option<&str>, Option<&str>),
-    arms: &[String],
-) -> Result<(), Stop> {
-    let arms = arms.iter().map(|words| variant::read(words).map_err(|error| Stop::Usage(format!("{error}."))));
-    let arms = arms.collect::<Result<Vec<_>, Stop>>()?;
-    let (view, draft) = plan::draft_of(run, words, &DraftSource::of(edit, regenerate))?;
+pub(crate) fn what_if(run: &mut Run<'_, '_>, words: &[String], again: Again<'_>, arms: &[String]) -> Result<(), Stop> {
+    let arms = input::variants(arms)?;
+    let (view, draft) = plan::draft_of(run, words, again)?;
     let answer = run.call(PlanRequest::WhatIf { branch: view.current, draft, arms })?;
     let Answer::WhatIf(found) = answer else { return Err(unexpected(&answer)) };
-    if run.io.json {
-        return run.io.value(&shape(&found));
-    }
-    run.io.say(describe(&found).trim_end());
-    Ok(())
+    run.io.either(&shape(&found), describe(&found).trim_end())
 }
 
 fn describe(found: &WhatIf) -> String {
-    let all = found.alternatives.iter().map(|variant| (variant.title.as_str(), &variant.result));
-    let all: Vec<(&str, &Result<PlanFigures, String>)> =
-        [("current settings", &found.present)].into_iter().chain(all).collect();
+    let mut all = vec![("current settings", &found.present)];
+    all.extend(found.alternatives.iter().map(|variant| (variant.title.as_str(), &variant.result)));
     let label = all.iter().find_map(|(_, result)| result.as_ref().ok()).map_or("est", |known| known.certainty.label());
     let mut text = format!(
         "{} {:>11} {:>9} {:>9} {:>7} {:>5} {:>5}\n",

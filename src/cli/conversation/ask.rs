@@ -24,14 +24,9 @@ use std::sync::Arc;
 
 /// `ask TEXT`.
 pub(crate) fn ask(run: &mut Run<'_, '_>, words: &[String], wait: bool) -> Result<(), Stop> {
-    let Some(text) = run.io.message(words)? else {
-        return Err(Stop::Usage("No message. Give a text, or use standard input.".into()));
-    };
-    if text.trim().is_empty() {
-        return Err(Stop::Usage("The message is empty. Nothing was sent.".into()));
-    }
+    let text = run.io.full_message(words)?;
     let view = open(run, true, wait)?;
-    turn(run, &view, Draft { text: text.into(), kind: DraftKind::Message, ..Draft::default() })
+    turn(run, &view, Draft { text: text.into(), ..Draft::default() })
 }
 
 /// Opens the session. With `wait`, waits until no other process uses its branch.
@@ -41,7 +36,7 @@ fn open(run: &mut Run<'_, '_>, create: bool, wait: bool) -> Result<Arc<SessionVi
         return Ok(view);
     }
     let pressed = (run.io.interrupts)();
-    let ticket = run.client.send(Request::Turn(TurnRequest::Claim(view.current)));
+    let ticket = run.client.send(TurnRequest::Claim(view.current));
     loop {
         if (run.io.interrupts)() > pressed {
             let left = Failure::user("Stopped waiting.").kept("Your message was not saved and nothing was sent.");
@@ -69,17 +64,14 @@ pub(crate) fn ask_with_body(run: &mut Run<'_, '_>, file: &Path, words: &[String]
     }
     let text = if text == "-" { run.io.read_all()? } else { text };
     let view = open(run, true, wait)?;
-    let draft = Draft { text: text.into(), kind: DraftKind::Message, ..Draft::default() };
+    let draft = Draft { text: text.into(), ..Draft::default() };
     let act = Exact::Send { draft, body: body.into() };
-    follow(run, &view, Request::Plan(PlanRequest::Exact { branch: view.current, act }))
+    follow(run, &view, PlanRequest::Exact { branch: view.current, act })
 }
 
 /// `edit MESSAGE TEXT`.
 pub(crate) fn edit(run: &mut Run<'_, '_>, message: &str, words: &[String], wait: bool) -> Result<(), Stop> {
-    let text = run.io.message(words)?.unwrap_or_default();
-    if text.trim().is_empty() {
-        return Err(Stop::Usage("The message is empty. Nothing was sent.".into()));
-    }
+    let text = run.io.full_message(words)?;
     let view = open(run, false, wait)?;
     let kind = edit_draft(&view, message)?;
     turn(run, &view, Draft { text: text.into(), kind, ..Draft::default() })
@@ -94,7 +86,7 @@ pub(crate) fn edit_draft(view: &SessionView, message: &str) -> Result<DraftKind,
 pub(crate) fn regenerate(run: &mut Run<'_, '_>, message: Option<&str>, wait: bool) -> Result<(), Stop> {
     let view = open(run, false, wait)?;
     let kind = regenerate_draft(&view, message)?;
-    turn(run, &view, Draft { text: Arc::from(""), kind, ..Draft::default() })
+    turn(run, &view, Draft { kind, ..Draft::default() })
 }
 
 /// Returns the draft kind for another answer to this message. The default is the last message.
@@ -133,11 +125,11 @@ struct Turn {
 
 /// Runs a turn and prints its answer while it streams.
 pub(crate) fn turn(run: &mut Run<'_, '_>, view: &SessionView, draft: Draft) -> Result<(), Stop> {
-    follow(run, view, Request::Turn(TurnRequest::Ask { branch: view.current, draft, plan: None }))
+    follow(run, view, TurnRequest::Ask { branch: view.current, draft, plan: None })
 }
 
 /// Sends a request and prints the answer while it streams.
-fn follow(run: &mut Run<'_, '_>, view: &SessionView, request: Request) -> Result<(), Stop> {
+fn follow(run: &mut Run<'_, '_>, view: &SessionView, request: impl Into<Request>) -> Result<(), Stop> {
     let ticket = run.client.send(request);
     let mut turn = Turn {
         ticket,
@@ -168,7 +160,7 @@ impl Turn {
             1 if self.cancelled => {}
             1 => {
                 self.cancelled = true;
-                run.client.send(Request::Turn(TurnRequest::Cancel { branch: self.branch }));
+                run.client.send(TurnRequest::Cancel { branch: self.branch });
             }
             _ => return Err(Stop::Interrupted),
         }

@@ -8,6 +8,7 @@ use crate::cli::context::diffs;
 use crate::cli::output::{money, number};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
+use crate::domain::call::tokens::counted;
 use crate::domain::conversation::compare::{Comparison, Side};
 use crate::domain::planning::diff::DiffKind;
 use crate::engine::api::{Answer, BranchRequest, ItemName};
@@ -22,14 +23,10 @@ pub(crate) fn compare(run: &mut Run<'_, '_>, a: &str, b: Option<&str>) -> Result
     let view = run.open(false)?;
     let (a, b) = (pick::branch(&view, Some(a))?.id, pick::branch(&view, b)?.id);
     match run.call(BranchRequest::Compare { a, b })? {
-        Answer::Compared(compared) if run.io.json => {
+        Answer::Compared(compared) => {
             let mut value = serde_json::to_value(&*compared).unwrap_or_default();
             value["plans"] = compared.plans.as_ref().map_or(Value::Null, |diff| diffs::shape(diff));
-            run.io.value(&value)
-        }
-        Answer::Compared(compared) => {
-            run.io.say(&describe(&compared));
-            Ok(())
+            run.io.either(&value, &describe(&compared))
         }
         other => Err(unexpected(&other)),
     }
@@ -73,12 +70,11 @@ fn describe(compared: &Comparison) -> String {
             if let Some(pin) = &turn.pin {
                 let _ = writeln!(text, "\n── pinned only here, {}\n{}", &turn.atom.key().to_string()[..12], pin.trim());
             }
-            for turn_message in &turn.messages {
-                let end =
-                    turn_message.text.char_indices().nth(MAX_CHARS).map_or(turn_message.text.len(), |(end, _)| end);
-                let cut = if end < turn_message.text.len() { " …" } else { "" };
-                let words = turn_message.text[..end].trim();
-                let _ = writeln!(text, "\n── turn {} {}\n{words}{cut}", turn.number, turn_message.role.name());
+            for message in &turn.messages {
+                let end = message.text.char_indices().nth(MAX_CHARS).map_or(message.text.len(), |(end, _)| end);
+                let cut = if end < message.text.len() { " …" } else { "" };
+                let words = message.text[..end].trim();
+                let _ = writeln!(text, "\n── turn {} {}\n{words}{cut}", turn.number, message.role.name());
             }
         }
         if side.more > 0 {
@@ -108,8 +104,7 @@ fn describe(compared: &Comparison) -> String {
 /// Formats a branch's figures, for example `2 turns · 3 calls · prompts 1,204 tok · answers 310 tok · $0.0011 ·
 /// read_file 2`.
 pub(crate) fn figures(side: &Side) -> String {
-    let count = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
-    let mut words = vec![count(side.count(), "turn"), count(side.calls as usize, "call")];
+    let mut words = vec![counted(side.count() as u64, "turn"), counted(side.calls.into(), "call")];
     words.push(format!("prompts {} tok", number(side.prompt)));
     words.push(format!("answers {} tok", number(side.answer)));
     words.extend(side.cost_micro.map(money));

@@ -5,15 +5,15 @@ use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::input::to_import;
 use crate::cli::output::{escaped_lines, number};
+use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::command::Format;
 use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::{NodeId, SessionId};
+use crate::domain::base::ids::SessionId;
 use crate::domain::conversation::mark::MarkKind;
-use crate::domain::conversation::message::{NodeHead, Role};
-use crate::engine::api::{Act, Answer, BranchRequest, ItemName, Request, SessionRequest};
+use crate::domain::conversation::message::Role;
+use crate::engine::api::{Act, Answer, BranchRequest, ItemName, SessionRequest};
 use serde_json::json;
-use std::collections::HashMap;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -61,9 +61,8 @@ pub(crate) fn import(run: &mut Run<'_, '_>, file: &Path, keep_instructions: bool
 /// their number.
 fn keep_instructions(run: &mut Run<'_, '_>, session: SessionId) -> Result<usize, Stop> {
     let view = run.client.open(&Some(session.to_string()), &None, false, &mut run.io)?;
-    let nodes: HashMap<NodeId, &NodeHead> = view.nodes.iter().map(|head| (head.id, head)).collect();
-    let head = view.branches.iter().find(|branch| branch.id == view.current).and_then(|branch| branch.head);
-    let path = std::iter::successors(head, |id| nodes.get(id)?.parent).filter_map(|id| nodes.get(&id));
+    let tree = pick::tree(&view);
+    let path = pick::path(&tree, pick::branch(&view, None)?).into_iter().map(|slot| tree.head(slot));
     let prompts = path.filter(|head| head.role == Role::System && head.imported && !head.hidden);
     let items: Vec<ItemName> = prompts.map(|head| ItemName::Message(head.id)).collect();
     let kept = items.len();
@@ -83,11 +82,8 @@ pub(crate) fn export(
     output: Option<&Path>,
 ) -> Result<(), Stop> {
     let view = run.open(false)?;
-    let request = Request::Session(SessionRequest::Transcript {
-        session: Some(view.card.id.to_string()),
-        branch: (!all).then_some(view.current),
-    });
-    let answer = run.call(request)?;
+    let (session, branch) = (Some(view.card.id.to_string()), (!all).then_some(view.current));
+    let answer = run.call(SessionRequest::Transcript { session, branch })?;
     let Answer::Transcript(transcript) = answer else { return Err(unexpected(&answer)) };
     let write = match format {
         Format::Jsonl => run.formats.jsonl,

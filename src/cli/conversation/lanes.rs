@@ -2,7 +2,7 @@
 //! Not for: choosing a lane (`settings`).
 
 use crate::cli::Run;
-use crate::cli::client::unexpected;
+use crate::cli::context::{drafts, summaries};
 use crate::cli::output::{column, number, time};
 use crate::cli::pick;
 use crate::cli::stop::Stop;
@@ -11,10 +11,9 @@ use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::lane_use::{self, LaneUse};
 use crate::domain::conversation::tree::Tree;
 use crate::domain::summary::accepted::SummaryKind;
-use crate::domain::summary::draft::{SummaryCard, SummaryDraft};
-use crate::engine::api::{Answer, Request, SessionView, SummaryAct};
+use crate::domain::summary::draft::SummaryCard;
+use crate::engine::api::SessionView;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// Returns the lane of a branch's next message, and whether a person chose it.
 fn next(tree: &Tree, branch: &Branch) -> (Lane, bool) {
@@ -65,7 +64,7 @@ pub(super) fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
     if lanes.iter().all(|one| one.lane != next) {
         lanes.insert(0, LaneUse::unused(next.clone()));
     }
-    let (cards, draft) = summaries(run, branch)?;
+    let (cards, draft) = (summaries::cards(run, branch.id)?, drafts::waiting(run, branch.id)?);
     let of = |lane: &Lane| {
         let own = |kind: SummaryKind, text: &str| kind == SummaryKind::Lane && Lane::read(text) == *lane;
         Summarized {
@@ -92,19 +91,6 @@ pub(super) fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         ));
     }
     Ok(())
-}
-
-/// Returns the branch's summaries, and the draft that awaits a decision.
-fn summaries(run: &mut Run<'_, '_>, branch: &Branch) -> Result<(Vec<SummaryCard>, Option<Arc<SummaryDraft>>), Stop> {
-    let mut ask = |act| run.call(Request::Summary { branch: branch.id, act });
-    let cards = match ask(SummaryAct::List)? {
-        Answer::Summaries(cards) => cards,
-        other => return Err(unexpected(&other)),
-    };
-    match ask(SummaryAct::Show)? {
-        Answer::Draft(draft) => Ok((cards, draft)),
-        other => Err(unexpected(&other)),
-    }
 }
 
 fn shape(branch: &Branch, tree: &Tree, one: &LaneUse, summarized: &Summarized<'_>, next: bool) -> Value {

@@ -13,7 +13,7 @@ use crate::config::commands::system::WithBackups;
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::message::{Node, NodeHead, Role};
 use crate::domain::conversation::tree::{Slot, Tree};
-use crate::engine::api::{Answer, BranchRequest, ItemName, Request, SessionRequest, marks};
+use crate::engine::api::{Answer, BranchRequest, ItemName, SessionRequest, marks};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -140,7 +140,7 @@ fn remove(run: &mut Run<'_, '_>, item: &str, yes: bool, backups: Option<WithBack
         return Err(Stop::Printed(1));
     }
     let item = ItemName::Named { text: item.to_owned(), message: false };
-    let request = Request::Branch(BranchRequest::RemoveMessage { branch: view.current, item });
+    let request = BranchRequest::RemoveMessage { branch: view.current, item };
     crate::cli::system::backups::after_removal(run, request, "Deleted.", backups)
 }
 
@@ -149,8 +149,7 @@ pub(crate) fn add(run: &mut Run<'_, '_>, (role, words): (Role, &[String]), prior
     let text = run.io.message(words)?.filter(|text| !(words.is_empty() && text.trim().is_empty()));
     let text = text.ok_or_else(|| Stop::Usage("No content. Give a text, or use standard input.".into()))?;
     let view = run.open(true)?;
-    let added = BranchRequest::AddMessage { branch: view.current, role, text, priority };
-    match run.call(Request::Branch(added))? {
+    match run.call(BranchRequest::AddMessage { branch: view.current, role, text, priority })? {
         Answer::Added(head) => {
             let value = json!({
                 "id": head.id,
@@ -181,7 +180,7 @@ pub(crate) fn mark(run: &mut Run<'_, '_>, command: &MarkCommand) -> Result<(), S
 }
 
 /// `undo` and `redo`.
-pub(crate) fn undo_or_redo(run: &mut Run<'_, '_>, request: Request, done_text: &str) -> Result<(), Stop> {
+pub(crate) fn undo_or_redo(run: &mut Run<'_, '_>, request: SessionRequest, done_text: &str) -> Result<(), Stop> {
     run.open(false)?;
     run.change(request, done_text)
 }

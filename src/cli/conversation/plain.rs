@@ -15,6 +15,7 @@ use crate::config::keys::keymap::Action;
 use crate::engine::api::{Draft, Planned, ProgramRequest, SessionView};
 
 /// The session and the branch of the conversation.
+#[derive(Clone)]
 struct PlainSession {
     session: String,
     branch: String,
@@ -50,8 +51,7 @@ pub(crate) fn plain(run: &mut Run<'_, '_>) -> Result<(), Stop> {
         if now != pressed {
             run.io.say("Ctrl+C stops a streaming answer. To quit, type /quit or end the input (Ctrl+D).");
         }
-        let place = PlainSession { session: current.session.clone(), branch: current.branch.clone() };
-        let result = run_within(run, &place, |inner| run_line(inner, &mut current, &line));
+        let result = run_within(run, &current.clone(), |inner| run_line(inner, &mut current, &line));
         pressed = (run.io.interrupts)();
         match result {
             Ok(Next::Continue) => {}

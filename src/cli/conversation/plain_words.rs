@@ -2,6 +2,7 @@
 //! Not for: the loop (`plain`).
 
 use crate::cli::output::number;
+use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::table;
 use crate::domain::conversation::message::{Node, Role};
@@ -38,7 +39,7 @@ To send text that starts with /, type //. /COMMAND --help explains a command.",
 
 /// Describes the session, branch, mode, model, and token count in sentences.
 pub(crate) fn status(view: &SessionView, plan: Result<Planned, Stop>) -> String {
-    let branch = view.branches.iter().find(|branch| branch.id == view.current).map_or("?", |branch| &branch.name);
+    let branch = pick::branch(view, None).map_or("?", |branch| &branch.name);
     let mut text = format!("\nSession {}. Branch {branch}. ", view.card.title);
     match plan {
         Ok(Planned::Plan { plan, .. }) => {

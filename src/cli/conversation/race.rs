@@ -4,8 +4,8 @@
 use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::output::money;
-use crate::cli::shape;
 use crate::cli::stop::Stop;
+use crate::cli::{input, shape};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::race::{BranchRun, Limits};
@@ -14,7 +14,7 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::state;
 use crate::domain::planning::variant;
 use crate::engine::api::{
-    Answer, CallRequest, Draft, Event, ItemName, ReplayedCall, Request, SessionRequest, Ticket, TurnEvent, TurnRequest,
+    Answer, CallRequest, Draft, Event, ItemName, ReplayedCall, SessionRequest, Ticket, TurnEvent, TurnRequest,
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -123,7 +123,7 @@ fn follow(run: &mut Run<'_, '_>, entries: &mut [RaceEntry]) -> Result<(), Stop> 
             1 => {
                 cancelled = true;
                 for entry in entries.iter().filter(|entry| !entry.over) {
-                    run.client.send(Request::Turn(TurnRequest::Cancel { branch: entry.branch }));
+                    run.client.send(TurnRequest::Cancel { branch: entry.branch });
                 }
             }
             _ => return Err(Stop::Interrupted),
@@ -142,11 +142,8 @@ fn verdict(entries: &[RaceEntry]) -> Result<(), Stop> {
     let Some(bad) = entries.iter().find(|entry| !entry.succeeded()) else { return Ok(()) };
     let why = bad.cards.last().and_then(|card| card.error.clone());
     let failure = bad.failure.clone().unwrap_or_else(|| {
-        Failure::new(
-            FailureKind::Provider,
-            why.unwrap_or_else(|| "The stream ended before the end of the answer.".into()),
-        )
-        .kept("The text received so far is kept.")
+        let why = why.unwrap_or_else(|| "The stream ended before the end of the answer.".into());
+        Failure::new(FailureKind::Provider, why).kept("The text received so far is kept.")
     });
     Err(Stop::Failed(failure))
 }
@@ -167,25 +164,17 @@ fn append_answer(text: &mut String, title: &str, card: Option<&RunCard>, words: 
 
 /// `race TEXT --arm …`
 pub(crate) fn race(run: &mut Run<'_, '_>, words: &[String], arms: &[String], limits: Limits) -> Result<(), Stop> {
-    let arms = arms.iter().map(|words| variant::read(words).map_err(|error| Stop::Usage(format!("{error}."))));
-    let arms = arms.collect::<Result<Vec<_>, Stop>>()?;
-    let text = run.io.message(words)?.unwrap_or_default();
-    if text.trim().is_empty() {
-        return Err(Stop::Usage("The message is empty. Nothing was sent.".into()));
-    }
+    let arms = input::variants(arms)?;
+    let text = run.io.full_message(words)?;
     let view = run.open(true)?;
-    let request = Request::Call(CallRequest::Race { branch: view.current, arms: arms.clone(), limits });
-    let answer = run.call(request)?;
+    let answer = run.call(CallRequest::Race { branch: view.current, arms: arms.clone(), limits })?;
     let Answer::Race(branches) = answer else { return Err(unexpected(&answer)) };
     let draft = Draft { text: text.into(), ..Draft::default() };
     let mut entries = Vec::new();
     for (branch, arm) in branches.iter().zip(&arms) {
         let mut entry = RaceEntry::new(branch, variant::title(arm));
-        entry.ticket = Some(run.client.send(Request::Turn(TurnRequest::Ask {
-            branch: branch.id,
-            draft: draft.clone(),
-            plan: None,
-        })));
+        let draft = draft.clone();
+        entry.ticket = Some(run.client.send(TurnRequest::Ask { branch: branch.id, draft, plan: None }));
         entries.push(entry);
     }
     follow(run, &mut entries)?;
@@ -211,7 +200,7 @@ pub(crate) fn replay(run: &mut Run<'_, '_>, id: &str, without: Option<&str>) -> 
     run.open(false)?;
     let without = without.map(|text| ItemName::Named { text: text.to_owned(), message: false });
     let (profile, model) = (run.global.profile.clone(), run.global.model.clone());
-    let ticket = run.client.send(Request::Call(CallRequest::Replay { run: id.to_owned(), profile, model, without }));
+    let ticket = run.client.send(CallRequest::Replay { run: id.to_owned(), profile, model, without });
     let mut early = Vec::new();
     let made = loop {
         match run.client.next(&mut run.io)? {

@@ -87,10 +87,7 @@ fn grouped<'a>(
 
 fn session(card: &SessionCard, messages: &[&FoundMessage]) -> Value {
     let mut value = shape::session(card);
-    let matches: Vec<Value> = messages.iter().map(|message| super::search::message(message)).collect();
-    if let Some(object) = value.as_object_mut() {
-        object.insert("matches".to_owned(), Value::Array(matches));
-    }
+    value["matches"] = messages.iter().map(|found| message(found)).collect();
     value
 }
 

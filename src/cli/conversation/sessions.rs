@@ -9,7 +9,7 @@ use crate::cli::stop::Stop;
 use crate::cli::{editor, pick, shape};
 use crate::config::commands::conversation::{BranchCommand, SessionCommand, StateCommand};
 use crate::domain::conversation::branch::{SessionCard, StateVersion};
-use crate::engine::api::{Answer, BranchRequest, CallRequest, NameOrId, Request, SessionRequest};
+use crate::engine::api::{Answer, BranchRequest, CallRequest, NameOrId, SessionRequest};
 use serde_json::{Value, json};
 
 /// `session`.
@@ -48,7 +48,7 @@ pub(crate) fn session(run: &mut Run<'_, '_>, command: &SessionCommand) -> Result
                 run.io.note("nothing was deleted");
                 return Err(Stop::Printed(1));
             }
-            let request = Request::Session(SessionRequest::Delete { session: Some(session.clone()) });
+            let request = SessionRequest::Delete { session: Some(session.clone()) };
             crate::cli::system::backups::after_removal(run, request, "Deleted.", *backups)
         }
     }
@@ -148,8 +148,7 @@ fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
 fn fork(run: &mut Run<'_, '_>, name: Option<String>, at: Option<&str>, stay: bool) -> Result<(), Stop> {
     let view = run.open(false)?;
     let at = at.map(|text| pick::end(&view, text).map(|head| head.id)).transpose()?;
-    let request = Request::Branch(BranchRequest::Fork { branch: view.current, at, name, switch: !stay });
-    match run.call(request)? {
+    match run.call(BranchRequest::Fork { branch: view.current, at, name, switch: !stay })? {
         Answer::Branch(branch) => {
             let words = format!("{}  {}", branch.id, branch.name);
             let tree = pick::tree(&view);

@@ -6,7 +6,7 @@ use crate::cli::output::column;
 use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::domain::conversation::tag::{Tag, TagFilter};
-use crate::domain::conversation::tree::Slot;
+use crate::domain::conversation::tree::{Slot, Tree};
 use crate::engine::api::{BranchRequest, ItemName, SessionView, TagAct};
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ pub(crate) fn list(run: &mut Run<'_, '_>, words: &[String], favourites: bool) ->
 }
 
 /// Returns the names of the branches whose path contains a message.
-fn branches_with(view: &SessionView, tree: &crate::domain::conversation::tree::Tree, slot: Slot) -> Vec<String> {
+fn branches_with(view: &SessionView, tree: &Tree, slot: Slot) -> Vec<String> {
     let tip = |head| tree.slot(head).is_some_and(|tip| tree.contains(slot, tip));
     let open = view.branches.iter().filter(|branch| !branch.archived && branch.head.is_some_and(tip));
     open.map(|branch| branch.name.clone()).collect()

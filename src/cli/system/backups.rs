@@ -5,8 +5,7 @@ use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::stop::Stop;
 use crate::config::commands::system::WithBackups;
-use crate::domain::base::damage::BackupOutcome;
-use crate::domain::base::damage::{BackupAct, Holding};
+use crate::domain::base::damage::{BackupAct, BackupOutcome, Holding};
 use crate::engine::api::{Answer, ProgramRequest, Request};
 use serde_json::{Value, json};
 
@@ -55,7 +54,7 @@ fn shape(copy: &Holding) -> Value {
 /// Deletes data permanently, and then removes it from the backups too, if a flag or the person says so.
 pub(crate) fn after_removal(
     run: &mut Run<'_, '_>,
-    request: Request,
+    request: impl Into<Request>,
     message: &str,
     choice: Option<WithBackups>,
 ) -> Result<(), Stop> {

@@ -244,15 +244,9 @@ fn set_default(config: &Config, profile: &str, model: &str, io: &mut Io<'_>) -> 
     }
     let mut config = config.clone();
     config.save_default(profile, model).map_err(|error| error.failure())?;
-    if io.json {
-        return io.value(&json!({ "profile": profile, "model": model }));
-    }
-    io.say(&format!(
-        "{} now sets the default to {profile}{}{model}.",
-        config.paths.user_file().display(),
-        if model.is_empty() { "" } else { " and " }
-    ));
-    Ok(())
+    let (file, and) = (config.paths.user_file(), if model.is_empty() { "" } else { " and " });
+    let message = format!("{} now sets the default to {profile}{and}{model}.", file.display());
+    io.either(&json!({ "profile": profile, "model": model }), &message)
 }
 
 fn check(config: &Config, io: &mut Io<'_>) -> Result<(), Stop> {

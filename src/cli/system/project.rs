@@ -18,7 +18,7 @@ pub(crate) fn project(run: &mut Run<'_, '_>, command: Option<&ProjectCommand>) -
     let view = run.open(true)?;
     let branch = pick::branch(&view, None)?.id;
     let set = |path: &str, on: bool, once: bool| {
-        Request::Tool(ToolRequest::Project(ProjectAct::Set { branch, path: path.to_owned(), on: Some(on), once }))
+        ToolRequest::Project(ProjectAct::Set { branch, path: path.to_owned(), on: Some(on), once })
     };
     match command {
         Some(ProjectCommand::Exclude { path, once }) => return run.change(set(path, false, *once), "Excluded."),

@@ -3,16 +3,16 @@
 
 use crate::cli::Run;
 use crate::cli::client::unexpected;
-use crate::cli::output::{column, number};
+use crate::cli::output::{column, number, time};
+use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::system::{Traces, TracesCommand};
 use crate::domain::base::failure::Failure;
-use crate::domain::conversation::tree::{Slot, Tree};
 use crate::domain::tool::consent::FileChange;
 use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::resolution::{self, Link, TraceFilter};
 use crate::domain::tool::trace::ToolTrace;
-use crate::engine::api::{Answer, Event, Request, SessionView, ToolEvent, ToolRequest, TraceAct, TraceWhole};
+use crate::engine::api::{Answer, Event, SessionView, ToolEvent, ToolRequest, TraceAct, TraceWhole};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -43,10 +43,9 @@ impl TraceList {
     fn read(run: &mut Run<'_, '_>, view: &SessionView, whole: bool) -> Result<Self, Stop> {
         let answer = run.call(ToolRequest::Traces(TraceAct::List { most: MAX_CALLS }))?;
         let Answer::Traces(all) = answer else { return Err(unexpected(&answer)) };
-        let tree = Tree::build(view.nodes.clone());
+        let tree = pick::tree(view);
         let slot = |trace: &ToolTrace| trace.node.and_then(|node| tree.slot(node));
-        let head = view.branches.iter().find(|branch| branch.id == view.current).and_then(|branch| branch.head);
-        let path: Vec<Slot> = head.and_then(|head| tree.slot(head)).map(|tip| tree.path(tip)).unwrap_or_default();
+        let path = pick::path(&tree, pick::branch(view, None)?);
         let on_path = |trace: &ToolTrace| {
             slot(trace)
                 .is_some_and(|slot| path.get(usize::try_from(tree.depth(slot)).unwrap_or(usize::MAX)) == Some(&slot))
@@ -197,7 +196,7 @@ fn show(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop>
     }
     let head = line(&trace_list, at);
     run.io.say(&head);
-    run.io.say(&format!("{} bytes, {}", trace.bytes, crate::cli::output::time(trace.at)));
+    run.io.say(&format!("{} bytes, {}", trace.bytes, time(trace.at)));
     if let Some(bytes) = trace.truncated_from {
         let back = trace.more.back.as_ref().map_or_else(String::new, |back| format!("; for the rest: {back}"));
         run.io.say(&format!("truncated from {bytes} bytes{back}"));
@@ -229,15 +228,14 @@ fn print_part(run: &mut Run<'_, '_>, title: &str, text: &str) {
 }
 
 fn rerun_call(run: &mut Run<'_, '_>, view: &SessionView, id: &str) -> Result<(), Stop> {
-    let ticket = run
-        .client
-        .send(Request::Tool(ToolRequest::Traces(TraceAct::Again { branch: view.current, id: id.to_owned() })));
+    let again = TraceAct::Again { branch: view.current, id: id.to_owned() };
+    let ticket = run.client.send(ToolRequest::Traces(again));
     let pressed = (run.io.interrupts)();
     let mut stopped = false;
     loop {
         if !stopped && (run.io.interrupts)() > pressed {
             stopped = true;
-            run.client.send(Request::Tool(ToolRequest::Traces(TraceAct::Stop)));
+            run.client.send(ToolRequest::Traces(TraceAct::Stop));
         }
         let event = run.client.next(&mut run.io)?;
         if let Some(Event::Answer { ticket: whose, result: Err(failure) }) = event {

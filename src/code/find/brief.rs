@@ -33,20 +33,14 @@ pub fn brief(index: &Index, id: SymbolId, text: &[u8], (count, most): (&dyn Fn(&
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::index::build::renew;
-    use crate::code::parse::walk::Bounds;
-    use std::sync::atomic::AtomicBool;
+    use crate::code::tests::indexed;
 
     const TEXT: &str = "/// Waits before a retry. The time doubles.\n#[cfg(unix)]\n#[inline]\npub fn backoff(n: u32) -> u32 \
                         {\n    n * 2\n}\n";
 
     #[test]
     fn a_symbol_is_brief_and_loses_documentation_first() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("retry.rs"), TEXT).unwrap();
-        let mut index = Index::default();
-        let never = AtomicBool::new(false);
-        renew(&mut index, folder.path(), &Bounds::default(), &never, &mut |_| (), &mut |_| ()).unwrap();
+        let (_folder, index) = indexed(&[("retry.rs", TEXT)]);
         let id = index.defined("backoff")[0];
         let count = |text: &str| u32::try_from(text.lines().count()).unwrap();
         let lines = |most| brief(&index, id, TEXT.as_bytes(), (&count, most));

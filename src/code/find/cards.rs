@@ -5,7 +5,7 @@
 use super::rank::Hit;
 use crate::code::index::records::{File, Index, SymbolId};
 use crate::code::parse::doc;
-use crate::code::symbol::Symbol;
+use crate::code::symbol::{Symbol, to_u32};
 use crate::domain::base::hash::Hash;
 use crate::domain::code::symbols::{Kind, NearSymbol, NearSymbolReason, Touchpoint};
 use std::collections::{BTreeMap, BTreeSet};
@@ -174,8 +174,8 @@ impl TouchpointBuilder<'_> {
                 self.record_miss(hit, symbol, file, NearSymbolReason::Inside);
                 continue;
             }
-            let head = head_lines(symbol, &text);
-            if self.sent.first_in(&file.shown, (head.0.max(1), head.1.max(1))).is_some() {
+            let lines = head_lines(symbol, &text);
+            if self.sent.first_in(&file.shown, (lines.0.max(1), lines.1.max(1))).is_some() {
                 self.record_miss(hit, symbol, file, NearSymbolReason::Sent);
                 continue;
             }
@@ -200,8 +200,7 @@ impl TouchpointBuilder<'_> {
             self.used += tokens + head;
             self.heading_tokens.entry(file.shown.to_string()).or_insert(head);
             self.by_file.entry(file.first).or_default().push(self.drafts.len());
-            let lines = head_lines(symbol, &text);
-            let rank = u32::try_from(at + 1).unwrap_or(u32::MAX);
+            let rank = to_u32(at + 1);
             let found = found.name.clone();
             self.drafts.push(Draft { hit: hit.clone(), found, rank, lines, text: line, signature, tokens });
         }
@@ -249,13 +248,10 @@ impl TouchpointBuilder<'_> {
     }
 
     fn line(&self, id: SymbolId, symbol: &Symbol, signature: &str) -> String {
-        let enclosing = self.index.parent(id).and_then(|parent| self.index.symbol(parent));
-        let enclosing = enclosing
-            .filter(|(enclosing, _)| !matches!(enclosing.kind, Kind::File))
-            .map(|(enclosing, _)| &enclosing.name);
+        let enclosing = self.index.enclosing(id).filter(|enclosing| enclosing.kind != Kind::File);
         let place = format!("{}-{}", symbol.line, symbol.lines.1);
         match enclosing {
-            Some(enclosing) => format!("{place} {enclosing}: {signature}\n"),
+            Some(enclosing) => format!("{place} {}: {signature}\n", enclosing.name),
             None => format!("{place} {signature}\n"),
         }
     }
@@ -291,8 +287,7 @@ impl TouchpointBuilder<'_> {
         let same_file = same_file.map(|draft| draft.lines.0).filter(|line| *line > head && *line <= symbol.lines.1);
         let next = same_file.chain(sent).min();
         let stop = next.map_or(symbol.lines.1, |line| line - 1);
-        let most = u32::try_from(self.limits.lines).unwrap_or(u32::MAX);
-        let last = stop.min(symbol.lines.1).min(head.saturating_add(most));
+        let last = stop.min(symbol.lines.1).min(head.saturating_add(to_u32(self.limits.lines)));
         if last <= head {
             return None;
         }
@@ -300,24 +295,19 @@ impl TouchpointBuilder<'_> {
             .split(|byte| *byte == b'\n')
             .skip(head as usize)
             .take((last - head) as usize)
-            .map(|line| clipped(&String::from_utf8_lossy(line)).to_owned())
+            .map(|line| clipped(&String::from_utf8_lossy(line)))
             .collect();
         Some(((first.max(1), last), format!("{}\n", shown.join("\n"))))
     }
 
     fn into_found(mut self) -> Found {
-        let mut order: Vec<String> = Vec::new();
-        for draft in &self.drafts {
-            if let Some((_, file)) = self.index.symbol(draft.hit.id)
-                && !order.iter().any(|path| **path == *file.shown)
-            {
-                order.push(file.shown.to_string());
-            }
+        // The places of the files' best drafts, by the first symbol of the file.
+        let mut order: BTreeMap<SymbolId, usize> = BTreeMap::new();
+        for (file, drafts) in &self.by_file {
+            order.extend(drafts.first().map(|best| (*file, *best)));
         }
         let place = |draft: &Draft| {
-            self.index
-                .symbol(draft.hit.id)
-                .map(|(_, file)| (order.iter().position(|path| **path == *file.shown), draft.lines.0))
+            self.index.symbol(draft.hit.id).map(|(_, file)| (order.get(&file.first).copied(), draft.lines.0))
         };
         self.drafts.sort_by_key(place);
         let mut before = String::new();
@@ -380,14 +370,12 @@ fn heading(file: &File) -> String {
 
 /// Returns the signature on one line.
 pub(crate) fn signature(symbol: &Symbol, text: &[u8]) -> String {
-    let raw = if symbol.kind == Kind::File {
+    if symbol.kind == Kind::File {
         return format!("file {}", symbol.name);
-    } else {
-        String::from_utf8_lossy(&text[symbol.head.within(text.len())])
-    };
+    }
+    let raw = String::from_utf8_lossy(&text[symbol.head.within(text.len())]);
     let joined = raw.split_whitespace().collect::<Vec<_>>().join(" ");
-    let short = joined.trim_end_matches(['{', ':', ' ', '=']);
-    clipped(short).to_owned()
+    clipped(joined.trim_end_matches(['{', ':', ' ', '=']))
 }
 
 /// Returns the first and last line of the signature; `(0, 0)` for a file, which has none.
@@ -398,13 +386,9 @@ fn head_lines(symbol: &Symbol, text: &[u8]) -> (u32, u32) {
     let head = &text[symbol.head.within(text.len())];
     let trimmed = head.trim_ascii_end();
     let more = trimmed.split(|byte| *byte == b'\n').count().saturating_sub(1);
-    (symbol.line, symbol.line.saturating_add(u32::try_from(more).unwrap_or(u32::MAX)))
+    (symbol.line, symbol.line.saturating_add(to_u32(more)))
 }
 
-fn clipped(line: &str) -> &str {
-    let mut end = line.len().min(LONGEST_LINE);
-    while !line.is_char_boundary(end) {
-        end -= 1;
-    }
-    &line[..end]
+fn clipped(line: &str) -> String {
+    line[..line.floor_char_boundary(LONGEST_LINE)].to_owned()
 }

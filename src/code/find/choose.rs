@@ -4,7 +4,7 @@
 use super::names;
 use super::query::Query;
 use super::rank::Hit;
-use crate::code::index::records::{Index, SymbolId};
+use crate::code::index::records::{File, Index, SymbolId};
 use crate::domain::code::symbols::{Kind, Parts, own_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -106,18 +106,18 @@ pub fn focused(index: &Index, hits: Vec<Hit>, scope: &Scope, related: &[SymbolId
     let related_hops = index.graph().hops(related, 1);
     let share = |id: SymbolId| {
         let is_reached = |hops: &BTreeMap<SymbolId, u32>| hops.get(&id).is_some_and(|hop| *hop > 0);
-        let by_hops = if is_reached(&hops) { FOCUS_HOP } else { 0.0 }.max(if is_reached(&related_hops) {
-            FOCUS_BESIDE
-        } else {
-            0.0
-        });
+        let by_hops = match (is_reached(&hops), is_reached(&related_hops)) {
+            (true, _) => FOCUS_HOP,
+            (false, true) => FOCUS_BESIDE,
+            (false, false) => 0.0,
+        };
         let by_place = index.symbol(id).filter(|(_, file)| scope.holds(&file.shown)).map_or(0.0, |_| FOCUS_PLACE);
         if own.contains(&id) { FOCUS_SYMBOL } else { by_hops.max(by_place) }
     };
     let mut all: BTreeMap<SymbolId, Hit> = hits.into_iter().map(|hit| (hit.id, hit)).collect();
     let files =
         index.files().filter(|file| file.count <= MAX_OF_FILE && scope.paths.iter().any(|path| **path == *file.shown));
-    let of_files = files.flat_map(|file| file.first..file.first + file.count);
+    let of_files = files.flat_map(File::symbols);
     for id in own.iter().copied().chain(hops.keys().copied()).chain(of_files) {
         let shown = index.symbol(id).is_some_and(|(symbol, _)| !matches!(symbol.kind, Kind::File | Kind::Impl));
         if shown && !all.contains_key(&id) {

@@ -106,8 +106,9 @@ pub fn scaffold(
     CodeMap { text, tokens, anchors: central_symbols(index, &central, sources, anchors) }
 }
 
-fn weight(file: &File, central: &[u64]) -> u64 {
-    let sum: u64 = (file.first..file.first + file.count).filter_map(|id| central.get(id as usize)).sum();
+/// Returns the sum of the centrality of a file's symbols, a quarter of it for tests.
+pub(crate) fn weight(file: &File, central: &[u64]) -> u64 {
+    let sum: u64 = file.symbols().filter_map(|id| central.get(id as usize)).sum();
     if file.test { sum / 4 } else { sum }
 }
 

@@ -3,7 +3,7 @@
 //! Not for: symbols for a question (`rank`), or the map of a workspace (`map`).
 
 use super::cards::Sources;
-use super::map::central_symbols;
+use super::map::{central_symbols, weight};
 use crate::code::index::records::{File, Index};
 use crate::domain::base::hash::Hash;
 use crate::domain::code::symbols::ParseOutcome;
@@ -26,7 +26,7 @@ pub struct Summary {
     pub text: String,
     /// The files, relative to the index's root, with the hashes of their bytes.
     pub files: Vec<(String, Hash)>,
-    /// The share of all symbols' centrality that the named symbols have, in thousandths.
+    /// The share of all files' centrality that the most central files have (as many as can be named), in thousandths.
     pub confidence: u32,
 }
 
@@ -35,19 +35,14 @@ pub struct Summary {
 pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&str>) -> Option<Summary> {
     let central = index.graph().centrality(index);
     let wanted = |file: &&File| only.is_none_or(|only| &*file.shown == only);
-    let weight = |file: &File| -> u64 {
-        let sum: u64 = (file.first..file.first + file.count).filter_map(|id| central.get(id as usize)).sum();
-        if file.test { sum / 4 } else { sum }
-    };
-    let mut files: Vec<(&File, u64)> = index.files().filter(wanted).map(|file| (file, weight(file))).collect();
-    let parsed = |file: &File| file.fate == ParseOutcome::Parsed && !file.is_text();
-    if !files.iter().any(|(file, _)| parsed(file)) {
+    let parsed = |file: &&File| file.fate == ParseOutcome::Parsed && !file.is_text();
+    let files = index.files().filter(wanted).filter(parsed);
+    let mut files: Vec<(&File, u64)> = files.map(|file| (file, weight(file, &central))).collect();
+    if files.is_empty() {
         return None;
     }
-    let mut covered: Vec<(String, Hash)> =
-        files.iter().filter(|(file, _)| parsed(file)).map(|(file, _)| (file.shown.to_string(), file.hash)).collect();
+    let mut covered: Vec<(String, Hash)> = files.iter().map(|(file, _)| (file.shown.to_string(), file.hash)).collect();
     covered.sort();
-    files.retain(|(file, _)| parsed(file));
     files.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.shown.cmp(&b.0.shown)));
     let mut text = size_line(&files, name);
     let header = |file: &File| sources.text(&file.path).map(|text| opening(&text)).unwrap_or_default();
@@ -59,13 +54,14 @@ pub fn summary(index: &Index, sources: &dyn Sources, name: &str, only: Option<&s
     }
     if only.is_none() && files.len() > 1 {
         let _ = writeln!(text, "Files, the most used first:");
-        for (file, _) in files.iter().filter(|(file, _)| !file.test).take(MAX_FILES) {
+        let code: Vec<&File> = files.iter().map(|(file, _)| *file).filter(|file| !file.test).collect();
+        for file in code.iter().take(MAX_FILES) {
             let is_main = main.is_some_and(|(main, _)| main.shown == file.shown);
             let comment = if is_main { String::new() } else { header(file) };
             let colon = if comment.is_empty() { "" } else { ": " };
             let _ = writeln!(text, "- {}{colon}{comment}", file.shown);
         }
-        let rest = files.len().saturating_sub(MAX_FILES);
+        let rest = code.len().saturating_sub(MAX_FILES);
         if rest > 0 {
             let _ = writeln!(text, "- and {rest} more");
         }
@@ -155,33 +151,20 @@ fn is_license(words: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::index::build::renew;
-    use crate::code::parse::walk::Bounds;
-    use std::path::Path;
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicBool;
-
-    struct Disk<'a>(&'a Path);
-
-    impl Sources for Disk<'_> {
-        fn text(&self, path: &Path) -> Option<Arc<[u8]>> {
-            std::fs::read(self.0.join(path)).ok().map(Into::into)
-        }
-    }
+    use crate::code::tests::{Disk, indexed};
 
     #[test]
     fn folder_summary_quotes_opening_comments() {
-        let place = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();
-        write("mod.rs", "//! Bees and their dances. More words.\n//! And more.\npub mod dance;\n");
-        write(
-            "dance.rs",
-            "//! Dances.\n\n/// Waggles about. Twice.\npub fn waggle() {}\n\npub fn all() { waggle(); waggle(); }\n",
-        );
-        write("note.txt", "nothing");
-        let mut index = Index::default();
-        renew(&mut index, place.path(), &Bounds::default(), &AtomicBool::new(false), &mut |_| {}, &mut |_| {}).unwrap();
-        let built = summary(&index, &Disk(place.path()), "src/bees", None).unwrap();
+        let (place, index) = indexed(&[
+            ("mod.rs", "//! Bees and their dances. More words.\n//! And more.\npub mod dance;\n"),
+            (
+                "dance.rs",
+                "//! Dances.\n\n/// Waggles about. Twice.\npub fn waggle() {}\n\npub fn all() { waggle(); waggle(); }\n",
+            ),
+            ("note.txt", "nothing"),
+        ]);
+        let disk = Disk(place.path().into());
+        let built = summary(&index, &disk, "src/bees", None).unwrap();
         assert!(built.text.starts_with("src/bees: 2 files, "), "{}", built.text);
         assert!(
             built.text.contains("Bees and their dances.\n") && built.text.contains("- dance.rs: Dances."),
@@ -192,9 +175,19 @@ mod tests {
         let names: Vec<&str> = built.files.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["dance.rs", "mod.rs"]);
         assert!(built.confidence > 900);
-        let one = summary(&index, &Disk(place.path()), "src/bees/dance.rs", Some("dance.rs")).unwrap();
+        let one = summary(&index, &disk, "src/bees/dance.rs", Some("dance.rs")).unwrap();
         assert!(one.files.len() == 1 && one.text.contains("waggle"), "{}", one.text);
-        assert_eq!(summary(&index, &Disk(place.path()), "x", Some("note.txt")), None);
+        assert_eq!(summary(&index, &disk, "x", Some("note.txt")), None);
+    }
+
+    /// Tests are neither named nor counted among the files that are left out.
+    #[test]
+    fn long_lists_of_files_say_how_many_are_left_out() {
+        let names: Vec<String> = (0..=MAX_FILES).map(|number| format!("part_{number}.rs")).collect();
+        let names = names.iter().map(String::as_str).chain(["tests.rs"]);
+        let (place, index) = indexed(&names.map(|name| (name, "pub fn x() {}\n")).collect::<Vec<_>>());
+        let text = summary(&index, &Disk(place.path().into()), "x", None).unwrap().text;
+        assert!(text.contains("- and 1 more\n") && !text.contains("tests.rs"), "{text}");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! Not for: questions in words (`rank`).
 
 use crate::code::index::records::{File, Index, SymbolId};
-use crate::code::symbol::Symbol;
-use crate::domain::code::symbols::{CodeRef, Kind, NamedSymbol};
+use crate::code::symbol::{Symbol, to_u32};
+use crate::domain::code::symbols::{CodeRef, Kind, Language, NamedSymbol};
 use std::path::Path;
 
 /// Maximum characters of an offered name.
@@ -27,7 +27,7 @@ pub fn find(index: &Index, typed: &str, most: usize) -> Vec<NamedSymbol> {
     // Symbol ids depend on the order of reading. Ordering by file and position is the same on every machine.
     let mut found: Vec<(Fit, usize, SymbolId)> = Vec::new();
     for file in index.files() {
-        for id in file.first..file.first + file.count {
+        for id in file.symbols() {
             let Some((symbol, _)) = index.symbol(id) else { continue };
             if is_offered(symbol)
                 && let Some(fit) = fit(&symbol.name, last)
@@ -49,9 +49,7 @@ pub fn find(index: &Index, typed: &str, most: usize) -> Vec<NamedSymbol> {
 /// Returns whether a name can be typed after an `@`. Names that are not words or are too long cannot.
 fn is_offered(symbol: &Symbol) -> bool {
     let name = &symbol.name;
-    !matches!(symbol.kind, Kind::File | Kind::Impl | Kind::Prototype)
-        && name.len() <= MAX_NAME_CHARS
-        && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
+    !matches!(symbol.kind, Kind::File | Kind::Impl | Kind::Prototype) && name.len() <= MAX_NAME_CHARS && is_word(name)
 }
 
 /// Returns the kind of match: 0 equal, 1 equal ignoring case, 2 and 3 a prefix, 4 the initials of its words, 5 a
@@ -106,11 +104,10 @@ pub fn named(index: &Index, id: SymbolId) -> Option<NamedSymbol> {
     let (symbol, file) = index.symbol(id)?;
     let with_type = |id: SymbolId| {
         let (symbol, file) = index.symbol(id)?;
-        let enclosing = index.parent(id).and_then(|parent| index.symbol(parent)).map(|(enclosing, _)| enclosing);
-        let separator = file.language.map_or("::", crate::domain::code::symbols::Language::separator);
+        let separator = file.language.map_or("::", Language::separator);
         let word =
             |enclosing: &&Symbol| !matches!(enclosing.kind, Kind::File | Kind::Module) && is_word(&enclosing.name);
-        Some(match enclosing.filter(word) {
+        Some(match index.enclosing(id).filter(word) {
             Some(enclosing) => format!("{}{separator}{}", enclosing.name, symbol.name),
             None => symbol.name.to_string(),
         })
@@ -143,7 +140,7 @@ fn is_word(name: &str) -> bool {
 #[must_use]
 pub fn at(index: &Index, path: &str, qualified: &str, line: u32) -> Option<SymbolId> {
     let file = index.file_at(Path::new(path))?;
-    let all = (file.first..file.first + file.count).filter(|id| index.qualified(*id) == qualified);
+    let all = file.symbols().filter(|id| index.qualified(*id) == qualified);
     all.min_by_key(|id| index.symbol(*id).map_or(u32::MAX, |(symbol, _)| symbol.lines.0.abs_diff(line)))
 }
 
@@ -156,14 +153,13 @@ pub fn reference(index: &Index, id: SymbolId) -> Option<CodeRef> {
         index.symbol(*other).is_some_and(|(other, _)| other.kind == symbol.kind && other.name == symbol.name)
             && index.qualified(*other) == qualified
     });
-    let nth = u32::try_from(same.count()).unwrap_or(u32::MAX);
-    let (path, lines) = (file.shown.to_string(), symbol.lines);
+    let (path, lines, nth) = (file.shown.to_string(), symbol.lines, to_u32(same.count()));
     Some(CodeRef { path, qualified, kind: symbol.kind, lines, nth, file: file.hash })
 }
 
 /// Returns the references of all symbols.
 pub fn references(index: &Index) -> impl Iterator<Item = CodeRef> + '_ {
-    index.files().flat_map(|file| file.first..file.first + file.count).filter_map(|id| reference(index, id))
+    index.files().flat_map(File::symbols).filter_map(|id| reference(index, id))
 }
 
 /// Returns the current symbol of a reference.
@@ -174,7 +170,7 @@ pub fn resolve(index: &Index, wanted: &CodeRef) -> Option<SymbolId> {
         index.symbol(*id).is_some_and(|(symbol, _)| symbol.kind == wanted.kind)
             && index.qualified(*id) == wanted.qualified
     };
-    (file.first..file.first + file.count).filter(same).nth(wanted.nth as usize)
+    file.symbols().filter(same).nth(wanted.nth as usize)
 }
 
 /// Returns a range of lines of a text, numbered from 1, with their line ends.

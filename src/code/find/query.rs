@@ -127,7 +127,7 @@ const MAX_LABEL_BYTES: usize = 40;
 #[must_use]
 pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
     let mut query = Query::default();
-    let text = clipped(text, MAX_BYTES);
+    let text = &text[..text.floor_char_boundary(MAX_BYTES)];
     let mut first = true;
     for line in text.lines() {
         let line = line.trim().trim_start_matches(['*', '-', '#', '>', ' ']);
@@ -229,14 +229,6 @@ fn begins_with_change(line: &str) -> bool {
     };
     let labeled = line.split_once(':').filter(|(label, _)| label.len() < MAX_LABEL_BYTES);
     verb(line) || labeled.is_some_and(|(_, rest)| verb(rest))
-}
-
-fn clipped(text: &str, most: usize) -> &str {
-    let mut end = text.len().min(most);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 fn is_trailer(line: &str) -> bool {

@@ -5,7 +5,7 @@
 use super::query::Query;
 use crate::code::index::graph::UNIT;
 use crate::code::index::record::Counts;
-use crate::code::index::records::{Index, SymbolId};
+use crate::code::index::records::{File, Index, SymbolId};
 use crate::code::tuning::Tuning;
 use crate::domain::code::symbols::{Kind, Parts};
 use std::cmp::Ordering;
@@ -235,7 +235,7 @@ impl ScoreTable {
             raise(0, scored.is_text, *words);
         }
         for (number, (words, path)) in (0_u32..).zip(self.files.iter().zip(&self.paths)) {
-            let is_text = index.file(number).is_some_and(crate::code::index::records::File::is_text);
+            let is_text = index.file(number).is_some_and(File::is_text);
             raise(1, is_text, *words);
             raise(2, is_text, *path);
         }
@@ -270,7 +270,7 @@ impl ScoreTable {
             let file_size = tuning.file_size * (file.count as f32).ln();
             let of_file = tuning.file * self.files[number as usize] / best_file;
             let of_path = tuning.path * self.paths[number as usize] / best_path + self.named_files[number as usize];
-            for id in file.first..file.first + file.count {
+            for id in file.symbols() {
                 let Some((symbol, _)) = index.symbol(id) else { continue };
                 let own = |id: SymbolId| self.words.get(id as usize).copied().unwrap_or_default() / best_words;
                 let parent_score = symbol.parent.map_or(0.0, |parent| own(file.first + parent));

@@ -5,8 +5,9 @@ use super::record::{FileStamp, Record, Words};
 use super::records::Index;
 use crate::code::CodeError;
 use crate::code::parse::file::Reader;
-use crate::code::parse::language::refine;
-use crate::code::parse::walk::{Bounds, Listing, Seen, list, refused, reliable_stamp};
+use crate::code::parse::language::{of_path, refine};
+use crate::code::parse::walk::{Bounds, Listing, Seen, list, refused, reliable_stamp, stamp};
+use crate::code::symbol::lines;
 use crate::domain::base::hash::Hash;
 use crate::domain::code::symbols::{Language, ParseOutcome};
 use std::io::Read as _;
@@ -109,7 +110,7 @@ fn read_text(
     bounds: &Bounds,
     keep_going: &dyn Fn() -> bool,
 ) {
-    record.lines = u32::try_from(text.split(|byte| *byte == b'\n').count()).unwrap_or(u32::MAX);
+    record.lines = lines(text);
     if let Some(fate) = refused(&record.path, text, bounds) {
         record.fate = fate;
         return;
@@ -152,14 +153,10 @@ impl Round {
     /// # Errors
     /// When the folder cannot be read, or `stop` is set.
     pub fn survey(index: &Index, root: &Path, bounds: &Bounds, stop: &AtomicBool) -> Result<Self, CodeError> {
-        let listing = list(root, bounds, &|| !stop.load(Ordering::Relaxed))?;
-        let folders = Some(Folders::of(&listing));
-        let Listing { files: seen, more, .. } = listing;
-        let removed = index
-            .files()
-            .filter(|file| seen.binary_search_by(|one| one.path.cmp(&file.path)).is_err())
-            .map(|file| file.path.clone())
-            .collect();
+        let Listing { files: seen, folders, more } = list(root, bounds, &|| !stop.load(Ordering::Relaxed))?;
+        let folders = Some(Folders::new(folders));
+        let gone = index.files().filter(|file| seen.binary_search_by(|one| one.path.cmp(&file.path)).is_err());
+        let removed = gone.map(|file| file.path.clone()).collect();
         let files = seen.len();
         Ok(Self { pending: changed(index, seen), removed, files, more, read: None, folders })
     }
@@ -179,18 +176,14 @@ impl Round {
         let mut seen = Vec::new();
         for file in index.files() {
             let data = std::fs::symlink_metadata(root.join(&file.path)).ok().filter(std::fs::Metadata::is_file)?;
-            let stamp = crate::code::parse::walk::stamp(&data);
+            let stamp = stamp(&data);
             if stamp == file.stamp {
                 continue;
             }
             if is_ignore_file(&file.path) {
                 return None;
             }
-            seen.push(Seen {
-                path: file.path.clone(),
-                stamp,
-                language: crate::code::parse::language::of_path(&file.path),
-            });
+            seen.push(Seen { path: file.path.clone(), stamp, language: of_path(&file.path) });
         }
         Some(Self { files: index.files().count(), pending: changed(index, seen), more, ..Self::default() })
     }
@@ -282,10 +275,10 @@ fn is_ignore_file(path: &Path) -> bool {
 pub struct Folders(Vec<(PathBuf, i64)>);
 
 impl Folders {
-    /// Returns the folders of a listing.
+    /// Makes the folders of a listing ([`Listing::folders`]).
     #[must_use]
-    pub fn of(listing: &Listing) -> Self {
-        Self(listing.folders.clone())
+    pub fn new(folders: Vec<(PathBuf, i64)>) -> Self {
+        Self(folders)
     }
 
     /// Returns whether no folder has changed.
@@ -306,7 +299,7 @@ impl Folders {
 /// change could have the same time.
 fn changed_at(folder: &Path) -> i64 {
     let data = std::fs::symlink_metadata(folder).ok().filter(std::fs::Metadata::is_dir);
-    data.map_or(-1, |data| reliable_stamp(crate::code::parse::walk::stamp(&data), SystemTime::now()).changed)
+    data.map_or(-1, |data| reliable_stamp(stamp(&data), SystemTime::now()).changed)
 }
 
 /// Updates an index from a folder. `changed` receives every change, and `on_progress` the progress.

@@ -186,22 +186,22 @@ impl Cache {
         let mut out = BufWriter::with_capacity(1 << 18, new);
         out.write_all(&self.header)?;
         let mut end = self.header.len() as u64;
-        let mut places: Vec<(PathBuf, (u64, usize))> = self.places.drain().collect();
-        places.sort_unstable_by_key(|(_, (start, _))| *start);
+        let mut old_places: Vec<(&PathBuf, (u64, usize))> = self.places.iter().map(|(path, at)| (path, *at)).collect();
+        old_places.sort_unstable_by_key(|(_, (start, _))| *start);
+        let mut places = HashMap::with_capacity(old_places.len());
         let mut bytes = Vec::new();
-        for (path, (start, length)) in places {
+        for (path, (start, length)) in old_places {
             bytes.resize(length, 0);
             old.seek(SeekFrom::Start(start))?;
             old.read_exact(&mut bytes)?;
             out.write_all(&bytes)?;
-            self.places.insert(path, (end, length));
+            places.insert(path.clone(), (end, length));
             end += length as u64;
         }
         out.flush()?;
         std::fs::rename(&new_path, &self.path)?;
-        self.entries = self.places.len();
-        self.end = end;
-        self.file = Some(out);
+        self.entries = places.len();
+        (self.places, self.end, self.file) = (places, end, Some(out));
         Ok(())
     }
 }

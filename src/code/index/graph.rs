@@ -106,6 +106,11 @@ impl Graph {
         self.users.of(id)
     }
 
+    /// Returns the symbols that use a symbol; none if there are more than [`MAX_USERS`].
+    fn few_users(&self, id: SymbolId) -> &[SymbolId] {
+        Some(self.users(id)).filter(|users| users.len() <= MAX_USERS).unwrap_or_default()
+    }
+
     /// Returns the number of uses.
     #[must_use]
     pub fn edges(&self) -> usize {
@@ -120,9 +125,7 @@ impl Graph {
         for hop in 1..=most {
             let mut next = Vec::new();
             for id in frontier {
-                let users = self.users(id);
-                let users = if users.len() > MAX_USERS { &[] } else { users };
-                for other in self.uses(id).iter().chain(users) {
+                for other in self.uses(id).iter().chain(self.few_users(id)) {
                     if let std::collections::btree_map::Entry::Vacant(free) = found.entry(*other) {
                         free.insert(hop);
                         next.push(*other);
@@ -145,9 +148,7 @@ impl Graph {
             let mut next: BTreeMap<SymbolId, u64> = BTreeMap::new();
             for (id, weight) in &frontier {
                 let share = weight * DAMPING_PERCENT / 100;
-                let too_many = self.users(*id).len() > MAX_USERS;
-                let callers = if too_many { &[] } else { self.users(*id) };
-                for (side, percent) in [(self.uses(*id), 100 - back), (callers, back)] {
+                for (side, percent) in [(self.uses(*id), 100 - back), (self.few_users(*id), back)] {
                     let each = share * percent / 100 / side.len().max(2) as u64;
                     if each < UNIT / 2_000 {
                         continue;

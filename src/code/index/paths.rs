@@ -36,24 +36,16 @@ pub(super) fn path_terms(analyzer: &mut Analyzer, shown: &str) -> Vec<Box<str>> 
     terms
 }
 
+/// Folders of tests, examples, and benchmarks.
+#[rustfmt::skip]
+const TEST_FOLDERS: [&str; 10] = [
+    "test", "tests", "testing", "__tests__", "spec", "specs", "testdata", "fixtures", "examples", "benches",
+];
+
 /// Returns whether a path belongs to tests, examples, or benchmarks.
 pub(super) fn is_test_path(shown: &str) -> bool {
     let (folders, name) = shown.rsplit_once('/').unwrap_or(("", shown));
-    let folder = folders.split('/').any(|part| {
-        matches!(
-            part,
-            "test"
-                | "tests"
-                | "testing"
-                | "__tests__"
-                | "spec"
-                | "specs"
-                | "testdata"
-                | "fixtures"
-                | "examples"
-                | "benches"
-        )
-    });
+    let folder = folders.split('/').any(|part| TEST_FOLDERS.contains(&part));
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
     folder
         || stem.starts_with("test_")

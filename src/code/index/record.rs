@@ -3,7 +3,7 @@
 
 use crate::code::parse::receivers::Via;
 use crate::code::parse::words::Analyzer;
-use crate::code::symbol::Symbol;
+use crate::code::symbol::{Symbol, to_u32};
 use crate::domain::base::hash::Hash;
 use crate::domain::code::symbols::{Language, ParseOutcome};
 use std::collections::HashMap;
@@ -156,8 +156,7 @@ impl Words {
     fn merge_hits(&mut self) {
         let mut hits = std::mem::take(&mut self.state.hits);
         hits.sort_unstable();
-        let before = std::mem::take(&mut self.bag);
-        let mut counts: Vec<(u32, u32, Counts)> = before;
+        let mut counts = std::mem::take(&mut self.bag);
         for (symbol, term, field) in hits {
             match counts.last_mut() {
                 Some((s, t, count)) if (*s, *t) == (symbol, term) => {
@@ -180,10 +179,6 @@ impl Words {
         });
         self.bag = counts;
     }
-}
-
-fn to_u32(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// A file's metadata for detecting changes.

@@ -8,10 +8,11 @@ use super::paths::{is_test_path, module_path, path_terms, shown};
 use super::postings::{Interner, Lists, Posting};
 use super::record::{FileStamp, Record, UseShape};
 use crate::code::parse::words::Analyzer;
-use crate::code::symbol::Symbol;
+use crate::code::symbol::{Symbol, to_u32};
 use crate::domain::base::hash::Hash;
 use crate::domain::code::symbols::{Kind, Language, ParseOutcome};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// A symbol's number in the index, valid until the symbol's file changes.
@@ -51,6 +52,12 @@ impl File {
     #[must_use]
     pub fn is_text(&self) -> bool {
         self.language.is_some_and(Language::is_text)
+    }
+
+    /// Returns the numbers of its symbols.
+    #[must_use]
+    pub fn symbols(&self) -> Range<SymbolId> {
+        self.first..self.first + self.count
     }
 }
 
@@ -162,7 +169,7 @@ impl Index {
                 scored.lengths.iter_mut().zip(counts).for_each(|(length, count)| *length += u32::from(count));
             }
         }
-        for symbol in file.first..file.first + file.count {
+        for symbol in file.symbols() {
             let lengths = self.scored[symbol as usize].lengths;
             let sums = &mut self.lengths[usize::from(file.is_text())];
             sums.iter_mut().zip(lengths).for_each(|(sum, length)| *sum += u64::from(length));
@@ -226,11 +233,11 @@ impl Index {
         })
     }
 
-    /// Removes a file. Returns whether it was there.
-    pub fn remove(&mut self, path: &Path) -> bool {
-        let Some(number) = self.by_path.remove(path) else { return false };
-        let Some(file) = self.files.get_mut(number as usize).and_then(Option::take) else { return false };
-        for symbol in file.first..file.first + file.count {
+    /// Removes a file, if it is there.
+    pub fn remove(&mut self, path: &Path) {
+        let Some(number) = self.by_path.remove(path) else { return };
+        let Some(file) = self.files.get_mut(number as usize).and_then(Option::take) else { return };
+        for symbol in file.symbols() {
             let lengths = self.scored[symbol as usize].lengths;
             let sums = &mut self.lengths[usize::from(file.is_text())];
             sums.iter_mut().zip(lengths).for_each(|(sum, length)| *sum -= u64::from(length));
@@ -238,7 +245,6 @@ impl Index {
         self.exists[number as usize] = false;
         self.symbol_counts[usize::from(file.is_text())] -= file.count as usize;
         self.stale = true;
-        true
     }
 
     /// Records a new time of a file whose bytes are the same.
@@ -300,7 +306,7 @@ impl Index {
         let mut files = std::mem::take(&mut self.files);
         for file in files.iter_mut().flatten() {
             let first = to_u32(symbols.len());
-            for old in file.first..file.first + file.count {
+            for old in file.symbols() {
                 numbers[old as usize] = to_u32(symbols.len());
                 let mut one = self.scored[old as usize];
                 let begin = to_u32(uses.len());
@@ -383,6 +389,12 @@ impl Index {
     pub fn parent(&self, id: SymbolId) -> Option<SymbolId> {
         let (symbol, file) = self.symbol(id)?;
         symbol.parent.map(|parent| file.first + parent)
+    }
+
+    /// Returns the symbol that contains a symbol, with its data.
+    #[must_use]
+    pub fn enclosing(&self, id: SymbolId) -> Option<&Symbol> {
+        self.symbol(self.parent(id)?).map(|(enclosing, _)| enclosing)
     }
 
     /// Returns the number of symbols, including files.
@@ -483,8 +495,4 @@ impl Index {
         parts.reverse();
         parts.join(file.language.map_or("::", Language::separator))
     }
-}
-
-fn to_u32(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }

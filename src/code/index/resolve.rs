@@ -25,7 +25,7 @@ pub(super) fn edges(index: &Index) -> Vec<Edge> {
     let resolver = Resolver::new(index);
     let mut edges: Vec<Edge> = Vec::new();
     for file in index.files().filter(|file| !file.is_text()) {
-        for id in file.first..file.first + file.count {
+        for id in file.symbols() {
             let before = edges.len();
             let mut user = User { resolver: &resolver, file, id, edges: &mut edges };
             for used in index.name_uses(id) {
@@ -105,10 +105,6 @@ impl<'a> Resolver<'a> {
         self.index.scored.get(id as usize).map_or(u32::MAX, |scored| scored.file)
     }
 
-    fn kind(&self, id: SymbolId) -> Option<Kind> {
-        self.index.symbol(id).map(|(symbol, _)| symbol.kind)
-    }
-
     fn language(&self, id: SymbolId) -> Option<Language> {
         self.index.symbol(id).and_then(|(_, file)| file.language)
     }
@@ -176,6 +172,15 @@ impl User<'_, '_> {
         }
     }
 
+    /// Adds the edges to all of these symbols, or none if they are too many.
+    fn push_few(&mut self, used: &[SymbolId], is_guess: bool) {
+        if used.len() <= MAX_DEFINITIONS {
+            for id in used {
+                self.push(*id, is_guess);
+            }
+        }
+    }
+
     /// Adds the edges of a use that only its name describes. Prefers a definition in the user's own file, then one in its
     /// folder.
     fn add_named(&mut self, name: u32, accepts: &dyn Fn(SymbolId) -> bool) {
@@ -198,12 +203,7 @@ impl User<'_, '_> {
         let own = &all[all.partition_point(|id| *id < first)..all.partition_point(|id| *id < end)];
         let own: Vec<SymbolId> = own.iter().copied().filter(|id| accepts(*id)).collect();
         if !own.is_empty() {
-            if own.len() <= MAX_DEFINITIONS {
-                for id in &own {
-                    self.push(*id, own.len() > 1);
-                }
-            }
-            return;
+            return self.push_few(&own, own.len() > 1);
         }
         let counts = |id: &SymbolId| {
             resolver.index.is_code(*id) && accepts(*id) && same_family(resolver.language(*id), self.file.language)
@@ -218,11 +218,7 @@ impl User<'_, '_> {
         if near.is_empty() {
             near.clone_from(&existing);
         }
-        if near.len() <= MAX_DEFINITIONS {
-            for id in &near {
-                self.push(*id, existing.len() > 1);
-            }
-        }
+        self.push_few(&near, existing.len() > 1);
     }
 
     /// Adds the edges of a use whose type or module is known. A name that nothing there has gives none, unless the type
@@ -238,13 +234,7 @@ impl User<'_, '_> {
                 || narrow(&mut found, |id| module != NO_NAME && resolver.is_in(id, module, false))
                 || narrow(&mut found, |id| resolver.file_of(id) == own_file);
             let several = found.iter().any(|id| resolver.file_of(*id) != resolver.file_of(found[0]));
-            let is_guess = several || (!is_known && resolver.types_named(owner) > 1);
-            if found.len() <= MAX_DEFINITIONS {
-                for id in &found {
-                    self.push(*id, is_guess);
-                }
-            }
-            return;
+            return self.push_few(&found, several || (!is_known && resolver.types_named(owner) > 1));
         }
         let all = resolver.index.definitions(name);
         if all.len() <= MAX_SEARCHED && resolver.is_module.get(owner as usize).copied().unwrap_or_default() {
@@ -258,12 +248,7 @@ impl User<'_, '_> {
             narrow(&mut found, |id| resolver.is_in(id, owner, true));
         }
         if !found.is_empty() {
-            if found.len() <= MAX_DEFINITIONS {
-                for id in &found {
-                    self.push(*id, found.len() > 1);
-                }
-            }
-            return;
+            return self.push_few(&found, found.len() > 1);
         }
         if resolver.types_named(owner) > 0 && !self.is_common(name) {
             self.add_inherited(name);
@@ -275,8 +260,8 @@ impl User<'_, '_> {
         let resolver = self.resolver;
         let is_rust = self.file.language == Some(Language::Rust);
         let inherits = |id: SymbolId| {
-            let owner = resolver.index.parent(id).and_then(|owner| resolver.kind(owner));
-            resolver.is_member(id) && (!is_rust || owner == Some(Kind::Interface))
+            let is_of_trait = || resolver.index.enclosing(id).is_some_and(|owner| owner.kind == Kind::Interface);
+            resolver.is_member(id) && (!is_rust || is_of_trait())
         };
         let before = self.edges.len();
         self.add_named(name, &inherits);
@@ -291,8 +276,7 @@ impl User<'_, '_> {
         let mentions = |name: &str| {
             index.name_number(name).is_some_and(|name| index.name_uses(self.id).any(|used| used.name == name))
         };
-        let owner = index.parent(definition).and_then(|id| index.symbol(id)).map(|(owner, _)| owner);
-        let Some(owner) = owner.filter(|owner| owner.kind.has_methods()) else {
+        let Some(owner) = index.enclosing(definition).filter(|owner| owner.kind.has_methods()) else {
             return other.first == self.file.first
                 || module_path(&other.shown).last().is_some_and(|module| mentions(module));
         };
@@ -382,7 +366,7 @@ fn folders(index: &Index) -> Vec<u32> {
         let folder = file.shown.rsplit_once('/').map_or("", |(folder, _)| folder);
         let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
         let number = *known.entry(folder).or_insert(next);
-        numbers[file.first as usize..(file.first + file.count) as usize].fill(number);
+        numbers[file.first as usize..][..file.count as usize].fill(number);
     }
     numbers
 }

@@ -2,39 +2,18 @@
 //! Not for: what they mean for a name (`receivers`).
 
 use super::receivers::{Place, Receivers};
+use crate::code::symbol::to_u32;
 use crate::domain::code::symbols::Language;
 use tree_sitter::Node;
 
-/// The kinds of nodes that declare something.
+/// The kinds of nodes that declare something. Sorted.
+#[rustfmt::skip]
 const KINDS: &[&str] = &[
-    "arrow_function",
-    "as_pattern",
-    "assignment",
-    "catch_clause",
-    "closure_parameters",
-    "default_parameter",
-    "field_declaration",
-    "for_expression",
-    "for_in_clause",
-    "for_in_statement",
-    "for_statement",
-    "formal_parameters",
-    "import_from_statement",
-    "import_statement",
-    "lambda_parameters",
-    "let_condition",
-    "let_declaration",
-    "match_arm",
-    "optional_parameter",
-    "parameter",
-    "parameters",
-    "public_field_definition",
-    "required_parameter",
-    "type_parameters",
-    "typed_default_parameter",
-    "typed_parameter",
-    "use_declaration",
-    "variable_declarator",
+    "arrow_function", "as_pattern", "assignment", "catch_clause", "closure_parameters", "default_parameter",
+    "field_declaration", "for_expression", "for_in_clause", "for_in_statement", "for_statement", "formal_parameters",
+    "import_from_statement", "import_statement", "lambda_parameters", "let_condition", "let_declaration", "match_arm",
+    "optional_parameter", "parameter", "parameters", "public_field_definition", "required_parameter", "type_parameters",
+    "typed_default_parameter", "typed_parameter", "use_declaration", "variable_declarator",
 ];
 
 /// Returns whether nodes of a kind declare something, in a language whose receivers are read.
@@ -56,6 +35,29 @@ pub(super) fn read(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, 
 
 fn field<'tree>(node: Node<'tree>, name: &str) -> Option<Node<'tree>> {
     node.child_by_field_name(name)
+}
+
+/// Returns the named children of a node.
+fn children(node: Node<'_>) -> impl DoubleEndedIterator<Item = Node<'_>> {
+    (0..node.named_child_count()).filter_map(move |at| node.named_child(to_u32(at)))
+}
+
+/// Returns the type that a declaration states, or else that of its value.
+fn declared_type(known: &Receivers<'_>, node: Node<'_>, value: &str, place: &Place<'_, '_>) -> Option<String> {
+    match field(node, "type") {
+        Some(of) => known.type_of(of, place),
+        None => known.constructed(field(node, value)?, place),
+    }
+}
+
+/// Adds the variables of a parameter, whose scope is the function around it.
+fn bind_parameter(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>) {
+    let of = field(node, "type").and_then(|of| known.type_of(of, place));
+    let scope = place.depth.saturating_sub(1);
+    match field(node, "pattern") {
+        Some(name) if name.kind() == "identifier" => known.bind(name, of, scope, true),
+        pattern => bind_all(known, pattern, scope, true),
+    }
 }
 
 /// Adds all names of a pattern as variables of unknown types.
@@ -82,11 +84,7 @@ fn names_in<'tree>(known: &Receivers<'_>, pattern: Option<Node<'tree>>) -> Vec<N
                 }
             }
             "scoped_identifier" | "scoped_type_identifier" | "type_identifier" | "field_identifier" => {}
-            _ => open.extend(
-                (0..node.named_child_count())
-                    .rev()
-                    .filter_map(|at| node.named_child(u32::try_from(at).unwrap_or(u32::MAX))),
-            ),
+            _ => open.extend(children(node).rev()),
         }
     }
     names
@@ -98,10 +96,7 @@ fn read_rust(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>) {
         "let_declaration" => {
             let pattern = field(node, "pattern");
             if let Some(name) = pattern.filter(|pattern| pattern.kind() == "identifier") {
-                let of = match field(node, "type") {
-                    Some(of) => known.type_of(of, place),
-                    None => field(node, "value").and_then(|value| known.constructed(value, place)),
-                };
+                let of = declared_type(known, node, "value", place);
                 known.bind_after(depth, name, of, depth, true);
             } else {
                 for name in names_in(known, pattern) {
@@ -114,19 +109,11 @@ fn read_rust(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>) {
                 known.bind_after(depth, name, None, depth.saturating_sub(1), true);
             }
         }
-        "parameter" => {
-            let of = field(node, "type").and_then(|of| known.type_of(of, place));
-            match field(node, "pattern") {
-                Some(name) if name.kind() == "identifier" => known.bind(name, of, depth.saturating_sub(1), true),
-                pattern => bind_all(known, pattern, depth.saturating_sub(1), true),
-            }
-        }
+        "parameter" => bind_parameter(known, node, place),
         "closure_parameters" => bind_all(known, Some(node), depth, true),
         "type_parameters" => {
-            let of = |at: usize| {
-                node.named_child(u32::try_from(at).unwrap_or(u32::MAX)).and_then(|one| field(one, "name").or(Some(one)))
-            };
-            for name in (0..node.named_child_count()).filter_map(of).filter(|name| name.kind() == "type_identifier") {
+            let names = children(node).map(|one| field(one, "name").unwrap_or(one));
+            for name in names.filter(|name| name.kind() == "type_identifier") {
                 known.bind(name, None, depth, true);
             }
         }
@@ -190,11 +177,7 @@ fn import_rust(known: &mut Receivers<'_>, tree: Node<'_>) {
                 let module = path_end(known, field(node, "path"), &module);
                 open.extend(field(node, "list").map(|list| (list, module)));
             }
-            "use_list" => {
-                let inside = (0..node.named_child_count())
-                    .filter_map(|at| node.named_child(u32::try_from(at).unwrap_or(u32::MAX)));
-                open.extend(inside.map(|one| (one, module.clone())));
-            }
+            "use_list" => open.extend(children(node).map(|one| (one, module.clone()))),
             // The module itself: `use a::b::{self}`.
             "self" if !module.is_empty() => known.import(module.clone(), module, String::new()),
             _ => {}
@@ -208,10 +191,7 @@ fn read_python(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>)
     let scope = place.around.iter().rposition(|node| node.kind() == "function_definition").map_or(1, |at| at + 1);
     match node.kind() {
         "assignment" => {
-            let of = match field(node, "type") {
-                Some(of) => known.type_of(of, place),
-                None => field(node, "right").and_then(|value| known.constructed(value, place)),
-            };
+            let of = declared_type(known, node, "right", place);
             match field(node, "left") {
                 Some(name) if name.kind() == "identifier" => known.bind_after(depth, name, of, scope, place.local),
                 Some(left) if left.kind() == "attribute" => {
@@ -233,9 +213,7 @@ fn read_python(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>)
             }
         }
         "parameters" | "lambda_parameters" => {
-            let inside =
-                (0..node.named_child_count()).filter_map(|at| node.named_child(u32::try_from(at).unwrap_or(u32::MAX)));
-            for name in inside.filter(|one| one.kind() == "identifier") {
+            for name in children(node).filter(|one| one.kind() == "identifier") {
                 if !matches!(known.text_of(name).as_str(), "self" | "cls") {
                     known.bind(name, None, depth, true);
                 }
@@ -279,27 +257,16 @@ fn read_script(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>)
     let depth = place.depth;
     match node.kind() {
         "variable_declarator" => {
-            let of = match field(node, "type") {
-                Some(of) => known.type_of(of, place),
-                None => field(node, "value").and_then(|value| known.constructed(value, place)),
-            };
+            let of = declared_type(known, node, "value", place);
             let outer = depth.saturating_sub(1);
             match field(node, "name") {
                 Some(name) if name.kind() == "identifier" => known.bind_after(depth, name, of, outer, place.local),
                 pattern => bind_all(known, pattern, outer, place.local),
             }
         }
-        "required_parameter" | "optional_parameter" => {
-            let of = field(node, "type").and_then(|of| known.type_of(of, place));
-            match field(node, "pattern") {
-                Some(name) if name.kind() == "identifier" => known.bind(name, of, depth.saturating_sub(1), true),
-                pattern => bind_all(known, pattern, depth.saturating_sub(1), true),
-            }
-        }
+        "required_parameter" | "optional_parameter" => bind_parameter(known, node, place),
         "formal_parameters" => {
-            let inside =
-                (0..node.named_child_count()).filter_map(|at| node.named_child(u32::try_from(at).unwrap_or(u32::MAX)));
-            for one in inside.filter(|one| !one.kind().ends_with("_parameter")) {
+            for one in children(node).filter(|one| !one.kind().ends_with("_parameter")) {
                 bind_all(known, Some(one), depth, true);
             }
         }
@@ -307,10 +274,7 @@ fn read_script(known: &mut Receivers<'_>, node: Node<'_>, place: &Place<'_, '_>)
         "for_in_statement" => bind_all(known, field(node, "left"), depth + 1, true),
         "public_field_definition" => {
             if let (Some(owner), Some(name)) = (place.own_type, field(node, "name")) {
-                let of = match field(node, "type") {
-                    Some(of) => known.type_of(of, place),
-                    None => field(node, "value").and_then(|value| known.constructed(value, place)),
-                };
+                let of = declared_type(known, node, "value", place);
                 known.add_field(owner, known.text_of(name), of.as_ref());
             }
         }
@@ -342,10 +306,7 @@ fn import_script(known: &mut Receivers<'_>, node: Node<'_>) {
                     known.import(known.text_of(name), module.clone(), String::new());
                 }
             }
-            _ => open.extend(
-                (0..at.named_child_count())
-                    .filter_map(|place| at.named_child(u32::try_from(place).unwrap_or(u32::MAX))),
-            ),
+            _ => open.extend(children(at)),
         }
     }
 }

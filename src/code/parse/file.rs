@@ -2,7 +2,7 @@
 //! do not parse are skipped.
 //! Not for: which files are read (`walk`), or storing the result (`record`).
 
-use super::bindings::declares;
+use super::bindings::{self, declares};
 use super::declarator::{declares_function, function_value, name_of};
 use super::language::grammar;
 use super::lead::{LeadingText, PendingLead};
@@ -11,7 +11,7 @@ use super::receivers::{Place, Receivers};
 use super::spec::{Role, roles};
 use super::words::{Analyzer, words_of};
 use crate::code::index::record::{Field, Words};
-use crate::code::symbol::{Span, Symbol};
+use crate::code::symbol::{Span, Symbol, to_u32};
 use crate::domain::code::symbols::{Kind, Language};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -199,7 +199,8 @@ impl<'a> Walk<'a> {
         let local = self.symbols.get(self.owner() as usize).is_some_and(|symbol| symbol.kind.is_callable());
         let own_type = own_type(&self.frames, &self.symbols);
         if let Some(receivers) = &mut self.receivers {
-            receivers.enter(node, &Place { around: &self.around, field: None, own_type, depth, local });
+            let place = Place { around: &self.around, field: None, own_type, depth, local };
+            bindings::read(receivers, node, &place);
         }
     }
 
@@ -271,8 +272,8 @@ impl<'a> Walk<'a> {
         let attrs = &self.text[taken.attrs.within(self.text.len())];
         let test = parent_symbol.is_some_and(|parent_symbol| parent_symbol.test) || is_test(attrs, &name, kind);
         let (from, to) = (node.start_position().row, node.end_position().row);
-        let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX);
-        let number = u32::try_from(self.symbols.len()).unwrap_or(u32::MAX);
+        let line = |row: usize| to_u32(row + 1);
+        let number = to_u32(self.symbols.len());
         self.symbols.push(Symbol {
             kind,
             name: name.as_ref().into(),

@@ -1,9 +1,8 @@
 //! Finds out what a name belongs to where the source of the file shows it: `Type::name`, `self.name`, imported names, and
 //! members of variables, parameters, and fields whose type is written or whose value is a new object. Reads Rust, Python,
 //! JavaScript, and TypeScript.
-//! Not for: which definition is meant (`index::graph`), or the syntax of bindings (`bindings`).
+//! Not for: which definition is meant (`index::resolve`), or the syntax of bindings (`bindings`).
 
-use super::bindings;
 use crate::domain::code::symbols::Language;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -112,11 +111,6 @@ impl<'a> Receivers<'a> {
         String::from_utf8_lossy(&self.text[node.byte_range()]).into_owned()
     }
 
-    /// Notes what a node declares or imports.
-    pub(crate) fn enter(&mut self, node: Node<'_>, place: &Place<'_, '_>) {
-        bindings::read(self, node, place);
-    }
-
     /// Ends a node: its variables are forgotten, and what it declares is known from here.
     pub(crate) fn leave(&mut self, depth: usize) {
         if self.deepest > depth {
@@ -180,7 +174,11 @@ impl<'a> Receivers<'a> {
             Some(Some(of)) => Via::Owner(of.clone()),
             _ => Via::Member,
         };
-        field_uses.into_iter().map(|used| (via(&used), used)).map(|(via, used)| (used, via)).collect()
+        let known = field_uses.into_iter().map(|used| {
+            let via = via(&used);
+            (used, via)
+        });
+        known.collect()
     }
 
     /// Returns how a name is used and the name that it stands for; `None` if it is no use of a symbol.
@@ -248,14 +246,10 @@ impl<'a> Receivers<'a> {
         let known = |of: Option<String>| of.map_or(Receiver::Unknown, Receiver::Type);
         match node.kind() {
             "self" | "this" => known(place.own_type.map(str::to_owned)),
-            "reference_expression" => match node.child_by_field_name("value") {
-                Some(inner) => self.receiver(inner, place, depth + 1),
-                None => Receiver::Unknown,
-            },
-            "parenthesized_expression" => match node.named_child(0) {
-                Some(inner) => self.receiver(inner, place, depth + 1),
-                None => Receiver::Unknown,
-            },
+            "reference_expression" | "parenthesized_expression" => {
+                let inner = node.child_by_field_name("value").or_else(|| node.named_child(0));
+                inner.map_or(Receiver::Unknown, |inner| self.receiver(inner, place, depth + 1))
+            }
             "identifier" => known(self.of_variable(node, place)),
             "field_expression" | "attribute" | "member_expression" => {
                 let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("object"));
@@ -275,13 +269,16 @@ impl<'a> Receivers<'a> {
         if let Some(binding) = self.variable(&name) {
             return binding.of.clone();
         }
-        let is_python = self.language == Language::Python;
-        match self.imports.get(&name) {
-            _ if is_python && (name == "self" || name == "cls") => place.own_type.map(str::to_owned),
-            Some((real, module)) if is_type(real) && !module.is_empty() => Some(format!("{module}::{real}")),
-            Some((real, _)) => Some(real.clone()),
-            None => is_type(&name).then_some(name),
+        if self.language == Language::Python && (name == "self" || name == "cls") {
+            return place.own_type.map(str::to_owned);
         }
+        self.imported(&name).or_else(|| is_type(&name).then_some(name))
+    }
+
+    /// Returns the real name of an import, with the module of a type.
+    fn imported(&self, name: &str) -> Option<String> {
+        let (real, module) = self.imports.get(name)?;
+        Some(if is_type(real) && !module.is_empty() { format!("{module}::{real}") } else { real.clone() })
     }
 
     /// Returns the name of the type or module before `::`.
@@ -301,13 +298,11 @@ impl<'a> Receivers<'a> {
     /// Returns the name that a type or module has in the workspace; `None` for a type parameter.
     fn type_name(&self, node: Node<'_>, place: &Place<'_, '_>) -> Option<String> {
         let name = self.text_of(node);
-        match self.imports.get(&name) {
-            _ if name == "Self" => place.own_type.map(str::to_owned),
-            _ if self.variable(&name).is_some() && name.starts_with(char::is_uppercase) => None,
-            Some((real, module)) if is_type(real) && !module.is_empty() => Some(format!("{module}::{real}")),
-            Some((real, _)) => Some(real.clone()),
-            None => Some(name),
+        if name == "Self" {
+            return place.own_type.map(str::to_owned);
         }
+        let is_parameter = name.starts_with(char::is_uppercase) && self.variable(&name).is_some();
+        if is_parameter { None } else { self.imported(&name).or(Some(name)) }
     }
 
     /// Returns the type that a type expression is about.

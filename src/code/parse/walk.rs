@@ -83,13 +83,8 @@ pub struct Listing {
 pub fn list(root: &Path, bounds: &Bounds, keep_going: &(dyn Fn() -> bool + Sync)) -> Result<Listing, CodeError> {
     std::fs::read_dir(root).map_err(|error| CodeError::Folder { path: root.display().to_string(), error })?;
     let started = SystemTime::now();
-    let walk = WalkBuilder::new(root)
-        .hidden(false)
-        .require_git(false)
-        .follow_links(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
-        .threads(std::thread::available_parallelism().map_or(1, usize::from).min(4))
-        .build_parallel();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+    let walk = walk_of(root).threads(threads).build_parallel();
     let (listing, count, stopped) = (Mutex::new(Listing::default()), AtomicUsize::new(0), AtomicBool::new(false));
     walk.run(|| {
         Box::new(|entry| {
@@ -130,19 +125,24 @@ pub fn list(root: &Path, bounds: &Bounds, keep_going: &(dyn Fn() -> bool + Sync)
     Ok(listing)
 }
 
+/// Returns a walk over what git does not ignore.
+fn walk_of(root: &Path) -> WalkBuilder {
+    let mut walk = WalkBuilder::new(root);
+    walk.hidden(false).require_git(false).follow_links(false).filter_entry(|entry| entry.file_name() != ".git");
+    walk
+}
+
 /// Maximum entries of a folder that are checked for code.
 const MAX_PROBED: usize = 4_000;
 
 /// Returns whether a folder contains at least `least` files of code in supported languages among its first entries.
 #[must_use]
 pub fn holds_code(root: &Path, least: usize) -> bool {
-    let walk = WalkBuilder::new(root)
-        .hidden(false)
-        .require_git(false)
-        .follow_links(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
-        .build();
-    let files = walk.take(MAX_PROBED).flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let files = walk_of(root)
+        .build()
+        .take(MAX_PROBED)
+        .flatten()
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
     let is_code = |path: &Path| of_path(path).is_some_and(|language| !language.is_text());
     files.filter(|entry| is_code(entry.path())).nth(least.saturating_sub(1)).is_some()
 }
@@ -169,10 +169,8 @@ fn classify(root: &Path, entry: &ignore::DirEntry) -> Option<Found> {
 #[must_use]
 pub fn stamp(data: &std::fs::Metadata) -> FileStamp {
     let changed = data.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-    FileStamp {
-        size: data.len(),
-        changed: changed.and_then(|at| i64::try_from(at.as_nanos()).ok()).unwrap_or_default(),
-    }
+    let changed = changed.and_then(|at| i64::try_from(at.as_nanos()).ok()).unwrap_or_default();
+    FileStamp { size: data.len(), changed }
 }
 
 /// Minimum age of a change; a more recent one could be followed by another with the same time.

@@ -254,7 +254,7 @@ impl Core {
     pub(crate) fn markdown(&mut self, branch: BranchId) -> Result<Answer, Failure> {
         let id = self.sessions.of_branch(branch)?.card.id.to_string();
         match self.transcript(Some(&id), Some(branch))? {
-            Answer::Transcript(transcript) => Ok(Answer::Text(crate::export::markdown(&transcript, true).text)),
+            Answer::Transcript(transcript) => Ok(Answer::Text(crate::export::markdown(&transcript, true))),
             other => Ok(other),
         }
     }

@@ -259,7 +259,7 @@ pub fn repair(config: &Config, start: StartWith) -> Result<RepairResult, Failure
     if count == 0 {
         return Ok(repaired);
     }
-    let lines: String = found.iter().map(|transcript| crate::export::jsonl(transcript, false).text).collect();
+    let lines: String = found.iter().map(|transcript| crate::export::jsonl(transcript, false)).collect();
     let file = damage::keep_salvaged(path, &lines)?;
     Ok(RepairResult { salvaged: Some((file, count)), ..repaired })
 }

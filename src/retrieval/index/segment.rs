@@ -107,9 +107,7 @@ impl Segment {
                 all
             }
             PostingsPlace::Resident { terms, ends, bytes } => {
-                let start = |at: usize| if at == 0 { 0 } else { ends[at - 1] as usize };
-                let list = |at: usize| bytes[start(at)..ends[at] as usize].to_vec();
-                terms.iter().enumerate().map(|(at, term)| (*term, list(at))).collect()
+                terms.iter().enumerate().map(|(at, term)| (*term, list(ends, bytes, at).to_vec())).collect()
             }
             PostingsPlace::Stored => Vec::new(),
         }
@@ -167,17 +165,14 @@ impl Segment {
     ) -> Result<(), String> {
         match &self.body {
             PostingsPlace::Open(lists) => {
-                wanted
-                    .iter()
-                    .filter_map(|term| Some((term, lists.get(term)?)))
-                    .for_each(|(t, list)| found(*t, &list.bytes));
+                let known = wanted.iter().filter_map(|term| Some((*term, lists.get(term)?)));
+                known.for_each(|(term, list)| found(term, &list.bytes));
                 Ok(())
             }
             PostingsPlace::Resident { terms, ends, bytes } => {
                 for term in wanted {
                     if let Ok(at) = terms.binary_search(term) {
-                        let start = if at == 0 { 0 } else { ends[at - 1] as usize };
-                        found(*term, &bytes[start..ends[at] as usize]);
+                        found(*term, list(ends, bytes, at));
                     }
                 }
                 Ok(())
@@ -194,6 +189,12 @@ impl Segment {
             PostingsPlace::Stored => 0,
         }
     }
+}
+
+/// Returns the bytes of a sealed segment's list.
+fn list<'a>(ends: &[u32], bytes: &'a [u8], at: usize) -> &'a [u8] {
+    let start = at.checked_sub(1).map_or(0, |before| ends[before] as usize);
+    &bytes[start..ends[at] as usize]
 }
 
 fn pack(mut lists: Vec<(Term, Vec<u8>)>) -> PostingsPlace {

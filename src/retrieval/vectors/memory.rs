@@ -16,6 +16,7 @@ const MIN_SCORED: usize = 512;
 const SCORED_PER_RESULT: usize = 32;
 /// At least one in this many of all vectors is scored.
 const SCORED_SHARE: usize = 64;
+
 /// Why vectors cannot be compared.
 #[derive(Debug, thiserror::Error, PartialEq, Eq, Clone)]
 pub enum VectorError {
@@ -127,11 +128,6 @@ impl VectorIndex {
     /// Returns whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.docs.is_empty()
-    }
-
-    /// Dimensions of the vectors; 0 while it is empty.
-    pub fn dims(&self) -> usize {
-        self.dims
     }
 
     /// Returns whether a document has a vector here.

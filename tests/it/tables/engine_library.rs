@@ -206,7 +206,7 @@ fn sessions_as_a_library() {
         for (pointer, name) in whole.branches.iter_mut().zip(names) {
             pointer.name = name.into();
         }
-        let written = pleach::export::jsonl(&whole, false).text;
+        let written = pleach::export::jsonl(&whole, false);
         let reading = pleach::import::read(written.as_bytes(), "own.jsonl").unwrap();
         talk.ask("import", Request::Session(S::Import { reading: reading.incoming() }));
         talk.ask("open", Request::Session(S::Open { session: None, branch: None, create: false }));

@@ -9,7 +9,7 @@ mod yaml;
 use super::file::Parsed;
 use super::words::{Analyzer, words_of};
 use crate::code::index::record::{Field, Words};
-use crate::code::symbol::{Span, Symbol};
+use crate::code::symbol::{Span, Symbol, to_u32};
 use crate::domain::code::symbols::{Kind, Language};
 use std::borrow::Cow;
 
@@ -86,7 +86,7 @@ impl Outline<'_> {
         }
         self.close(level);
         let comments = std::mem::take(&mut self.comments);
-        let number = u32::try_from(self.symbols.len()).unwrap_or(u32::MAX);
+        let number = to_u32(self.symbols.len());
         let doc = match (comments.first(), comments.last()) {
             (Some((first, ..)), Some((last, ..))) => Span { start: first.start, end: last.end },
             _ => Span::default(),
@@ -95,7 +95,7 @@ impl Outline<'_> {
         let start = if doc.is_empty() { head.start } else { doc.start };
         self.symbols.push(Symbol {
             kind,
-            name: clipped(name).into(),
+            name: name[..name.floor_char_boundary(MAX_NAME_BYTES)].into(),
             parent: Some(self.owner()),
             span: Span { start, end: head.end },
             lines: (comments.first().map_or(line.row, |(_, row, _)| *row), line.row),
@@ -163,10 +163,6 @@ impl Outline<'_> {
             self.words.name(self.analyzer, symbol, word, field, false);
         }
     }
-}
-
-fn clipped(name: &str) -> &str {
-    &name[..name.floor_char_boundary(MAX_NAME_BYTES)]
 }
 
 #[cfg(test)]
