@@ -397,7 +397,7 @@ impl Workbench {
                 Cmd::Copy(text) => self.copy(text)?,
                 Cmd::Redraw => {
                     self.model.bodies.retry();
-                    self.cache = Cache { links: self.cache.links.take(), ..Cache::default() };
+                    self.cache.forget_rows();
                     self.screen.clear()?;
                 }
                 Cmd::Mouse(on) => shell::terminal::mouse(on)?,

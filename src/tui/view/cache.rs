@@ -53,6 +53,12 @@ impl Cache {
         self.frame += 1;
     }
 
+    /// Forgets all rows, which may contain other glyphs and keys than those in use now.
+    pub(crate) fn forget_rows(&mut self) {
+        self.cached.clear();
+        (self.rows, self.growing) = (0, None);
+    }
+
     /// Returns the rows, after laying them out with `make` if they are not cached.
     pub(crate) fn rows(&mut self, of: CacheKey, width: u16, make: impl FnOnce() -> Vec<Line>) -> Rc<Vec<Line>> {
         let frame = self.frame;
