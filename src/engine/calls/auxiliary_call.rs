@@ -2,7 +2,6 @@
 //! planned, recorded before they are sent, and accounted for like any other call.
 //! Not for: the text and the use of the answer (`summaries::writer`, `sessions::titles`).
 
-use super::quirks::no_format_left;
 use super::stored_runs::unwritable;
 use crate::context::render::render_forms::{self, WireState};
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -172,7 +171,7 @@ impl AuxiliaryCall {
                 }
             }
         }
-        Err(no_format_left())
+        Err(Failure::new(FailureKind::Provider, "The server rejects the request in every format that pleach knows."))
     }
 
     /// Returns the plan and the bytes of a call: the instructions, and the text as one delimited message.

@@ -73,7 +73,8 @@ impl Core {
                 .kept("Your edited request was sent once, unchanged.")
                 .todo("Edit the request again, or send the planned request."));
         }
-        let failure = refused.unwrap_or_else(no_format_left);
+        let what = "The server rejects the request in every format that pleach knows.";
+        let failure = refused.unwrap_or_else(|| Failure::new(FailureKind::Provider, what));
         let of = (live.card.profile.clone(), live.card.model.clone());
         if self.learned.quirks.get(&of).is_some_and(|quirks| quirks.contains(&quirk)) {
             return Err(failure);
@@ -158,11 +159,6 @@ impl Core {
         said.sort();
         Ok(Answer::Done(format!("Forgot {}. The next request uses the usual format.", said.join("; "))))
     }
-}
-
-/// The failure of a call whose request was refused in every form.
-pub(crate) fn no_format_left() -> Failure {
-    Failure::new(FailureKind::Provider, "The server rejects the request in every format that pleach knows.")
 }
 
 fn known(learned: &LearnedSettings) -> String {

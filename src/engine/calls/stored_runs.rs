@@ -1,4 +1,4 @@
-//! Finds a stored call by a prefix of its id.
+//! Finds a stored call by a prefix of its id; and the failures of reading and writing its plan.
 //! Not for: what a call contained (`replay`, `plan_diff`).
 
 use crate::domain::base::failure::{Failure, FailureKind};

@@ -2,7 +2,7 @@
 //! Not for: making state changes (`turns::reflect`, `memory`).
 
 use super::path::PathView;
-use super::session::{Session, lineage};
+use super::session::{Session, lineage, reaches};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -13,7 +13,6 @@ use crate::domain::conversation::message::NodeHead;
 use crate::domain::conversation::transition::{Subject, Transition};
 use crate::engine::api::{Answer, TransitionReport};
 use crate::engine::core::Core;
-use crate::engine::turns::reflect::reaches;
 
 /// The maximum number of state changes, newest first.
 const MOST: usize = 500;

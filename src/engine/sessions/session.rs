@@ -346,3 +346,23 @@ pub(crate) fn lineage(branches: &[Branch], branch: &Branch) -> Vec<(BranchId, i6
     }
     lines
 }
+
+/// Whether an event on a branch at a time is part of a lineage.
+pub(crate) fn reaches(lines: &[(BranchId, i64)], of: BranchId, at: i64) -> bool {
+    lines.iter().any(|(id, until)| *id == of && at <= *until)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_before_a_fork_apply_to_the_fork() {
+        let [own, above, other] = [1, 2, 3].map(|id| BranchId(uuid::Uuid::from_u128(id)));
+        let lines = [(own, i64::MAX), (above, 5)];
+        let cases = [(own, 9, true), (above, 4, true), (above, 5, true), (above, 6, false), (other, 1, false)];
+        for (of, at, counts) in cases {
+            assert_eq!(reaches(&lines, of, at), counts, "{of:?} {at}");
+        }
+    }
+}

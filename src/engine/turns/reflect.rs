@@ -29,7 +29,7 @@ use crate::engine::core::Core;
 use crate::engine::plans::labels::atom_of;
 use crate::engine::plans::sources::code::SYMBOL_TOKENS;
 use crate::engine::sessions::path::PathView;
-use crate::engine::sessions::session::{Session, lineage};
+use crate::engine::sessions::session::{Session, lineage, reaches};
 use crate::engine::startup::rules::Rules;
 use crate::store::types::Write;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -353,11 +353,6 @@ impl Core {
     }
 }
 
-/// Whether an event on a branch at a time is part of a lineage.
-pub(crate) fn reaches(lines: &[(BranchId, i64)], of: BranchId, at: i64) -> bool {
-    lines.iter().any(|(id, until)| *id == of && at <= *until)
-}
-
 pub(super) fn by_engine(mark: &Mark) -> bool {
     mark.by == Actor::Engine
 }
@@ -412,19 +407,4 @@ fn was_sent(live: &LiveTurn, mark: &Mark) -> bool {
     };
     live.sent.contains(&mark.target)
         || live.sent.iter().any(|atom| first(atom).is_some() && first(atom) == first(&mark.target))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_before_a_fork_apply_to_the_fork() {
-        let [own, above, other] = [1, 2, 3].map(|id| BranchId(uuid::Uuid::from_u128(id)));
-        let lines = [(own, i64::MAX), (above, 5)];
-        let cases = [(own, 9, true), (above, 4, true), (above, 5, true), (above, 6, false), (other, 1, false)];
-        for (of, at, counts) in cases {
-            assert_eq!(reaches(&lines, of, at), counts, "{of:?} {at}");
-        }
-    }
 }
