@@ -616,6 +616,7 @@ impl InputBuilder<'_> {
             atom,
             source: Source::default(),
             scores: Scores::default(),
+            repeats: Vec::new(),
         }
     }
 }
