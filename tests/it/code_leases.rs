@@ -141,6 +141,30 @@ fn sends_symbol(client: &mut Client, branch: BranchId, question: &str) -> (Arc<C
     (plan, sent)
 }
 
+/// What a request says of the symbol before its turns are summarized, it says after, as far as the symbol is leased by
+/// `mark`. The program's leases come last: in a tight budget they get what everything else leaves. A row that says that the
+/// symbol is sent tells the truth.
+fn assert_symbol_kept(
+    place: &str,
+    (before, sent): &(Arc<ContextPlan>, bool),
+    (after, still): &(Arc<ContextPlan>, bool),
+    (mark, tight): (Option<&Mark>, bool),
+) {
+    let now = row(after);
+    let says_sent = now.is_some_and(|row| row.included() || row.reason == Reason::Duplicate);
+    assert!(*still || !says_sent, "{place}: its row says that it is sent: {now:#?}");
+    let Some(mark) = mark else { return };
+    let last = tight && mark.by == Actor::Engine;
+    let no_room = |row: &Row| last && matches!(row.reason, Reason::Budget { .. } | Reason::LeaseCap { .. });
+    if now.is_some_and(no_room) {
+        return;
+    }
+    assert!(*still || !sent, "{place}: the symbol is no longer sent: {now:#?}");
+    let card = |row: &Row| (row.section(), row.tokens, row.text, row.reason.clone());
+    let then = row(before).filter(is_leased).map(card);
+    assert!(then.is_none() || now.map(card) == then, "{place}: {then:?}, {now:#?}");
+}
+
 /// An accepted summary of the turns that mentioned a leased symbol leaves its lease alone: what the request says of the
 /// symbol before, it says after, and it is no larger. Undo gives the plan of before. Only in a budget that has no room for
 /// both does the summary take the room of the program's lease; it never takes that of a person's.
@@ -186,29 +210,15 @@ fn a_lease_outlives_the_turns_that_mentioned_the_symbol() {
             other => panic!("{place}: {other:?}"),
         };
         act(&mut client, branch, SummaryAct::Accept { draft: draft.number });
-        for (question, (plan, sent)) in QUESTIONS.iter().zip(&before) {
-            let (after, still) = sends_symbol(&mut client, branch, question);
-            let place = format!("{place}, {question}");
-            used += usize::from(after.included().any(|row| row.kind == RowKind::Summary));
+        let mark = mark.filter(|_| holds);
+        for (question, before) in QUESTIONS.iter().zip(&before) {
+            let after = sends_symbol(&mut client, branch, question);
+            used += usize::from(after.0.included().any(|row| row.kind == RowKind::Summary));
+            assert_symbol_kept(&format!("{place}, {question}"), before, &after, (mark.as_ref(), budget.is_some()));
             // In a tight budget, what is found for a question fills the room that is left in another way.
             let comparable = *question == NEUTRAL || budget.is_none();
-            let no_larger = after.est_total <= plan.est_total;
-            assert!(no_larger || !comparable, "{place}: {} after {}", brief(&after), brief(plan));
-            let now = row(&after);
-            let says_sent = now.is_some_and(|row| row.included() || row.reason == Reason::Duplicate);
-            assert!(still || !says_sent, "{place}: its row says that it is sent: {now:#?}");
-            // The program's leases come last: in a tight budget they get what everything else leaves.
-            let leaves = budget.is_some() && mark.as_ref().is_some_and(|mark| mark.by == Actor::Engine);
-            let no_room = |row: &Row| leaves && matches!(row.reason, Reason::Budget { .. } | Reason::LeaseCap { .. });
-            if holds && !now.is_some_and(no_room) {
-                assert!(still || !sent, "{place}: the symbol is no longer sent: {now:#?}");
-                let same = |card: &Row, now: &Row| {
-                    (now.section(), now.tokens, now.text, &now.reason)
-                        == (card.section(), card.tokens, card.text, &card.reason)
-                };
-                let card = row(plan).filter(is_leased);
-                assert!(card.is_none_or(|card| now.is_some_and(|now| same(card, now))), "{place}: {card:#?}, {now:#?}");
-            }
+            let ([now, then], place) = ([&*after.0, &*before.0], &place);
+            assert!(now.est_total <= then.est_total || !comparable, "{place}: {} after {}", brief(now), brief(then));
         }
         client.must(Request::Session(SessionRequest::Undo));
         assert_eq!(QUESTIONS.map(|question| client.drawn(branch, &message(question))), drawn, "{place}");
