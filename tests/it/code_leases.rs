@@ -74,7 +74,7 @@ fn row(plan: &ContextPlan) -> Option<&Row> {
     code(plan).into_iter().find(|row| symbol(row).ends_with("backoff"))
 }
 
-fn is_leased(row: &&Row) -> bool {
+fn is_leased(row: &Row) -> bool {
     row.section() == Some(Section::LeasedPins)
 }
 
@@ -161,7 +161,7 @@ fn assert_symbol_kept(
     }
     assert!(*still || !sent, "{place}: the symbol is no longer sent: {now:#?}");
     let card = |row: &Row| (row.section(), row.tokens, row.text, row.reason.clone());
-    let then = row(before).filter(is_leased).map(card);
+    let then = row(before).filter(|row| is_leased(row)).map(card);
     assert!(then.is_none() || now.map(card) == then, "{place}: {then:?}, {now:#?}");
 }
 
