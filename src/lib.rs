@@ -59,9 +59,9 @@
 //!    turns that are sent in any case ([`context::already_in`]). Only `context::admission` admits items, in this order:
 //!    required items, a person's leases, the newest turn in its shortest form, rules and the map of the code, retrieved
 //!    items within the mode's allowance, the window of turns with all that is left, the program's leases, and retrieved
-//!    items that still fit. An accepted summary is sent in every mode if
-//!    the request is no larger with it than without it (`context::admission::accepted_summaries`). Only the newest
-//!    draft of a branch is planned. When an embedder is configured, a separate thread (`engine::indexing::vectors`)
+//!    items that still fit. An accepted summary is sent in every mode if the request is no larger with it than without
+//!    it and keeps a person's leases (`context::admission::accepted_summaries`). Only the newest draft of a branch is
+//!    planned. When an embedder is configured, a separate thread (`engine::indexing::vectors`)
 //!    computes vectors of passages, and a plan uses the vectors that exist. Code works the same way: a thread
 //!    (`engine::indexing::code_indexer`) keeps an index of a trusted workspace, and a plan
 //!    (`engine::plans::sources::code`) uses the index as it is when the plan is made. What the search of the code decided

@@ -110,6 +110,7 @@ impl Core {
             self.handle(message);
             self.release_claims();
             self.check_uses();
+            self.compare_drafts();
             self.replan_when_due();
         }
         self.setup.foreign.close();

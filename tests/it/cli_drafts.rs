@@ -1,8 +1,14 @@
 //! Drafts of summaries on the command line, on the real binary: a turn makes one, later commands show the same one, and
 //! decide on it.
 
+use crate::crash::watch;
 use crate::support::binary::{CommandOutput, Home};
-use serde_json::Value;
+use crate::support::server::{Server, Step, end, stream, words};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
 
 /// A question of about 900 estimated tokens.
 fn question(n: usize) -> String {
@@ -74,4 +80,73 @@ fn discarded_draft_is_not_made_again() {
     assert!(plain.code == 0 && !plain.err.contains("draft"), "{}", plain.err);
     assert!(plain.out.contains("A draft waits: turns ") && plain.out.contains("No draft waits"), "{}", plain.out);
     assert_eq!(home.json(&["summaries"])["draft"], Value::Null);
+}
+
+/// A session in line mode that asks until a draft waits, and then `last`. It reports its standard error as it arrives.
+fn line_mode(home: &Home, last: &str) -> (Child, ChildStdin, Receiver<(Instant, String)>) {
+    let mut child = home.command(&["--plain"]).env("TEST_KEY", "k").stdin(Stdio::piped()).spawn().unwrap();
+    let (mut input, errors) = (child.stdin.take().unwrap(), watch(child.stderr.take().unwrap()));
+    let printed = child.stdout.take().unwrap();
+    std::thread::spawn(move || std::io::copy(&mut { printed }, &mut std::io::sink()));
+    for n in 1..=8 {
+        writeln!(input, "{}", question(n)).unwrap();
+    }
+    if !last.is_empty() {
+        writeln!(input, "{last}").unwrap();
+    }
+    input.flush().unwrap();
+    (child, input, errors)
+}
+
+/// A process is killed while a draft waits, between two turns or in the middle of a call: the next ones show that draft,
+/// which is accepted once, and nothing is drafted again.
+#[test]
+fn draft_outlives_a_killed_process() {
+    for in_a_call in [false, true] {
+        let server = Server::answering(|request| {
+            let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+            let asked = body["messages"].as_array().and_then(|messages| messages.last()?["content"].as_str());
+            if asked.is_some_and(|asked| asked.ends_with("a slow question")) {
+                return vec![stream(), words("The beginning."), Step::Hang];
+            }
+            vec![stream(), words("It reads them in this order."), end()]
+        });
+        let home = Home::approximate(&server.base_url());
+        home.ok(&["session", "new"]);
+        home.ok(&["context", "window", "1"]);
+        let (mut child, input, errors) = line_mode(&home, if in_a_call { "a slow question" } else { "" });
+        let mut told = String::new();
+        while !told.contains("waits as a draft") {
+            let (_, more) =
+                errors.recv_timeout(Duration::from_mins(1)).unwrap_or_else(|_| panic!("no draft was ever due: {told}"));
+            told.push_str(&more);
+        }
+        server.await_posts(if in_a_call { 9 } else { 8 });
+        let before = waiting(&home);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        drop(input);
+        told.extend(errors.iter().map(|(_, more)| more));
+        assert_eq!(told.matches("waits as a draft").count(), 1, "{told}");
+
+        let started = home.run(&["capsules", "draft"]);
+        assert_eq!(started.err.contains("interrupted"), in_a_call, "{}", started.err);
+        assert!(started.code == 0 && started.out.starts_with(&before.0), "{}", started.out);
+        assert_eq!(waiting(&home), before);
+        for question in ["And then?", "And after that?"] {
+            let next = home.with(&[("TEST_KEY", "k")], &["ask", question]);
+            assert!(next.code == 0 && !next.err.contains("draft"), "nothing is drafted twice: {}", next.err);
+            assert_eq!(waiting(&home), before);
+        }
+        let accepted = home.json(&["capsules", "accept"]);
+        assert_eq!(accepted["capsule"]["id"], before.1.as_str());
+        assert_ne!(home.run(&["capsules", "accept"]).code, 0, "it is accepted once");
+        assert_eq!(home.json(&["capsules", "draft"]), Value::Null);
+        let list = home.json(&["capsules", "list"]);
+        assert_eq!(
+            (list.as_array().unwrap().len(), &list[0]["id"], &list[0]["goes"]),
+            (1, &json!(before.1), &json!(true))
+        );
+        home.assert_sound();
+    }
 }

@@ -117,6 +117,58 @@ fn removing_a_message_empties_the_words_of_its_search() {
     assert_eq!(after.sent().count(), before.sent().count());
 }
 
+/// A long message is stored once, as a message. The set keeps its beginning, the same one in the plan, in the store, and
+/// on the command line, and the first 200 characters of a short message are all of it.
+#[test]
+fn a_long_message_is_not_stored_again_with_its_search() {
+    let bench = bench(&Model::new([]));
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    let marker = "the-end-of-the-paste";
+    let paste = format!("{QUESTION} {} {marker}", "Ünd die Zeile geht weiter. ".repeat(200));
+    let (plan, set) = planned(&mut client, branch, &message(&paste));
+    assert_eq!(set.query.chars().count(), 200);
+    assert!(paste.starts_with(set.query.trim_end_matches('…')), "{}", set.query);
+    assert!(found(&plan, "retry_request").is_some(), "the whole message is searched for");
+    client.turn(branch, &message(&paste));
+    assert_eq!(stored(&bench, &set), *set);
+    assert_eq!(plan.retrieval_set_ids, [set.id]);
+    let store = rusqlite::Connection::open(bench.store_path()).unwrap();
+    let sets = "SELECT count(*), max(length(body ->> '$.query')) FROM retrieval_set WHERE body ->> '$.kind' = 'code'";
+    let found: (i64, i64) = store.query_row(sets, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    assert_eq!(found, (1, 200));
+    let whole = "x".repeat(200);
+    let (_, set) = planned(&mut client, branch, &message(&whole));
+    assert_eq!(set.query, whole);
+}
+
+/// A set that an earlier version stored with the whole message shows it as before.
+#[test]
+fn a_stored_long_query_is_shown_as_before() {
+    let bench = bench(&Model::new([]));
+    let mut client = start(&bench);
+    let branch = client.session();
+    set(&mut client, branch, |_| {});
+    let (_, set) = planned(&mut client, branch, &message(QUESTION));
+    client.turn(branch, &message(QUESTION));
+    let run = client.runs().pop().unwrap().id.to_string();
+    client.stop();
+    let long = format!("{QUESTION} {}", "and more of it, ".repeat(100));
+    let update = format!("UPDATE retrieval_set SET body = json_set(body, '$.query', '{long}')");
+    crate::support::bench::run_sql(&bench.store_path(), &update);
+    let mut client = start(&bench);
+    client.open();
+    let Answer::StoredPlan { code_set: Some(shown), .. } =
+        client.must(Request::Call(CallRequest::StoredPlan { id: run }))
+    else {
+        panic!("no set")
+    };
+    assert_eq!((shown.id, shown.query.as_str()), (set.id, long.as_str()));
+    let (plan, _) = planned(&mut client, branch, &message("ok continue"));
+    assert!(sent(&plan).iter().any(|name| name.ends_with("retry_request")), "its symbols are kept");
+}
+
 /// Six questions bring code. After each, follow-ups without content search nothing and keep exactly that code.
 #[test]
 fn follow_ups_keep_the_code_of_the_question_before() {

@@ -32,7 +32,7 @@ fn slow() -> Vec<Step> {
 }
 
 /// Standard output as timed pieces.
-fn watch(mut from: impl std::io::Read + Send + 'static) -> Receiver<(Instant, String)> {
+pub(crate) fn watch(mut from: impl std::io::Read + Send + 'static) -> Receiver<(Instant, String)> {
     let (send, pieces) = channel();
     std::thread::spawn(move || {
         let mut buffer = [0; 4096];

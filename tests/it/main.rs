@@ -12,6 +12,7 @@ mod cli_exchange;
 mod cli_many;
 mod code;
 mod code_context;
+mod code_leases;
 mod code_sets;
 mod consent;
 mod crash;

@@ -1,16 +1,19 @@
 //! Decides which accepted summaries are sent and which turns they replace, and makes the rows of the others. A summary
-//! is sent if the request is no larger with it than without it, or if the question asks for it by name.
+//! is sent if the request is no larger with it than without it and keeps a person's leases, or if the question asks for
+//! it by name.
 //! Not for: collecting accepted summaries (`engine`) or the window itself (`window`).
 
 use super::admit::{Admitted, AllowanceUse, admit_with};
 use super::choose;
 use super::coverage::SummaryCoverage;
 use super::forms::{Marks, turn_cost};
+use super::position::RowPosition;
 use super::window::{self, Costs, Window};
 use crate::context::explain;
 use crate::context::policy::levels;
 use crate::domain::base::hash::Hash;
-use crate::domain::planning::input::{Block, PlanInput, SummaryInput};
+use crate::domain::conversation::mark::Actor;
+use crate::domain::planning::input::{Block, PlanInput, SummaryInput, TurnInput};
 use crate::domain::planning::plan::{Blocked, Form, Reason};
 use std::collections::{HashMap, HashSet};
 
@@ -98,7 +101,7 @@ fn with_summary<'a>(
     for _ in 0..TRIES {
         let next = admit_with(input, SummaryCoverage::new(input, used.clone()), looked_up, most);
         let next = next.map_err(|blocked| no_room(input, summary, blocked.needed))?;
-        if !summary.named && displaces_newest(best, &next) {
+        if !summary.named && (displaces_newest(best, &next) || displaces_lease(best, &next)) {
             break;
         }
         let over = explain::size(&next).saturating_sub(limit);
@@ -118,6 +121,19 @@ fn with_summary<'a>(
 fn displaces_newest(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
     let sent = before.costs.newest().filter(|newest| before.places[*newest].is_sent());
     sent.is_some_and(|newest| !after.places[newest].is_sent() && after.summed.by[newest].is_none())
+}
+
+/// Returns whether a person's lease is sent before a further summary, and not with it.
+fn displaces_lease(before: &Admitted<'_>, after: &Admitted<'_>) -> bool {
+    let input = before.input;
+    let is_card = |place: RowPosition| matches!(place, RowPosition::Card(_));
+    let blocks = input.blocks.iter().zip(before.leases.iter().zip(&after.leases));
+    let mut blocks = blocks.filter(|(block, _)| matches!(block.reason, Reason::Leased { engine: false, .. }));
+    let persons = |turn: &TurnInput| before.marks.turn(turn).is_some_and(|mark| mark.by != Actor::Engine);
+    let turns = input.turns.iter().zip(before.places.iter().zip(&after.places));
+    let mut turns = turns.filter(|(turn, _)| persons(turn));
+    blocks.any(|(_, (old, new))| old.is_some_and(is_card) && !new.is_some_and(is_card))
+        || turns.any(|(_, (old, new))| is_card(*old) && !new.is_sent())
 }
 
 /// Returns the plan without its oldest summaries, removed one after the other while the levels are too full and

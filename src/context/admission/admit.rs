@@ -138,7 +138,8 @@ pub(in crate::context) fn admit_with(
     let lease_cap = input.policy.leased_cap_tokens.min(session_room);
     let total = costs.total(window.start, window.shortened, window.form);
     let mut lease = Leases { cap: lease_cap, room, total, taken: persons.tokens(window.start) };
-    let mut leases = lease.place_blocks(input, &summed, &persons);
+    let in_window = |at: usize| leases::is_in_window(&input.turns[at], at, (&marks, &choice), window.start);
+    let mut leases = lease.place_blocks(input, (&summed, &persons), &in_window);
     let mut places = leases::places(input, &marks, &choice, window, (&persons, &mut lease));
     let spent = |places: &[RowPosition]| offers.cost(&|turn| places[turn].is_sent());
     lease.total = (lease.total - costs.offered[window.start]).saturating_add(spent(&places));

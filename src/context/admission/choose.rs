@@ -7,7 +7,7 @@ use super::coverage::SummaryCoverage;
 use super::forms::is_lease;
 use super::forms::{Marks, turn_cost};
 use super::window::{self, CLOSED_RESULT};
-use crate::context::policy::levels::{self, EvictionReason, FixedTokens, LargestParts, LevelTurn};
+use crate::context::policy::levels::{self, EvictionReason, FixedTokens, LargestParts, LevelTurn, TurnOutcomes};
 use crate::context::policy::relevance::{self, Candidate, ChosenTurn, WindowRoom};
 use crate::context::policy::{Costs, Score, adaptive, lanes};
 use crate::domain::conversation::mark::{Atom, MarkKind};
@@ -295,7 +295,7 @@ fn withheld(earlier: Earlier<'_>, turn: usize, reason: Reason) -> Reason {
 }
 
 /// Returns what an earlier choice by levels decided about the turns from `floor` on.
-fn by_level(earlier: &PolicyChoice, floor: usize) -> Vec<Result<Form, EvictionReason>> {
+fn by_level(earlier: &PolicyChoice, floor: usize) -> TurnOutcomes {
     let one = |at: usize| match &earlier.reasons[at] {
         None => Ok(earlier.forms[at]),
         Some(Reason::LevelFull { budget }) => Err(EvictionReason::Full { budget: *budget }),

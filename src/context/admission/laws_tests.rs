@@ -6,6 +6,7 @@ use super::forms::{cost_of, turn_cost};
 use super::leases::Leases;
 use super::position::RowPosition;
 use super::window::{self, CLOSED_RESULT, Costs, Window};
+use crate::context::explain;
 use crate::domain::base::cases::cases;
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::call::model::Dialect;
@@ -14,8 +15,8 @@ use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::facts::TurnFacts;
 use crate::domain::planning::input::{
-    ANSWER_FRAMING, Block, CALL_FRAMING, Candidate, Gap, MESSAGE_FRAMING, MessageInput, Offer, PlanInput, RequestShape,
-    SendBarrier, TurnInput,
+    ANSWER_FRAMING, Block, CALL_FRAMING, Candidate, CoveredTurn, Gap, MESSAGE_FRAMING, MessageInput, Offer, PlanInput,
+    RequestShape, SendBarrier, SummaryInput, TurnInput,
 };
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Anchor, Basis, Budget, Form, Reason, RowKind, Source, Verdict};
@@ -493,6 +494,50 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(cases(2_000))]
+
+    /// A lease of the program is left out exactly while a turn with the same text is in the window, or if there is no room
+    /// for it. Whatever a summary covers, the request is no larger with it, and a person's lease that was sent without it
+    /// is sent with it.
+    #[test]
+    fn a_lease_is_sent_unless_a_turn_repeats_it(
+        turns in prop::collection::vec([1_u32..20, 1_u32..60, 1_u32..60], 1..7),
+        repeats in prop::collection::vec(prop::bool::weighted(0.3), 7),
+        (engine, lease, covered, summary) in (any::<bool>(), 1_u32..40, 1_usize..7, 1_u32..80),
+        policy in policy(),
+        (room, cap) in (0_u32..500, 20_u32..80),
+    ) {
+        let mut input = input(&turns, PolicySpec { leased_cap_tokens: cap, ..policy }, room);
+        let repeats: Vec<usize> = (0..turns.len()).filter(|at| engine && repeats[*at]).collect();
+        let reason = Reason::Leased { left: 1, engine };
+        input.blocks = vec![Block { reason, repeats: repeats.iter().map(|at| atom(*at)).collect(), ..block(0, lease, true) }];
+        let bare = input.clone();
+        let (by, text) = (key(400, 0), key(401, 0));
+        input.summaries = vec![SummaryInput { by, text, named: false, lacks: false, older: false }];
+        input.covered =
+            (0..covered.min(turns.len())).map(|at| CoveredTurn { user: key(at, 0), tip: key(at, 2), by }).collect();
+        let summary = Block::new(Section::SessionSummary, RowKind::Summary, (text, summary), "summary", Reason::Summary);
+        input.blocks.push(summary);
+        let (with, without) = match (admit::admit(&input), admit::admit(&bare)) {
+            (Ok(with), Ok(without)) => (with, without),
+            (with, without) => {
+                prop_assert!(with.is_err() && without.is_err(), "neither a summary nor a lease blocks a call");
+                return Ok(());
+            }
+        };
+        for one in [&with, &without] {
+            let repeated = repeats.iter().any(|at| one.places[*at] == RowPosition::Window);
+            prop_assert_eq!(one.leases[0] == Some(RowPosition::Repeated), repeated);
+            let waits = matches!(one.leases[0], Some(RowPosition::NoLease { .. }));
+            prop_assert!(!waits || lease > one.free().min(cap), "{lease} tokens would fit into {}", one.free());
+        }
+        prop_assert!(explain::size(&with) <= explain::size(&without));
+        let is_card = |one: &Admitted<'_>| matches!(one.leases[0], Some(RowPosition::Card(_)));
+        prop_assert!(engine || !is_card(&without) || is_card(&with), "a summary displaces a person's lease");
+    }
+}
+
 fn table_total(table: &Table, start: usize, form: Form) -> u32 {
     table.total(start, if form == Form::Full { 0 } else { table.turns.len() }, form)
 }
@@ -567,16 +612,18 @@ proptest! {
 
 /// Returns the request's size, added up from its parts.
 fn counted(input: &PlanInput, admitted: &Admitted<'_>) -> u32 {
-    let blocks = input
-        .blocks
-        .iter()
-        .zip(&admitted.leases)
-        .filter(|(_, lease)| !matches!(lease, Some(RowPosition::NoLease { .. } | RowPosition::Idle)));
+    let blocks = input.blocks.iter().zip(&admitted.leases).filter(|(_, lease)| {
+        !matches!(lease, Some(RowPosition::NoLease { .. } | RowPosition::Idle | RowPosition::Repeated))
+    });
     let blocks: u32 = blocks.map(|(block, _)| block.tokens).sum();
     let turns = input.turns.iter().enumerate().map(|(at, turn)| match admitted.places[at] {
         RowPosition::Window => cost_of(turn, &admitted.forms(at)),
         RowPosition::Card(_) => turn.card.map_or(0, |(_, tokens)| tokens + MESSAGE_FRAMING),
-        RowPosition::Outside | RowPosition::Excluded { .. } | RowPosition::Idle | RowPosition::NoLease { .. } => 0,
+        RowPosition::Outside
+        | RowPosition::Excluded { .. }
+        | RowPosition::Idle
+        | RowPosition::Repeated
+        | RowPosition::NoLease { .. } => 0,
     });
     // Instructions, cards, and the framing of the answer.
     let around = 2 * MESSAGE_FRAMING + ANSWER_FRAMING;

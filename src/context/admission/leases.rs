@@ -112,21 +112,23 @@ impl Leases {
         }
     }
 
-    /// Returns the place of each block that is a lease or a summary that is not sent.
+    /// Returns the place of each block that is a lease or a summary that is not sent. `in_window` returns whether a turn
+    /// is in the window.
     pub(in crate::context) fn place_blocks(
         &mut self,
         input: &PlanInput,
-        summed: &SummaryCoverage,
-        persons: &PersonsLeases,
+        (summed, persons): (&SummaryCoverage, &PersonsLeases),
+        in_window: &dyn Fn(usize) -> bool,
     ) -> Vec<Option<RowPosition>> {
-        let place = |(block, granted): (&Block, &bool)| {
-            if summed.omits(block) {
-                Some(RowPosition::Idle)
-            } else if *granted {
-                Some(RowPosition::Card(Section::LeasedPins))
-            } else {
-                is_lease(block).then(|| self.place(block.tokens, 0))
-            }
+        let is_repeated = |block: &Block| {
+            let mut turns = input.turns.iter().enumerate();
+            turns.any(|(at, turn)| block.repeats.contains(&turn.atom) && in_window(at))
+        };
+        let place = |(block, granted): (&Block, &bool)| match () {
+            () if summed.omits(block) => Some(RowPosition::Idle),
+            () if *granted => Some(RowPosition::Card(Section::LeasedPins)),
+            () if is_lease(block) && is_repeated(block) => Some(RowPosition::Repeated),
+            () => is_lease(block).then(|| self.place(block.tokens, 0)),
         };
         input.blocks.iter().zip(&persons.blocks).map(place).collect()
     }
@@ -155,6 +157,16 @@ impl Leases {
     }
 }
 
+/// Returns whether a turn is in the window.
+pub(in crate::context) fn is_in_window(
+    turn: &TurnInput,
+    at: usize,
+    (marks, choice): (&Marks<'_>, &PolicyChoice),
+    start: usize,
+) -> bool {
+    at >= start && !choice.withholds(at) && !marks.turn(turn).is_some_and(|mark| mark.kind.excludes())
+}
+
 /// Returns the place of each turn. Leases without reserved room are placed newest first, while the budget and their cap
 /// last.
 pub(in crate::context) fn places(
@@ -169,8 +181,8 @@ pub(in crate::context) fn places(
         places[index] = match marks.turn(turn).map(|mark| mark.kind) {
             Some(MarkKind::Exclude) => RowPosition::Excluded { once: false },
             Some(MarkKind::ExcludeOnce) => RowPosition::Excluded { once: true },
+            _ if is_in_window(turn, index, (marks, choice), window.start) => RowPosition::Window,
             _ if choice.withholds(index) => RowPosition::Outside,
-            _ if index >= window.start => RowPosition::Window,
             Some(MarkKind::Sticky) => RowPosition::Card(Section::StickyPins),
             Some(MarkKind::IncludeOnce) => RowPosition::Card(Section::LeasedPins),
             Some(MarkKind::Ephemeral | MarkKind::Leased { turns: LeaseTurns::Left(_) }) => {

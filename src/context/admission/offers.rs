@@ -13,7 +13,7 @@ use super::coverage::SummaryCoverage;
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem, PlanInput};
-use crate::domain::planning::plan::Reason;
+use crate::domain::planning::plan::{Reason, RowKind};
 use crate::domain::planning::policy::Section;
 use std::collections::{BTreeSet, HashMap};
 
@@ -28,7 +28,8 @@ struct OfferDecision<'a> {
     companions: Vec<Vec<usize>>,
     /// For each candidate: why it was not admitted; `None` if it was.
     out: Vec<Option<Reason>>,
-    /// For each candidate: the summary that covers its turn, and whether that summary lacks what the question asks for.
+    /// For each candidate that is not code: the summary that covers its turn, and whether that summary lacks what the
+    /// question asks for.
     summed: Vec<Option<(Hash, bool)>>,
 }
 
@@ -48,7 +49,12 @@ impl<'a> Offers<'a> {
         let turns = if some { input.turns.as_slice() } else { &[] };
         let places: HashMap<Atom, usize> = turns.iter().enumerate().map(|(at, turn)| (turn.atom, at)).collect();
         let lacks = |by: Hash| input.summaries.iter().any(|one| one.by == by && one.lacks);
-        let covers = |one: &Candidate| summed.by[*places.get(&one.turn?)?].map(|by| (by, lacks(by)));
+        // A summary replaces what was said in a turn. It does not replace code that the turn also contains.
+        let replaces = |one: &Candidate| one.block.kind != RowKind::Code;
+        let covers = |one: &Candidate| {
+            let by = summed.by[*places.get(&one.turn.filter(|_| replaces(one))?)?]?;
+            Some((by, lacks(by)))
+        };
         let decided = input.offers.iter().map(|offer| OfferDecision {
             offer,
             level: u32::MAX,

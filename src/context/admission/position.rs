@@ -19,6 +19,8 @@ pub(in crate::context) enum RowPosition {
     },
     /// A summary that is not used.
     Idle,
+    /// A lease whose text is part of a turn in the window.
+    Repeated,
     /// A lease that its cap or the budget leaves no room for.
     NoLease {
         /// Whether the cap is the limit.

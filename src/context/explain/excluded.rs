@@ -132,7 +132,7 @@ fn out_row(admitted: &Admitted<'_>, index: usize) -> Option<Row> {
     let include = ("include-once", "includes it in the next request");
     let pin = ("pin", "pins it permanently");
     let (reason, (action, does), addition) = match admitted.places[index] {
-        RowPosition::Window | RowPosition::Card(_) | RowPosition::Idle => return None,
+        RowPosition::Window | RowPosition::Card(_) | RowPosition::Idle | RowPosition::Repeated => return None,
         RowPosition::Excluded { once } => {
             let back = admitted.restored_addition(index, card_tokens);
             let undo = (if once { "exclude-once" } else { "exclude" }, "removes the exclusion");
@@ -202,12 +202,23 @@ fn reason_outside(admitted: &Admitted<'_>, index: usize, mark: Option<MarkKind>)
     }
 }
 
-/// Returns a leased text for which there was no room.
+/// Returns a leased text that is not sent: a summary that is not used, a text that a turn repeats, or one without room.
 fn lease_row(admitted: &Admitted<'_>, block: &Block, place: RowPosition) -> Option<Row> {
     if place == RowPosition::Idle {
         let input = admitted.input;
         let room = (admitted.free(), &input.budget);
         return admitted.summed.row(block_row(input, block), room, &input.summaries);
+    }
+    if place == RowPosition::Repeated {
+        let remedy = Remedy { action: "pin".into(), does: "pins it".into(), pushes_out: 0, pushes_turns: 0 };
+        let verdict = Verdict::Out { needed: 0, remedy: Some(remedy) };
+        return Some(Row {
+            verdict,
+            reason: Reason::Duplicate,
+            tokens: 0,
+            text: None,
+            ..block_row(admitted.input, block)
+        });
     }
     let RowPosition::NoLease { capped } = place else { return None };
     let verdict = omitted_verdict(admitted, Addition::apart(block.tokens), "pin", "pins it permanently");

@@ -114,7 +114,7 @@ pub(in crate::context) fn included(admitted: &Admitted<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for section in input.layout.sections() {
         let is_sent = |(_, place): &(&Block, &Option<RowPosition>)| {
-            !matches!(place, Some(RowPosition::NoLease { .. } | RowPosition::Idle))
+            !matches!(place, Some(RowPosition::NoLease { .. } | RowPosition::Idle | RowPosition::Repeated))
         };
         let blocks = input.blocks.iter().zip(&admitted.leases).filter(is_sent).map(|(block, _)| block);
         let blocks = blocks.filter(|block| block.section == *section);

@@ -276,11 +276,14 @@ pub enum EvictionReason {
     Triggered,
 }
 
+/// For each turn: its form, or why it left.
+pub type TurnOutcomes = Vec<Result<Form, EvictionReason>>;
+
 /// The contents of the levels.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// For each turn: its form, or why it left.
-    pub turns: Vec<Result<Form, EvictionReason>>,
+    /// What happened to each turn.
+    pub turns: TurnOutcomes,
     /// Tokens used in levels 1 to 4.
     pub used: [u32; 4],
     /// Budgets of levels 1 to 4: the third includes what the first two leave, and the fourth is what the others leave of
@@ -325,12 +328,7 @@ pub fn decide(turns: &[LevelTurn], fixed: FixedTokens, total: u32, spec: &Levels
 
 /// Extends an earlier decision after the fixed cost has shrunk: the turns it kept stay, and turns that fit now are
 /// added.
-pub fn add(
-    turns: &[LevelTurn],
-    earlier: Vec<Result<Form, EvictionReason>>,
-    (fixed, total): (FixedTokens, u32),
-    spec: &Levels,
-) -> Decision {
+pub fn add(turns: &[LevelTurn], earlier: TurnOutcomes, (fixed, total): (FixedTokens, u32), spec: &Levels) -> Decision {
     let working = working_budget(fixed, total, spec).saturating_sub(fixed.working);
     let state = State::new(turns, earlier, working, spec);
     let used = [fixed.permanent, fixed.session, state.working(fixed), state.volatile(fixed)];
@@ -339,12 +337,7 @@ pub fn add(
 }
 
 /// Repeats an earlier decision.
-pub fn repeat(
-    turns: &[LevelTurn],
-    earlier: Vec<Result<Form, EvictionReason>>,
-    levels: (FixedTokens, u32),
-    spec: &Levels,
-) -> Decision {
+pub fn repeat(turns: &[LevelTurn], earlier: TurnOutcomes, levels: (FixedTokens, u32), spec: &Levels) -> Decision {
     State::new(turns, earlier, 0, spec).decision(levels, None, spec)
 }
 
@@ -379,12 +372,12 @@ struct State<'a> {
     turns: &'a [LevelTurn],
     /// Index of the first of the newest turns, which leave last.
     newest: usize,
-    forms: Vec<Result<Form, EvictionReason>>,
+    forms: TurnOutcomes,
 }
 
 impl<'a> State<'a> {
     /// With `working` tokens for turns with cut results.
-    fn new(turns: &'a [LevelTurn], forms: Vec<Result<Form, EvictionReason>>, working: u32, spec: &Levels) -> Self {
+    fn new(turns: &'a [LevelTurn], forms: TurnOutcomes, working: u32, spec: &Levels) -> Self {
         Self { turns, newest: newest(turns, spec.recent_share.share(working)), forms }
     }
 

@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 /// The maximum number of candidates that are recorded.
 pub const MAX_CANDIDATES: usize = 60;
 
+/// The maximum number of characters of the query that are recorded. The whole message is stored once, as a message.
+pub const MAX_QUERY_CHARS: usize = 200;
+
 /// What became of a candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -77,7 +80,8 @@ pub struct CodeCandidate {
 pub struct CodeSet {
     /// See [`CodeSet::with_id`].
     pub id: Hash,
-    /// The query: the message without its attachments.
+    /// The query: the message without its attachments, at most [`MAX_QUERY_CHARS`] characters; `…` is the last one of a
+    /// query that was cut. Earlier versions stored the whole query.
     pub query: String,
     /// Digest of where it was asked and of what limited the search.
     pub filters: Hash,
@@ -100,15 +104,16 @@ pub struct CodeSet {
 }
 
 impl CodeSet {
-    /// Returns the set with its id: the hash of the query, the filters, the decision, and the candidates with their
-    /// outcomes in order. Scores are not part of it.
+    /// Returns the set with its query cut and with its id: the hash of that query, the filters, the decision, and the
+    /// candidates with their outcomes in order. Scores are not part of it.
     #[must_use]
     pub fn with_id(self) -> Self {
-        let start = Fields::new("code set").text(&self.query).hash(self.filters).json(&self.gate);
+        let query = beginning(&self.query);
+        let start = Fields::new("code set").text(&query).hash(self.filters).json(&self.gate);
         let each =
             |fields: Fields, one: &CodeCandidate| fields.hash(one.code.key()).hash(one.code.file).json(&one.outcome);
         let fields = start.number(self.candidates.len() as u64);
-        Self { id: self.candidates.iter().fold(fields, each).finish(), ..self }
+        Self { id: self.candidates.iter().fold(fields, each).finish(), query, ..self }
     }
 
     /// Records which of the offered symbols the plan admits. `is_sent` gets the keys of symbols.
@@ -143,6 +148,14 @@ impl CodeSet {
             Gate::Skipped(why) => format!("No search: {}.", skip_reason(why)),
         }
     }
+}
+
+/// Returns a query as it is recorded.
+fn beginning(query: &str) -> String {
+    if query.chars().nth(MAX_QUERY_CHARS).is_none() {
+        return query.to_owned();
+    }
+    query.chars().take(MAX_QUERY_CHARS - 1).chain(['…']).collect()
 }
 
 fn pass_reason(why: PassReason) -> &'static str {
@@ -205,6 +218,18 @@ mod tests {
         assert_eq!(of(CodeOutcome::Sent, 1.0), of(CodeOutcome::Sent, 2.0));
         assert_ne!(of(CodeOutcome::Sent, 1.0), of(CodeOutcome::Below, 1.0));
         assert_ne!(set(Vec::new()).id, of(CodeOutcome::Sent, 1.0));
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_long_query_is_kept() {
+        let of = |query: &str| CodeSet { query: query.into(), ..set(Vec::new()) }.with_id();
+        for length in [0, 1, MAX_QUERY_CHARS] {
+            assert_eq!(of(&"ß".repeat(length)).query, "ß".repeat(length));
+        }
+        let cut = of(&"ß".repeat(MAX_QUERY_CHARS + 1));
+        assert_eq!(cut.query, format!("{}…", "ß".repeat(MAX_QUERY_CHARS - 1)));
+        assert_eq!(cut.clone().with_id(), cut, "cutting again changes nothing");
+        assert_ne!(of("a").id, of("b").id);
     }
 
     #[test]

@@ -61,6 +61,10 @@ pub struct Block {
     /// For retrieved items: the score and its parts.
     #[serde(default, skip_serializing_if = "Scores::is_empty")]
     pub scores: Scores,
+    /// For a lease of the program: the turns with the same text. While one of them is in the window, the lease is left
+    /// out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<Atom>,
 }
 
 impl Block {
@@ -77,6 +81,7 @@ impl Block {
             atom: None,
             source: Source::default(),
             scores: Scores::default(),
+            repeats: Vec::new(),
         }
     }
 }

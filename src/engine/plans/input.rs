@@ -3,7 +3,7 @@
 
 use super::basis;
 use super::input_builder::{BuiltInput, Contents, InputBuilder, send_barrier};
-use super::labels::{atom_of, card_text, quote_text, state_text, title_of};
+use super::labels::{atom_of, card_text, quote_text, state_text, title_of, wants_card};
 use super::snapshot::{Snapshot, TurnHeads};
 use super::sources::rounds;
 use super::sources::summaries::{self, SentSummary, summary_text};
@@ -15,7 +15,7 @@ use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::safe_text::Safe;
 use crate::domain::base::secrets;
 use crate::domain::call::tokens::{Certainty, Encoding};
-use crate::domain::conversation::mark::{Atom, LeaseTurns, Mark, MarkKind};
+use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use crate::domain::conversation::message::{Content, NodeHead, Part, Role};
 use crate::domain::planning::facts::TurnFacts;
 use crate::domain::planning::input::{Block, InactiveMark, MessageInput, OmittedItem, PlanInput, RequestShape};
@@ -492,52 +492,5 @@ impl<'a> InputAssembly<'a> {
         {
             self.warnings.push(Warning::StateMissing);
         }
-    }
-}
-
-/// Whether a message is marked in a way that may send its turn as a card.
-fn wants_card(marks: &[Mark], key: Hash) -> bool {
-    marks.iter().any(|mark| match mark.target {
-        Atom::Turn { user, .. } => user == key,
-        Atom::Preamble { first } => first == key,
-        Atom::Message { node } => node == key && !mark.kind.excludes(),
-        Atom::Episode { call, .. } => call == key && !mark.kind.excludes(),
-        Atom::Section { .. } | Atom::Range { .. } => false,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::conversation::mark::Actor;
-
-    #[test]
-    fn a_turn_has_a_card_if_one_of_its_messages_is_marked_and_not_excluded() {
-        let (key, other) = (Hash([1; 32]), Hash([2; 32]));
-        let mark = |target, kind| {
-            let (note, inherited_from, counted, origin, code) = (None, None, None, None, None);
-            let by = Actor::User;
-            Mark { target, kind, by, note, inherited_from, revision: 1, counted, renewals: 0, origin, code }
-        };
-        // Each atom with whether a card is wanted when it is pinned, and when it is excluded.
-        for (target, pinned, excluded) in [
-            (Atom::Turn { user: key, tip: other }, true, true),
-            (Atom::Turn { user: other, tip: key }, false, false),
-            (Atom::Preamble { first: key }, true, true),
-            (Atom::Preamble { first: other }, false, false),
-            (Atom::Message { node: key }, true, false),
-            (Atom::Message { node: other }, false, false),
-            (Atom::Episode { call: key, tip: other }, true, false),
-            (Atom::Episode { call: other, tip: key }, false, false),
-            (Atom::Section { text: key }, false, false),
-        ] {
-            let wants = |kind| wants_card(&[mark(target, kind)], key);
-            let leased = [MarkKind::Sticky, MarkKind::leased(2), MarkKind::IncludeOnce, MarkKind::Ephemeral].map(wants);
-            assert_eq!(leased, [pinned; 4], "{target:?}");
-            assert_eq!([MarkKind::Exclude, MarkKind::ExcludeOnce].map(wants), [excluded; 2], "{target:?}");
-            let two = [mark(Atom::Message { node: other }, MarkKind::Sticky), mark(target, MarkKind::Sticky)];
-            assert_eq!(wants_card(&two, key), pinned, "any mark counts");
-        }
-        assert!(!wants_card(&[], key));
     }
 }

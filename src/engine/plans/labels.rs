@@ -2,7 +2,8 @@
 //! Not for: which of them are sent (`input`), or cards of single messages (`sources::cards`).
 
 use crate::context::render::render_forms;
-use crate::domain::conversation::mark::Atom;
+use crate::domain::base::hash::Hash;
+use crate::domain::conversation::mark::{Atom, Mark};
 use crate::domain::conversation::message::{Content, NodeHead, Role};
 use crate::domain::planning::plan::Form;
 use std::sync::Arc;
@@ -53,10 +54,21 @@ fn date(at: i64) -> String {
     jiff::Timestamp::from_millisecond(at).map_or_else(|_| "undated".into(), |t| t.strftime("%Y-%m-%d").to_string())
 }
 
+/// Whether a message is marked in a way that may send its turn as a card.
+pub(super) fn wants_card(marks: &[Mark], key: Hash) -> bool {
+    marks.iter().any(|mark| match mark.target {
+        Atom::Turn { user, .. } => user == key,
+        Atom::Preamble { first } => first == key,
+        Atom::Message { node } => node == key && !mark.kind.excludes(),
+        Atom::Episode { call, .. } => call == key && !mark.kind.excludes(),
+        Atom::Section { .. } | Atom::Range { .. } => false,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::hash::Hash;
+    use crate::domain::conversation::mark::{Actor, MarkKind};
     use crate::engine::sessions::path::tests::head;
 
     #[test]
@@ -85,5 +97,35 @@ mod tests {
         heads[0].preview = String::new();
         assert_eq!((title_of(&heads), title_of(&heads[..1])), ("words".into(), String::new()));
         assert_eq!([date(0), date(86_400_000 - 1), date(i64::MAX)], ["1970-01-01", "1970-01-01", "undated"]);
+    }
+
+    #[test]
+    fn a_turn_has_a_card_if_one_of_its_messages_is_marked_and_not_excluded() {
+        let (key, other) = (Hash([1; 32]), Hash([2; 32]));
+        let mark = |target, kind| {
+            let (note, inherited_from, counted, origin, code) = (None, None, None, None, None);
+            let by = Actor::User;
+            Mark { target, kind, by, note, inherited_from, revision: 1, counted, renewals: 0, origin, code }
+        };
+        // Each atom with whether a card is wanted when it is pinned, and when it is excluded.
+        for (target, pinned, excluded) in [
+            (Atom::Turn { user: key, tip: other }, true, true),
+            (Atom::Turn { user: other, tip: key }, false, false),
+            (Atom::Preamble { first: key }, true, true),
+            (Atom::Preamble { first: other }, false, false),
+            (Atom::Message { node: key }, true, false),
+            (Atom::Message { node: other }, false, false),
+            (Atom::Episode { call: key, tip: other }, true, false),
+            (Atom::Episode { call: other, tip: key }, false, false),
+            (Atom::Section { text: key }, false, false),
+        ] {
+            let wants = |kind| wants_card(&[mark(target, kind)], key);
+            let leased = [MarkKind::Sticky, MarkKind::leased(2), MarkKind::IncludeOnce, MarkKind::Ephemeral].map(wants);
+            assert_eq!(leased, [pinned; 4], "{target:?}");
+            assert_eq!([MarkKind::Exclude, MarkKind::ExcludeOnce].map(wants), [excluded; 2], "{target:?}");
+            let two = [mark(Atom::Message { node: other }, MarkKind::Sticky), mark(target, MarkKind::Sticky)];
+            assert_eq!(wants_card(&two, key), pinned, "any mark counts");
+        }
+        assert!(!wants_card(&[], key));
     }
 }

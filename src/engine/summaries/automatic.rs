@@ -59,9 +59,6 @@ impl Core {
         if self.setup.patient || self.turns.live.contains_key(&branch) {
             return;
         }
-        if self.hide_changed_draft(branch) {
-            self.summaries.drafts.unchecked.insert(branch);
-        }
         let Some(plan) = self.plans.drawn.get(&branch).map(|drawn| drawn.solved.plan.clone()) else { return };
         if !self.summaries.drafts.unchecked.remove(&branch) {
             return;

@@ -133,6 +133,8 @@ impl Core {
     /// Lets a draft wait in memory, and shows it.
     fn show_draft(&mut self, branch: BranchId, drafted: PendingDraft) -> Arc<SummaryDraft> {
         let shown = Arc::new(drafted.shown());
+        self.summaries.drafts.hidden.remove(&branch);
+        self.summaries.drafts.compared.remove(&branch);
         self.summaries.drafts.waiting.insert(branch, drafted);
         self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: Some(shown.clone()) }));
         shown
@@ -301,8 +303,7 @@ impl Core {
         if let Some(making) = &making {
             making.cancel.store(true, Ordering::Relaxed);
         }
-        self.summaries.drafts.own.remove(&branch);
-        let was = self.summaries.drafts.waiting.remove(&branch).is_some() || making.is_some();
+        let was = self.summaries.drafts.forget(branch) || making.is_some();
         if was {
             self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: None }));
         }

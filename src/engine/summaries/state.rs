@@ -9,6 +9,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::run::RunCard;
 use crate::domain::call::tokens::Encoding;
+use crate::domain::summary::accepted::Summary;
 use crate::domain::summary::module::ModuleCard;
 use crate::engine::api::Ticket;
 use std::collections::{HashMap, HashSet};
@@ -33,7 +34,12 @@ pub(crate) struct Drafts {
     pub(crate) last: u64,
     /// Branches whose automatic draft is accepted as soon as their open turn ends.
     pub(crate) own: HashSet<BranchId>,
-    /// Branches that were opened or switched to, and not checked since whether a summary is due.
+    /// Stored drafts that are not shown because their sources changed.
+    pub(crate) hidden: HashMap<BranchId, Summary>,
+    /// The revision of a branch for which its draft was last compared with its sources.
+    pub(crate) compared: HashMap<BranchId, u64>,
+    /// Branches that were opened or switched to, or whose draft was hidden, and not checked since whether a summary is
+    /// due.
     pub(crate) unchecked: HashSet<BranchId>,
     /// Cached tokens of messages, shared with the checks whether a summary is due.
     pub(crate) counts: Counts,
@@ -43,6 +49,19 @@ impl Drafts {
     /// Whether a draft waits on a branch or is being written.
     pub(crate) fn busy(&self, branch: BranchId) -> bool {
         self.waiting.contains_key(&branch) || self.making.contains_key(&branch)
+    }
+
+    /// Returns the branches whose draft waits or is hidden.
+    pub(crate) fn branches(&self) -> Vec<BranchId> {
+        self.waiting.keys().chain(self.hidden.keys()).copied().collect()
+    }
+
+    /// Drops what is known of a branch's draft. Returns whether one waited.
+    pub(crate) fn forget(&mut self, branch: BranchId) -> bool {
+        self.own.remove(&branch);
+        self.hidden.remove(&branch);
+        self.compared.remove(&branch);
+        self.waiting.remove(&branch).is_some()
     }
 
     /// Returns the number of the draft that waits on a branch.

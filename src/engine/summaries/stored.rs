@@ -46,8 +46,42 @@ impl Core {
         };
         match found {
             Some(draft) if self.sources_unchanged(&branch, &draft.summary) => self.restore_draft(&branch, draft, own),
-            _ => Ok(()),
+            Some(draft) => {
+                self.summaries.drafts.hidden.insert(id, draft.summary);
+                Ok(())
+            }
+            None => {
+                self.summaries.drafts.hidden.remove(&id);
+                Ok(())
+            }
         }
+    }
+
+    /// Compares the drafts of changed branches with their sources: hides those whose sources changed, and shows hidden
+    /// ones whose sources are again as they were read. Called after every message to the engine's thread; single
+    /// commands compare a draft when they use it.
+    pub(crate) fn compare_drafts(&mut self) {
+        if self.setup.patient {
+            return;
+        }
+        for id in self.summaries.drafts.branches() {
+            let revision = self.plans.revision(id);
+            let drafts = &mut self.summaries.drafts;
+            if drafts.making.contains_key(&id) || drafts.compared.insert(id, revision) == Some(revision) {
+                continue;
+            }
+            if self.hide_changed_draft(id) {
+                self.summaries.drafts.unchecked.insert(id);
+            } else if self.may_return(id) {
+                self.sync_draft(id);
+            }
+        }
+    }
+
+    /// Whether the sources of a hidden draft are as they were read.
+    fn may_return(&self, id: BranchId) -> bool {
+        let hidden = self.summaries.drafts.hidden.get(&id).zip(self.sessions.branch(id).ok());
+        hidden.is_some_and(|(summary, branch)| self.sources_unchanged(&branch, summary))
     }
 
     /// Returns the nearest ancestor's draft, unless it was decided on this branch.
@@ -159,19 +193,20 @@ impl Core {
 
     /// Hides the draft of a branch if its sources changed. Returns whether it did. It stays in the store until another
     /// one is written, so that it returns when the change is undone.
-    pub(crate) fn hide_changed_draft(&mut self, id: BranchId) -> bool {
+    fn hide_changed_draft(&mut self, id: BranchId) -> bool {
         let Some(drafted) = self.summaries.drafts.waiting.get(&id) else { return false };
         let unchanged =
             self.sessions.branch(id).is_ok_and(|branch| self.sources_unchanged(&branch, &drafted.draft.summary));
         if !unchanged {
+            let summary = drafted.draft.summary.clone();
             self.hide_draft(id);
+            self.summaries.drafts.hidden.insert(id, summary);
         }
         !unchanged
     }
 
     fn hide_draft(&mut self, branch: BranchId) {
-        self.summaries.drafts.own.remove(&branch);
-        if self.summaries.drafts.waiting.remove(&branch).is_some() {
+        if self.summaries.drafts.forget(branch) {
             self.emit(Event::Summary(SummaryEvent::Draft { branch, draft: None }));
         }
     }

@@ -5,6 +5,7 @@ use super::*;
 use pleach::domain::base::failure::FailureKind;
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::branch::Branch;
+use pleach::engine::api::DraftKind;
 
 /// A program that runs one command: the workbench's engine, but it waits for all of its work.
 fn command(bench: &Bench, spec: &PolicySpec) -> Client {
@@ -132,6 +133,74 @@ fn excluding_a_turn_hides_the_draft_on_the_screen() {
     exclude(&mut client, branch, 1, MarkKind::Exclude);
     plan(&mut client, branch);
     client.wait(next, |event| matches!(event, Event::Summary(SummaryEvent::Draft { draft: None, .. })));
+}
+
+/// The index after the event that hid the draft, among those from `from` on.
+fn hidden(client: &mut Client, from: usize) -> usize {
+    client.wait(from, |event| matches!(event, Event::Summary(SummaryEvent::Draft { draft: None, .. }))) + 1
+}
+
+/// In the workbench, a hidden draft shows again by itself as soon as its turns are as they were read: the exclusion is
+/// undone or removed, or the edited message is restored. It is still hidden if its turns change while it returns.
+#[test]
+fn draft_returns_to_the_screen_with_its_turns() {
+    let bench = Bench::new(&model(5));
+    let (branch, made) = four_turns(&bench);
+    let mut client = client(&bench, &spec());
+    client.open();
+    let (_, mut next) = drafted(&mut client, 0);
+    let undo = || Request::Session(SessionRequest::Undo);
+    let exclusion = |node| {
+        let act = Act::Set { kind: MarkKind::Exclude, toggle: true };
+        Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::TurnOf(node)], act })
+    };
+    let second = node(&mut client, 2);
+    for (way, restores) in [("undone", undo()), ("removed", exclusion(second))] {
+        client.must(exclusion(second));
+        next = hidden(&mut client, next);
+        client.must(restores);
+        let (again, after) = drafted(&mut client, next);
+        assert_eq!(same(&again), made, "{way}");
+        next = after;
+    }
+    // Changes that arrive while it returns count as well.
+    for _ in 0..4 {
+        for _ in 0..3 {
+            client.post(exclusion(second));
+        }
+        assert!(waiting(&mut client, branch).is_none());
+        client.must(exclusion(second));
+        while waiting(&mut client, branch).is_none() {
+            std::thread::yield_now();
+        }
+        next = client.seen.len();
+    }
+    let edit = crate::support::bench::draft("Step 2, in other words.", DraftKind::Edit(second));
+    client.turn(branch, &edit);
+    next = hidden(&mut client, next);
+    assert!(waiting(&mut client, branch).is_none(), "another turn is in its place");
+    client.must(undo());
+    let (again, _) = drafted(&mut client, next);
+    assert_eq!(same(&again), made, "the message is restored");
+    act(&mut client, branch, SummaryAct::Accept { draft: again.number });
+    assert!(summary(&plan(&mut client, branch)).unwrap().included());
+}
+
+/// A draft whose turn was excluded when the program started shows once the exclusion is undone.
+#[test]
+fn draft_hidden_at_the_start_returns() {
+    let bench = Bench::new(&model(4));
+    let (branch, made) = four_turns(&bench);
+    let mut first = command(&bench, &spec());
+    first.open();
+    exclude(&mut first, branch, 2, MarkKind::Exclude);
+    first.stop();
+    let mut client = client(&bench, &spec());
+    client.open();
+    assert_eq!(drafts(&client), 0);
+    client.must(Request::Session(SessionRequest::Undo));
+    let (again, _) = drafted(&mut client, 0);
+    assert_eq!((same(&again), again.branch), (made, branch));
 }
 
 /// A discarded draft is not made again of the same turns, also not by another program.

@@ -73,6 +73,7 @@ impl Look<'_> {
             atom: Some(atom),
             source: Source::default(),
             scores: Scores { score: Some(700), parts: vec![("words".into(), 700)] },
+            repeats: Vec::new(),
         }
     }
 

@@ -624,6 +624,7 @@ impl InputBuilder<'_> {
             atom,
             source: Source::default(),
             scores: Scores::default(),
+            repeats: Vec::new(),
         }
     }
 }

@@ -107,6 +107,7 @@ impl Cards<'_> {
             atom: None,
             source: Source::default(),
             scores: Scores::default(),
+            repeats: Vec::new(),
         }
     }
 

@@ -69,7 +69,7 @@ impl SymbolSearch {
             .zip(compares)
             .map(|(vectors, request)| Meaning::new(vectors, own_words(&request.asked), snapshot.priority));
         let mut writer = CodeWriter { snapshot, book: &self.book, found, count: &count, limits: self.limits };
-        writer.omit_short_cards(&lines.0);
+        writer.omit_short_cards(&lines);
         if let Some(request) = &self.request {
             writer.touchpoints(request, lines, meaning.as_ref(), &mut builder.analyzer);
         }

@@ -132,8 +132,9 @@ impl CodeWriter<'_> {
         self.found.contents.code_set = Some(Arc::new(CodeSet { among, embedder, candidates, ..set }));
     }
 
-    /// Leaves out the short cards of symbols whose lines the request already contains.
-    pub(super) fn omit_short_cards(&mut self, taken: &SentLines) {
+    /// Leaves out the short cards of symbols whose lines the request already contains. If only turns of the margin
+    /// contain them, the card is sent unless one of these turns is.
+    pub(super) fn omit_short_cards(&mut self, (taken, margin): &(SentLines, Margin)) {
         let is_taken = |block: &Block| {
             let code = block.source.code.as_deref().filter(|_| is_short_card(block));
             code.is_some_and(|code| taken.first_in(&code.path, code.lines).is_some())
@@ -142,6 +143,12 @@ impl CodeWriter<'_> {
             std::mem::take(&mut self.found.input.blocks).into_iter().partition(is_taken);
         self.found.input.blocks = stay;
         self.found.contents.round_parts.marked.retain(|block| !is_taken(block));
+        let blocks = self.found.input.blocks.iter_mut().chain(&mut self.found.contents.round_parts.marked);
+        for block in blocks.filter(|block| is_short_card(block)) {
+            let Some(code) = block.source.code.as_deref() else { continue };
+            let repeats = margin.iter().filter(|(_, lines)| lines.first_in(&code.path, code.lines).is_some());
+            block.repeats = repeats.map(|(turn, _)| *turn).collect();
+        }
         for code in out.into_iter().filter_map(|block| block.source.code) {
             let remedy = ("pin".to_owned(), "pins it".to_owned());
             self.near(near_row(*code, 0, Reason::Duplicate, remedy, Scores::default()));

@@ -189,6 +189,7 @@ fn block(snapshot: &Snapshot, at: usize, head: &NodeHead, (text, tokens): (Hash,
             code: None,
         },
         scores: Scores::default(),
+        repeats: Vec::new(),
     }
 }
 

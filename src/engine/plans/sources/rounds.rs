@@ -68,7 +68,8 @@ pub(crate) fn marked(round: &RoundBefore, atom: Atom, section: Section) -> Optio
         return None;
     }
     let same = |old: &&Block| old.atom == Some(atom) && old.section == section;
-    round.contents.round_parts.marked.iter().find(same).cloned()
+    let sent = round.contents.round_parts.marked.iter().find(same)?;
+    Some(Block { repeats: Vec::new(), ..sent.clone() })
 }
 
 /// Offers the map and the touchpoints that the round before sent, and repeats the rows of what it left out. Symbols that

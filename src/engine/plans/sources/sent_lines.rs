@@ -8,6 +8,7 @@ use crate::domain::base::secrets;
 use crate::domain::conversation::attachment;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, Part, Role};
+use crate::domain::planning::input::PlanInput;
 use crate::domain::planning::plan::{Form, Item, Reason, Row, RowKind, Warning};
 use crate::engine::indexing::code_workspace::CodeWorkspace;
 use crate::engine::plans::input_builder::{BuiltInput, InputBuilder};
@@ -33,23 +34,30 @@ struct SentText {
     text: String,
 }
 
-/// Lines in the turns that are sent only if retrieval finds little, turn by turn.
+/// Lines in the turns that may be left out: those that are sent only if retrieval finds little, and those that an
+/// accepted summary may replace, turn by turn.
 pub(crate) type Margin = Vec<(Atom, SentLines)>;
 
-/// Returns the lines that are sent with turns anyway, and those of the margin. Lines that a tool read and that the file
-/// no longer contains do not count; the plan warns of them.
+/// Returns the lines that are sent with turns in any case, and those of the margin. Lines that a tool read and that the
+/// file no longer contains do not count; the plan warns of them.
 pub(crate) fn already_sent(
     builder: &mut InputBuilder,
     book: &CodeWorkspace,
     already_in: &AlreadyIn,
     found: &mut BuiltInput,
 ) -> Result<(SentLines, Margin), Failure> {
-    let items = already_in.rows.iter().flat_map(|row| &row.items);
-    let (taken, changed) = lines(builder, book, found, items)?;
-    found.input.warnings.extend(changed.into_iter().take(MAX_WARNINGS).map(|path| Warning::FileChanged { path }));
+    let (replaceable, certain): (Vec<&Row>, Vec<&Row>) =
+        already_in.rows.iter().partition(|row| is_covered(row, &found.input));
+    let (taken, mut changed) = lines(builder, book, found, certain.into_iter().flat_map(|row| &row.items))?;
     let mut margin = Margin::new();
+    for row in replaceable {
+        let (taken, more) = lines(builder, book, found, row.items.iter())?;
+        changed.extend(more);
+        margin.push((row.atom, taken));
+    }
+    found.input.warnings.extend(changed.into_iter().take(MAX_WARNINGS).map(|path| Warning::FileChanged { path }));
     for row in context::already_in(&found.input, 0).unwrap_or_default().rows {
-        if is_marginal(&row, already_in) {
+        if is_marginal(&row, already_in) && margin.iter().all(|(turn, _)| *turn != row.atom) {
             margin.push((row.atom, lines(builder, book, found, row.items.iter())?.0));
         }
     }
@@ -59,6 +67,15 @@ pub(crate) fn already_sent(
 /// Whether the row of a request in which nothing is found is a closed turn that does not go whatever is found.
 fn is_marginal(row: &Row, already_in: &AlreadyIn) -> bool {
     row.kind == RowKind::Turn && row.reason != Reason::Open && !already_in.closed.contains(&row.atom)
+}
+
+/// Whether an accepted summary covers the turn of a row.
+fn is_covered(row: &Row, input: &PlanInput) -> bool {
+    input.covered.iter().any(|covered| match row.atom {
+        Atom::Turn { user, tip } => (user, tip) == (covered.user, covered.tip),
+        Atom::Preamble { first } => first == covered.user,
+        Atom::Message { .. } | Atom::Episode { .. } | Atom::Section { .. } | Atom::Range { .. } => false,
+    })
 }
 
 /// The lines of some messages that files still hold, and the files of which they hold others.
