@@ -14,8 +14,8 @@ use std::borrow::Cow;
 /// The remedy: a person writes the first state block, and the model keeps it from then on.
 const WRITE_ONE: (&str, &str) = ("show-state", "opens the state block: write one, and the model keeps it");
 
-/// Returns the input, with the request for a state block added if turns are left out. The request never blocks a call:
-/// if there is no room for it, a row of the plan says so.
+/// Returns the input, with the request for a state block added if turns are left out. The request never blocks a call
+/// and never displaces the last turn: if there is no room for it, a row of the plan says so.
 pub(in crate::context) fn with_state_request(input: &PlanInput) -> Result<Cow<'_, PlanInput>, Box<Blocked>> {
     let Some(request) = &input.state_request else { return Ok(Cow::Borrowed(input)) };
     let without = admit::admit(input)?;
@@ -24,10 +24,16 @@ pub(in crate::context) fn with_state_request(input: &PlanInput) -> Result<Cow<'_
     }
     let mut decided = PlanInput { state_request: None, ..input.clone() };
     decided.blocks.push(request.clone());
-    if let Err(blocked) = admit::admit(&decided) {
+    let sends_turns = |admitted: &Admitted<'_>| admitted.places.iter().any(|place| place.is_sent());
+    let free = match admit::admit(&decided) {
+        Ok(with) => (sends_turns(&without) && !sends_turns(&with)).then(|| without.free()),
+        Err(blocked) => {
+            let other_tokens = blocked.needed.saturating_sub(request.tokens);
+            Some(input.budget.prompt.saturating_sub(other_tokens).min(without.free()))
+        }
+    };
+    if let Some(free) = free {
         decided.blocks.pop();
-        let other_tokens = blocked.needed.saturating_sub(request.tokens);
-        let free = input.budget.prompt.saturating_sub(other_tokens).min(without.free());
         decided.near.push(omitted_request(request, free));
     }
     Ok(Cow::Owned(decided))

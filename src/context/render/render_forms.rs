@@ -184,6 +184,11 @@ mod tests {
         assert_eq!(cut("short", 10, Hash::default()), "short");
     }
 
+    #[test]
+    fn delimiter_is_absent_from_the_text() {
+        assert_eq!(["x", "x ab", "ab ab-1 x"].map(|text| absent(text, "ab")), ["ab", "ab-1", "ab-2"]);
+    }
+
     proptest! {
         #[test]
         fn blocks_join_safely(a in any::<String>(), b in any::<String>()) {

@@ -7,7 +7,6 @@ use super::labels::{atom_of, card_text, quote_text, state_text, title_of, wants_
 use super::snapshot::{Snapshot, TurnHeads};
 use super::sources::rounds;
 use super::sources::summaries::{self, SentSummary, summary_text};
-use crate::context;
 use crate::context::render::render_forms::{self, WireState};
 use crate::context::summary::survive;
 use crate::domain::base::failure::Failure;
@@ -263,7 +262,7 @@ impl<'a> InputAssembly<'a> {
                 blocks.push(self.block(section, RowKind::Text, text, section.title(), reason));
             }
         }
-        blocks.extend(self.state_request().filter(|_| !self.solver_decides_state_request()));
+        blocks.extend(self.state_request().filter(|_| self.requires_state_request()));
         if let Some(state) = self.snapshot.state.as_ref().filter(|_| asks_state) {
             let (sent, masked) = secrets::mask(&state.text);
             let edited = if state.edited { ", edited by you" } else { "" };
@@ -278,7 +277,14 @@ impl<'a> InputAssembly<'a> {
     /// are left out.
     fn solver_decides_state_request(&self) -> bool {
         let auto = self.snapshot.rules.policy.state_block == StateBlock::Auto;
-        auto && self.snapshot.state.is_none() && self.snapshot.gaps.iter().all(|gap| gap.elsewhere)
+        let first = self.snapshot.round_before.is_none();
+        first && auto && self.snapshot.state.is_none() && self.snapshot.gaps.iter().all(|gap| gap.elsewhere)
+    }
+
+    /// Whether the model is asked for a state block in any case. A later round asks if the round before did.
+    fn requires_state_request(&self) -> bool {
+        let before = self.snapshot.round_before.as_ref().map(rounds::asks_for_state);
+        before.unwrap_or_else(|| !self.solver_decides_state_request())
     }
 
     /// Returns the block that asks the model to keep a state block; `None` if the policy never asks.
@@ -436,7 +442,9 @@ impl<'a> InputAssembly<'a> {
             tools: rules.tools.clone(),
         };
         let (tools_tokens, tool_costs) = self.builder.count_tools(rules, &shape);
-        let results = if rules.cap_by_policy { context::results_tokens(&open) } else { 0 };
+        let round_before = self.snapshot.round_before.as_ref();
+        let round_before = round_before.and_then(|round| rounds::turns(round, &rules.policy.name));
+        let results = if rules.cap_by_policy { crate::context::results_tokens(&open) } else { 0 };
         self.add_warnings();
         let state_request = self.state_request().filter(|_| self.solver_decides_state_request());
         let mut input = PlanInput {
@@ -463,11 +471,7 @@ impl<'a> InputAssembly<'a> {
             summaries: self.summaries,
             covered: self.snapshot.summaries.covered.clone(),
             anchor: self.snapshot.branch.anchor.clone(),
-            round_before: self
-                .snapshot
-                .round_before
-                .as_ref()
-                .and_then(|round| rounds::turns(round, &rules.policy.name)),
+            round_before,
             near: self.near,
             offers: Vec::new(),
             allowance: 0,

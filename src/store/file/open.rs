@@ -4,7 +4,7 @@
 
 use super::damage::{FOREIGN, missing_content};
 use super::owners::Owners;
-use super::pool::{Pool, reader};
+use super::pool::{LOCK_TIMEOUT, Pool, reader};
 use super::writer::Writer;
 use super::{backup, check as whole, convert, private};
 use crate::store::types::StoreError;
@@ -15,10 +15,6 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How long SQLite waits for another process's lock.
-pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How to open a store.
 #[derive(Clone, Debug)]

@@ -1,13 +1,15 @@
 //! The readers: read-only connections, some of which are kept open.
 //! Not for: the writer's connection.
 
-use super::open::LOCK_TIMEOUT;
 use crate::store::types::StoreError;
 use rusqlite::{Connection, OpenFlags};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+/// How long SQLite waits for another process's lock.
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of idle readers that are kept open.
 const MAX_IDLE: usize = 4;
 

@@ -3,7 +3,7 @@
 
 use super::open::path_with_suffix;
 use super::owners::OwnersView;
-use super::pool::lock;
+use super::pool::{LOCK_TIMEOUT, lock};
 use super::private;
 use crate::store::sql::{is_locked, is_transient};
 use crate::store::transaction::WriteTransaction;
@@ -339,7 +339,7 @@ impl WriterThread {
             .conn
             .busy_timeout(timeout)
             .and_then(|()| self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)));
-        if let Err(error) = self.conn.busy_timeout(super::open::LOCK_TIMEOUT) {
+        if let Err(error) = self.conn.busy_timeout(LOCK_TIMEOUT) {
             tracing::error!(%error, "the store's busy timeout could not be set");
         }
         matches!(done, Ok(0))

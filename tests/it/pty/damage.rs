@@ -214,7 +214,7 @@ fn quitting_on_a_full_disk() {
     pty.see("> half a thought");
     pty.keys("\x18q");
     let screen = pty.see("Quit and lose this?");
-    assert!(screen.contains("the answer on main: 120004 words (assistant)"), "{screen}");
+    assert!(screen.contains("the answer on main: 120,004 words (assistant)"), "{screen}");
     pty.keys("n");
     pty.until("it goes on", |screen| !screen.contains("Quit and lose this?") && screen.contains("> half a thought"));
     pty.keys("\x18q");

@@ -47,6 +47,11 @@ fn tool_form(row: &Row) -> Form {
         .map_or(Form::Full, |item| item.form)
 }
 
+/// Returns whether a round asked the model for a state block.
+pub(crate) fn asks_for_state(round: &RoundBefore) -> bool {
+    round.plan.included().any(|row| matches!(row.reason, Reason::StateRequested { .. }))
+}
+
 /// Returns the section of an item that this round sends and the round before did not: after the results in a later round,
 /// unless the model accepts no user message there.
 pub(crate) fn section(snapshot: &Snapshot, first: Section) -> Section {
