@@ -91,12 +91,11 @@ pub(crate) fn plan(run: &mut Run<'_, '_>, words: &[String], request: bool, again
     Ok(())
 }
 
-/// Formats a cost, for example `prompt ≈ $0.0004 est ($0.0009 uncached; 600 tok est cached prefix) · answer at most
+/// Formats a cost, for example `prompt ≈ $0.0004 est ($0.0009 uncached; cached prefix of 600 tokens) · answer at most
 /// $0.0066`.
 fn priced(cost: &PromptCost) -> String {
     let label = cost.certainty.label();
-    let cached =
-        format!(" ({} uncached; {} tok {label} cached prefix)", money(cost.uncached_micro), number(cost.cached));
+    let cached = format!(" ({} uncached; cached prefix of {} tokens)", money(cost.uncached_micro), number(cost.cached));
     let cached = if cost.cached == 0 { String::new() } else { cached };
     format!("prompt ≈ {} {label}{cached} · answer at most {}", money(cost.micro), money(cost.answer_most_micro))
 }
@@ -107,8 +106,9 @@ fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&
     let mut text = String::new();
     let label = plan.certainty.label();
     let (total, room) = (number(plan.est_total), number(plan.budget.prompt));
-    let _ = writeln!(text, "plan {} · {} · {} · {}", plan.id, plan.policy, plan.mode.title(), plan.layout.name());
-    let _ = writeln!(text, "{} ({})", plan.model, plan.encoding.title());
+    let _ = writeln!(text, "{} · {} ({})", plan.profile, plan.model, plan.encoding.title());
+    let (mode, layout) = (plan.mode.title(), plan.layout.name());
+    let _ = writeln!(text, "policy {} · mode {mode} · layout {layout} · plan {}", plan.policy, plan.id.short());
     let _ = writeln!(
         text,
         "{total} of {room} tokens {label} · window {} − reserved for the answer {} − safety margin {} · \
@@ -127,7 +127,7 @@ fn describe(plan: &ContextPlan, calibration: Option<Calibration>, uses: Option<&
             |level: LevelUse| format!("{} {} of {}", level.name, number(level.used), number(level.budget.unwrap_or(0)));
         let _ = writeln!(text, "priority levels: {}", level_uses(plan).map(level).join(" · "));
     }
-    let _ = writeln!(text, "\n{} {:>9}", column("", 58), format!("tok {label}"));
+    let _ = writeln!(text, "\n{} {:>9}", column("", 58), "tokens");
     for (at, (section, tokens)) in plan.sections().into_iter().enumerate() {
         let gap = if at == 0 { "" } else { "\n" };
         let _ = writeln!(text, "{gap}{} {:>9}", column(section.title(), 58), number(tokens));

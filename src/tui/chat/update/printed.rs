@@ -36,6 +36,11 @@ pub(crate) fn slashed(text: &str) -> String {
     text.replace("`pleach ", "`/")
 }
 
+/// Returns the beginning of an id.
+fn shortened(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}
+
 /// Shows what a command printed: a short text as a notice, a longer one in a reader.
 pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
     let Printed { code, out, err } = printed;
@@ -43,7 +48,8 @@ pub(crate) fn arrived(model: &mut Model, line: &str, printed: Printed) {
     if code == 0 {
         let whole = format!("{err}\n{out}").trim().to_owned();
         if whole.lines().count() > 1 || whole.chars().count() > NOTICE {
-            model.layers.push(Reader::new(line, whole, true));
+            let title = line.strip_prefix("/plans show ").map(|call| format!("What call {} sent", shortened(call)));
+            model.layers.push(Reader::new(title.as_deref().unwrap_or(line), whole, true));
         } else {
             let text = if whole.is_empty() { "Done.".to_owned() } else { whole };
             model.status.say(Severity::Notice, text, model.now);
