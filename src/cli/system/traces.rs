@@ -8,6 +8,7 @@ use crate::cli::pick;
 use crate::cli::stop::Stop;
 use crate::config::commands::system::{Traces, TracesCommand};
 use crate::domain::base::failure::Failure;
+use crate::domain::conversation::memory::one_line;
 use crate::domain::tool::consent::FileChange;
 use crate::domain::tool::rerun::{Rerun, RerunState};
 use crate::domain::tool::resolution::{self, Link, TraceFilter};
@@ -137,10 +138,6 @@ fn line(trace_list: &TraceList, at: usize) -> String {
         let _ = write!(line, "  fixes {}", fixes.join(", "));
     }
     line
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn groups(run: &mut Run<'_, '_>, trace_list: &TraceList, fits: &dyn Fn(usize) -> bool) -> Result<(), Stop> {

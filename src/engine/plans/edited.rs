@@ -18,6 +18,7 @@ use crate::domain::call::tokens::grouped;
 use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
 use crate::domain::planning::policy::Section;
 use crate::engine::api::{Answer, BodyCount, Draft, DraftKind, Event, RawPart, RawRequest, Ticket};
+use crate::engine::calls::stored_runs::unwritable;
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, PlanReport};
 use crate::engine::indexing::priority::Priority;
@@ -205,8 +206,7 @@ fn apply_edit(
         .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan can't be read: {error}.")))?;
     stored.plan = plan.clone();
     stored.edited = Some(body.clone());
-    let json = serde_json::to_string(&stored)
-        .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan can't be written: {error}.")))?;
+    let json = serde_json::to_string(&stored).map_err(|error| unwritable(&error))?;
     let wire = Wire::new(body.as_bytes().to_vec());
     let changed = plan.included().filter(|row| row.kind == RowKind::Request).count();
     let counts = BodyCount {

@@ -16,6 +16,7 @@ use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{Content, Role};
 use crate::domain::planning::input::RequestShape;
 use crate::domain::planning::plan::{Blocked, ContextPlan, RowKind};
+use crate::engine::calls::stored_runs::unwritable;
 use crate::engine::jobs;
 use crate::engine::sessions::path::PathView;
 use serde::{Deserialize, Serialize};
@@ -323,8 +324,7 @@ fn rendered(builder: &mut InputBuilder, built: BuiltInput, mut plan: ContextPlan
     let cards =
         used.filter_map(|text| contents.card_settings.get(&text).map(|settings| (text, settings.clone()))).collect();
     let stored = Stored { plan: plan.clone(), request: input.shape, texts, cards, made, edited: None };
-    let stored = serde_json::to_string(&stored)
-        .map_err(|error| Failure::new(FailureKind::Internal, format!("The plan can't be written: {error}.")))?;
+    let stored = serde_json::to_string(&stored).map_err(|error| unwritable(&error))?;
     let (plan, outline, contents) = (Arc::new(plan), Arc::new(outline), Arc::new(contents));
     Ok(Solved { plan, wire, outline, stored: stored.into(), contents, marks, edited: false })
 }

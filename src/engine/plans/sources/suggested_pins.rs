@@ -14,7 +14,7 @@ use crate::domain::conversation::message::{End, NodeHead};
 use crate::domain::conversation::state_suggestions::SuggestedPin;
 use crate::domain::planning::input::{OmittedItem, PlanInput};
 use crate::domain::planning::plan::{Reason, RowKind, Scores, Source};
-use crate::engine::sessions::path::PathView;
+use crate::engine::sessions::path::{PathView, position};
 use crate::engine::sessions::session::Session;
 use std::collections::HashSet;
 
@@ -69,10 +69,7 @@ pub(crate) fn atom_of_pin(pin: &SuggestedPin) -> Atom {
 
 /// Returns the symbols that the model suggested on a branch and that nobody has decided about, newest first.
 pub(crate) fn symbols_on(session: &Session, branch: &Branch, path: &PathView) -> Vec<CodeRef> {
-    let on_path = |key: Hash| {
-        let slot = session.tree.by_key(key);
-        slot.is_some_and(|slot| path.slots.get(session.tree.depth(slot) as usize) == Some(&slot))
-    };
+    let on_path = |key: Hash| position(&session.tree, &path.slots, key).is_some();
     let decided = |key: Hash| {
         let own = branch.marks.iter().filter(|mark| mark.by != Actor::Engine);
         branch.overrides.dismissed.contains(&symbol_atom(key))
@@ -90,11 +87,7 @@ pub(crate) fn symbols_on(session: &Session, branch: &Branch, path: &PathView) ->
 /// then the model's, newest first.
 pub(crate) fn on(session: &Session, branch: &Branch, path: &PathView, after: u32) -> Vec<Suggestion> {
     let tree = &session.tree;
-    let place = |key: Hash| {
-        let slot = tree.by_key(key)?;
-        let at = tree.depth(slot) as usize;
-        (path.slots.get(at) == Some(&slot)).then_some(at)
-    };
+    let place = |key: Hash| position(tree, &path.slots, key);
     let mut seen: HashSet<Hash> = HashSet::new();
     let mut found = Vec::new();
     let mut earned: Vec<(usize, u32)> = branch
