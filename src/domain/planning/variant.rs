@@ -79,6 +79,23 @@ pub fn merge(base: &Overrides, variant: &Overrides) -> Overrides {
     }
 }
 
+/// Returns the settings of `now` that differ from those of `before`, as a variant.
+pub fn difference(before: &Overrides, now: &Overrides) -> Overrides {
+    fn changed<T: Clone + PartialEq>(before: &Option<T>, now: &Option<T>) -> Option<T> {
+        now.clone().filter(|_| before != now)
+    }
+    Overrides {
+        mode: changed(&before.mode, &now.mode),
+        policy: changed(&before.policy, &now.policy),
+        layout: changed(&before.layout, &now.layout),
+        budget: changed(&before.budget, &now.budget),
+        window: changed(&before.window, &now.window),
+        profile: changed(&before.profile, &now.profile),
+        model: changed(&before.model, &now.model),
+        ..Overrides::default()
+    }
+}
+
 /// Returns the variant as text, such as `mode Off, model gpt-4.1`.
 pub fn title(variant: &Overrides) -> String {
     let text = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name} {value}"));

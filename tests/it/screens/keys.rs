@@ -121,10 +121,14 @@ fn a_letter_beside_an_unsent_message_acts_on_the_second_press() {
     assert_eq!(acts(&stage), 0, "a key between begins anew");
     stage.press("x");
     assert_eq!(acts(&stage), 1);
+    stage.press("x");
+    assert_eq!(acts(&stage), 2, "the letter was confirmed");
     stage.press("p");
-    assert_eq!(acts(&stage), 2, "the pane was confirmed");
+    assert_eq!(acts(&stage), 2, "every different letter asks first");
+    stage.press("p");
+    assert_eq!(acts(&stage), 3);
     stage.press("esc tab p");
-    assert_eq!(acts(&stage), 2, "until the person types again");
+    assert_eq!(acts(&stage), 3, "until the person types again");
     let mut stage = fixture::opened();
     stage.press("tab p");
     assert_eq!(acts(&stage), 1, "with nothing typed, letters act at once");
@@ -202,12 +206,27 @@ fn ctrl_c_stops_then_clears_then_quits() {
 fn a_cleared_message_comes_back_after_a_restart() {
     let nodes = fixture::story();
     let mut view = fixture::view(&nodes, vec![fixture::branch(MAIN, "main", Some(&nodes[5]), None)]);
+    let early = [(MAIN, 2, "second".into()), (MAIN, 1, "first".into())];
     view.cleared = vec![(MAIN, fixture::NOON * 2, "given up".into()), (RETRY, 1, "elsewhere".into())];
+    view.cleared.extend(early);
     let mut stage = fixture::open(nodes, view);
-    stage.press("up");
-    assert_eq!(stage.model.composer.first_line(), "given up");
+    for text in ["given up", "second", "first"] {
+        stage.press("up");
+        assert_eq!(stage.model.composer.first_line(), text, "newest first, before the sent messages");
+    }
     stage.press("up");
     assert_eq!(stage.model.composer.first_line(), "And with two tabs open? 日本語 works too.");
+}
+
+#[test]
+fn all_cleared_messages_come_back_newest_first() {
+    let mut stage = fixture::opened();
+    stage.type_text("first draft").press("ctrl-c").type_text("second draft").press("ctrl-c");
+    assert_eq!(cleared(&stage), ["first draft", "second draft"]);
+    for text in ["second draft", "first draft", "And with two tabs open? 日本語 works too."] {
+        stage.press("up");
+        assert_eq!(stage.model.composer.first_line(), text);
+    }
 }
 
 #[test]
