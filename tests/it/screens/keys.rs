@@ -255,6 +255,39 @@ fn typing_is_undone_by_the_key_of_other_editors_too_and_ctrl_k_deletes_to_the_en
 }
 
 #[test]
+fn a_fork_says_where_the_person_is_and_how_to_return() {
+    let mut stage = fixture::opened();
+    stage.press("tab f");
+    let fork = Branch { parent: Some(MAIN), ..fixture::branch(super::fixture::third(), "main-2", None, Some(MAIN)) };
+    stage.reply(
+        |r| matches!(r, Request::Branch(BranchRequest::Fork { .. })),
+        Answer::Branch(Box::new(Branch { head: Some(node_id(6)), ..fork })),
+    );
+    let screen = stage.screen(160, 35);
+    assert!(screen.contains("You are now on the new branch main-2."), "{screen}");
+    assert!(screen.contains("switches branches, also to return to main."), "{screen}");
+}
+
+#[test]
+fn an_empty_session_is_not_forked() {
+    let view = fixture::view(&[], vec![fixture::branch(MAIN, "main", None, None)]);
+    let mut stage = fixture::open(Vec::new(), view);
+    stage.press("tab f");
+    stage.model.focus = Focus::Composer;
+    stage.type_text("/branch fork other").press("enter");
+    let forks = requests(&stage, |r| matches!(r, Request::Branch(BranchRequest::Fork { .. })).then_some(()));
+    assert!(forks.is_empty());
+    assert!(stage.screen(120, 35).contains("There is nothing to fork yet: this branch has no messages."));
+}
+
+#[test]
+fn the_action_doctor_prints_what_the_command_prints() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-p").type_text("doctor").press("enter");
+    assert_eq!(stage.kept, ["run /doctor"]);
+}
+
+#[test]
 fn a_fork_takes_the_unsent_message_along() {
     let mut stage = fixture::opened();
     stage.type_text("for the fork").wait(2_000).press("ctrl-p").type_text("fork a branch").press("enter");
@@ -280,7 +313,7 @@ fn regenerating_an_earlier_answer_asks_first() {
     assert_eq!(asked(&stage), []);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Regenerate an earlier answer?"), "{screen}");
-    assert!(screen.contains("The 2 later messages are kept as"), "{screen}");
+    assert!(screen.contains("The 3 messages after the question are kept as"), "{screen}");
     stage.press("enter");
     assert_eq!(asked(&stage), [], "the first choice does nothing");
     stage.press("R y");
