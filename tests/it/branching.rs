@@ -400,10 +400,7 @@ fn redo_never_archives_a_branch_with_later_messages() {
     client.must(Request::Session(SessionRequest::Undo));
     client.say(side, "try");
     let sentence = done(&mut client, SessionRequest::Redo);
-    assert_eq!(
-        sentence,
-        "There is nothing to redo: skipped \"Archived side\", because side has later messages."
-    );
+    assert_eq!(sentence, "There is nothing to redo: skipped \"Archived side\", because side has later messages.");
     assert!(!branch(&client.open(), side).archived);
 }
 
@@ -799,7 +796,7 @@ fn streaming_branch_is_not_archived() {
         model.release();
         assert!(client.closed(from, side).failure.is_none());
         client.must(act);
-        assert!(is_archived(&bench, &mut client, side), "{way}");
+        assert!(!is_archived(&bench, &mut client, side), "{way}: it has messages now");
     }
 }
 

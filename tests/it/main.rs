@@ -38,6 +38,7 @@ mod plan_diffs;
 mod project;
 #[cfg(unix)]
 mod pty;
+mod reloading;
 mod replanning;
 mod retrieval;
 #[cfg(target_os = "linux")]

@@ -12,6 +12,7 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::plan::Anchor;
 use crate::engine::api::{Answer, Event, SessionEvent};
 use crate::engine::core::Core;
+use crate::engine::sessions::session::capital;
 use crate::store::Store;
 use crate::store::types::Write;
 
@@ -32,6 +33,12 @@ impl Core {
             let Remaining { changes, used_up } = self.remaining(back);
             if changes.is_empty() {
                 skipped.used_up.push(op.what);
+                continue;
+            }
+            // What a skipped operation changed since cannot be undone before it.
+            let is_changed = |change: &Change| self.ensure_unchanged_since(change, true).is_err();
+            if !skipped.stranding.is_empty() && changes.iter().any(is_changed) {
+                skipped.stranding.push(format!("{:?}, because later acts changed it", capital(&op.what)));
                 continue;
             }
             self.carry_out(&op, &changes, true)?;
