@@ -3,6 +3,7 @@
 
 use crate::support::bench::{Bench, Client, Model, quirk_failure, text};
 use pleach::domain::call::model::{Profile, Quirk};
+use pleach::domain::tool::mcp::ConfiguredServers;
 use pleach::engine::api::{Answer, ProgramRequest, Request};
 use pleach::engine::startup::setup::{ReloadedSettings, Setup};
 use std::sync::{Arc, Mutex};
@@ -21,7 +22,7 @@ fn moved(setup: &Setup) -> ReloadedSettings {
         state_block: None,
         prompts: setup.prompts.clone(),
         tools: None,
-        named: Arc::new(Default::default),
+        named: Arc::new(ConfiguredServers::default),
         output_limit: setup.output_limit,
         orient: setup.orient,
         tool_rules: Vec::new(),

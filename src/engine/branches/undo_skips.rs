@@ -117,10 +117,10 @@ fn gained(session: &Session, id: BranchId, op: &Operation, closed: &[BranchId]) 
     let own: Vec<_> = own.map(|slot| session.tree.head(slot)).collect();
     let starts_race = session.races.iter().any(|race| race.branch == id)
         && op.changes.iter().any(|change| matches!(change, Change::Forked { branch } if *branch == id));
-    match starts_race {
-        true => own.iter().filter(|head| head.role == Role::User).count() > 1,
-        false => !own.is_empty(),
+    if starts_race {
+        return own.iter().filter(|head| head.role == Role::User).count() > 1;
     }
+    !own.is_empty()
 }
 
 #[cfg(test)]
