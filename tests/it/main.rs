@@ -38,7 +38,6 @@ mod plan_diffs;
 mod project;
 #[cfg(unix)]
 mod pty;
-mod reloading;
 mod replanning;
 mod retrieval;
 #[cfg(target_os = "linux")]
