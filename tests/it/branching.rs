@@ -20,6 +20,7 @@ use pleach::engine::api::{
     Act, Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, Request, SessionEvent, SessionRequest,
     SessionView, TagAct, TurnEvent, TurnRequest,
 };
+use pleach::store::types::Write;
 use std::sync::Arc;
 
 /// A branch `main` of three turns, and `side`, forked after the second turn, with one more turn.
@@ -339,9 +340,94 @@ fn undoing_a_race_never_strands_later_turns() {
     client.say(arms[1], "on with the winner");
     let before = names(&mut client);
     let Answer::Done(sentence) = client.must(Request::Session(SessionRequest::Undo)) else { panic!("a sentence") };
-    assert!(sentence.contains("Skipped, because the branch has later messages: kept race-2 as main"), "{sentence}");
+    assert!(sentence.contains("because main has later messages"), "{sentence}");
+    assert!(sentence.contains("with the settings of the race (mode Heavy), archived"), "{sentence}");
     assert_eq!(names(&mut client), before);
     assert_eq!(client.open().current, arms[1]);
+}
+
+fn done(client: &mut Client, request: SessionRequest) -> String {
+    match client.must(Request::Session(request)) {
+        Answer::Done(sentence) => sentence,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn undoing_a_fork_never_strands_its_messages() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "a question before");
+    client.must(Request::Branch(BranchRequest::Rename { branch: main, name: "trunk".into() }));
+    let side = fork(&mut client, main, "side");
+    client.say(side, "try");
+    let sentence = done(&mut client, SessionRequest::Undo);
+    let skipped = "Skipped the fork side, because it has messages of its own";
+    assert_eq!(sentence, format!("{skipped}; undid instead: renamed main to trunk. U redoes it."));
+    assert!(!branch(&client.open(), side).archived, "its messages stay on an open branch");
+    let sentence = done(&mut client, SessionRequest::Undo);
+    assert!(sentence.starts_with("There is nothing to undo: skipped the fork side, because"), "{sentence}");
+    let again = fork(&mut client, side, "again");
+    assert_eq!(done(&mut client, SessionRequest::Undo), "Undone: forked again. U redoes it.");
+    assert!(branch(&client.open(), again).archived, "an empty fork is undone");
+}
+
+#[test]
+fn undo_keeps_a_side_question_that_was_continued() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "a question before");
+    let (run, _) = ask_aside(&mut client, main, "and beside it?");
+    let Answer::Branch(kept) = client.must(Request::Turn(TurnRequest::KeepAside { run })) else { panic!() };
+    assert_eq!(done(&mut client, SessionRequest::Undo), "Undone: kept a side question as aside-1. U redoes it.");
+    client.must(Request::Session(SessionRequest::Redo));
+    client.say(kept.id, "go on");
+    let sentence = done(&mut client, SessionRequest::Undo);
+    assert!(sentence.contains("skipped the fork aside-1, because it has messages of its own"), "{sentence}");
+    assert!(!branch(&client.open(), kept.id).archived);
+}
+
+#[test]
+fn redo_never_archives_a_branch_with_later_messages() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "a question before");
+    let side = fork(&mut client, main, "side");
+    client.must(Request::Branch(BranchRequest::Archive { branch: side, archived: true }));
+    client.must(Request::Session(SessionRequest::Undo));
+    client.say(side, "try");
+    let sentence = done(&mut client, SessionRequest::Redo);
+    assert_eq!(sentence, "There is nothing to redo: skipped \"Archived side\", because side has later messages.");
+    assert!(!branch(&client.open(), side).archived);
+}
+
+#[test]
+fn cleared_messages_are_stored_newest_first() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    let key = |end: &str| format!("cleared:{main}{end}");
+    let earlier = Write::SetValue { key: key(""), value: Some("5 of an earlier version".into()) };
+    bench.store().write(vec![earlier]).unwrap();
+    let texts = |client: &mut Client| -> Vec<String> {
+        client.open().cleared.iter().map(|(_, _, text)| text.to_string()).collect()
+    };
+    assert_eq!(texts(&mut client), ["of an earlier version"]);
+    for n in 0..22 {
+        client.must(Request::Branch(BranchRequest::KeepCleared { branch: main, text: format!("text {n}").into() }));
+        if n == 0 {
+            assert_eq!(texts(&mut client), ["text 0", "of an earlier version"]);
+        }
+    }
+    client.stop();
+    let mut client = bench.start();
+    let expected: Vec<String> = (2..22).rev().map(|n| format!("text {n}")).collect();
+    assert_eq!(texts(&mut client), expected, "the last 20, also after a restart");
+    client.must(Request::Session(SessionRequest::Delete { session: None }));
+    assert_eq!(bench.store().setting(&key(":earlier")).unwrap(), None, "they are deleted with the session");
 }
 
 #[test]
@@ -710,7 +796,7 @@ fn streaming_branch_is_not_archived() {
         model.release();
         assert!(client.closed(from, side).failure.is_none());
         client.must(act);
-        assert!(is_archived(&bench, &mut client, side), "{way}");
+        assert!(!is_archived(&bench, &mut client, side), "{way}: it has messages now");
     }
 }
 

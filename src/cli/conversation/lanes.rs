@@ -77,6 +77,10 @@ pub(super) fn list(run: &mut Run<'_, '_>) -> Result<(), Stop> {
             lanes.iter().map(|one| shape(branch, &tree, one, &of(&one.lane), one.lane == next)).collect();
         return run.io.value(&shapes);
     }
+    if tree.heads().next().is_none() && next == Lane::Root {
+        run.io.say("No lanes yet: they appear with the first message.");
+        return Ok(());
+    }
     for one in &lanes {
         run.io.say(&format!(
             "{} {} {:>5} {} {:>9} est. tokens  {}  {}  {}",

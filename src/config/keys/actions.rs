@@ -59,7 +59,7 @@ actions! {
     Fold View "fold" "Fold the subtree, or go to the parent.",
     Unfold View "unfold" "Unfold the subtree, or go to the first child.",
     Label Message "label-message" "Label the message, to find it later.",
-    Favourite Message "favourite" "Star or unstar the message.",
+    Favourite Message "favorite" "Star or unstar the message.",
     Labels Message "labels" "List labeled and starred messages.",
     Models Session "models" "Choose a model.",
     Tour View "tour" "Take the tour: nine steps on a bundled conversation, offline; nothing is saved.",
@@ -218,6 +218,8 @@ impl Action {
     /// Finds an action by its name in the key table.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
+        // Earlier versions named this action in British spelling.
+        let name = if name == "favourite" { Self::Favourite.name() } else { name };
         Self::ALL.iter().copied().find(|action| action.name() == name)
     }
 }

@@ -99,7 +99,7 @@ impl Overrides {
             ("order of sections", self.layout != after.layout, after.layout.clone()),
             ("budget", self.budget != after.budget, number(after.budget)),
             ("window", self.window != after.window, number(after.window)),
-            ("server", self.profile != after.profile, after.profile.clone()),
+            ("profile", self.profile != after.profile, after.profile.clone()),
             ("model", self.model != after.model, after.model.clone()),
             (SUMMARIES, self.auto_summaries != after.auto_summaries, after.auto_summaries.map(|own| own.name().into())),
             // The text of a personality is too long to be named.

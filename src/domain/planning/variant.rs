@@ -79,6 +79,23 @@ pub fn merge(base: &Overrides, variant: &Overrides) -> Overrides {
     }
 }
 
+/// Returns the settings of `now` that differ from those of `before`, as a variant.
+pub fn difference(before: &Overrides, now: &Overrides) -> Overrides {
+    fn changed<T: Clone + PartialEq>(before: Option<&T>, now: Option<&T>) -> Option<T> {
+        now.filter(|_| before != now).cloned()
+    }
+    Overrides {
+        mode: changed(before.mode.as_ref(), now.mode.as_ref()),
+        policy: changed(before.policy.as_ref(), now.policy.as_ref()),
+        layout: changed(before.layout.as_ref(), now.layout.as_ref()),
+        budget: changed(before.budget.as_ref(), now.budget.as_ref()),
+        window: changed(before.window.as_ref(), now.window.as_ref()),
+        profile: changed(before.profile.as_ref(), now.profile.as_ref()),
+        model: changed(before.model.as_ref(), now.model.as_ref()),
+        ..Overrides::default()
+    }
+}
+
 /// Returns the variant as text, such as `mode Off, model gpt-4.1`.
 pub fn title(variant: &Overrides) -> String {
     let text = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name} {value}"));

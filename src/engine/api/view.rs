@@ -339,7 +339,7 @@ pub struct SessionView {
     pub workspace: (String, bool),
     /// Unsent drafts by branch.
     pub drafts: Vec<(BranchId, Arc<str>)>,
-    /// The message that was last cleared on each branch, with the time in milliseconds since 1970.
+    /// The messages that were cleared on each branch, newest first, with their times in milliseconds since 1970.
     pub cleared: Vec<(BranchId, i64, Arc<str>)>,
     /// Notices about recovery ("1 answer was interrupted; …"); may be empty.
     pub recovered: Vec<String>,

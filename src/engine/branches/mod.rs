@@ -10,3 +10,4 @@ pub(super) mod pick;
 pub(super) mod policy_files;
 pub(super) mod state_block;
 pub(super) mod undo;
+pub(super) mod undo_skips;

@@ -1,17 +1,18 @@
 //! Undo and redo: applies the inverse of an operation's changes if the present state is still as the operation left it,
 //! and skips marks that calls have used up.
-//! Not for: making operations (`marks`).
+//! Not for: making operations (`marks`), or which operations are skipped because of later messages (`undo_skips`).
 
+use super::undo_skips::Skipped;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::{Fields, Hash};
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, Mark};
-use crate::domain::conversation::message::Role;
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::plan::Anchor;
 use crate::engine::api::{Answer, Event, SessionEvent};
 use crate::engine::core::Core;
+use crate::engine::sessions::session::capital;
 use crate::store::Store;
 use crate::store::types::Write;
 
@@ -19,45 +20,54 @@ impl Core {
     /// Undoes the newest operation of the session that is not undone and has something left to undo.
     pub(crate) fn undo(&mut self) -> Result<Answer, Failure> {
         let ops = self.store.ops(self.sessions.current()?.card.id)?;
-        let (mut passed, mut stranding) = (Vec::new(), Vec::new());
+        let mut skipped = Skipped::default();
         for op in ops.into_iter().rev().filter(|op| !op.undone && !op.changes.is_empty()) {
             let back: Vec<Change> = op.changes.iter().rev().map(inverse).collect();
             if by_program(&op) && back.iter().any(|change| self.ensure_unchanged_since(change, true).is_err()) {
                 continue;
             }
-            if self.strands_later_turns(&back) {
-                stranding.push(op.what);
+            if let Some(reason) = self.strands_messages(&op, &back, true) {
+                skipped.stranding.push(reason);
                 continue;
             }
             let Remaining { changes, used_up } = self.remaining(back);
             if changes.is_empty() {
-                passed.push(op.what);
+                skipped.used_up.push(op.what);
+                continue;
+            }
+            // What a skipped operation changed since cannot be undone before it.
+            let is_changed = |change: &Change| self.ensure_unchanged_since(change, true).is_err();
+            if !skipped.stranding.is_empty() && changes.iter().any(is_changed) {
+                skipped.stranding.push(format!("{:?}, because later acts changed it", capital(&op.what)));
                 continue;
             }
             self.carry_out(&op, &changes, true)?;
             self.record_undone_summaries(&op.changes);
             let used_up = if used_up { " A call had used the mark; the previous mark is restored." } else { "" };
-            let skipped = format!("{}{}", passed_over(&passed), not_stranded(&stranding));
-            return Ok(Answer::Done(format!("Undone: {}. U redoes it.{used_up}{skipped}", op.what)));
+            let undone = skipped.sentence("Undone", "undid", &op.what);
+            return Ok(Answer::Done(format!("{undone} U redoes it.{used_up}")));
         }
-        let skipped = format!("{}{}", passed_over(&passed), not_stranded(&stranding));
-        Ok(Answer::Done(format!("There is nothing to undo.{skipped}")))
+        Ok(Answer::Done(skipped.nothing_left("undo")))
     }
 
     /// Redoes the oldest undone operation that has something left to redo.
     pub(crate) fn redo(&mut self) -> Result<Answer, Failure> {
         let ops = self.store.ops(self.sessions.current()?.card.id)?;
-        let mut passed = Vec::new();
+        let mut skipped = Skipped::default();
         for op in ops.into_iter().filter(|op| op.undone && !op.changes.is_empty()) {
+            if let Some(reason) = self.strands_messages(&op, &op.changes, false) {
+                skipped.stranding.push(reason);
+                continue;
+            }
             let Remaining { changes, .. } = self.remaining(op.changes.clone());
             if changes.is_empty() {
-                passed.push(op.what);
+                skipped.used_up.push(op.what);
                 continue;
             }
             self.carry_out(&op, &changes, false)?;
-            return Ok(Answer::Done(format!("Redone: {}.{}", op.what, passed_over(&passed))));
+            return Ok(Answer::Done(skipped.sentence("Redone", "redid", &op.what)));
         }
-        Ok(Answer::Done(format!("There is nothing to redo.{}", passed_over(&passed))))
+        Ok(Answer::Done(skipped.nothing_left("redo")))
     }
 
     /// The changes that remain to be carried out. A mark for one call that was used up is already gone: if it had
@@ -180,39 +190,6 @@ impl Core {
         let others =
             self.sessions.of_branch(branch).is_ok_and(|s| s.branches.iter().any(|b| !b.archived && b.id != branch));
         others && !self.turns.live.contains_key(&branch)
-    }
-
-    /// Whether undoing a race, or the choice of its winner, would leave later turns on a branch that is then archived
-    /// or loses its name.
-    fn strands_later_turns(&self, back: &[Change]) -> bool {
-        let archives = back.iter().any(|change| matches!(change, Change::Archived { .. }));
-        back.iter().any(|change| match change {
-            Change::Forked { branch } => self.has_turns_after_race(*branch),
-            Change::Name { branch, .. } => archives && self.has_turns_after_race(*branch),
-            Change::Mark { .. }
-            | Change::Head { .. }
-            | Change::Archived { .. }
-            | Change::Overrides { .. }
-            | Change::Title { .. }
-            | Change::Summaries { .. }
-            | Change::State { .. }
-            | Change::File { .. }
-            | Change::Tag { .. }
-            | Change::Memory { .. } => false,
-        })
-    }
-
-    /// Whether a branch of a race has more turns than the race's own.
-    fn has_turns_after_race(&self, id: BranchId) -> bool {
-        let Ok(session) = self.sessions.of_branch(id) else { return false };
-        let (Ok(branch), true) = (session.branch(id), session.races.iter().any(|race| race.branch == id)) else {
-            return false;
-        };
-        let Some(tip) = session.head(branch) else { return false };
-        let fork = branch.fork.and_then(|fork| session.tree.slot(fork));
-        let path = session.tree.path(tip);
-        let own = fork.and_then(|fork| path.iter().position(|slot| *slot == fork)).map_or(0, |at| at + 1);
-        path[own..].iter().filter(|slot| session.tree.head(**slot).role == Role::User).count() > 1
     }
 
     fn writes_for(&self, change: &Change, undoing: bool) -> Vec<Write> {
@@ -390,26 +367,6 @@ fn same_kind(a: Option<&Mark>, b: Option<&Mark>) -> bool {
 fn by_program(op: &Operation) -> bool {
     let own = |mark: &Option<Box<Mark>>| mark.as_ref().is_none_or(|mark| mark.by == Actor::Engine);
     op.changes.iter().all(|change| matches!(change, Change::Mark { before, after, .. } if own(before) && own(after)))
-}
-
-/// Returns a sentence that names the first operations that undo or redo skipped; empty if there are none.
-fn passed_over(what: &[String]) -> String {
-    const NAMED: usize = 3;
-    let named = what.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
-    match what.len() {
-        0 => String::new(),
-        1 => format!(" Skipped a mark that a call has used: {named}."),
-        n if n <= NAMED => format!(" Skipped marks that calls have used: {named}."),
-        n => format!(" Skipped marks that calls have used: {named}; and {} more.", n - NAMED),
-    }
-}
-
-/// Returns a sentence about the races that undo skipped; empty if there are none.
-fn not_stranded(what: &[String]) -> String {
-    match what {
-        [] => String::new(),
-        all => format!(" Skipped, because the branch has later messages: {}.", all.join("; ")),
-    }
 }
 
 /// Adds to a failure the name of the operation that could not be undone or redone.

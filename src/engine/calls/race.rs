@@ -100,7 +100,7 @@ impl Core {
         if changes.is_empty() {
             return Ok(Answer::Done("The others are already archived.".into()));
         }
-        let named = raced.as_ref().map(|raced| format!(" as {}", raced.name)).unwrap_or_default();
+        let named = raced.as_ref().map(|raced| kept_as(&kept, raced)).unwrap_or_default();
         let what = format!("kept {}{named}, archived the other branches of the race", kept.name);
         let mut writes: Vec<Write> = changes.iter().filter_map(written).collect();
         writes.push(Write::UseBranch(id));
@@ -143,6 +143,14 @@ fn written(change: &Change) -> Option<Write> {
         Change::Name { branch, after, .. } => Some(Write::RenameBranch { branch: *branch, name: after.clone() }),
         Change::Archived { branch, after, .. } => Some(Write::ArchiveBranch { branch: *branch, archived: *after }),
         _ => None,
+    }
+}
+
+/// Returns the words that a kept branch takes the name of the raced branch, and keeps the settings of the race.
+fn kept_as(kept: &Branch, raced: &Branch) -> String {
+    match variant::title(&variant::difference(&raced.overrides, &kept.overrides)) {
+        same if same.is_empty() => format!(" as {}", raced.name),
+        own => format!(" as {} with the settings of the race ({own})", raced.name),
     }
 }
 

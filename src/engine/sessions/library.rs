@@ -1,7 +1,7 @@
 //! Sessions as a library: create, open, rename, delete, search, import, export.
 //! Not for: what happens inside a session.
 
-use super::session::{Session, cleared_key, draft_key, state_at};
+use super::session::{Session, cleared_key, cleared_texts, draft_key, earlier_cleared_key, state_at};
 use crate::domain::base::damage::{BackupAct, holding_sentence};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
@@ -27,6 +27,12 @@ pub(crate) const FIRST: &str = "main";
 
 /// The maximum number of search results.
 const HITS: usize = 200;
+
+/// The maximum number of cleared messages that are stored for a branch.
+const MAX_CLEARED: usize = 20;
+
+/// The maximum total size in bytes of a branch's stored cleared messages beside the last one.
+const MAX_CLEARED_BYTES: usize = 4 << 20;
 
 impl Core {
     /// Creates a session with a branch `main` and opens it.
@@ -121,7 +127,8 @@ impl Core {
         let whole = Session::load(&self.store, id)?;
         let nodes: Vec<NodeId> = whole.tree.heads().map(|head| head.id).collect();
         let vectors = self.vectors_of(&nodes)?;
-        let keys = whole.branches.iter().flat_map(|branch| [draft_key(branch.id), cleared_key(branch.id)]);
+        let own = |id| [draft_key(id), cleared_key(id), earlier_cleared_key(id)];
+        let keys = whole.branches.iter().flat_map(|branch| own(branch.id));
         let drafts = keys.map(|key| Write::SetValue { key, value: None });
         self.store.write(drafts.chain([Write::DropEmbeddings(vectors), Write::DeleteSession(id)]).collect())?;
         self.forget_vectors();
@@ -386,12 +393,24 @@ impl Core {
         Ok(Answer::Done(String::new()))
     }
 
-    /// Stores the message that was last cleared on a branch.
+    /// Stores a message that was cleared on a branch, with the ones that were cleared before it: at most
+    /// [`MAX_CLEARED`] in all, and at most [`MAX_CLEARED_BYTES`] of the earlier ones.
     pub(crate) fn keep_cleared(&mut self, branch: BranchId, text: &str) -> Result<Answer, Failure> {
         self.sessions.branch(branch)?;
         if !self.store.read_only() && !text.is_empty() {
-            let value = Some(format!("{} {text}", self.now()));
-            self.store.write(vec![Write::SetValue { key: cleared_key(branch), value }])?;
+            let mut bytes = 0;
+            let before = cleared_texts(&self.store, branch)?.into_iter().filter(|(_, known)| known != text);
+            let before = before.take(MAX_CLEARED - 1).take_while(|(_, known)| {
+                bytes += known.len();
+                bytes <= MAX_CLEARED_BYTES
+            });
+            let before: Vec<(i64, String)> = before.collect();
+            let earlier = (!before.is_empty()).then(|| serde_json::to_string(&before).ok()).flatten();
+            let last = Some(format!("{} {text}", self.now()));
+            self.store.write(vec![
+                Write::SetValue { key: earlier_cleared_key(branch), value: earlier },
+                Write::SetValue { key: cleared_key(branch), value: last },
+            ])?;
         }
         Ok(Answer::Done(String::new()))
     }

@@ -31,6 +31,21 @@ pub(crate) fn cleared_key(branch: BranchId) -> String {
     format!("cleared:{branch}")
 }
 
+/// Returns the settings key of the messages that were cleared on a branch before the last one. The value is a JSON array
+/// of pairs of time in milliseconds and text, newest first.
+pub(crate) fn earlier_cleared_key(branch: BranchId) -> String {
+    format!("cleared:{branch}:earlier")
+}
+
+/// Returns the messages that were cleared on a branch, newest first, each with its time in milliseconds.
+pub(crate) fn cleared_texts(store: &Store, branch: BranchId) -> Result<Vec<(i64, String)>, Failure> {
+    let last = store.setting(&cleared_key(branch))?.unwrap_or_default();
+    let last = last.split_once(' ').and_then(|(at, text)| Some((at.parse().ok()?, text.to_owned())));
+    let earlier = store.setting(&earlier_cleared_key(branch))?;
+    let earlier: Vec<(i64, String)> = earlier.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
+    Ok(last.into_iter().chain(earlier).collect())
+}
+
 /// An open session.
 pub(crate) struct Session {
     pub(crate) card: SessionCard,
@@ -122,14 +137,12 @@ impl Session {
         Ok(drafts)
     }
 
-    /// Returns the messages that were last cleared on its branches.
+    /// Returns the messages that were cleared on its branches, the newest of each branch first.
     fn cleared(&self, store: &Store) -> Result<Vec<(BranchId, i64, Arc<str>)>, Failure> {
         let mut cleared = Vec::new();
         for branch in &self.branches {
-            let stored = store.setting(&cleared_key(branch.id))?.unwrap_or_default();
-            if let Some((Ok(at), text)) = stored.split_once(' ').map(|(at, text)| (at.parse(), text)) {
-                cleared.push((branch.id, at, Arc::from(text)));
-            }
+            let texts = cleared_texts(store, branch.id)?.into_iter();
+            cleared.extend(texts.map(|(at, text)| (branch.id, at, Arc::from(text))));
         }
         Ok(cleared)
     }

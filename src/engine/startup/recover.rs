@@ -128,6 +128,18 @@ impl Core {
         }
     }
 
+    /// Forgets in memory what was learned about the servers of profiles whose address changed, and reads what was stored
+    /// about their new servers.
+    pub(crate) fn forget_learned(&mut self, profiles: &[String]) {
+        if profiles.is_empty() {
+            return;
+        }
+        self.learned.quirks.retain(|(of, _), _| !profiles.contains(of));
+        self.learned.models.retain(|(of, _), _| !profiles.contains(of));
+        self.load_learned();
+        self.outdate_all_plans();
+    }
+
     /// Stores what a server reported about its models. Plans become stale only if something is new.
     pub(crate) fn learn_models(&mut self, models: Vec<(String, ModelInfo)>) {
         let mut changed = BTreeSet::new();

@@ -3,8 +3,10 @@
 //! Not for: reading files (`wiring` passes that in), or settings of the screen.
 
 use crate::domain::base::failure::Failure;
+use crate::domain::call::model::Profile;
 use crate::engine::api::Answer;
 use crate::engine::core::{Core, with_skills};
+use std::collections::BTreeMap;
 
 impl Core {
     /// Reads the configuration again. If it is invalid, nothing changes.
@@ -15,6 +17,7 @@ impl Core {
         if fresh.changed.is_empty() {
             return Ok(Answer::Done(said));
         }
+        let moved = moved_profiles(&self.setup.profiles, &fresh.profiles);
         let setup = &mut self.setup;
         setup.profiles = fresh.profiles;
         setup.profile = fresh.profile;
@@ -33,12 +36,19 @@ impl Core {
         setup.race = fresh.race;
         setup.titles = fresh.titles;
         setup.models = fresh.models;
+        self.forget_learned(&moved);
         self.tools.trusted = fresh.trusted;
         self.set_servers();
         self.tools.project.configure(Some(fresh.project), fresh.trusted);
         self.show_all_branches();
         Ok(Answer::Done(said))
     }
+}
+
+/// Returns the names of the profiles whose server has another address than before.
+fn moved_profiles(before: &BTreeMap<String, Profile>, after: &BTreeMap<String, Profile>) -> Vec<String> {
+    let moved = |(name, old): &(&String, &Profile)| after.get(*name).is_some_and(|new| new.base_url != old.base_url);
+    before.iter().filter(moved).map(|(name, _)| name.clone()).collect()
 }
 
 /// Returns a sentence about the changed settings and those of them that apply only after a restart.

@@ -22,15 +22,15 @@ pub enum LetterGuard {
     Closed,
     /// This letter was pressed once there; a confirmation is required.
     Asked(GuardedPane, Chord),
-    /// The user confirmed a letter there; letters act.
-    Open(GuardedPane),
+    /// The user confirmed this letter there; it acts until another letter is pressed.
+    Confirmed(GuardedPane, Chord),
 }
 
 impl LetterGuard {
     /// Handles a letter that would change something. Returns whether it needs a second press.
     pub fn press(&mut self, pane: GuardedPane, letter: Chord) -> bool {
-        let acts = *self == Self::Open(pane) || *self == Self::Asked(pane, letter);
-        *self = if acts { Self::Open(pane) } else { Self::Asked(pane, letter) };
+        let acts = *self == Self::Confirmed(pane, letter) || *self == Self::Asked(pane, letter);
+        *self = if acts { Self::Confirmed(pane, letter) } else { Self::Asked(pane, letter) };
         !acts
     }
 
@@ -48,7 +48,7 @@ mod tests {
     use crate::tui::model::keys::Key;
 
     #[test]
-    fn the_same_letter_twice_in_one_pane_opens_that_pane() {
+    fn a_letter_acts_at_its_second_press_in_one_pane() {
         let letter = |c| Chord::plain(Key::Char(c));
         let pane = |focus| GuardedPane { focus, approval: false };
         let (here, there) = (pane(Focus::Conversation), pane(Focus::Branches));
@@ -56,7 +56,8 @@ mod tests {
         assert!(guard.press(here, letter('x')) && guard.press(here, letter('p')), "another letter asks again");
         guard.forget();
         assert!(guard.press(here, letter('p')), "a key between begins anew");
-        assert!(!guard.press(here, letter('p')) && !guard.press(here, letter('x')), "the pane is open");
-        assert!(guard.press(there, letter('x')), "another pane is not");
+        assert!(!guard.press(here, letter('p')) && !guard.press(here, letter('p')), "the letter is confirmed");
+        assert!(guard.press(here, letter('x')) && guard.press(here, letter('p')), "every other letter asks");
+        assert!(!guard.press(here, letter('p')) && guard.press(there, letter('p')), "another pane asks too");
     }
 }

@@ -6,16 +6,16 @@ use super::{leave, open, panes, settings, travel};
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::domain::summary::versions::EditableKind;
-use crate::engine::api::{ProgramRequest, RuleAct, SessionRequest, ToolRequest, TraceAct};
+use crate::engine::api::{RuleAct, SessionRequest, ToolRequest, TraceAct};
 use crate::tui::chat::update::{
-    acts, ask, branches, commands, completing, composing, copying, focus, folder, questions, queueing, quit,
+    acts, ask, branches, commands, completing, composing, copying, focus, folder, printed, questions, queueing, quit,
     search as search_chat, state, tags, typing,
 };
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::keys::{Action, Chord};
 use crate::tui::model::panes::Shape;
-use crate::tui::model::pending::{Pending, ProgramPending, SessionPending};
+use crate::tui::model::pending::{Pending, SessionPending};
 use crate::tui::msg::{Cmd, FileCmd};
 use crate::tui::screens;
 use crate::tui::screens::help::model::HelpScreen;
@@ -104,7 +104,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Palette => picker::update::palette(model),
         A::Tour => screens::tour::update::open(model, out),
         A::Help => model.layers.push(HelpScreen::default()),
-        A::Doctor => drop(send(model, ProgramRequest::Doctor, ProgramPending::Doctor, out)),
+        A::Doctor => printed::line(model, "/doctor", out),
         A::Trust => questions::trust(model),
         A::FolderSettings => folder::open(model, out),
         A::Focus => focus::prompt(model),

@@ -35,7 +35,15 @@ pub(super) fn answered(
 /// Switches to a new fork, selects the message that it was made for, and sends its draft.
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
     let id = branch.id;
+    let parent = branch.parent.and_then(|parent| model.session.as_ref()?.find(parent));
+    let back = parent.map_or_else(String::new, |parent| format!(", also to return to {}", parent.name));
+    let text = format!(
+        "You are now on the new branch {}. {} switches branches{back}.",
+        branch.name,
+        model.key_anywhere(Action::Branches)
+    );
     branches::switch_to(model, branch, true);
+    model.status.report(FORKED, text, model.now);
     let node = model.jumps.land_on.take();
     let slot = node.and_then(|id| model.session.as_ref().and_then(|session| session.tree.slot(id)));
     if let (Some(node), true) = (node, slot.is_some_and(|slot| model.conversation.path.contains(&slot))) {
@@ -45,6 +53,9 @@ fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec
         ask::ask(model, id, draft, None, out);
     }
 }
+
+/// Topic of the notice about a new branch.
+const FORKED: &str = "forked";
 
 /// Shows a session that was opened.
 pub(crate) fn opened(model: &mut Model, view: &SessionView, out: &mut Vec<Cmd>) {

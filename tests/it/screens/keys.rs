@@ -121,10 +121,14 @@ fn a_letter_beside_an_unsent_message_acts_on_the_second_press() {
     assert_eq!(acts(&stage), 0, "a key between begins anew");
     stage.press("x");
     assert_eq!(acts(&stage), 1);
+    stage.press("x");
+    assert_eq!(acts(&stage), 2, "the letter was confirmed");
     stage.press("p");
-    assert_eq!(acts(&stage), 2, "the pane was confirmed");
+    assert_eq!(acts(&stage), 2, "every different letter asks first");
+    stage.press("p");
+    assert_eq!(acts(&stage), 3);
     stage.press("esc tab p");
-    assert_eq!(acts(&stage), 2, "until the person types again");
+    assert_eq!(acts(&stage), 3, "until the person types again");
     let mut stage = fixture::opened();
     stage.press("tab p");
     assert_eq!(acts(&stage), 1, "with nothing typed, letters act at once");
@@ -202,12 +206,27 @@ fn ctrl_c_stops_then_clears_then_quits() {
 fn a_cleared_message_comes_back_after_a_restart() {
     let nodes = fixture::story();
     let mut view = fixture::view(&nodes, vec![fixture::branch(MAIN, "main", Some(&nodes[5]), None)]);
+    let early = [(MAIN, 2, "second".into()), (MAIN, 1, "first".into())];
     view.cleared = vec![(MAIN, fixture::NOON * 2, "given up".into()), (RETRY, 1, "elsewhere".into())];
+    view.cleared.extend(early);
     let mut stage = fixture::open(nodes, view);
-    stage.press("up");
-    assert_eq!(stage.model.composer.first_line(), "given up");
+    for text in ["given up", "second", "first"] {
+        stage.press("up");
+        assert_eq!(stage.model.composer.first_line(), text, "newest first, before the sent messages");
+    }
     stage.press("up");
     assert_eq!(stage.model.composer.first_line(), "And with two tabs open? 日本語 works too.");
+}
+
+#[test]
+fn all_cleared_messages_come_back_newest_first() {
+    let mut stage = fixture::opened();
+    stage.type_text("first draft").press("ctrl-c").type_text("second draft").press("ctrl-c");
+    assert_eq!(cleared(&stage), ["first draft", "second draft"]);
+    for text in ["second draft", "first draft", "And with two tabs open? 日本語 works too."] {
+        stage.press("up");
+        assert_eq!(stage.model.composer.first_line(), text);
+    }
 }
 
 #[test]
@@ -236,6 +255,39 @@ fn typing_is_undone_by_the_key_of_other_editors_too_and_ctrl_k_deletes_to_the_en
 }
 
 #[test]
+fn a_fork_says_where_the_person_is_and_how_to_return() {
+    let mut stage = fixture::opened();
+    stage.press("tab f");
+    let fork = Branch { parent: Some(MAIN), ..fixture::branch(super::fixture::third(), "main-2", None, Some(MAIN)) };
+    stage.reply(
+        |r| matches!(r, Request::Branch(BranchRequest::Fork { .. })),
+        Answer::Branch(Box::new(Branch { head: Some(node_id(6)), ..fork })),
+    );
+    let screen = stage.screen(160, 35);
+    assert!(screen.contains("You are now on the new branch main-2."), "{screen}");
+    assert!(screen.contains("switches branches, also to return to main."), "{screen}");
+}
+
+#[test]
+fn an_empty_session_is_not_forked() {
+    let view = fixture::view(&[], vec![fixture::branch(MAIN, "main", None, None)]);
+    let mut stage = fixture::open(Vec::new(), view);
+    stage.press("tab f");
+    stage.model.focus = Focus::Composer;
+    stage.type_text("/branch fork other").press("enter");
+    let forks = requests(&stage, |r| matches!(r, Request::Branch(BranchRequest::Fork { .. })).then_some(()));
+    assert!(forks.is_empty());
+    assert!(stage.screen(120, 35).contains("There is nothing to fork yet: this branch has no messages."));
+}
+
+#[test]
+fn the_action_doctor_prints_what_the_command_prints() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-p").type_text("doctor").press("enter");
+    assert_eq!(stage.kept, ["run /doctor"]);
+}
+
+#[test]
 fn a_fork_takes_the_unsent_message_along() {
     let mut stage = fixture::opened();
     stage.type_text("for the fork").wait(2_000).press("ctrl-p").type_text("fork a branch").press("enter");
@@ -261,7 +313,7 @@ fn regenerating_an_earlier_answer_asks_first() {
     assert_eq!(asked(&stage), []);
     let screen = stage.screen(120, 35);
     assert!(screen.contains("Regenerate an earlier answer?"), "{screen}");
-    assert!(screen.contains("The 2 later messages are kept as"), "{screen}");
+    assert!(screen.contains("The 4 messages after the question are"), "{screen}");
     stage.press("enter");
     assert_eq!(asked(&stage), [], "the first choice does nothing");
     stage.press("R y");

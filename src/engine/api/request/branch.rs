@@ -20,7 +20,7 @@ pub enum BranchRequest {
         /// The text.
         text: Arc<str>,
     },
-    /// Store the message that was cleared before it was sent, so that it survives a restart.
+    /// Store a message that was cleared before it was sent, so that it survives a restart.
     KeepCleared {
         /// The branch.
         branch: BranchId,

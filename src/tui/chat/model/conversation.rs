@@ -157,6 +157,12 @@ impl Conversation {
         later[next..].iter().filter(|slot| tree.head(**slot).role != Role::Tool).count()
     }
 
+    /// Number of messages after this one, not counting tool results.
+    pub fn after(&self, tree: &Tree, node: NodeId) -> usize {
+        let Some(at) = self.path.iter().position(|slot| tree.head(*slot).id == node) else { return 0 };
+        self.path[at + 1..].iter().filter(|slot| tree.head(**slot).role != Role::Tool).count()
+    }
+
     /// Selects a message and scrolls to it.
     pub fn select(&mut self, position: usize) {
         self.point_at(position);

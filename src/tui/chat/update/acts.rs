@@ -141,8 +141,21 @@ pub(crate) fn fork(model: &mut Model, out: &mut Vec<Cmd>) {
             Focus::Composer | Focus::Tools | Focus::Context => None,
         }
     };
+    if nothing_to_fork(model, branch) {
+        return;
+    }
     crate::tui::screens::search::update::remember_place(model);
     send(model, BranchRequest::Fork { branch, at, name: None, switch: true }, SessionPending::Fork(None), out);
+}
+
+/// Whether a branch has no messages, so that there is nothing to fork; if so, a notice says that.
+pub(crate) fn nothing_to_fork(model: &mut Model, branch: BranchId) -> bool {
+    let empty = model.session.as_ref().and_then(|session| session.find(branch)).is_some_and(|b| b.head.is_none());
+    if empty {
+        let text = "There is nothing to fork yet: this branch has no messages.";
+        model.status.say(Severity::Notice, text, model.now);
+    }
+    empty
 }
 
 /// Loads the selected turn's user message into the composer for editing.
@@ -185,10 +198,12 @@ pub(crate) fn regenerate_question(model: &mut Model, id: NodeId, out: &mut Vec<C
     let Some((branch, name)) = model.branch().filter(|_| later > 0).map(|here| (here.id, here.name.clone())) else {
         return ask::ask_kind(model, DraftKind::Regenerate(id), out);
     };
-    let messages = counted(later as u64, "later message");
-    let are = if later == 1 { "is" } else { "are" };
+    let kept = model.session.as_ref().map_or(0, |session| model.conversation.after(&session.tree, id));
+    let messages = counted(kept as u64, "message");
+    let are = if kept == 1 { "is" } else { "are" };
     let words = format!(
-        "{name} will end at the new answer. The {messages} {are} kept as another version; {} returns to them.",
+        "{name} will end at the new answer. The {messages} after the question {are} kept as another version; {} returns \
+         to them.",
         model.key_anywhere(Action::Undo)
     );
     let draft = Draft { kind: DraftKind::Regenerate(id), ..Draft::default() };

@@ -422,6 +422,9 @@ fn fork(model: &mut Model, name: Option<String>, at: Option<&str>, out: &mut Vec
         Ok(at) => at,
         Err(way) => return way,
     };
+    if acts::nothing_to_fork(model, branch) {
+        return Way::Done;
+    }
     let request = BranchRequest::Fork { branch, at, name, switch: true };
     send(model, Request::Branch(request), SessionPending::Fork(None), out);
     Way::Done

@@ -61,7 +61,7 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
         model.keep = DraftSaveTime::default();
     }
     model.keep.branch = Some(branch);
-    if let Some(text) = model.composer.take_cleared().filter(|text| text.len() <= MAX_SAVED_BYTES) {
+    for text in model.composer.take_cleared().into_iter().filter(|text| text.len() <= MAX_SAVED_BYTES) {
         send(model, BranchRequest::KeepCleared { branch, text }, ComposerPending::Save, out);
     }
     let written = model.composer.unsent();

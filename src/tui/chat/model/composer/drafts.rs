@@ -70,12 +70,12 @@ impl Composer {
         }
         let text = self.text();
         self.history.remember(&text);
-        self.cleared = Some(text);
+        self.cleared.push(text);
     }
 
-    /// Takes a cleared text that is not saved yet.
-    pub fn take_cleared(&mut self) -> Option<Arc<str>> {
-        self.cleared.take()
+    /// Takes the cleared texts that are not saved yet, oldest first.
+    pub fn take_cleared(&mut self) -> Vec<Arc<str>> {
+        std::mem::take(&mut self.cleared)
     }
 
     /// Adds a sent text to the history and clears the composer. The draft that a recalled or edited message replaced
@@ -184,11 +184,15 @@ impl Composer {
         }
     }
 
-    /// Adds earlier messages, each with its time, and texts cleared in earlier runs to the beginning of the history.
+    /// Adds earlier messages, each with its time, and after them, as newer, the texts cleared in earlier runs to the
+    /// beginning of the history.
     pub fn seed(&mut self, earlier: impl Iterator<Item = (i64, Arc<str>)>) {
-        let mut all: Vec<_> = earlier.chain(self.cleared_before.drain(..)).collect();
-        all.sort_by_key(|(at, _)| *at);
-        self.history.seed(all.into_iter().map(|(_, text)| text));
+        let by_time = |mut texts: Vec<(i64, Arc<str>)>| {
+            texts.sort_by_key(|(at, _)| *at);
+            texts.into_iter().map(|(_, text)| text)
+        };
+        let (sent, cleared) = (earlier.collect(), std::mem::take(&mut self.cleared_before));
+        self.history.seed(by_time(sent).chain(by_time(cleared)));
     }
 
     /// Shows an older or a newer message of the history; after the newest comes the draft. Returns false if there is
@@ -218,7 +222,7 @@ impl Composer {
         if let Some(draft) = self.draft_below.take() {
             let text = draft.text();
             self.history.remember(&text);
-            self.cleared = Some(text);
+            self.cleared.push(text);
         }
     }
 }

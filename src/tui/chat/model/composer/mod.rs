@@ -38,8 +38,8 @@ pub struct Composer {
     pub awaits_history: bool,
     /// Texts cleared in earlier runs of the program, with their times in milliseconds.
     pub cleared_before: Vec<(i64, Arc<str>)>,
-    /// A cleared text that is not saved yet.
-    cleared: Option<Arc<str>>,
+    /// Cleared texts that are not saved yet, oldest first.
+    cleared: Vec<Arc<str>>,
     whole: Option<Arc<str>>,
     /// Index of the selected completion.
     pub choice: usize,
@@ -65,7 +65,7 @@ impl Default for Composer {
             draft_below: None,
             awaits_history: false,
             cleared_before: Vec::new(),
-            cleared: None,
+            cleared: Vec::new(),
             whole: None,
             choice: 0,
             closed: false,

@@ -1,0 +1,143 @@
+//! What undo and redo skip: operations whose reversal would leave later messages on no open branch, and marks that
+//! calls have used up. Also the sentence that names them.
+//! Not for: carrying out undo and redo (`undo`).
+
+use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::message::Role;
+use crate::domain::conversation::operation::{Change, Operation};
+use crate::engine::core::Core;
+use crate::engine::sessions::session::{Session, capital};
+
+/// How many skipped operations of one reason a sentence names.
+const NAMED: usize = 3;
+
+/// The operations that undo or redo skipped.
+#[derive(Default)]
+pub(super) struct Skipped {
+    /// The operations whose marks calls have used, for display.
+    pub(super) used_up: Vec<String>,
+    /// The operations that later messages depend on, each with its reason.
+    pub(super) stranding: Vec<String>,
+}
+
+impl Skipped {
+    /// Returns one sentence about what was done (`Undone`, or `undid` after skipped operations) and what was skipped.
+    pub(super) fn sentence(&self, done: &str, instead: &str, what: &str) -> String {
+        match self.clause() {
+            None => format!("{done}: {what}."),
+            Some(clause) => format!("Skipped {clause}; {instead} instead: {what}."),
+        }
+    }
+
+    /// Returns the sentence for the case that nothing is left to `act` (undo or redo).
+    pub(super) fn nothing_left(&self, act: &str) -> String {
+        match self.clause() {
+            None => format!("There is nothing to {act}."),
+            Some(clause) => format!("There is nothing to {act}: skipped {clause}."),
+        }
+    }
+
+    /// Returns the skipped operations as a part of a sentence; `None` if there are none.
+    fn clause(&self) -> Option<String> {
+        let used = match self.used_up.len() {
+            0 => None,
+            1 => Some(format!("a mark that a call has used ({})", self.used_up[0])),
+            _ => Some(format!("marks that calls have used ({})", first_of(&self.used_up))),
+        };
+        let stranding = Some(&self.stranding).filter(|all| !all.is_empty()).map(|all| first_of(all));
+        let parts: Vec<String> = stranding.into_iter().chain(used).collect();
+        Some(parts.join("; ")).filter(|clause| !clause.is_empty())
+    }
+}
+
+/// Returns the first operations, and how many more there are.
+fn first_of(what: &[String]) -> String {
+    let named = what.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
+    match what.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named}; and {more} more"),
+    }
+}
+
+impl Core {
+    /// Returns which operation must be skipped and why, if carrying out these changes would archive a branch that has
+    /// gained messages since the operation, or take the name from one; otherwise `None`.
+    pub(super) fn strands_messages(&self, op: &Operation, changes: &[Change], undoing: bool) -> Option<String> {
+        let session = self.sessions.current().ok()?;
+        let closed: Vec<BranchId> = changes.iter().filter_map(|change| archived_by(change, undoing)).collect();
+        let archives = changes.iter().any(|change| matches!(change, Change::Archived { .. }));
+        let renamed = changes.iter().filter_map(|change| match change {
+            Change::Name { branch, .. } if archives && undoing => Some(*branch),
+            _ => None,
+        });
+        let gaining = |id: &BranchId| gained(session, *id, op, &closed);
+        let found = closed.iter().copied().find(gaining).or_else(|| {
+            let at = |id: &BranchId| gained(session, *id, op, &[*id]);
+            renamed.filter(|id| !closed.contains(id)).find(at)
+        })?;
+        let name = &session.branch(found).ok()?.name;
+        let forked = op.changes.len() == 1 && matches!(op.changes[0], Change::Forked { .. });
+        Some(if forked {
+            format!("the fork {name}, because it has messages of its own")
+        } else {
+            format!("{:?}, because {name} has later messages", capital(&op.what))
+        })
+    }
+}
+
+/// The branch that a change archives.
+fn archived_by(change: &Change, undoing: bool) -> Option<BranchId> {
+    match change {
+        Change::Forked { branch } if undoing => Some(*branch),
+        Change::Archived { branch, after: true, .. } => Some(*branch),
+        Change::Forked { .. }
+        | Change::Archived { .. }
+        | Change::Mark { .. }
+        | Change::Head { .. }
+        | Change::Name { .. }
+        | Change::Overrides { .. }
+        | Change::Title { .. }
+        | Change::Summaries { .. }
+        | Change::State { .. }
+        | Change::File { .. }
+        | Change::Tag { .. }
+        | Change::Memory { .. } => None,
+    }
+}
+
+/// Whether a branch has messages that were added after an operation and that no open branch has beside those that are
+/// `closed`. The turn of a race belongs to the operation that started the race.
+fn gained(session: &Session, id: BranchId, op: &Operation, closed: &[BranchId]) -> bool {
+    let Ok(branch) = session.branch(id) else { return false };
+    let Some(tip) = session.head(branch) else { return false };
+    let others = session.branches.iter().filter(|other| !other.archived && !closed.contains(&other.id));
+    let others: Vec<_> = others.filter_map(|other| session.head(other)).collect();
+    let later = session.tree.path(tip).into_iter().filter(|slot| session.tree.head(*slot).at > op.at);
+    let own = later.filter(|slot| !others.iter().any(|head| session.tree.contains(*slot, *head)));
+    let own: Vec<_> = own.map(|slot| session.tree.head(slot)).collect();
+    let starts_race = session.races.iter().any(|race| race.branch == id)
+        && op.changes.iter().any(|change| matches!(change, Change::Forked { branch } if *branch == id));
+    if starts_race {
+        return own.iter().filter(|head| head.role == Role::User).count() > 1;
+    }
+    !own.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_sentence_tells_what_was_skipped_and_what_was_done_instead() {
+        let texts = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let none = Skipped::default();
+        assert_eq!(none.sentence("Undone", "undid", "pinned"), "Undone: pinned.");
+        assert_eq!(none.nothing_left("redo"), "There is nothing to redo.");
+        let both = Skipped { used_up: texts(&["Excluded"]), stranding: texts(&["the fork b, because of c"]) };
+        let clause = "the fork b, because of c; a mark that a call has used (Excluded)";
+        assert_eq!(both.sentence("Undone", "undid", "pinned"), format!("Skipped {clause}; undid instead: pinned."));
+        assert_eq!(both.nothing_left("undo"), format!("There is nothing to undo: skipped {clause}."));
+        let many = Skipped { used_up: texts(&["a", "b", "c", "d", "e"]), ..Skipped::default() };
+        assert!(many.nothing_left("undo").ends_with("marks that calls have used (a; b; c; and 2 more)."));
+    }
+}
