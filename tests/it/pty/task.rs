@@ -136,7 +136,7 @@ fn decide(pty: &Pty, tool: &str, shows: &[&str], keys: &str) {
     pty.until_within(COMPILES, &format!("{tool} asks"), |screen| screen.contains(&waits));
     pty.keys("\x1by");
     pty.until(&format!("{tool} is shown whole"), |screen| {
-        screen.contains("y approve") && shows.iter().all(|words| screen.contains(words))
+        screen.contains("Esc later") && shows.iter().all(|words| screen.contains(words))
     });
     for key in keys.chars() {
         pty.keys(&key.to_string());

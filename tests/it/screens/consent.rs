@@ -202,11 +202,13 @@ fn the_conversation_shows_the_effect_and_the_footer_the_key() {
     let footer = screen.lines().last().unwrap().trim();
     assert!(footer.starts_with("Alt+Y answer  Esc stop"), "{screen}");
     assert!(consents(&stage).is_empty(), "typed letters go to the composer");
-    let long: String = (0..60).map(|at| format!("echo line {at}\n")).collect();
+    let long = (0..60).map(|at| format!("echo line {at}")).collect::<Vec<_>>().join("\n");
     let screen = asks("run", run(&long)).screen(100, 30);
     assert!(screen.contains("echo line 0") && !screen.contains("echo line 59"), "{screen}");
     assert!(screen.contains("more lines; Alt+Y shows all"), "{screen}");
-    for size in [(60, 16), (120, 35)] {
+    let screen = asks("run", run("make")).screen(40, 12);
+    assert!(screen.contains("run needs approval (Alt+Y)") && screen.contains("  make"), "{screen}");
+    for size in [(80, 24), (120, 35)] {
         let screen = asks("edit_file", change()).screen(size.0, size.1);
         assert!(screen.contains("src/auth/refresh.rs  (+3 −3)") && screen.contains("Alt+Y to answer: y"), "{screen}");
     }

@@ -59,7 +59,10 @@ pub(crate) fn open(model: &mut Model) {
         waiting.push((branch, pending.clone()));
     }
     match waiting.into_iter().next() {
-        Some((branch, pending)) => model.layers.push(ApprovalScreen::new(branch, pending)),
+        Some((branch, pending)) => {
+            model.status.end(ASKING);
+            model.layers.push(ApprovalScreen::new(branch, pending));
+        }
         None => model.status.say(Severity::Notice, "No tool call needs approval.", model.now),
     }
 }

@@ -13,7 +13,7 @@ use crate::tui::view::prelude::*;
 /// Below this height of the terminal or the conversation, the screen covers all of it.
 const LEAST_HEIGHT: u16 = 14;
 /// Rows of the conversation that stay visible above the screen.
-const ABOVE: u16 = 4;
+const ABOVE: u16 = 2;
 
 /// What scrolling needs: number of rows and height of the view, and the row on which each hunk begins.
 pub(crate) type FrameRows = ((usize, usize), Vec<usize>);

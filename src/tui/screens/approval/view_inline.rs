@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// Least number of rows for the effect, in a low conversation.
 const LEAST_ROWS: usize = 3;
 
+/// Below this height of the conversation, the protection gets only one row.
+const LOW: u16 = 10;
+
 /// The rows for a call that waits. The effect gets about a third of the conversation's height.
 pub(crate) fn rows(
     view: &ViewContext<'_>,
@@ -40,7 +43,11 @@ pub(crate) fn rows(
         let more = text::counted((all.len() - shown) as u64, "more line");
         rows.push(paint::cut(view.theme, Ink::Warn, &format!("  {more}; {key} shows all"), width));
     }
-    rows.extend(protection(pending).into_iter().flat_map(|(ink, words)| TextRows::plain(&words, width, ink)));
+    let low = view.model.conversation.page < LOW;
+    rows.extend(protection(pending).into_iter().flat_map(|(ink, words)| match low {
+        true => vec![paint::cut(view.theme, ink, &words, width)],
+        false => TextRows::plain(&words, width, ink),
+    }));
     rows.push(keys(view, &key, width));
     rows
 }
