@@ -210,7 +210,7 @@ fn the_conversation_shows_the_effect_and_the_footer_the_key() {
     assert!(screen.contains("run needs approval (Alt+Y)") && screen.contains("  make"), "{screen}");
     for size in [(80, 24), (120, 35)] {
         let screen = asks("edit_file", change()).screen(size.0, size.1);
-        assert!(screen.contains("src/auth/refresh.rs  (+3 −3)") && screen.contains("Alt+Y to answer: y"), "{screen}");
+        assert!(screen.contains("src/auth/refresh.rs  (+3 -3)") && screen.contains("Alt+Y to answer: y"), "{screen}");
     }
 }
 

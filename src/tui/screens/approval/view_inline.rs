@@ -77,8 +77,8 @@ fn difference(change: &FileChange, width: usize) -> Vec<Line> {
     let (more, less) = change.size();
     let what = match (&change.before, &change.after) {
         (None, _) => format!("new file, +{more}"),
-        (_, None) => format!("deleted, −{less}"),
-        _ => format!("+{more} −{less}"),
+        (_, None) => format!("deleted, -{less}"),
+        _ => format!("+{more} -{less}"),
     };
     let mut rows = TextRows::exact(&format!("{}  ({what})", change.path), width, Ink::Heading);
     rows.extend((0..change.hunks.len()).flat_map(|at| view::hunk(change, at, width)));
