@@ -44,10 +44,10 @@ pub(crate) fn rows(
         rows.push(paint::cut(view.theme, Ink::Warn, &format!("  {more}; {key} shows all"), width));
     }
     let low = view.model.conversation.page < LOW;
-    rows.extend(protection(pending).into_iter().flat_map(|(ink, words)| match low {
-        true => vec![paint::cut(view.theme, ink, &words, width)],
-        false => TextRows::plain(&words, width, ink),
-    }));
+    if let Some((ink, words)) = protection(pending) {
+        let one = || vec![paint::cut(view.theme, ink, &words, width)];
+        rows.extend(if low { one() } else { TextRows::plain(&words, width, ink) });
+    }
     rows.push(keys(view, &key, width));
     rows
 }
