@@ -55,6 +55,12 @@ impl ToolEffect {
 /// The index of a rerun, which is in no answer.
 pub const BESIDE: usize = usize::MAX;
 
+/// The beginning of the result of a call that a person denied, as the model reads it.
+pub const DENIED_BY_PERSON: &str = "[refused] The person denied this call. Nothing was done.";
+
+/// The beginning of the sentence in [`Command::protection`] that names the mechanisms of the system.
+pub const MECHANISMS: &str = "enforced by: ";
+
 /// A command to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
@@ -64,7 +70,8 @@ pub struct Command {
     pub folder: String,
     /// Timeout in seconds.
     pub seconds: u32,
-    /// The confinement, a few words each, such as `landlock: writes only beneath the workspace`.
+    /// The confinement: first a summary in one sentence, then a sentence for each kind of protection, such as
+    /// `network: none`, then one that begins with [`MECHANISMS`].
     pub protection: Vec<String>,
 }
 

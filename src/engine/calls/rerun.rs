@@ -99,7 +99,7 @@ impl Core {
         match decide_by_rules(&rules, asking) {
             Ok((consent, words)) => {
                 trace.word = words.or_else(|| trace.word.take());
-                let _ = reply.send(CallDecision { consent, sight });
+                let _ = reply.send(CallDecision { consent, by_person: false, sight });
             }
             Err(asking) => {
                 rerun.view.state = RerunState::Asks(asking);
@@ -127,7 +127,7 @@ impl Core {
             rerun.view.trace.word = Some("you".into());
             rerun.view.state = RerunState::Runs;
             if let Some(reply) = rerun.reply.take() {
-                let _ = reply.send(CallDecision { consent, sight });
+                let _ = reply.send(CallDecision { consent, by_person: true, sight });
             }
             let view = Box::new(rerun.view.clone());
             self.emit(Event::Tool(ToolEvent::Rerun(view)));

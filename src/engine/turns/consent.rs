@@ -48,7 +48,7 @@ impl Core {
         match decide_by_rules(&rules, asking) {
             Ok((consent, words)) => {
                 trace.word = words;
-                let _ = reply.send(CallDecision { consent, sight });
+                let _ = reply.send(CallDecision { consent, by_person: false, sight });
             }
             Err(asking) => {
                 live.asks = Some(WaitingCall { asking: asking.clone(), reply });
@@ -75,7 +75,7 @@ impl Core {
         }
         if let Some(waiting) = live.asks.take() {
             let sight = self.file_visibility(branch).answered(&asking.tool, &asking.effect);
-            let _ = waiting.reply.send(CallDecision { consent, sight });
+            let _ = waiting.reply.send(CallDecision { consent, by_person: true, sight });
         }
         self.emit(Event::Tool(ToolEvent::Approval { branch, pending: None }));
         Ok(kept.unwrap_or_else(|| Answer::Done(String::new())))

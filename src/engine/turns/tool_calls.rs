@@ -5,7 +5,7 @@ use super::runner::Runner;
 use super::stream::Report;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{RunId, SessionId};
-use crate::domain::tool::consent::{Consent, ToolEffect};
+use crate::domain::tool::consent::{Consent, DENIED_BY_PERSON, ToolEffect};
 use crate::domain::tool::trace::{self, KEPT, ToolObserver, ToolOutcome, ToolOutput, ToolStatus, kept_path};
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::jobs::Jobs;
@@ -23,6 +23,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub(crate) struct CallDecision {
     /// The decision.
     pub(crate) consent: Consent,
+    /// Whether a person decided, not a rule.
+    pub(crate) by_person: bool,
     /// The rules about files at the time of the decision.
     pub(crate) sight: FileVisibility,
 }
@@ -109,7 +111,8 @@ struct ActiveCall<'a> {
 }
 
 impl SingleCall<'_> {
-    /// Runs the call and returns its outcome. Sets `began` to the time at which the tool starts, after the decision.
+    /// Runs the call and returns its outcome. Sets `began` to the time of the decision, after which the
+    /// tool starts.
     pub(crate) fn run(&self, began: &mut Instant) -> ToolOutcome {
         if self.cancelled() {
             return outcome(ToolStatus::Cancelled, "[cancelled]".into());
@@ -134,7 +137,10 @@ impl SingleCall<'_> {
                 Err(_) => return panicked(),
             },
         };
-        let (hunks, sight) = match self.await_decision(&effect) {
+        let decision = self.await_decision(&effect);
+        // The time that a person needs to decide is not part of the call's duration.
+        *began = Instant::now();
+        let (hunks, sight) = match decision {
             None => return outcome(ToolStatus::Cancelled, "[cancelled] Nothing was done.".into()),
             Some(CallDecision { consent: Consent::Unasked, .. }) => {
                 return outcome(
@@ -142,13 +148,13 @@ impl SingleCall<'_> {
                     "[refused] Nothing was done. There was no terminal to ask on.".to_owned(),
                 );
             }
-            Some(CallDecision { consent: Consent::No { why }, .. }) => {
+            Some(CallDecision { consent: Consent::No { why }, by_person, .. }) => {
                 let why = why.map_or_else(String::new, |why| format!(" {why}"));
-                return outcome(ToolStatus::Refused, format!("[refused] Nothing was done.{why}"));
+                let what = if by_person { DENIED_BY_PERSON } else { "[refused] Nothing was done." };
+                return outcome(ToolStatus::Refused, format!("{what}{why}"));
             }
-            Some(CallDecision { consent: Consent::Yes { hunks }, sight }) => (hunks, sight),
+            Some(CallDecision { consent: Consent::Yes { hunks }, sight, .. }) => (hunks, sight),
         };
-        *began = Instant::now();
         let working = ActiveCall { one: self, sight };
         let running = AssertUnwindSafe(|| match kept {
             None => tools.carry_out(self.name, args, &effect, &hunks, &working),

@@ -2,11 +2,12 @@
 //! Not for: the protection itself (`sandbox`).
 
 use super::credentials;
+use crate::domain::tool::consent::MECHANISMS;
 use crate::tools::effects::EffectTools;
 use crate::tools::sandbox::{MAX_FILE_BYTES, Namespaces, Protections};
 use std::os::unix::fs::MetadataExt as _;
 
-/// Returns one sentence for each kind of protection.
+/// Returns a summary in one sentence, one sentence for each kind of protection, and one about the mechanisms.
 pub(crate) fn describe(effects: &EffectTools, protections: Protections) -> Vec<String> {
     let whole = if cfg!(target_os = "linux") {
         "end: every process it starts ends with it"
@@ -18,8 +19,13 @@ pub(crate) fn describe(effects: &EffectTools, protections: Protections) -> Vec<S
         effects.options.processes,
         MAX_FILE_BYTES >> 30
     );
-    let mut sentences =
-        vec![files(effects, protections), namespaces(protections), calls(effects.options.network, protections)];
+    let network = effects.options.network;
+    let mut sentences = vec![
+        summary(&more_folders(effects), network, protections),
+        files(effects, protections),
+        namespaces(protections),
+        calls(network, protections),
+    ];
     sentences.extend(["environment: filtered, without secrets".into(), bounds, whole.into()]);
     if cfg!(target_os = "linux") {
         let owner = effects.root.metadata().ok().map(|meta| meta.uid());
@@ -31,40 +37,73 @@ pub(crate) fn describe(effects: &EffectTools, protections: Protections) -> Vec<S
             format!("hidden: {}, which may contain credentials; programs that must read them fail", path.display())
         }));
     }
+    sentences.push(mechanisms(protections));
     sentences
 }
 
-fn files(effects: &EffectTools, protections: Protections) -> String {
-    let more = match effects.options.writable.len() {
+/// Returns the protection of files and of the network in one sentence.
+fn summary(more: &str, network: bool, protections: Protections) -> String {
+    let network = match (protections.seccomp, network) {
+        (_, true) => "network open",
+        (true, false) => "no network",
+        (false, false) if protections.landlock >= 4 => "no TCP, but other sockets are open",
+        (false, false) => "network open (this system can't close it)",
+    };
+    match (protections.landlock, protections.namespaces) {
+        (0, Namespaces::None) => format!("Not sandboxed: can read and write all your files; {network}."),
+        (0, _) => format!("Partly sandboxed: writes only in the workspace{more}; can read all your files; {network}."),
+        _ => format!("Sandboxed: writes only in the workspace{more}; home folder hidden; {network}."),
+    }
+}
+
+/// Names the mechanisms of the system that protect, and those that it lacks.
+fn mechanisms(protections: Protections) -> String {
+    let found = [
+        (protections.landlock > 0, format!("landlock {}", protections.landlock), "landlock"),
+        (protections.seccomp, "seccomp".to_owned(), "seccomp"),
+        (protections.namespaces != Namespaces::None, "namespaces".to_owned(), "namespaces"),
+    ];
+    let there: Vec<&str> = found.iter().filter(|(there, ..)| *there).map(|(_, name, _)| name.as_str()).collect();
+    let lacks: Vec<String> = found.iter().filter(|(there, ..)| !there).map(|(.., name)| format!("no {name}")).collect();
+    let there = if there.is_empty() { "nothing".to_owned() } else { there.join(", ") };
+    let lacks = if lacks.is_empty() { String::new() } else { format!("; {} on this system", lacks.join(", ")) };
+    format!("{MECHANISMS}{there}{lacks}")
+}
+
+fn more_folders(effects: &EffectTools) -> String {
+    match effects.options.writable.len() {
         0 => String::new(),
         1 => " and one more folder".into(),
         count => format!(" and {count} more folders"),
-    };
+    }
+}
+
+fn files(effects: &EffectTools, protections: Protections) -> String {
+    let more = more_folders(effects);
     // `edit_file` and `write_file` ask about such files one by one, but a command is approved as a whole.
     let writes = format!(
         "writes only in the workspace (including .git, AGENTS.md, and other files that control pleach) and a \
             temporary folder{more}"
     );
     match (protections.landlock, protections.namespaces) {
-        (0, Namespaces::None) => "files: it can read and write whatever you can (no landlock on this system)".into(),
+        (0, Namespaces::None) => "files: it can read and write whatever you can; this system can't prevent that".into(),
         (0, _) => {
-            format!("files: it can read whatever you can, credentials too; {writes} (no landlock on this system)")
+            format!("files: it can read whatever you can, credentials too; this system can't prevent that; {writes}")
         }
-        (version, _) => {
-            format!(
-                "files: {writes}; your home folder is hidden, except toolchains without credentials (landlock {version})"
-            )
-        }
+        _ => format!("files: {writes}; your home folder is hidden, except toolchains without credentials"),
     }
 }
 
 /// Returns what a command may do as this user in a workspace with this owner; `None` if not more than other users.
 fn privileges(user: u32, owner: Option<u32>) -> Option<&'static str> {
     match (user, owner) {
-        (0, Some(0)) => Some("privileges: none of root's; only root's own files can be written"),
+        (0, Some(0)) => Some(
+            "privileges: the command runs as root, but without root's right to ignore file permissions, so it can \
+                write root's own files and not those of other users",
+        ),
         (0, _) => Some(
-            "privileges: root's, only to read and write files of other users, since the workspace belongs to \
-                another user",
+            "privileges: the command runs as root and can read and write files of other users, because the workspace \
+                belongs to another user; it has no other rights of root",
         ),
         _ => None,
     }
@@ -74,19 +113,18 @@ fn namespaces(protections: Protections) -> String {
     let signals = if protections.landlock < 6 { ", and can end your processes" } else { "" };
     match protections.namespaces {
         Namespaces::Full => {
-            "processes: sees only its own processes; files elsewhere keep their mode, owner, and times (namespaces)"
-                .into()
+            "processes: sees only its own processes; files elsewhere keep their mode, owner, and times".into()
         }
         Namespaces::Mounts => {
-            format!("processes: sees others{signals}; files elsewhere keep their mode, owner, and times (namespaces)")
+            format!("processes: sees others{signals}; files elsewhere keep their mode, owner, and times")
         }
         Namespaces::None if protections.seccomp => format!(
             "processes: sees others{signals}; it can change modes and times of your files anywhere, but not to set-user-id \
-                or world-writable (no namespaces on this system)"
+                or world-writable"
         ),
         Namespaces::None => format!(
             "processes: it can change limits and priorities of yours{signals}; it can change modes, owners, times, and \
-                attributes of your files anywhere (no namespaces on this system)"
+                attributes of your files anywhere"
         ),
     }
 }
@@ -95,11 +133,11 @@ fn calls(network: bool, protections: Protections) -> String {
     let others = if protections.namespaces == Namespaces::Full { "" } else { " and trace other processes" };
     match (protections.seccomp, network) {
         (false, false) if protections.landlock >= 4 => {
-            "network: no TCP, but other sockets are open (no seccomp on this system)".into()
+            "network: no TCP, but other sockets are open; this system can't close them".into()
         }
-        (false, _) => format!("network: it can use the network{others} (no seccomp on this system)"),
-        (true, false) => "network: none; also no tracing, mounts, keys, or kernel modules (seccomp)".into(),
-        (true, true) => "network: open; no tracing, mounts, keys, or kernel modules (seccomp)".into(),
+        (false, _) => format!("network: it can use the network{others}; this system can't prevent that"),
+        (true, false) => "network: none; also no tracing of processes, mounts, kernel keys, or kernel modules".into(),
+        (true, true) => "network: open; no tracing of processes, mounts, kernel keys, or kernel modules".into(),
     }
 }
 
@@ -108,8 +146,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_summary_never_claims_more_than_the_system_enforces() {
+        let of = |landlock, seccomp, namespaces| {
+            let protections = Protections { landlock, seccomp, namespaces };
+            (summary("", false, protections), mechanisms(protections))
+        };
+        let (words, by) = of(7, true, Namespaces::Full);
+        assert_eq!(words, "Sandboxed: writes only in the workspace; home folder hidden; no network.");
+        assert_eq!(by, "enforced by: landlock 7, seccomp, namespaces");
+        let (words, by) = of(0, false, Namespaces::None);
+        assert!(words.starts_with("Not sandboxed: can read and write all your files; network open"), "{words}");
+        assert_eq!(by, "enforced by: nothing; no landlock, no seccomp, no namespaces on this system");
+        let (words, _) = of(0, true, Namespaces::Mounts);
+        assert!(words.starts_with("Partly sandboxed") && words.contains("can read all your files"), "{words}");
+        assert!(of(3, false, Namespaces::Full).0.contains("network open"), "landlock 3 does not limit the network");
+        assert!(of(4, false, Namespaces::Full).0.contains("no TCP"));
+    }
+
+    #[test]
     fn roots_privileges_depend_on_the_owner_of_the_workspace() {
-        let root = [Some(0), Some(1_000), None].map(|owner| privileges(0, owner).unwrap().contains("none of root's"));
+        let root = [Some(0), Some(1_000), None].map(|owner| privileges(0, owner).unwrap().contains("without root's right"));
         assert_eq!(root, [true, false, false]);
         assert_eq!([Some(0), Some(1_000), None].map(|owner| privileges(1_000, owner)), [None; 3]);
     }

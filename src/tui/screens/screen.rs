@@ -63,6 +63,12 @@ pub trait Screen: Any + Debug {
         None
     }
 
+    /// Whether the foot is at the foot of the conversation if that has room, so that the composer and the sidebars stay
+    /// visible.
+    fn above_composer(&self) -> bool {
+        false
+    }
+
     /// Whether letters are typed into the screen instead of triggering actions.
     fn types(&self) -> bool {
         self.places().iter().any(|place| matches!(place, When::Picker | When::Editor))

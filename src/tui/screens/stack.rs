@@ -7,6 +7,17 @@ use crate::tui::view::cache::Cache;
 use ratatui::layout::Rect;
 use std::any::Any;
 
+/// A screen at the foot of the terminal or of the conversation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Foot {
+    /// Index of the screen.
+    pub(crate) at: usize,
+    /// Where the screen is drawn.
+    pub(crate) place: Rect,
+    /// Whether the composer stays visible below the screen.
+    pub(crate) above_composer: bool,
+}
+
 /// Open screens, the topmost last.
 #[derive(Debug, Default)]
 pub struct Stack(Vec<Box<dyn Screen>>);
@@ -112,9 +123,21 @@ impl Stack {
         screen.downcast().ok().map(|screen| *screen)
     }
 
-    /// Index of the topmost screen that is drawn at the foot of the terminal, with its height there.
-    pub(crate) fn foot(&self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect) -> Option<(usize, u16)> {
-        (0..self.0.len()).rev().find_map(|at| Some((at, self.0[at].foot(view, cache, area)?)))
+    /// The topmost screen that is drawn at the foot of the terminal or of the conversation.
+    pub(crate) fn foot(
+        &self,
+        view: &ViewContext<'_>,
+        cache: &mut Cache,
+        area: Rect,
+        conversation: Option<Rect>,
+    ) -> Option<Foot> {
+        (0..self.0.len()).rev().find_map(|at| {
+            let pane = conversation.filter(|_| self.0[at].above_composer());
+            let room = pane.unwrap_or(area);
+            let rows = self.0[at].foot(view, cache, room)?.min(room.height);
+            let place = Rect { y: room.bottom() - rows, height: rows, ..room };
+            Some(Foot { at, place, above_composer: pane.is_some() })
+        })
     }
 
     /// Index of the topmost screen that covers the terminal; nothing below it is drawn.

@@ -12,6 +12,11 @@ use crate::tui::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+/// Least height of the terminal and of the conversation in which a screen leaves an empty composer visible.
+const ROOMY: (u16, u16) = (18, 10);
+/// The same for a composer with an unsent message.
+const CRAMPED: (u16, u16) = (0, 5);
+
 /// Draws one frame. First it updates what depends on heights (scrolling, sizes of pages), then it paints. Returns the
 /// nodes whose contents are missing.
 pub fn draw(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -> Vec<NodeId> {
@@ -44,11 +49,21 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
     if full.is_none() {
         let rows = chat::view::composer::rows(model, area);
         let mut areas = layout::areas(model, area, rows);
-        foot = model.layers.foot(&ViewContext { theme, model }, cache, area);
-        if let (Some((_, foot)), Some(composer)) = (foot, areas.composer) {
-            // The screen at the foot covers the composer.
-            let height = (area.height + area.bottom() - composer.y).saturating_sub(foot).min(area.height);
-            areas = layout::areas(model, Rect { height, ..area }, rows);
+        let roomy = |pane: &Rect| {
+            let least = if model.composer.is_empty() { ROOMY } else { CRAMPED };
+            area.height >= least.0 && pane.height >= least.1
+        };
+        let room = areas.conversation.filter(roomy);
+        foot = model.layers.foot(&ViewContext { theme, model }, cache, area, room);
+        match (&foot, areas.composer, &mut areas.conversation) {
+            (Some(foot), _, Some(pane)) if foot.above_composer => pane.height -= foot.place.height,
+            (Some(foot), Some(composer), _) => {
+                // The screen at the foot covers the composer.
+                let height = area.height + area.bottom() - composer.y;
+                let height = height.saturating_sub(foot.place.height).min(area.height);
+                areas = layout::areas(model, Rect { height, ..area }, rows);
+            }
+            (None, ..) | (Some(_), None, _) => {}
         }
         if let Some(pane) = areas.conversation {
             wanted = chat::view::conversation::settle(model, cache, theme, pane);
@@ -58,8 +73,7 @@ fn page(model: &mut Model, cache: &mut Cache, theme: &Theme, buf: &mut Buffer) -
     // The screens are taken out, so that each can be changed while the rest of the model is read.
     let mut screens = std::mem::take(&mut model.layers);
     for (at, screen) in screens.iter_mut().enumerate().skip(full.unwrap_or(0)) {
-        let rows = foot.filter(|(of, _)| *of == at).map_or(area.height, |(_, rows)| rows.min(area.height));
-        let area = Rect { y: area.bottom() - rows, height: rows, ..area };
+        let area = foot.filter(|foot| foot.at == at).map_or(area, |foot| foot.place);
         wanted.extend(screen.view(&ViewContext { theme, model }, cache, area, buf));
     }
     model.layers = screens;

@@ -132,11 +132,11 @@ fn home(server: &Server, folder: &Path) -> Home {
 
 /// Checks what the approval shows and decides with keys.
 fn decide(pty: &Pty, tool: &str, shows: &[&str], keys: &str) {
-    let waits = format!("{tool} needs approval (");
+    let waits = format!("{tool} needs approval (Alt+Y)");
     pty.until_within(COMPILES, &format!("{tool} asks"), |screen| screen.contains(&waits));
     pty.keys("\x1by");
     pty.until(&format!("{tool} is shown whole"), |screen| {
-        screen.contains("y approve") && shows.iter().all(|words| screen.contains(words))
+        screen.contains("Esc later") && shows.iter().all(|words| screen.contains(words))
     });
     for key in keys.chars() {
         pty.keys(&key.to_string());
@@ -148,7 +148,7 @@ fn do_task(task: &Task, home: &Home, server: &Server) {
     let pty = Start::new(home).size(140, 40).run();
     pty.until("it is open", |screen| screen.contains("Type a message"));
     pty.keys("The tests fail. Find out why and fix it.\r");
-    decide(&pty, "run", &[task.line, "landlock"], "y");
+    decide(&pty, "run", &[task.line, "Sandboxed:"], "y");
     decide(&pty, "edit_file", &["@@", task.wrong.1.trim()], " ");
     pty.until("one change is left out", |screen| {
         screen.contains("left out") && screen.contains("approve the selected changes")

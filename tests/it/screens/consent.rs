@@ -15,8 +15,10 @@ fn run(line: &str) -> ToolEffect {
         folder: String::new(),
         seconds: 120,
         protection: vec![
-            "files: writes only in the workspace and its own temporary folder (landlock)".into(),
-            "network: none (seccomp)".into(),
+            "Sandboxed: writes only in the workspace; home folder hidden; no network.".into(),
+            "files: writes only in the workspace and a temporary folder".into(),
+            "network: none".into(),
+            "enforced by: landlock 7, seccomp, namespaces".into(),
         ],
     })
 }
@@ -67,6 +69,9 @@ fn commands_and_changes_are_shown_completely() {
     pictures("asks", &mut stage);
     stage.press("alt-y");
     pictures("asks_run", &mut stage);
+    let mut stage = asks("edit_file", change());
+    stage.type_text("and the tests");
+    pictures("asks_inline", &mut stage);
     let mut stage = asks("edit_file", change());
     stage.press("alt-y j space");
     pictures("asks_edit", &mut stage);
@@ -184,6 +189,50 @@ fn typing_never_approves() {
     stage.press("esc");
     assert!(consents(&stage).is_empty(), "Esc leaves the call waiting");
     assert!(stage.screen(100, 30).contains("needs approval"));
+}
+
+#[test]
+fn the_conversation_shows_the_effect_and_the_footer_the_key() {
+    let mut stage = asks("run", run("cargo test --lib"));
+    stage.type_text("y and more");
+    let screen = stage.screen(100, 30);
+    for words in ["cargo test --lib", "Sandboxed: writes only", "Alt+Y to answer: y approve  n deny", "y and more"] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    let footer = screen.lines().last().unwrap().trim();
+    assert!(footer.starts_with("Alt+Y answer  Esc stop"), "{screen}");
+    assert!(consents(&stage).is_empty(), "typed letters go to the composer");
+    let long = (0..60).map(|at| format!("echo line {at}")).collect::<Vec<_>>().join("\n");
+    let screen = asks("run", run(&long)).screen(100, 30);
+    assert!(screen.contains("echo line 0") && !screen.contains("echo line 59"), "{screen}");
+    assert!(screen.contains("more lines; Alt+Y shows all"), "{screen}");
+    let screen = asks("run", run("make")).screen(40, 12);
+    assert!(screen.contains("run needs approval (Alt+Y)") && screen.contains("  make"), "{screen}");
+    for size in [(80, 24), (120, 35)] {
+        let screen = asks("edit_file", change()).screen(size.0, size.1);
+        assert!(screen.contains("src/auth/refresh.rs  (+3 -3)") && screen.contains("Alt+Y to answer: y"), "{screen}");
+    }
+}
+
+#[test]
+fn unsent_text_stays_visible_and_a_reason_is_typed_inside_the_approval() {
+    for size in [(120, 35), (80, 24), (60, 16), (40, 12)] {
+        let mut stage = asks("edit_file", change());
+        stage.type_text("unsent words").press("alt-y");
+        assert!(stage.screen(size.0, size.1).contains("unsent words"), "{size:?}");
+        stage.press("y");
+        let screen = stage.screen(size.0, size.1);
+        assert!(consents(&stage).is_empty() && screen.contains("unsent words"), "one letter asks first: {screen}");
+    }
+    let mut stage = asks("run", run("make all"));
+    stage.press("alt-y N").type_text("yes, n y");
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("Deny, and tell the model why: yes, n y_"), "{screen}");
+    assert!(screen.contains("Run this command") && consents(&stage).is_empty(), "{screen}");
+    stage.press("esc");
+    assert!(stage.screen(80, 24).contains("y approve  n deny"), "Esc leaves the line, not the approval");
+    stage.press("n");
+    assert_eq!(consents(&stage), [(Consent::No { why: None }, None)]);
 }
 
 #[test]

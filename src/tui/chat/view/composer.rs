@@ -8,6 +8,7 @@ use crate::tui::chat::model::slash;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::status::Severity;
+use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::text::wrap;
 use crate::tui::view::prelude::*;
 use ratatui::widgets::Widget;
@@ -202,9 +203,37 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
     }
 }
 
+/// The most keys that are hinted.
+const MAX_HINTS: usize = 7;
+
+/// Whether a tool call needs approval.
+enum ApprovalState {
+    Absent,
+    /// A call of any branch waits.
+    Waits,
+    /// The approval is open, so keys go there.
+    Open,
+}
+
+fn approval_state(model: &Model) -> ApprovalState {
+    if model.layers.on::<ApprovalScreen>() {
+        ApprovalState::Open
+    } else if model.live.values().any(|live| live.asks.is_some()) {
+        ApprovalState::Waits
+    } else {
+        ApprovalState::Absent
+    }
+}
+
 fn hints(view: &ViewContext<'_>, width: usize) -> Line {
     let mut line = Line::new();
-    for (action, word) in hint_words(view) {
+    // The approval names its own keys.
+    let (first, words): (&[_], _) = match approval_state(view.model) {
+        ApprovalState::Open => (&[(Action::Leave, "type")], [].as_slice()),
+        ApprovalState::Waits => (&[(Action::AnswerTool, "answer")], hint_words(view)),
+        ApprovalState::Absent => (&[], hint_words(view)),
+    };
+    for (action, word) in first.iter().chain(words).take(MAX_HINTS) {
         let Some(key) = hint_key(view, *action) else { continue };
         let sep = if line.pieces.is_empty() { "" } else { "  " };
         if line.width() + sep.len() + text::width(&key) + word.len() + 6 > width {

@@ -277,7 +277,8 @@ impl BlockBuilder<'_> {
         line.push(Ink::Dim, &format!(" {}", text::duration(trace.duration_ms)));
         let failed = matches!(trace.status, Some(ToolStatus::Failed | ToolStatus::Refused));
         let said = fixed.map(|(good, words)| (if *good { Ink::Good } else { Ink::Warn }, words.as_str()));
-        if let Some((ink, words)) = said.or_else(|| failed.then_some((Ink::Dim, &*head.preview))) {
+        let preview = tools::preview(&head.preview);
+        if let Some((ink, words)) = said.or_else(|| failed.then_some((Ink::Dim, &*preview))) {
             let room = usize::from(self.width).saturating_sub(line.width() + 3);
             if room >= 12 && !words.is_empty() {
                 line.push(ink, &format!("{}{}", self.dot(), text::fit(words, room, glyphs.ellipsis)));
@@ -395,7 +396,8 @@ impl BlockBuilder<'_> {
         let mut calls: Vec<Line> = open.map(|trace| self.open_call(trace)).collect();
         calls.reverse();
         block.own(calls);
-        block.own(tools::running_output(self.model, live, width));
+        let view = ViewContext { theme: self.theme, model: self.model };
+        block.own(tools::running_output(&view, live, cache, width));
         if let Some(retry) = &live.retry {
             let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
             let why = retry.why.trim_end_matches('.');

@@ -1,14 +1,16 @@
 //! Draws tool calls in the panel, and the output of a running tool.
 //! Not for: the one line of a call within the conversation (`message`), or the screen of all calls (`screens::traces::view`).
 
-use crate::domain::tool::mcp::display_name;
+use crate::domain::tool::consent::DENIED_BY_PERSON;
 use crate::domain::tool::resolution::argument;
 use crate::domain::tool::trace::{ToolStatus, ToolTrace};
 use crate::tui::chat::model::live::Live;
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::screens::approval::view_inline;
 use crate::tui::theme::Theme;
 use crate::tui::view::prelude::*;
+use std::borrow::Cow;
 
 /// How many rows of a running tool's output are shown.
 const MAX_OUTPUT_ROWS: usize = 8;
@@ -31,6 +33,14 @@ pub(crate) fn duration_or_state(model: &Model, trace: &ToolTrace) -> String {
     let mut asks = model.live.values().filter_map(|live| live.asks.as_ref());
     let waits = asks.any(|asking| asking.tool == trace.name && asking.args == trace.args);
     if waits { "needs approval".into() } else { "running".into() }
+}
+
+/// The first line of a result for a person, who reads "you" in it.
+pub(crate) fn preview(first: &str) -> Cow<'_, str> {
+    match first.strip_prefix(DENIED_BY_PERSON) {
+        Some(why) => format!("Denied by you. Nothing was done.{why}").into(),
+        None => first.into(),
+    }
 }
 
 pub(crate) fn panel(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
@@ -57,9 +67,14 @@ fn list(view: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool
     let from = cursor.saturating_sub(page.saturating_sub(1));
     for ((at, trace), place) in traces.iter().rev().enumerate().skip(from).zip(area.rows()) {
         let (ink, sign) = sign(view.theme, trace.status);
-        let mut label = Line::of(ink, sign).with(Ink::Text, " ").with(Ink::Tool, &trace.title());
         let time = duration_or_state(view.model, trace);
-        let value = Line::of(Ink::Dim, &format!("{time} {:>4}", text::short(u64::from(trace.est_tokens))));
+        let value = match trace.status {
+            Some(_) => Line::of(Ink::Dim, &format!("{time} {:>4}", text::short(u64::from(trace.est_tokens)))),
+            None => Line::of(Ink::Dim, &time),
+        };
+        let mut label = Line::of(ink, sign).with(Ink::Text, " ");
+        let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 1);
+        label.push(Ink::Tool, &text::fit(&trace.title(), room, view.theme.glyphs.ellipsis));
         let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
         if room >= 6 {
             let args = text::fit(&argument(&trace.args), room, view.theme.glyphs.ellipsis);
@@ -73,11 +88,10 @@ fn list(view: &ViewContext<'_>, traces: &[ToolTrace], cursor: usize, focus: bool
     }
 }
 
-/// The latest output of the running tool, or that it needs approval.
-pub(crate) fn running_output(model: &Model, live: &Live, width: usize) -> Vec<Line> {
+/// The latest output of the running tool, or the call that needs approval.
+pub(crate) fn running_output(view: &ViewContext<'_>, live: &Live, cache: &mut Cache, width: usize) -> Vec<Line> {
     if let Some(asking) = &live.asks {
-        let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-        return TextRows::plain(&format!("{} needs approval ({key})", display_name(&asking.tool)), width, Ink::Warn);
+        return view_inline::rows(view, asking, cache, width);
     }
     if live.tool_output.is_empty() {
         return Vec::new();

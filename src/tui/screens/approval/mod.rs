@@ -4,13 +4,14 @@
 pub mod model;
 pub(crate) mod update;
 pub(crate) mod view;
+pub(crate) mod view_inline;
 
 use crate::tui::screens::screen::prelude::*;
 use model::ApprovalScreen;
 
 impl Screen for ApprovalScreen {
     fn places(&self) -> &'static [When] {
-        &[When::Consent, When::Panel, When::Always]
+        if self.reason.is_some() { TYPING } else { &[When::Consent, When::Panel, When::Always] }
     }
 
     fn full(&self) -> bool {
@@ -19,6 +20,10 @@ impl Screen for ApprovalScreen {
 
     fn foot(&self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect) -> Option<u16> {
         Some(view::height(view, self, cache, area))
+    }
+
+    fn above_composer(&self) -> bool {
+        true
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
@@ -40,5 +45,17 @@ impl Screen for ApprovalScreen {
 
     fn detail(&mut self, way: i64) {
         self.shift(half(self.seen.1) * way);
+    }
+
+    fn line(&mut self) -> Option<&mut String> {
+        self.reason.as_mut()
+    }
+
+    fn update(&mut self, action: Action, _out: &mut Vec<Cmd>) -> Outcome {
+        match action {
+            Action::Open if self.reason.is_some() => Outcome::Then(update::deny_with_reason),
+            Action::Leave if self.reason.take().is_some() => Outcome::Done,
+            _ => Outcome::Pass,
+        }
     }
 }

@@ -41,6 +41,8 @@ pub struct ApprovalScreen {
     pub starts: Vec<usize>,
     /// Why the last key had no effect.
     pub note: Option<String>,
+    /// The message to the model that is being typed, with which the call will be denied; None if none is.
+    pub reason: Option<String>,
     /// When the screen opened by itself; None if a key opened it.
     pub appeared_at: Option<u64>,
 }
@@ -71,6 +73,7 @@ impl ApprovalScreen {
             ended: false,
             starts: Vec::new(),
             note: None,
+            reason: None,
             appeared_at: None,
         }
     }

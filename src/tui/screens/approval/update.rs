@@ -10,7 +10,6 @@ use crate::domain::tool::rerun::RerunState;
 use crate::engine::api::{Answer, Request, RuleAct, ToolRequest, TraceAct, TurnRequest};
 use crate::tui::model::status::ASKING;
 use crate::tui::screens::picker::model::{Choice, Entry, Kind, Picker};
-use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
 use crate::tui::update::effects::show_answer;
 use crate::tui::update::prelude::*;
@@ -30,7 +29,7 @@ pub(crate) fn arrived(model: &mut Model, branch: BranchId, pending: Option<Arc<P
         return;
     };
     let key = model.keys.key_of(Action::AnswerTool).unwrap_or_default();
-    let text = format!("{} needs approval: {key} shows it.", mcp::display_name(&pending.tool));
+    let text = format!("{} needs approval: {key} answers.", mcp::display_name(&pending.tool));
     model.status.report(ASKING, text, model.now);
 }
 
@@ -60,7 +59,10 @@ pub(crate) fn open(model: &mut Model) {
         waiting.push((branch, pending.clone()));
     }
     match waiting.into_iter().next() {
-        Some((branch, pending)) => model.layers.push(ApprovalScreen::new(branch, pending)),
+        Some((branch, pending)) => {
+            model.status.end(ASKING);
+            model.layers.push(ApprovalScreen::new(branch, pending));
+        }
         None => model.status.say(Severity::Notice, "No tool call needs approval.", model.now),
     }
 }
@@ -97,9 +99,7 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
             give(model, to, Consent::Yes { hunks }, None, out);
         }
         Deny => give(model, to, Consent::No { why: None }, None, out),
-        DenyWithReason => {
-            model.layers.push(Prompt::new("Deny, and tell the model why", "", Purpose::Refuse(to.0, to.1)));
-        }
+        DenyWithReason => ask.reason = Some(String::new()),
         AllowAlways if ask.pending.effect.config_change().is_some() => {
             ask.note =
                 Some("This file controls pleach: no rule allows changing it; each change needs approval.".into());
@@ -108,6 +108,16 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
             let question = rule_question(ask);
             model.layers.push(question);
         }
+    }
+}
+
+/// Denies the call with the typed message; without a text, only closes the line.
+pub(crate) fn deny_with_reason(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(ask) = model.layers.top_mut::<ApprovalScreen>() else { return };
+    let text = ask.reason.take().unwrap_or_default().trim().to_owned();
+    let to = (ask.branch, ask.pending.index);
+    if !text.is_empty() {
+        give(model, to, Consent::No { why: Some(text) }, None, out);
     }
 }
 

@@ -2,7 +2,7 @@
 //! Not for: the list of tool calls (`tools`).
 
 use super::model::ApprovalScreen;
-use crate::domain::tool::consent::{FileChange, ToolEffect};
+use crate::domain::tool::consent::{FileChange, MECHANISMS, ToolEffect};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
 use crate::tui::screens::traces::view::{AROUND, pretty};
@@ -10,8 +10,10 @@ use crate::tui::view::cache::CacheKey;
 use crate::tui::view::layout;
 use crate::tui::view::prelude::*;
 
-/// Below this height of the terminal, the screen covers all of it.
-const LEAST_HEIGHT: u16 = 18;
+/// Below this height of the terminal or the conversation, the screen covers all of it.
+const LEAST_HEIGHT: u16 = 14;
+/// Rows of the conversation that stay visible above the screen.
+const ABOVE: u16 = 2;
 
 /// What scrolling needs: number of rows and height of the view, and the row on which each hunk begins.
 pub(crate) type FrameRows = ((usize, usize), Vec<usize>);
@@ -24,11 +26,10 @@ pub(crate) fn draw(
     buf: &mut Buffer,
 ) -> FrameRows {
     let title = format!("{} needs approval", display_name(&ask.pending.tool));
-    let inside = view.screen(Line::of(Ink::Warn, &title), hints(view, ask, usize::from(area.width)), area, buf);
-    let inside = match &ask.note {
-        Some(note) => {
+    let inside = frame(view, Line::of(Ink::Warn, &title), &hints(view, ask, usize::from(area.width)), area, buf);
+    let inside = match last_line(view, ask, usize::from(inside.width)) {
+        Some(line) => {
             let last = Rect { y: inside.bottom().saturating_sub(1), height: inside.height.min(1), ..inside };
-            let line = paint::cut(view.theme, Ink::Warn, note, usize::from(inside.width));
             paint::line(view.theme, &line, last, buf);
             Rect { height: inside.height.saturating_sub(1), ..inside }
         }
@@ -39,16 +40,39 @@ pub(crate) fn draw(
     (view.scrolled(&rows, ask.scroll, inside, buf), starts)
 }
 
-/// Height at the foot of the terminal: as many rows as needed, at most two thirds if they must be scrolled, all of a
-/// low terminal.
+/// Clears the area, and draws the title on a rule above and the keys below. Returns the area between.
+fn frame(view: &ViewContext<'_>, title: Line, keys: &Line, area: Rect, buf: &mut Buffer) -> Rect {
+    paint::clear(area, buf);
+    let inside = layout::inside(area);
+    if inside == area {
+        return area;
+    }
+    let top = Rect { height: 1, ..area };
+    paint::rule(view.theme, top, buf);
+    paint::caption(view.theme, title, top, buf);
+    paint::line(view.theme, keys, Rect { y: area.bottom() - 1, height: 1, ..inside }, buf);
+    inside
+}
+
+/// The message to the model that is being typed, or why the last key had no effect.
+fn last_line(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Option<Line> {
+    let Some(reason) = &ask.reason else {
+        return ask.note.as_ref().map(|note| paint::cut(view.theme, Ink::Warn, note, width));
+    };
+    let lead = Line::of(Ink::Heading, "Deny, and tell the model why: ");
+    let shown = text::fit_end(reason, width.saturating_sub(lead.width() + 1));
+    Some(lead.with(Ink::Text, &shown).with(Ink::Accent, "_"))
+}
+
+/// Height at the foot of the conversation: as many rows as needed, at most all but a few rows of the conversation, all
+/// of a low one.
 pub(crate) fn height(view: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, area: Rect) -> u16 {
     let rows = rows(view, ask, cache, layout::inside(area).width).0.len();
     // Title, keys, and a note about a key without effect.
     let wanted = u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(3);
     match area.height {
         height @ ..LEAST_HEIGHT => height,
-        height if wanted > height => height * 2 / 3,
-        _ => wanted,
+        height => wanted.min(height - ABOVE),
     }
 }
 
@@ -91,6 +115,10 @@ fn tail(view: &ViewContext<'_>, rows: &[Line], all: usize, scroll: usize, inside
 }
 
 fn hints(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
+    if ask.reason.is_some() {
+        let words = [(Action::Open, "deny with this message"), (Action::Leave, "back")];
+        return view.keys_line(When::Picker, &words, width);
+    }
     let yes = if ask.hunks.iter().any(|taken| !taken.taken) { "approve the selected changes" } else { "approve" };
     let mut words = vec![(Action::AllowTool, yes), (Action::RefuseTool, "deny")];
     if !ask.hunks.is_empty() {
@@ -119,7 +147,7 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             let place = format!("In {folder}, for at most {} seconds.", command.seconds);
             rows.extend(TextRows::plain(&place, width, Ink::Text));
             rows.push(Line::new());
-            for line in &command.protection {
+            for line in command.protection.iter().filter(|line| !line.starts_with(MECHANISMS)) {
                 rows.extend(TextRows::plain(line, width, Ink::Dim));
             }
         }
@@ -158,7 +186,7 @@ fn headed(words: &str, text: &str) -> String {
 }
 
 /// Wraps a text so that no part of it can be hidden.
-fn whole(raw: &str, width: usize) -> Vec<Line> {
+pub(super) fn whole(raw: &str, width: usize) -> Vec<Line> {
     folded(raw).iter().flat_map(|row| shown_row(row, width, Ink::Code)).collect()
 }
 
@@ -190,7 +218,7 @@ fn mark(view: &ViewContext<'_>, ask: &ApprovalScreen, at: usize, change: &FileCh
 }
 
 /// A hunk with the lines around it, none of them cut.
-fn hunk(change: &FileChange, at: usize, width: usize) -> Vec<Line> {
+pub(super) fn hunk(change: &FileChange, at: usize, width: usize) -> Vec<Line> {
     let one = FileChange { hunks: vec![change.hunks[at].clone()], ..change.clone() };
     let said = one.unified(AROUND);
     let body = said.trim_end_matches('\n').splitn(4, '\n').nth(3).unwrap_or_default();

@@ -24,8 +24,6 @@ pub enum Purpose {
     Label(NodeId),
     /// The focus of the code search on the current branch.
     Focus,
-    /// The reason for denying the pending tool call with this index on a branch.
-    Refuse(BranchId, usize),
 }
 
 /// A prompt for one line of text.

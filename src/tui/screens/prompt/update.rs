@@ -2,11 +2,10 @@
 //! Not for: opening a prompt, which each caller does.
 
 use super::model::{Prompt, Purpose};
-use crate::domain::tool::consent::Consent;
 use crate::engine::api::{self, BranchRequest, SessionRequest};
 use crate::tui::chat::update::{focus, quit, tags};
 use crate::tui::model::pending::SessionPending;
-use crate::tui::screens::{approval, editor, memories, picker};
+use crate::tui::screens::{editor, memories, picker};
 use crate::tui::update::prelude::*;
 
 /// Handles Enter: closes the prompt and uses the line.
@@ -32,9 +31,6 @@ pub(crate) fn submit(model: &mut Model, out: &mut Vec<Cmd>) {
         Purpose::Remember => memories::update::remember(model, &text, out),
         Purpose::EditMemory(id) => {
             memories::update::act(model, id, api::MemoryAct::Edit(Some(text), None), out);
-        }
-        Purpose::Refuse(branch, index) => {
-            approval::update::give(model, (branch, index), Consent::No { why: Some(text) }, None, out);
         }
         Purpose::NewSession => {
             send(model, SessionRequest::New { title: text }, SessionPending::Open, out);

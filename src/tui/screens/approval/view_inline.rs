@@ -1,0 +1,115 @@
+//! Draws a pending tool call within the conversation: its effect, its protection, and the keys that answer.
+//! Not for: the screen that takes the answer (`view`).
+
+use super::model::ApprovalScreen;
+use super::view;
+use crate::domain::base::hash::Fields;
+use crate::domain::tool::consent::{FileChange, MECHANISMS, PendingApproval, ToolEffect};
+use crate::domain::tool::mcp::{OUTSIDE, display_name};
+use crate::tui::screens::traces::view::pretty;
+use crate::tui::view::cache::CacheKey;
+use crate::tui::view::prelude::*;
+use std::sync::Arc;
+
+/// Least number of rows for the effect, in a low conversation.
+const LEAST_ROWS: usize = 3;
+
+/// Below this height of the conversation, the protection gets only one row.
+const LOW: u16 = 10;
+
+/// The rows for a call that waits. The effect gets about a third of the conversation's height.
+pub(crate) fn rows(
+    view: &ViewContext<'_>,
+    pending: &Arc<PendingApproval>,
+    cache: &mut Cache,
+    width: usize,
+) -> Vec<Line> {
+    let key = view.key(Action::AnswerTool);
+    let title = format!("{} needs approval", display_name(&pending.tool));
+    if view.model.layers.all::<ApprovalScreen>().any(|ask| Arc::ptr_eq(&ask.pending, pending)) {
+        return TextRows::plain(&format!("{title}, see below"), width, Ink::Warn);
+    }
+    let mut rows = TextRows::plain(&format!("{title} ({key})"), width, Ink::Warn);
+    let fields = Fields::new("inline approval").text(&pending.tool).text(&pending.args);
+    let of = CacheKey::Text(fields.number(pending.index as u64).finish(), true);
+    let room = width.saturating_sub(2).max(1);
+    let all = cache.rows(of, u16::try_from(room).unwrap_or(u16::MAX), || effect(pending, room));
+    let most = (usize::from(view.model.conversation.page) / 3).max(LEAST_ROWS);
+    // A row that says how much is missing is not better than the row itself.
+    let shown = if all.len() > most { most - 1 } else { all.len() };
+    let indent = |line: &Line| Line::of(Ink::Text, "  ").and(line.clone());
+    rows.extend(all[..shown].iter().map(indent));
+    if shown < all.len() {
+        let more = text::counted((all.len() - shown) as u64, "more line");
+        rows.push(paint::cut(view.theme, Ink::Warn, &format!("  {more}; {key} shows all"), width));
+    }
+    let low = view.model.conversation.page < LOW;
+    if let Some((ink, words)) = protection(pending) {
+        let one = || vec![paint::cut(view.theme, ink, &words, width)];
+        rows.extend(if low { one() } else { TextRows::plain(&words, width, ink) });
+    }
+    rows.push(keys(view, &key, width));
+    rows
+}
+
+/// What the call would do: the command line, the diff, or the call of a server's tool.
+fn effect(pending: &PendingApproval, width: usize) -> Vec<Line> {
+    match &pending.effect {
+        ToolEffect::Run(command) => {
+            let mut rows = view::whole(&command.line, width);
+            if !command.folder.is_empty() {
+                rows.extend(TextRows::plain(&format!("in {}", command.folder), width, Ink::Dim));
+            }
+            rows
+        }
+        ToolEffect::Foreign { server, tool, .. } => {
+            let mut rows = view::whole(&format!("{server}: {tool}"), width);
+            rows.extend(view::whole(&pretty(&pending.args), width));
+            rows
+        }
+        ToolEffect::Look { what } => TextRows::exact(&format!("Read {what}"), width, Ink::Text),
+        ToolEffect::Change(changes) => changes.iter().flat_map(|change| difference(change, width)).collect(),
+    }
+}
+
+/// The name of a file with the size of its change, and its changed lines.
+fn difference(change: &FileChange, width: usize) -> Vec<Line> {
+    let (more, less) = change.size();
+    let what = match (&change.before, &change.after) {
+        (None, _) => format!("new file, +{more}"),
+        (_, None) => format!("deleted, -{less}"),
+        _ => format!("+{more} -{less}"),
+    };
+    let mut rows = TextRows::exact(&format!("{}  ({what})", change.path), width, Ink::Heading);
+    rows.extend((0..change.hunks.len()).flat_map(|at| view::hunk(change, at, width)));
+    rows
+}
+
+/// One sentence about the protection.
+fn protection(pending: &PendingApproval) -> Option<(Ink, String)> {
+    match &pending.effect {
+        ToolEffect::Run(command) => {
+            let first = command.protection.iter().find(|words| !words.starts_with(MECHANISMS))?;
+            Some((Ink::Dim, first.clone()))
+        }
+        ToolEffect::Foreign { .. } => Some((Ink::Warn, OUTSIDE.to_owned())),
+        ToolEffect::Look { .. } => Some((Ink::Dim, "Only reads.".to_owned())),
+        ToolEffect::Change(_) => Some(match pending.effect.config_change() {
+            Some((path, what)) => (Ink::Warn, format!("{path} {what}.")),
+            None => (Ink::Dim, "Changes nothing but these lines; undo reverts the change.".to_owned()),
+        }),
+    }
+}
+
+/// `Alt+Y to answer: y approve  n deny  …`
+fn keys(view: &ViewContext<'_>, key: &str, width: usize) -> Line {
+    let lead = Line::of(Ink::Accent, key).with(Ink::Dim, " to answer: ");
+    let words = [
+        (Action::AllowTool, "approve"),
+        (Action::RefuseTool, "deny"),
+        (Action::RefuseWhy, "deny with a message"),
+        (Action::AllowAlways, "always"),
+    ];
+    let room = width.saturating_sub(lead.width());
+    lead.and(view.keys_line(When::Consent, &words, room))
+}
