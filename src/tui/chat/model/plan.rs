@@ -146,3 +146,18 @@ impl PlanState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_a_share_of_its_own_request() {
+        let share = |tokens, of| {
+            let branch = BranchId(uuid::Uuid::from_u128(1));
+            ReusedPrefix { branch, tokens, of, saves: 0 }.percent()
+        };
+        assert_eq!([share(900, 1_000), share(0, 1_000), share(1_000, 1_000)], [90, 0, 100]);
+        assert_eq!([share(1_450, 1_000), share(5, 0)], [100, 100], "never more than the whole");
+    }
+}

@@ -130,31 +130,30 @@ fn drawn_tokens(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
     drawn
 }
 
-/// The cells of each part. Of a request over its budget, the bar is as long as the request.
-fn cells(parts: &[(Part, u32)], width: usize) -> Vec<usize> {
+/// The cells of each part of a request of `used` tokens with a budget of `of`. Of a request over its budget, the bar is
+/// as long as the request.
+fn cells(parts: &[(Part, u32)], (used, of): (u32, u32), width: usize) -> Vec<usize> {
     let drawn = drawn_tokens(parts);
-    let sum = |wanted: fn(Part) -> bool| drawn.iter().filter(|(part, _)| wanted(*part)).map(|(_, n)| *n).sum::<u64>();
-    let (over, free) = (sum(|part| part == Part::Over), sum(|part| part == Part::Free));
-    let used = sum(|part| !matches!(part, Part::Over | Part::Free));
-    let beyond = filled(over, used + over, width);
-    let filled = if over > 0 { width - beyond } else { filled(used, used + free, width) };
-    let sizes: Vec<u64> =
-        drawn.iter().map(|(part, n)| if matches!(part, Part::Over | Part::Free) { 0 } else { *n }).collect();
-    let mut cells = shares(&sizes, filled);
-    for ((part, tokens), cells) in drawn.iter().zip(&mut cells) {
+    let over = drawn.iter().find(|(part, _)| *part == Part::Over).map(|(_, tokens)| *tokens);
+    let beyond = over.map_or(0, |over| filled(over, used.into(), width));
+    let taken = if over.is_some() { width - beyond } else { filled(used.into(), of.into(), width) };
+    let size = |part: Part, tokens: u64| if matches!(part, Part::Over | Part::Free) { 0 } else { tokens };
+    let sizes: Vec<u64> = drawn.iter().map(|(part, tokens)| size(*part, *tokens)).collect();
+    let mut cells = shares(&sizes, taken);
+    for ((part, _), cells) in drawn.iter().zip(&mut cells) {
         match part {
             Part::Over => *cells = beyond,
-            Part::Free if *tokens > 0 => *cells = width - filled,
-            Part::Free | Part::Section(_) | Part::Framing | Part::Tools => {}
+            Part::Free => *cells = width - taken,
+            Part::Section(_) | Part::Framing | Part::Tools => {}
         }
     }
     cells
 }
 
-/// Draws the bar.
-pub(crate) fn bar(view: &ViewContext<'_>, parts: &[(Part, u32)], area: Rect, buf: &mut Buffer) {
+/// Draws the bar of a request of `used` tokens with a budget of `of`.
+pub(crate) fn bar(view: &ViewContext<'_>, parts: &[(Part, u32)], (used, of): (u32, u32), area: Rect, buf: &mut Buffer) {
     let mut line = Line::new();
-    for ((part, _), cells) in parts.iter().zip(cells(parts, usize::from(area.width))) {
+    for ((part, _), cells) in parts.iter().zip(cells(parts, (used, of), usize::from(area.width))) {
         line.push_safe(part.ink(), &part.sign(view).repeat(cells));
     }
     paint::line(view.theme, &line, area, buf);
@@ -238,12 +237,14 @@ mod tests {
         ) {
             let mut parts: Vec<(Part, u32)> = all().into_iter().zip(tokens).collect();
             parts.push((Part::Free, free));
-            let (cells, used) = (cells(&parts, width), parts[..16].iter().map(|(_, n)| u64::from(*n)).sum::<u64>());
+            let used: u32 = parts[..16].iter().map(|(_, tokens)| *tokens).sum();
+            let (cells, used) = (cells(&parts, (used, used + free), width), u64::from(used));
             let whole = used + u64::from(free);
             let taken: usize = cells[..16].iter().sum();
-            prop_assert_eq!(taken + cells[16], if whole > 0 { width } else { 0 });
+            prop_assert_eq!(taken + cells[16], width);
             prop_assert!((taken as u64 * whole).abs_diff(used * width as u64) <= whole, "{taken} of {width}");
-            prop_assert_eq!((taken == 0, cells[16] == 0), (used == 0, free == 0));
+            prop_assert_eq!(taken == 0, used == 0);
+            prop_assert_eq!(cells[16] == 0, free == 0 && used > 0);
             for ((_, tokens), cells) in parts[..16].iter().zip(&cells) {
                 let exact = u64::from(*tokens) * taken as u64;
                 prop_assert!((*cells as u64 * used).abs_diff(exact) < used.max(1), "{tokens}: {cells} of {taken}");
@@ -253,7 +254,8 @@ mod tests {
         #[test]
         fn tokens_over_the_budget_are_always_visible(needed in 2_u32..100_000, over in 1_u32..50_000, width in 2_usize..60) {
             let over = over.min(needed - 1);
-            let cells = cells(&[(Part::Section(Section::Recent), needed), (Part::Over, over)], width);
+            let parts = [(Part::Section(Section::Recent), needed), (Part::Over, over)];
+            let cells = cells(&parts, (needed, needed - over), width);
             prop_assert_eq!(cells.iter().sum::<usize>(), width);
             prop_assert!(cells[1] > 0 && cells[0] > 0);
         }

@@ -20,7 +20,7 @@ pub(crate) fn total(plan: &ContextPlan) -> String {
 
 /// Draws the plan's meter.
 pub(crate) fn meter(view: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
-    meter::bar(view, &meter::parts(plan), area, buf);
+    meter::bar(view, &meter::parts(plan), (plan.est_total, plan.budget.prompt), area, buf);
 }
 
 pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
@@ -228,7 +228,8 @@ fn full(view: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer)
     let percent = format!(" {}", text::percent(blocked.needed, blocked.budget.prompt));
     let room = area.width.saturating_sub(u16::try_from(percent.len()).unwrap_or(0));
     let parts = meter::over(blocked);
-    meter::bar(view, &parts, Rect { width: room, height: 1, ..area }, buf);
+    let size = (blocked.needed, blocked.budget.prompt);
+    meter::bar(view, &parts, size, Rect { width: room, height: 1, ..area }, buf);
     paint::right(view.theme, &Line::of(Ink::Danger, &percent), Rect { height: 1, ..area }, buf);
     let legend: Vec<Pair> = parts.iter().map(|(part, tokens)| meter::line(view, *part, 0, *tokens)).collect();
     for ((label, value), place) in legend.iter().zip(area.rows().skip(1)) {
