@@ -16,7 +16,7 @@ const WIDE: usize = 60;
 
 pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let row = Rect { x: area.x + 1, width: area.width.saturating_sub(2), height: 1, ..area };
-    let right = facts(view, usize::from(row.width) * 3 / 5);
+    let right = facts(view, usize::from(row.width) * 2 / 3);
     let room = usize::from(row.width).saturating_sub(right.width() + 2);
     paint::line(view.theme, &place(view, room), row, buf);
     paint::right(view.theme, &right, row, buf);
