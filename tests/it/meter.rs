@@ -146,3 +146,22 @@ fn changed_factor_keeps_displayed_plans_valid() {
     let last = sent.iter().rev().find(|request| request.method == "POST").unwrap();
     assert_eq!(pleach::domain::base::hash::Hash::of(&last.body), request_digest);
 }
+
+#[test]
+fn a_refused_call_leaves_no_cached_prefix() {
+    let refusal = vec![send("HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")];
+    let answer = reporting(&json!({"prompt_tokens": 900, "completion_tokens": 2}));
+    let server = Server::start_posts(vec![refusal, answer]);
+    let bench = Bench::http(&server);
+    let mut client = bench.start();
+    let branch = client.session();
+    let mut same = |failed: bool| {
+        assert_eq!(client.say(branch, "hello").failure.is_some(), failed);
+        match client.plan(branch, &message("hello again")) {
+            Ok(Planned::Plan { same_prefix, .. }) => same_prefix,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(same(true), None, "the server read nothing");
+    assert!(same(false) > Some(0), "the server read the request");
+}

@@ -5,6 +5,7 @@
 use super::EXAMPLE_PREFIX;
 use super::args::Args;
 use crate::config::keys::actions::Action;
+use crate::config::keys::groups::ActionGroup;
 use crate::domain::base::plain_text::first_clause;
 use clap::{Arg, Command};
 use std::sync::LazyLock;
@@ -26,6 +27,33 @@ impl Row {
     /// Returns the name and the arguments, after a slash.
     pub fn usage(&self) -> String {
         format!("/{} {}", self.name, self.words).trim_end().to_owned()
+    }
+
+    /// Whether the row is one of the commands that new users need.
+    pub fn is_common(&self) -> bool {
+        LISTED_FIRST.contains(&self.name.as_str())
+    }
+
+    /// Returns the group under which menus list the row.
+    pub fn group(&self) -> ActionGroup {
+        if let Some(action) = Action::from_name(&self.name) {
+            return action.group();
+        }
+        let means =
+            ALIASES.iter().find(|alias| alias.name == self.name).map_or(self.name.as_str(), |alias| alias.means);
+        match means.split(' ').next().unwrap_or_default() {
+            "ask" | "add" | "aside" | "edit" | "regenerate" | "message" | "skill" => ActionGroup::Message,
+            "plan" | "plans" | "build" | "context" | "retrieve" | "index" | "memory" | "pin" | "lease" | "unpin"
+            | "exclude" | "include" | "pins" | "mode" | "policy" | "budget" | "layout" | "personality" | "focus"
+            | "project" | "capsule" | "compress" | "capsules" | "summaries" | "state" | "undo" | "redo" => {
+                ActionGroup::Context
+            }
+            "branch" | "race" | "task" | "lane" => ActionGroup::Branch,
+            "replay" | "stats" => ActionGroup::Calls,
+            "mcp" | "rules" | "traces" | "trust" => ActionGroup::Tools,
+            "theme" => ActionGroup::View,
+            _ => ActionGroup::Session,
+        }
     }
 
     /// Returns the description's first clause.

@@ -78,8 +78,21 @@ impl Action {
         )
     }
 
-    /// Returns the description's first clause.
+    /// Returns the description's first clause, at most five words.
     pub fn short(self) -> &'static str {
         first_clause(self.sentence())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_descriptions_have_at_most_five_words() {
+        for action in Action::ALL {
+            let words = action.short().split_whitespace().count();
+            assert!((1..=5).contains(&words), "{}: {}", action.name(), action.short());
+        }
     }
 }

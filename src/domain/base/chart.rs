@@ -1,9 +1,22 @@
 //! Numbers as bars of character cells: the parts of a bar, the heights of columns, and a line of small columns.
 //! Not for: the numbers (`ledger`, `plan`) or drawing them (the screen).
 
-/// Distributes `width` cells of a bar among its parts by the largest remainder. Every nonzero part gets at least one
-/// cell if there are enough cells, at the expense of the largest parts. Parts of 0 get none; if all parts are 0, no
-/// cell is used.
+/// Returns how many of `width` cells are filled for `used` of `of`: the nearest number, but at least one if anything is
+/// used, and all of them only if `used` reaches `of`.
+pub fn filled(used: u64, of: u64, width: usize) -> usize {
+    if used == 0 || width == 0 {
+        return 0;
+    }
+    if used >= of {
+        return width;
+    }
+    let (exact, of) = (u128::from(used) * width as u128, u128::from(of));
+    let nearest = usize::try_from((exact * 2 + of) / (of * 2)).unwrap_or(width);
+    nearest.min(width - 1).max(1)
+}
+
+/// Distributes `width` cells among parts in proportion to their sizes, by the largest remainder. A part that is too
+/// small for a cell gets none; if all parts are 0, no cell is used.
 pub fn shares(parts: &[u64], width: usize) -> Vec<usize> {
     let total: u128 = parts.iter().map(|part| u128::from(*part)).sum();
     if total == 0 || width == 0 {
@@ -12,23 +25,11 @@ pub fn shares(parts: &[u64], width: usize) -> Vec<usize> {
     let exact = |part: u64| u128::from(part) * width as u128;
     let mut cells: Vec<usize> =
         parts.iter().map(|part| usize::try_from(exact(*part) / total).unwrap_or(width)).collect();
-    let nonzero = parts.iter().filter(|part| **part > 0).count();
-    if nonzero <= width {
-        for (cell, part) in cells.iter_mut().zip(parts) {
-            *cell = (*cell).max(usize::from(*part > 0));
-        }
-    }
-    let mut order: Vec<usize> = (0..parts.len()).filter(|at| parts[*at] > 0).collect();
+    let mut order: Vec<usize> = (0..parts.len()).collect();
     order.sort_by_key(|at| (std::cmp::Reverse(exact(parts[*at]) % total), *at));
-    let sum = cells.iter().sum::<usize>();
-    for at in order.iter().cycle().take(width.saturating_sub(sum)) {
-        cells[*at] += 1;
-    }
-    for _ in 0..sum.saturating_sub(width) {
-        let widest = (0..cells.len()).max_by_key(|at| (cells[*at], std::cmp::Reverse(*at)));
-        if let Some(at) = widest {
-            cells[at] = cells[at].saturating_sub(1);
-        }
+    let rest = width.saturating_sub(cells.iter().sum());
+    for at in order.into_iter().take(rest) {
+        cells[at] += 1;
     }
     cells
 }
@@ -77,10 +78,19 @@ mod tests {
         assert_eq!(shares(&[], 10), Vec::<usize>::new());
         assert_eq!(shares(&[0, 0], 10), [0, 0], "nothing has no cells");
         assert_eq!(shares(&[5, 5], 10), [5, 5]);
-        assert_eq!(shares(&[1, 1_000_000, 0], 10), [1, 9, 0], "a small part is not lost");
+        assert_eq!(shares(&[1, 1_000_000, 0], 10), [0, 10, 0], "a part that is too small has no cell");
+        assert_eq!(shares(&[38, 4, 62, 1], 6), [2, 0, 4, 0]);
         assert_eq!(shares(&[u64::MAX, u64::MAX], 8), [4, 4]);
         assert_eq!(shares(&[1, 1, 1], 2).iter().sum::<usize>(), 2, "more parts than cells");
         assert_eq!(shares(&[3, 4], 0), [0, 0]);
+    }
+
+    #[test]
+    fn filled_cells_of_a_bar() {
+        assert_eq!((filled(0, 100, 26), filled(1, 100_000, 26), filled(0, 0, 26)), (0, 1, 0));
+        assert_eq!((filled(2, 100, 26), filled(8, 100, 26), filled(50, 100, 26)), (1, 2, 13));
+        assert_eq!((filled(999, 1_000, 26), filled(1_000, 1_000, 26), filled(2_000, 1_000, 26)), (25, 26, 26));
+        assert_eq!((filled(5, 10, 1), filled(5, 10, 0), filled(u64::MAX - 1, u64::MAX, 8)), (1, 0, 7));
     }
 
     #[test]
@@ -102,30 +112,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_cells_of_a_bar_sum_to_its_width(parts in prop::collection::vec(0_u64..1_000_000, 1..16), width in 0_usize..200) {
-            let cells = shares(&parts, width);
-            let any = parts.iter().any(|part| *part > 0);
-            prop_assert_eq!(cells.iter().sum::<usize>(), if any { width } else { 0 });
-            let nonzero = parts.iter().filter(|part| **part > 0).count();
-            for (part, cells) in parts.iter().zip(&cells) {
-                prop_assert!(*part > 0 || *cells == 0);
-                prop_assert!(*part == 0 || *cells > 0 || nonzero > width);
+        fn the_cells_of_a_bar_sum_to_its_width_in_proportion(
+            parts in prop::collection::vec(0_u64..1_000_000, 1..16),
+            width in 0_usize..200,
+        ) {
+            let (cells, total) = (shares(&parts, width), parts.iter().sum::<u64>());
+            prop_assert_eq!(cells.iter().sum::<usize>(), if total > 0 { width } else { 0 });
+            for (part, cells) in parts.iter().zip(&cells).filter(|_| total > 0) {
+                let whole = part * width as u64 / total;
+                let exact = (part * width as u64).is_multiple_of(total);
+                prop_assert!(*cells as u64 == whole || (*cells as u64 == whole + 1 && !exact), "{parts:?} {cells}");
             }
         }
 
-        /// If no part is too small for a cell, each has its exact share, and those with the largest remainders have one
-        /// cell more.
         #[test]
-        fn cells_follow_the_largest_remainder(parts in prop::collection::vec(10_u64..60, 1..8), width in 60_usize..90) {
-            let (cells, total) = (shares(&parts, width), parts.iter().sum::<u64>());
-            let exact = |at: usize| parts[at] * width as u64;
-            let mut order: Vec<usize> = (0..parts.len()).collect();
-            order.sort_by_key(|at| (std::cmp::Reverse(exact(*at) % total), *at));
-            let whole: u64 = order.iter().map(|at| exact(*at) / total).sum();
-            for (rank, at) in order.into_iter().enumerate() {
-                let more = u64::from((rank as u64) < width as u64 - whole);
-                prop_assert_eq!(cells[at] as u64, exact(at) / total + more);
-            }
+        fn filled_cells_are_proportional_within_one(used in 0_u64..50_000, of in 1_u64..50_000, width in 2_usize..200) {
+            let cells = filled(used, of, width);
+            let exact = used.min(of) * width as u64;
+            prop_assert!((cells as u64 * of).abs_diff(exact) <= of, "{cells} of {width}");
+            prop_assert_eq!(cells == 0, used == 0);
+            prop_assert_eq!(cells == width, used >= of);
         }
 
         #[test]

@@ -187,6 +187,11 @@ impl RunCard {
         }
     }
 
+    /// Returns whether the call failed before anything arrived, so that its server need not have read the prompt.
+    pub fn unanswered(&self) -> bool {
+        self.status == RunStatus::Errored && self.ttft_ms.is_none()
+    }
+
     /// Records how the call ended. The caller sets the status.
     pub fn ended(&mut self, outcome: &Outcome, cost_micro: Option<u64>) {
         self.usage = outcome.usage;

@@ -148,13 +148,12 @@ pub fn safe_cut(left: &str, right: &str) -> bool {
     left.is_empty() || right.is_empty() || (left.ends_with('\n') && right.starts_with(opens_safely))
 }
 
-/// Returns a number of tokens in at most five columns, such as `340`, `5.2k`, `28k`, `1.05M`.
+/// Returns a number of tokens in at most five columns if below ten million, such as `340`, `5,204`, `28k`, `1.05M`.
 pub fn short(n: u64) -> String {
-    let (hundreds, thousands, hundredths) = ((n + 50) / 100, (n + 500) / 1_000, (n + 5_000) / 10_000);
+    let (thousands, hundredths) = ((n + 500) / 1_000, (n + 5_000) / 10_000);
     match n {
-        0..1_000 => n.to_string(),
-        1_000..9_950 if hundreds % 10 > 0 => format!("{}.{}k", hundreds / 10, hundreds % 10),
-        1_000..999_500 => format!("{thousands}k"),
+        0..10_000 => grouped(n),
+        10_000..999_500 => format!("{thousands}k"),
         _ if hundredths % 100 > 0 => format!("{}.{:02}M", hundredths / 100, hundredths % 100),
         _ => format!("{}M", hundredths / 100),
     }
@@ -195,13 +194,13 @@ mod tests {
             (0, "0", "0", "0 calls"),
             (1, "1", "1", "1 call"),
             (999, "999", "999", "999 calls"),
-            (1_000, "1k", "1,000", "1,000 calls"),
-            (1_049, "1k", "1,049", "1,049 calls"),
-            (1_050, "1.1k", "1,050", "1,050 calls"),
-            (1_949, "1.9k", "1,949", "1,949 calls"),
-            (1_950, "2k", "1,950", "1,950 calls"),
-            (9_949, "9.9k", "9,949", "9,949 calls"),
-            (9_950, "10k", "9,950", "9,950 calls"),
+            (1_000, "1,000", "1,000", "1,000 calls"),
+            (1_049, "1,049", "1,049", "1,049 calls"),
+            (1_050, "1,050", "1,050", "1,050 calls"),
+            (1_949, "1,949", "1,949", "1,949 calls"),
+            (1_950, "1,950", "1,950", "1,950 calls"),
+            (9_949, "9,949", "9,949", "9,949 calls"),
+            (9_950, "9,950", "9,950", "9,950 calls"),
             (10_499, "10k", "10,499", "10,499 calls"),
             (10_500, "11k", "10,500", "10,500 calls"),
             (99_999, "100k", "99,999", "99,999 calls"),

@@ -4,7 +4,7 @@
 use super::facts::Task;
 use super::plan::{Basis, Budget, Row};
 use super::tuning::Milli;
-use crate::domain::call::tokens::Encoding;
+use crate::domain::call::tokens::{self, Encoding};
 use crate::domain::conversation::mark::Atom;
 use serde::{Deserialize, Serialize};
 
@@ -116,6 +116,11 @@ pub enum Warning {
     },
 }
 
+/// A number of tokens with thousands separators.
+fn grouped(tokens: u32) -> String {
+    tokens::grouped(tokens.into())
+}
+
 impl Warning {
     /// Returns whether something that the person decided does not happen.
     pub fn is_about_decision(&self) -> bool {
@@ -126,7 +131,7 @@ impl Warning {
     pub fn sentence(&self) -> String {
         match self {
             Self::WindowAssumed { tokens } => {
-                format!("The model's context window is unknown; {tokens} tokens are assumed.")
+                format!("The model's context window is unknown; {} tokens are assumed.", grouped(*tokens))
             }
             Self::TokenizerUnused { why, instead } => {
                 format!("Tokens are estimated with {}: {why}.", instead.title())
@@ -138,7 +143,7 @@ impl Warning {
                 format!("{count} marks inactive: their messages are on another branch.")
             }
             Self::DecisionLeftOut { title, tokens, why } => {
-                format!("Left out although you included it: {title} ({tokens} tokens). {why}")
+                format!("Left out although you included it: {title} ({} tokens). {why}", grouped(*tokens))
             }
             Self::HiddenCharacters { count } => format!("The request contains {count} invisible characters."),
             Self::StateMissing => "The last answer had no state block; the previous state is sent.".into(),
@@ -169,13 +174,16 @@ impl Warning {
                 let limit = if *limited { ", one step at a time" } else { "" };
                 let task = task.name();
                 format!(
-                    "Adjusted context window to {tokens} tokens (complexity: {complexity}, {task} × {times}{limit})."
+                    "Adjusted context window to {} tokens (complexity: {complexity}, {task} × {times}{limit}).",
+                    grouped(*tokens)
                 )
             }
             Self::LevelOver { level, used, budget } => {
+                let (used, budget) = (grouped(*used), grouped(*budget));
                 format!("The {level} level holds {used} tokens, more than its budget of {budget}; turns get less room.")
             }
             Self::LevelsCannotFit { over, percent } => {
+                let over = grouped(*over);
                 format!("The levels exceed {percent} % by {over} tokens, and no other item is old enough to remove.")
             }
         }
@@ -221,14 +229,17 @@ impl BlockedRemedy {
     /// Returns the remedy as a clause.
     pub fn sentence(&self) -> String {
         match self {
-            Self::LargerBudget { at_least } => format!("raise the budget to {at_least} tokens or more"),
+            Self::LargerBudget { at_least } => format!("raise the budget to {} tokens or more", grouped(*at_least)),
             Self::OtherModel => "choose a model with a larger context window".into(),
-            Self::Unpin { atoms, frees } => format!("unpin {} (frees {frees} tokens, estimated)", atoms.len()),
+            Self::Unpin { atoms, frees } => {
+                format!("unpin {} (frees {} tokens, estimated)", atoms.len(), grouped(*frees))
+            }
             Self::ShortenBodies { frees } => {
+                let frees = grouped(*frees);
                 format!("switch to policy layered, which shortens tool results (frees up to {frees} tokens, estimated)")
             }
-            Self::FewerTools { frees } => format!("switch the tools off (frees {frees} tokens, estimated)"),
-            Self::ShorterMessage { by } => format!("shorten the message by {by} tokens (estimated)"),
+            Self::FewerTools { frees } => format!("switch the tools off (frees {} tokens, estimated)", grouped(*frees)),
+            Self::ShorterMessage { by } => format!("shorten the message by {} tokens (estimated)", grouped(*by)),
         }
     }
 }
@@ -254,7 +265,8 @@ impl Blocked {
         format!(
             "This request needs at least {} tokens (estimated), but the prompt budget is {}; nothing was sent \
                 and nothing was cut.",
-            self.needed, self.budget.prompt
+            grouped(self.needed),
+            grouped(self.budget.prompt)
         )
     }
 }

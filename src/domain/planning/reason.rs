@@ -284,9 +284,9 @@ impl Reason {
             Self::PinSuggested => "The model suggests a pin. Nothing changes until you decide.".into(),
             Self::PinMattered => "You noted that the answer differed without this item.".into(),
             Self::PinEarned { renewals } => earned_sentence(*renewals),
-            Self::Budget { free } => format!("Does not fit the budget: {free} tokens were free."),
+            Self::Budget { free } => format!("Does not fit the budget: {} tokens were free.", count(*free)),
             Self::Allowance { tokens } => {
-                format!("The mode allows {tokens} tokens for retrieved items; better matches filled them.")
+                format!("The mode allows {} tokens for retrieved items; better matches filled them.", count(*tokens))
             }
             Self::OutsideWindow => "Older than the window of recent turns.".into(),
             Self::Superseded { .. } => "An accepted summary replaces this.".into(),
@@ -295,7 +295,7 @@ impl Reason {
             Self::UserExcluded { once: false } => "You left this out.".into(),
             Self::UserExcluded { once: true } => "You left this out of the next request.".into(),
             Self::TtlExpired => "Its lease ended.".into(),
-            Self::LeaseCap { cap } => format!("All leases together exceed their cap of {cap} tokens."),
+            Self::LeaseCap { cap } => format!("All leases together exceed their cap of {} tokens.", count(*cap)),
             Self::OffPath => "Inactive mark: the message is on another branch.".into(),
             Self::Hidden => "Hidden in the imported file.".into(),
             Self::ForeignInstructions => "An imported system prompt; left out unless you include it.".into(),
@@ -311,14 +311,15 @@ impl Reason {
             Self::OutsideLane => "In another lane; the window holds only the lane that you chose.".into(),
             Self::LaneCount { messages } => format!("Beyond the newest {messages} messages of this lane."),
             Self::SoftTarget { tokens } => {
-                format!("Newer or more relevant turns fill the window's {tokens} tokens.")
+                format!("Newer or more relevant turns fill the window's {} tokens.", count(*tokens))
             }
             Self::ByHand => "You wrote this into the exact request.".into(),
             Self::EditedAway => "You edited the exact request; the original was not sent.".into(),
             Self::LevelFull { budget } => {
+                let budget = count(*budget);
                 format!("The working level's {budget} tokens hold the newest turns and those that score higher.")
             }
-            Self::SessionFull { budget } => format!("No room in the session level: {budget} tokens at most."),
+            Self::SessionFull { budget } => format!("No room in the session level: {} tokens at most.", count(*budget)),
             Self::LevelsOver { percent } => format!("Levels over {percent} % full; this scored lowest of older items."),
             Self::Oriented => "A map of this trusted folder's code.".into(),
             Self::Touchpoint { rank, because } => touchpoint_sentence(*rank, because),
@@ -478,4 +479,9 @@ fn leased_sentence(left: u32, engine: bool) -> String {
 
 fn earned_sentence(renewals: u32) -> String {
     format!("Mentioned again and again (its lease was renewed {renewals} times). Nothing happens unless you pin it.")
+}
+
+/// A number of tokens with thousands separators.
+fn count(tokens: u32) -> String {
+    grouped(tokens.into())
 }

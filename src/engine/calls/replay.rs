@@ -11,6 +11,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::call::provider::Wire;
 use crate::domain::call::run::RunCard;
+use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::message::{Content, Role};
 use crate::domain::planning::input::RequestShape;
@@ -84,6 +85,7 @@ impl Core {
         let solved = self.solved_again(stored, contents, other || left.is_some())?;
         let (needed, room) = (solved.plan.est_total, solved.plan.budget.prompt);
         if other && needed > room {
+            let [needed, room] = [needed, room].map(|tokens| grouped(tokens.into()));
             let what = format!("The call needs {needed} tokens, and {} has room for {room}.", rules.model.name);
             return Err(kept(Failure::new(FailureKind::Blocked, what)).todo("Leave an item out, or use another model."));
         }

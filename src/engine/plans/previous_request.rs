@@ -15,12 +15,13 @@ use crate::store::Store;
 use std::sync::Arc;
 
 impl Core {
-    /// Returns the last call of a branch, or of its ancestors before the fork.
+    /// Returns the last call of a branch, or of its ancestors before the fork, that a server may have read: not one that
+    /// failed before anything arrived.
     pub(crate) fn last_request(&self, id: BranchId) -> Option<RunCard> {
         let session = self.sessions.of_branch(id).ok()?;
         let (mut at, mut until) = (session.branch(id).ok()?, i64::MAX);
         for _ in 0..=session.branches.len() {
-            let own = |run: &&RunCard| run.branch == at.id && run.at <= until;
+            let own = |run: &&RunCard| run.branch == at.id && run.at <= until && !run.unanswered();
             if let Some(run) = session.runs.iter().rev().find(own) {
                 return Some(run.clone());
             }
@@ -28,6 +29,13 @@ impl Core {
             at = session.branch(at.parent?).ok()?;
         }
         None
+    }
+
+    /// Drops the previous request of a branch, because the server did not read it; the one before it is read from the
+    /// store when the next plan is shown.
+    pub(crate) fn drop_previous_request(&mut self, branch: BranchId) {
+        self.plans.outlines.remove(&branch);
+        self.plans.requested_outlines.remove(&branch);
     }
 
     /// Starts reading the last request of a branch from the store, once, unless it is known. A single command waits for

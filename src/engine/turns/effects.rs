@@ -103,6 +103,9 @@ impl Core {
         live.card.ended(&outcome, cost);
         Self::end_call_usage(live, &outcome);
         live.outcome = Some(outcome.clone());
+        if outcome.end == CallEnd::Errored && outcome.ttft_ms.is_none() {
+            self.drop_previous_request(branch);
+        }
         self.feed(branch, TurnInput::Ended(outcome));
     }
 

@@ -87,6 +87,8 @@ pub struct InputState {
     pub next_actions: VecDeque<Action>,
     /// Actions last chosen from the list of all actions, newest first.
     pub recent_actions: Vec<Action>,
+    /// Commands run by typing them.
+    pub recent_commands: crate::tui::chat::model::slash::RecentCommands,
 }
 
 /// The state of the tools panel.

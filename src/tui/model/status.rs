@@ -45,9 +45,13 @@ pub struct Status {
 }
 
 impl Status {
-    /// Adds a message.
+    /// Adds a message. A notice or a failure replaces the previous one of its severity; alarms do not.
     pub fn say(&mut self, weight: Severity, text: impl Into<String>, now: u64) {
-        self.put(weight, text.into(), now, None);
+        let text = text.into();
+        if weight != Severity::Alarm && !text.trim().is_empty() {
+            self.messages.retain(|message| message.weight != weight || message.topic.is_some());
+        }
+        self.put(weight, text, now, None);
     }
 
     /// Reports progress on a topic, replacing the previous message on it.
@@ -123,5 +127,28 @@ impl Status {
     /// When the next message disappears.
     pub fn until(&self) -> Option<u64> {
         self.messages.iter().filter_map(|message| message.until).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_message_replaces_one_of_its_kind() {
+        let mut status = Status::default();
+        status.say(Severity::Notice, "Pinned.", 0);
+        status.report(INDEXING, "indexing", 0);
+        status.say(Severity::Notice, "Unpinned.", 1);
+        let texts = |status: &Status| status.messages.iter().map(|message| message.text.clone()).collect::<Vec<_>>();
+        assert_eq!(texts(&status), ["indexing", "Unpinned."]);
+        status.say(Severity::Alarm, "first", 2);
+        status.say(Severity::Alarm, "second", 2);
+        status.say(Severity::Trouble, "refused", 2);
+        status.say(Severity::Trouble, " ", 2);
+        assert_eq!((status.more(), texts(&status).len()), (4, 5), "alarms stay until they are read");
+        status.say(Severity::Trouble, "refused again", 3);
+        assert_eq!(texts(&status).last().map(String::as_str), Some("refused again"));
+        assert_eq!(status.more(), 4);
     }
 }

@@ -145,9 +145,21 @@ pub fn number(n: u64) -> String {
     tokens::grouped(n)
 }
 
-/// A number of tokens in at most five columns: `340`, `5.2k`, `28k`, `1.05M`.
+/// A number of tokens in at most five columns if below ten million: `340`, `5,204`, `28k`, `1.05M`.
 pub fn short(n: u64) -> String {
     tokens::short(n)
+}
+
+/// Two numbers of tokens on one line, in full if they would look the same: `1,165 of 1,278`, `28k of 128k`.
+pub fn share(part: u64, whole: u64) -> String {
+    let [small, large] = different([part, whole]);
+    format!("{small} of {large}")
+}
+
+/// Two numbers of tokens in their short form, or in full if different numbers would look the same.
+pub fn different(both: [u64; 2]) -> [String; 2] {
+    let shorts = both.map(short);
+    if shorts[0] == shorts[1] && both[0] != both[1] { both.map(number) } else { shorts }
 }
 
 /// `1 message`, `2 messages`.
@@ -207,6 +219,8 @@ mod tests {
         assert_eq!(money(3), "<$0.0001");
         assert_eq!([about_money("≈", 3), about_money("≈", 0)], ["<$0.0001", "≈ $0"]);
         assert_eq!(duration(3_456), "3.4 s");
+        assert_eq!([share(1_165, 1_278), share(5_204, 28_000)], ["1,165 of 1,278", "5,204 of 28k"]);
+        assert_eq!([share(27_900, 28_100), share(28_000, 28_000)], ["27,900 of 28,100", "28k of 28k"]);
         assert_eq!([percent(0, 100), percent(261, 28_000), percent(19, 100)], ["0 %", "<1 %", "19 %"]);
     }
 

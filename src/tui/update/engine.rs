@@ -283,6 +283,7 @@ fn closed(model: &mut Model, branch: BranchId, draft: Option<Draft>, failure: Op
     }
     let failed = failure.is_some();
     if let Some(failure) = failure {
+        model.plan.best = model.plan.best.filter(|best| best.branch != branch);
         model.conversation.failed.insert(branch, failure);
     }
     if here {

@@ -35,7 +35,7 @@ pub(super) fn areas(model: &Model, area: Rect, rows: u16) -> Areas {
     let composer = if area.height < 6 { area.height.min(1) } else { (rows + 2).min(area.height - 3) };
     let spare = area.height.saturating_sub(composer + 4);
     let zen = zen(model);
-    let notice = composer::notice_rows(model, area.width.min(if zen { MAX_ALONE_WIDTH } else { u16::MAX })).min(spare);
+    let notice = composer::notice_rows(model).min(spare);
     let below = Rect { y: area.bottom() - composer - notice, height: composer + notice, ..area };
     areas.composer = Some(below);
     areas.notice = (notice > 0).then(|| Rect { y: below.y + 1, height: notice, ..area });

@@ -42,7 +42,7 @@ fn leader_key_shows_what_may_follow() {
     stage.wait(1);
     assert!(stage.model.next_wake().is_none_or(|at| at > stage.model.now), "no timer is needed any more");
     let screen = stage.screen(100, 30);
-    assert!(screen.contains("Ctrl+X then one of these") && screen.contains("Show or hide the branches"), "{screen}");
+    assert!(screen.contains("Ctrl+X then one of these") && screen.contains("Toggle the branches panel"), "{screen}");
     pictures("which", &mut stage);
     stage.press("esc");
     assert!(!stage.screen(100, 30).contains("then one of these"));
@@ -155,7 +155,7 @@ fn layouts() {
     stage.press("ctrl-b");
     assert!(stage.screen(120, 35).contains("retry"), "the focused panel is visible anyway");
     stage.press("esc").type_text("/layout narrow").press("enter").wait(10_000);
-    assert!(stage.screen(120, 35).contains("5.2k of 8k"), "the header has the meter");
+    assert!(stage.screen(120, 35).contains("5,213 of 8,000"), "the header has the meter");
     assert!(!stage.screen(120, 35).contains("Branches"));
     assert!(stage.screen(200, 50).contains("Branches"), "another size class has its own");
     stage.buffer(120, 35);
@@ -185,7 +185,7 @@ fn panels_hide_and_come_back() {
     stage.press("ctrl-x t ctrl-x c").wait(10_000);
     let screen = stage.screen(120, 35);
     assert!(!screen.contains("Tools") && !screen.contains("Next request"), "{screen}");
-    assert!(screen.contains("5.2k of 8k"), "then the meter is in the header:\n{screen}");
+    assert!(screen.contains("5,213 of 8,000"), "then the meter is in the header:\n{screen}");
     stage.press("tab");
     assert_eq!(stage.model.focus, Focus::Conversation);
     stage.press("tab");

@@ -130,7 +130,7 @@ fn plans_are_requested_after_a_pause() {
     let mut old = fixture::plan(&fixture::story());
     old.est_total = 1;
     stage.event(Event::Planned { branch: MAIN, generation: generation - 1, planned: fixture::planned(old) });
-    assert!(stage.screen(120, 30).contains("5.2k of 8k"), "an older generation changes nothing");
+    assert!(stage.screen(120, 30).contains("5,213 of 8,000"), "an older generation changes nothing");
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn changed_window_size_is_announced_once() {
     reply(&mut stage, &plan);
     let status_text =
         |stage: &Stage| stage.model.status.shown().map(|status_text| status_text.text.clone()).unwrap_or_default();
-    assert!(status_text(&stage).starts_with("Adjusted context window to 10000 tokens (complexity: 0.6, debugging"));
+    assert!(status_text(&stage).starts_with("Adjusted context window to 10,000 tokens (complexity: 0.6, debugging"));
     while stage.model.status.dismiss() {}
     stage.type_text(" there").wait(100);
     plan.id = Hash::of(b"the next");
@@ -616,6 +616,9 @@ fn acts_report_their_effect_on_the_cache() {
     reusing(&mut stage, 4_800, 1_800);
     let screen = stage.screen(160, 40);
     assert!(screen.contains("92 %") && !screen.contains("was"), "taken back: {screen}");
+    reusing(&mut stage, 4_600, 1_700);
+    let screen = stage.screen(160, 40);
+    assert!(screen.contains("88 %") && !screen.contains("was"), "a fall of 4 points is not notable: {screen}");
     reusing(&mut stage, 1_000, 400);
     stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "x".into(), after: None }));
     reusing(&mut stage, 1_000, 400);

@@ -113,7 +113,7 @@ fn a_letter_beside_an_unsent_message_acts_on_the_second_press() {
     stage.press("shift-tab x");
     assert_eq!(acts(&stage), 0);
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("x here: Exclude the item from all requests"), "{screen}");
+    assert!(screen.contains("x here: Exclude or restore the item"), "{screen}");
     assert!(screen.contains("Press x again to do it, Esc to type."), "{screen}");
     stage.press("p");
     assert_eq!(acts(&stage), 0, "another letter asks again");
@@ -178,7 +178,7 @@ fn up_moves_in_a_draft_and_then_keeps_it_while_older_messages_are_shown() {
 #[test]
 fn a_draft_that_an_edited_older_message_replaces_is_in_the_history() {
     let mut stage = fixture::opened();
-    stage.type_text("my draft").press("home up").type_text("Again: ");
+    stage.type_text("my draft").press("home up home").type_text("Again: ");
     assert!(stage.model.composer.first_line().starts_with("Again: And with two tabs"));
     stage.press("home up");
     assert_eq!(stage.model.composer.first_line(), "my draft");

@@ -147,7 +147,7 @@ fn effects_of_including_a_row_are_previewed() {
     assert!(stage.screen(120, 35).contains("Previewing i"));
     stage.reply(|r| matches!(r, Request::Plan(PlanRequest::Preview { .. })), Answer::Preview(preview(lost())));
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("Adds 340 tokens, removes 3.2k:"), "{screen}");
+    assert!(screen.contains("Adds 340 tokens, removes 3,244:"), "{screen}");
     assert!(screen.contains("and 3 more") && screen.contains("Question 2 about tabs⟨U+202E⟩"), "{screen}");
     pictures("ahead", &mut stage);
     assert!(marks(&stage).is_none(), "a preview changes nothing");

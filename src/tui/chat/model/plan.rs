@@ -46,8 +46,10 @@ pub struct PlanState {
 pub struct ReusedPrefix {
     /// The branch.
     pub branch: BranchId,
-    /// Tokens of the prefix.
+    /// Estimated tokens of the prefix.
     pub tokens: u32,
+    /// Estimated tokens of the whole request.
+    pub of: u32,
     /// What caching it saves, in millionths of a dollar.
     pub saves: u64,
 }
@@ -57,14 +59,24 @@ impl ReusedPrefix {
     #[must_use]
     pub fn of(shown: &DisplayedPlan) -> Option<Self> {
         match &shown.solved {
-            Planned::Plan { same_prefix: Some(tokens), cost, .. } => {
+            Planned::Plan { same_prefix: Some(tokens), cost, plan, .. } => {
                 let saves = cost.map_or(0, |cost| cost.uncached_micro.saturating_sub(cost.micro));
-                Some(Self { branch: shown.branch, tokens: *tokens, saves })
+                Some(Self { branch: shown.branch, tokens: *tokens, of: plan.est_total, saves })
             }
             Planned::Plan { .. } | Planned::Blocked(_) => None,
         }
     }
+
+    /// The prefix's share of its own request, in percent, at most 100.
+    #[must_use]
+    pub fn percent(&self) -> u32 {
+        let percent = u64::from(self.tokens) * 100 / u64::from(self.of.max(1));
+        u32::try_from(percent).unwrap_or(100).min(100)
+    }
 }
+
+/// A share that fell by fewer points than this is not reported.
+const NOTABLE_FALL: u32 = 5;
 
 impl PlanState {
     /// Stores the longest reused prefix.
@@ -75,12 +87,13 @@ impl PlanState {
         }
     }
 
-    /// How much less the displayed plan reuses than the best plan since the last call: tokens, and what they cost. None
-    /// if not less.
+    /// The best share since the last call, in percent, and what the lost part of the prefix costs, in millionths of a
+    /// dollar. None unless the displayed plan shares less, and its share is at least 5 points lower.
     pub fn lost_prefix(&self) -> Option<(u32, u64)> {
         let now = ReusedPrefix::of(self.shown.as_ref()?)?;
         let best = self.best.filter(|best| best.branch == now.branch && best.tokens > now.tokens)?;
-        Some((best.tokens - now.tokens, best.saves.saturating_sub(now.saves)))
+        let fell = best.percent() >= now.percent() + NOTABLE_FALL;
+        fell.then(|| (best.percent(), best.saves.saturating_sub(now.saves)))
     }
 
     /// Schedules planning after the draft changed; each change postpones it.
@@ -131,5 +144,20 @@ impl PlanState {
             Planned::Plan { plan, .. } if is_current && same => Some(plan.id),
             Planned::Plan { .. } | Planned::Blocked(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_a_share_of_its_own_request() {
+        let share = |tokens, of| {
+            let branch = BranchId(uuid::Uuid::from_u128(1));
+            ReusedPrefix { branch, tokens, of, saves: 0 }.percent()
+        };
+        assert_eq!([share(900, 1_000), share(0, 1_000), share(1_000, 1_000)], [90, 0, 100]);
+        assert_eq!([share(1_450, 1_000), share(5, 0)], [100, 100], "never more than the whole");
     }
 }

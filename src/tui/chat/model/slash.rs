@@ -5,13 +5,46 @@
 use crate::config::commands::table::{self, Row};
 use crate::tui::model::fuzzy::Fuzzy;
 
-/// Returns the rows of the command table that complete the line.
-pub fn completions(line: &str) -> Vec<&'static Row> {
-    let Some(typed) = line.strip_prefix('/') else { return Vec::new() };
-    let all = table::all().iter();
-    if typed.is_empty() {
-        return all.collect();
+/// How many recent commands are listed first.
+const RECENT: usize = 5;
+
+/// Commands run in this program, newest first.
+#[derive(Clone, Debug, Default)]
+pub struct RecentCommands(Vec<&'static str>);
+
+impl RecentCommands {
+    /// Adds the command of a line that was run.
+    pub fn remember(&mut self, line: &str) {
+        let Some(row) = line.strip_prefix('/').and_then(table::row_of) else { return };
+        self.0.retain(|name| *name != row.name);
+        self.0.insert(0, &row.name);
+        self.0.truncate(RECENT);
     }
+}
+
+/// All rows of the command table in the order of the menu, each with its heading: recent ones, those that new users
+/// need, then the others by group.
+pub fn menu(recent: &RecentCommands) -> Vec<(&'static str, &'static Row)> {
+    let all = table::all();
+    let recent: Vec<&Row> = recent.0.iter().filter_map(|name| all.iter().find(|row| row.name == *name)).collect();
+    let heading = |row: &Row| if row.is_common() { "Common" } else { row.group().title() };
+    let mut others: Vec<&Row> = all.iter().filter(|row| !recent.iter().any(|other| other.name == row.name)).collect();
+    others.sort_by_key(|row| (!row.is_common(), row.group()));
+    recent.into_iter().map(|row| ("Recent", row)).chain(others.into_iter().map(|row| (heading(row), row))).collect()
+}
+
+/// Returns the rows of the command table that complete the line, without recent commands.
+pub fn completions(line: &str) -> Vec<&'static Row> {
+    choices(line, &RecentCommands::default())
+}
+
+/// Returns the rows of the command table that complete the line; after a single slash, all rows as in the menu.
+pub fn choices(line: &str, recent: &RecentCommands) -> Vec<&'static Row> {
+    let Some(typed) = line.strip_prefix('/') else { return Vec::new() };
+    if typed.is_empty() {
+        return menu(recent).into_iter().map(|(_, row)| row).collect();
+    }
+    let all = table::all().iter();
     if typed.contains(char::is_whitespace) {
         return all.filter(|row| row.name.len() > typed.len() && row.name.starts_with(typed)).collect();
     }
@@ -54,6 +87,27 @@ mod tests {
         assert!(names("/budget 1").is_empty());
         assert!(names("/").len() > Action::ALL.len());
         assert_eq!(names("/")[0], "mode", "what a newcomer may want stands first");
+    }
+
+    #[test]
+    fn the_menu_lists_each_command_once_by_group_after_recent_ones() {
+        let mut recent = RecentCommands::default();
+        for line in ["/undo", "/fork a name", "/undo", "/nonsense"] {
+            recent.remember(line);
+        }
+        let menu = menu(&recent);
+        assert_eq!(
+            menu.iter().take(3).map(|(group, row)| (*group, row.name.as_str())).collect::<Vec<_>>(),
+            [("Recent", "undo"), ("Recent", "fork"), ("Common", "mode")]
+        );
+        let mut names: Vec<&str> = menu.iter().map(|(_, row)| row.name.as_str()).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!((names.len(), count), (count, table::all().len()));
+        let mut headings: Vec<&str> = menu.iter().map(|(group, _)| *group).collect();
+        headings.dedup();
+        assert_eq!(headings, ["Recent", "Common", "Context", "Branch", "Calls", "Tools", "Session", "View", "Message"]);
     }
 
     #[test]

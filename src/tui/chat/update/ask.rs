@@ -126,7 +126,7 @@ pub(crate) fn complete(model: &mut Model) -> bool {
     if !model.composer.commanding() {
         return false;
     }
-    let list = slash::completions(model.composer.first_line());
+    let list = slash::choices(model.composer.first_line(), &model.input.recent_commands);
     let Some(choice) = list.get(model.composer.choice).or(list.first()) else { return false };
     let space = if choice.words.is_empty() { "" } else { " " };
     model.composer.set(&format!("/{}{space}", choice.name), DraftKind::Message);
@@ -137,7 +137,7 @@ pub(crate) fn complete(model: &mut Model) -> bool {
 /// otherwise the line. Returns None while the completion needs arguments.
 fn command_line(model: &mut Model) -> Option<String> {
     let line = model.composer.first_line().to_owned();
-    let chosen = slash::completions(&line).get(model.composer.choice).copied();
+    let chosen = slash::choices(&line, &model.input.recent_commands).get(model.composer.choice).copied();
     match chosen.filter(|_| model.composer.choice > 0 || read::read(&line).is_err()) {
         Some(row) if !row.words.is_empty() => {
             complete(model);

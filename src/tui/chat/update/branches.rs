@@ -2,6 +2,7 @@
 //! Not for: marks on messages (`acts`).
 
 use crate::domain::base::ids::BranchId;
+use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::engine::api::BranchRequest;
 use crate::tui::model::pending::SessionPending;
@@ -79,7 +80,7 @@ pub(crate) fn step_budget(model: &mut Model, up: bool, out: &mut Vec<Cmd>) {
     let next = ceiling.filter(|top| *top > 0).map_or(next, |top| next.min(top));
     overrides.budget = Some(next);
     set_overrides(model, overrides, out);
-    model.status.say(Severity::Notice, format!("Prompt budget: {next} tokens"), model.now);
+    model.status.say(Severity::Notice, format!("Prompt budget: {} tokens", grouped(next.into())), model.now);
 }
 
 /// A budget raised or lowered by about a quarter, to a multiple of 500.

@@ -65,6 +65,7 @@ pub(crate) fn typed(model: &mut Model, line: &str, out: &mut Vec<Cmd>) {
         Err(text) => return model.status.say(Severity::Trouble, text, model.now),
     };
     let troubles = model.status.troubles();
+    model.input.recent_commands.remember(line);
     model.composer.clear();
     match typed {
         Typed::Action(action) => actions::run(model, action, None, out),

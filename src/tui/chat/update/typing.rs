@@ -41,7 +41,7 @@ pub(crate) fn edit<T>(model: &mut Model, change: impl FnOnce(&mut TextArea<'stat
 /// Moves up or down in the message; at its edges, moves among completions or recalls sent messages.
 pub(crate) fn recall(model: &mut Model, up: bool, chord: Option<Chord>, out: &mut Vec<Cmd>) {
     if model.composer.listing() {
-        let count = slash::completions(model.composer.first_line()).len();
+        let count = slash::choices(model.composer.first_line(), &model.input.recent_commands).len();
         let at = model.composer.choice;
         model.composer.choice = if up { at.saturating_sub(1) } else { (at + 1).min(count.saturating_sub(1)) };
         return;

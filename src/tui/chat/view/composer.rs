@@ -1,6 +1,7 @@
 //! Draws the composer: what will be sent, the text, the keys, the completions above it, and the notice.
 //! Not for: editing (`chat::model::composer`).
 
+use crate::config::commands::table::Row;
 use crate::domain::code::symbols::NamedSymbol;
 use crate::domain::planning::draft::DraftKind;
 use crate::tui::chat::model::complete::CompletionPopup;
@@ -12,6 +13,9 @@ use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::text::wrap;
 use crate::tui::view::prelude::*;
 use ratatui::widgets::Widget;
+
+/// The most rows of the list of commands.
+const MENU_ROWS: u16 = 10;
 
 /// The height that the text would use: at least one row, at most a third of the screen.
 pub(crate) fn rows(model: &Model, area: Rect) -> u16 {
@@ -259,46 +263,86 @@ fn hint_key(view: &ViewContext<'_>, action: Action) -> Option<String> {
     })
 }
 
+/// A row of the list of commands.
+enum Listed {
+    Heading(&'static str),
+    /// A command, with its index among the choices.
+    Command(usize, &'static Row),
+}
+
+/// The rows of the list of commands: after a single slash with the headings of the groups.
+fn listed(view: &ViewContext<'_>) -> Vec<Listed> {
+    let (line, recent) = (view.model.composer.first_line(), &view.model.input.recent_commands);
+    if line != "/" {
+        let choices = slash::choices(line, recent).into_iter().enumerate();
+        return choices.map(|(at, row)| Listed::Command(at, row)).collect();
+    }
+    let mut rows = Vec::new();
+    let mut last = "";
+    for (at, (heading, row)) in slash::menu(recent).into_iter().enumerate() {
+        if heading != last {
+            rows.push(Listed::Heading(heading));
+            last = heading;
+        }
+        rows.push(Listed::Command(at, row));
+    }
+    rows
+}
+
 /// Draws the commands that complete the line, or the usage of the one whose arguments are being typed.
 fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
-    let line = view.model.composer.first_line();
-    let mut list = slash::completions(line);
+    let mut list = listed(view);
     // A refusal is shown there instead, since it contains the usage.
     let quiet = list.is_empty() && view.model.status.shown().is_none();
-    let usage_row = if quiet { slash::hint(line) } else { None };
-    list.extend(usage_row);
-    let rows = u16::try_from(list.len()).unwrap_or(u16::MAX).min(8).min(below.y);
+    let usage = if quiet { slash::hint(view.model.composer.first_line()) } else { None };
+    list.extend(usage.map(|row| Listed::Command(0, row)));
+    let rows = u16::try_from(list.len()).unwrap_or(u16::MAX).min(MENU_ROWS).min(below.y);
     if rows == 0 {
         return;
     }
-    let title = u16::from(usage_row.is_none() && below.y > rows);
+    let title = u16::from(usage.is_none() && below.y > rows);
     let area = Rect { x: below.x, y: below.y - rows - title, width: below.width, height: rows + title };
     paint::clear(area, buf);
     let cursor = view.model.composer.choice;
-    let from = (cursor + 1).saturating_sub(usize::from(rows));
-    let shown = || list.iter().enumerate().skip(from).take(usize::from(rows));
+    let chosen = list.iter().position(|row| matches!(row, Listed::Command(at, _) if *at == cursor)).unwrap_or(0);
+    let from = (chosen + 1).saturating_sub(usize::from(rows));
+    let shown = &list[from..list.len().min(from + usize::from(rows))];
+    let commands = |rows: &[Listed]| rows.iter().filter(|row| matches!(row, Listed::Command(..))).count();
     if title > 0 {
         paint::rule(view.theme, area, buf);
-        let count = format!(" Commands {} {} of {} ", view.theme.glyphs.dot, rows, list.len());
+        let count = format!(" Commands {} {} of {} ", view.theme.glyphs.dot, commands(shown), commands(&list));
         let place = Rect { x: area.x + 1, width: area.width - 1, ..area };
         paint::line(view.theme, &Line::of(Ink::Heading, &count), place, buf);
     }
-    let widest =
-        shown().map(|(_, row)| text::width(&row.usage()) + 1).max().unwrap_or(0).min(usize::from(area.width) * 2 / 5);
-    for ((at, row), place) in shown().zip(area.rows().skip(usize::from(title))) {
+    let width = |row: &Listed| if let Listed::Command(_, row) = row { text::width(&row.usage()) + 1 } else { 0 };
+    let widest = shown.iter().map(width).max().unwrap_or(0).min(usize::from(area.width) * 2 / 5);
+    for (listed, place) in shown.iter().zip(area.rows().skip(usize::from(title))) {
         let place = Rect { x: place.x + 1, width: place.width.saturating_sub(2), ..place };
-        let name = format!("/{} ", row.name);
-        let words = text::fit(&row.words, widest.saturating_sub(text::width(&name)), view.theme.glyphs.ellipsis);
-        let mut line = Line::of(Ink::Accent, &name).with(Ink::Text, &words);
-        let pad = (widest + 2).saturating_sub(line.width()).max(2);
-        let room = usize::from(place.width).saturating_sub(line.width() + pad);
-        let does = if usage_row.is_some() { row.sentence.as_str() } else { row.short() };
-        line.push(Ink::Dim, &format!("{}{}", " ".repeat(pad), text::fit(does, room, view.theme.glyphs.ellipsis)));
-        paint::line(view.theme, &line, place, buf);
-        if at == cursor && usage_row.is_none() {
+        let (at, row) = match listed {
+            Listed::Heading(heading) => {
+                paint::line(view.theme, &Line::of(Ink::Heading, heading), place, buf);
+                continue;
+            }
+            Listed::Command(at, row) => (*at, *row),
+        };
+        paint::line(view.theme, &command(view, row, (widest, usize::from(place.width)), usage.is_some()), place, buf);
+        if at == cursor && usage.is_none() {
             paint::select(view.theme, place, buf);
         }
     }
+}
+
+/// A row of the list of commands: its usage in at most `widest` columns, then its description, in full if `whole`.
+fn command(view: &ViewContext<'_>, row: &Row, (widest, width): (usize, usize), whole: bool) -> Line {
+    let ellipsis = view.theme.glyphs.ellipsis;
+    let name = format!("/{} ", row.name);
+    let words = text::fit(&row.words, widest.saturating_sub(text::width(&name)), ellipsis);
+    let mut line = Line::of(Ink::Accent, &name).with(Ink::Text, &words);
+    let pad = (widest + 2).saturating_sub(line.width()).max(2);
+    let room = width.saturating_sub(line.width() + pad);
+    let does = if whole { row.sentence.as_str() } else { row.short() };
+    line.push(Ink::Dim, &format!("{}{}", " ".repeat(pad), text::fit(does, room, ellipsis)));
+    line
 }
 
 /// Kind and place of a symbol: `function  src/a.rs:12`
@@ -338,7 +382,7 @@ fn names(view: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
     }
 }
 
-/// Draws the current notice on as many rows as the area has; a longer one is cut at its end.
+/// Draws the current notice on one row; a longer one is cut at its end.
 pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let Some(said) = view.model.status.shown() else { return };
     paint::clear(area, buf);
@@ -347,26 +391,15 @@ pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         Severity::Trouble => (Ink::Warn, "!"),
         Severity::Alarm => (Ink::Danger, "!!"),
     };
-    let room = notice_room(view.model, area.width);
-    let words = TextRows::plain(&said.text, room, ink);
-    let last = words.len().min(usize::from(area.height)).saturating_sub(1);
-    for (at, row) in area.rows().take(last + 1).enumerate() {
-        let mut line = Line::of(ink, &if at == 0 { format!(" {sign} ") } else { " ".repeat(text::width(sign) + 2) });
-        let rest: String = words.iter().skip(at).map(Line::plain).collect::<Vec<_>>().join(" ");
-        let shown = if at < last { words[at].plain() } else { rest };
-        line.push(ink, &text::fit(shown.trim_end(), room, view.theme.glyphs.ellipsis));
-        if at == last {
-            line.push(Ink::Dim, &notice_tail(view.model));
-        }
-        paint::line(view.theme, &line, row, buf);
-    }
+    let words: Vec<&str> = said.text.split_whitespace().collect();
+    let shown = text::fit(&words.join(" "), notice_room(view.model, area.width), view.theme.glyphs.ellipsis);
+    let line = Line::of(ink, &format!(" {sign} {shown}")).with(Ink::Dim, &notice_tail(view.model));
+    paint::line(view.theme, &line, area, buf);
 }
 
-/// How many rows the current notice would use, up to three; 0 without a notice.
-pub(crate) fn notice_rows(model: &Model, width: u16) -> u16 {
-    let Some(said) = model.status.shown() else { return 0 };
-    let rows = TextRows::plain(&said.text, notice_room(model, width), Ink::Text).len();
-    u16::try_from(rows.clamp(1, 3)).unwrap_or(1)
+/// How many rows the current notice uses: 0 without a notice.
+pub(crate) fn notice_rows(model: &Model) -> u16 {
+    u16::from(model.status.shown().is_some())
 }
 
 fn notice_room(model: &Model, width: u16) -> usize {

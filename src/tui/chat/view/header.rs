@@ -3,6 +3,7 @@
 //! Not for: the contents of the request (`next_request`), or the mode, which is shown at the composer.
 
 use super::next_request;
+use crate::domain::base::chart::filled;
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::lane_use;
 use crate::domain::planning::draft::Planned;
@@ -15,7 +16,7 @@ const WIDE: usize = 60;
 
 pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     let row = Rect { x: area.x + 1, width: area.width.saturating_sub(2), height: 1, ..area };
-    let right = facts(view, usize::from(row.width) * 3 / 5);
+    let right = facts(view, usize::from(row.width) * 2 / 3);
     let room = usize::from(row.width).saturating_sub(right.width() + 2);
     paint::line(view.theme, &place(view, room), row, buf);
     paint::right(view.theme, &right, row, buf);
@@ -91,8 +92,7 @@ fn all_facts(view: &ViewContext<'_>, room: usize) -> Vec<(u8, Line)> {
             }
             if !model.context_in_view() {
                 let glyphs = &view.theme.glyphs;
-                let used = u64::from(plan.est_total) * METER as u64 / u64::from(plan.budget.prompt.max(1));
-                let used = usize::try_from(used).unwrap_or(METER).clamp(1, METER);
+                let used = filled(u64::from(plan.est_total), u64::from(plan.budget.prompt), METER);
                 let ink = next_request::meter_ink(plan.est_total, plan.budget.prompt);
                 let line = Line::of(ink, &format!("{} ", next_request::total(plan)));
                 let line = line.with(ink, &glyphs.full.repeat(used));

@@ -1,5 +1,6 @@
-//! The meter: a bar whose parts are the sections of the request and the free budget, and a legend that names each part
-//! by its color, or by its sign without colors. Tokens over the budget have a part of their own.
+//! The meter: a bar whose filled cells are the used share of the budget, distributed among the sections of the request,
+//! and a legend that names each part by its color and sign. A part that is too small for a cell is only in the legend.
+//! Tokens over the budget have a part of their own.
 //!
 //! ```text
 //! █████████████▌░░░░░░░░░░░░  65 %
@@ -8,7 +9,7 @@
 //! ```
 //! Not for: the rest of the panel (`next_request`).
 
-use crate::domain::base::chart::shares;
+use crate::domain::base::chart::{filled, shares};
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row};
 use crate::domain::planning::policy::Section;
 use crate::tui::view::prelude::*;
@@ -28,56 +29,67 @@ pub(crate) enum Part {
     Free,
 }
 
+/// The looks of a part. Any two parts may touch, so each pair of ink and colored sign is unique, also in themes in which
+/// inks share a color.
+struct Look {
+    name: &'static str,
+    ink: Ink,
+    /// The sign beside colors.
+    colored: &'static str,
+    /// The sign without colors.
+    plain: &'static str,
+    /// The sign in ASCII.
+    ascii: &'static str,
+}
+
 impl Part {
-    /// The part's name, its sign among the Unicode signs and among the ASCII signs, and its ink.
-    fn look(self) -> (&'static str, &'static str, &'static str, Ink) {
+    fn look(self) -> Look {
         use Section as S;
+        let look = |name, ink, [colored, plain, ascii]: [&'static str; 3]| Look { name, ink, colored, plain, ascii };
         match self {
-            Self::Section(S::System) => ("Instructions", "█", "S", Ink::Model),
-            Self::Section(S::Personality) => ("Personality", "▜", "P", Ink::Model),
-            Self::Section(S::Guidelines) => ("Guidelines", "▓", "G", Ink::Model),
-            Self::Section(S::State) => ("State block", "▞", "s", Ink::Tool),
-            Self::Section(S::StickyPins) => ("Pins", "◆", "#", Ink::Pinned),
-            Self::Section(S::SessionSummary) => ("Summaries", "▙", "E", Ink::Code),
-            Self::Section(S::LaneSummary) => ("Lane summary", "▟", "L", Ink::Code),
-            Self::Section(S::Orientation) => ("Code map", "▛", "O", Ink::Code),
-            Self::Section(S::Retrieved) => ("Found", "▒", "r", Ink::Tool),
-            Self::Section(S::LeasedPins) => ("Leases", "◇", "~", Ink::Leased),
-            Self::Section(S::Recent) => ("Recent turns", "▆", "t", Ink::MeterLow),
-            Self::Section(S::QuotedReply) => ("Quoted reply", "▌", "q", Ink::Tool),
-            Self::Section(S::UserMessage) => ("Your message", "▐", "y", Ink::You),
-            Self::Section(S::DuringTurn) => ("Added this turn", "▗", "d", Ink::Tool),
-            Self::Framing => ("Message overhead", "▖", ",", Ink::Dim),
-            Self::Tools => ("Tool definitions", "▚", "T", Ink::Dim),
-            Self::Over => ("Over budget", "!", "!", Ink::Danger),
-            Self::Free => ("Free", "░", ".", Ink::MeterFree),
+            Self::Section(S::System) => look("Instructions", Ink::Model, ["█", "█", "S"]),
+            Self::Section(S::Personality) => look("Personality", Ink::Model, ["▓", "▜", "P"]),
+            Self::Section(S::Guidelines) => look("Guidelines", Ink::Heading, ["▓", "▓", "G"]),
+            Self::Section(S::State) => look("State block", Ink::Tool, ["▓", "▞", "s"]),
+            Self::Section(S::StickyPins) => look("Pins", Ink::Pinned, ["█", "◆", "#"]),
+            Self::Section(S::SessionSummary) => look("Summaries", Ink::Code, ["▓", "▙", "E"]),
+            Self::Section(S::LaneSummary) => look("Lane summary", Ink::Model, ["▒", "▟", "L"]),
+            Self::Section(S::Orientation) => look("Code map", Ink::Name, ["▓", "▛", "O"]),
+            Self::Section(S::Retrieved) => look("Found", Ink::Tool, ["█", "▒", "r"]),
+            Self::Section(S::LeasedPins) => look("Leases", Ink::Leased, ["▒", "◇", "~"]),
+            Self::Section(S::Recent) => look("Recent turns", Ink::MeterLow, ["█", "▆", "t"]),
+            Self::Section(S::QuotedReply) => look("Quoted reply", Ink::Tool, ["▒", "▌", "q"]),
+            Self::Section(S::UserMessage) => look("Your message", Ink::You, ["▓", "▐", "y"]),
+            Self::Section(S::DuringTurn) => look("Added this turn", Ink::You, ["▒", "▗", "d"]),
+            Self::Framing => look("Message overhead", Ink::Dim, ["▒", "▖", ","]),
+            Self::Tools => look("Tool definitions", Ink::Dim, ["█", "▚", "T"]),
+            Self::Over => look("Over budget", Ink::Danger, ["!", "!", "!"]),
+            Self::Free => look("Free", Ink::MeterFree, ["░", "░", "."]),
         }
     }
 
-    /// The part's sign in the current glyphs: a block if colors distinguish the parts.
+    /// The part's sign in the current glyphs and theme.
     pub(crate) fn sign(self, view: &ViewContext<'_>) -> &'static str {
-        let (_, all, ascii, _) = self.look();
-        match (view.theme.glyphs.ascii, self) {
-            (true, _) => ascii,
-            (false, Self::Over | Self::Free) => all,
-            (false, _) if view.theme.has_colors() => "█",
-            (false, _) => all,
+        let look = self.look();
+        match (view.theme.glyphs.ascii, view.theme.has_colors()) {
+            (true, _) => look.ascii,
+            (false, true) => look.colored,
+            (false, false) => look.plain,
         }
     }
 
     /// The part's ink.
     pub(crate) fn ink(self) -> Ink {
-        self.look().3
+        self.look().ink
     }
 }
 
-/// The ink of a meter with `used` of `of` tokens.
+/// The ink of a meter with `used` of `of` tokens: a warning from 90 %, red over the budget.
 pub(crate) fn ink(used: u32, of: u32) -> Ink {
-    match u64::from(used) * 100 / u64::from(of.max(1)) {
-        0..80 => Ink::MeterLow,
-        80..95 => Ink::MeterMid,
-        _ => Ink::MeterHigh,
+    if used > of {
+        return Ink::MeterHigh;
     }
+    if u64::from(used) * 10 >= u64::from(of) * 9 && used > 0 { Ink::MeterMid } else { Ink::MeterLow }
 }
 
 /// The parts of a plan's bar in order, with their tokens.
@@ -118,12 +130,30 @@ fn drawn_tokens(parts: &[(Part, u32)]) -> Vec<(Part, u64)> {
     drawn
 }
 
-/// Draws the bar.
-pub(crate) fn bar(view: &ViewContext<'_>, parts: &[(Part, u32)], area: Rect, buf: &mut Buffer) {
+/// The cells of each part of a request of `used` tokens with a budget of `of`. Of a request over its budget, the bar is
+/// as long as the request.
+fn cells(parts: &[(Part, u32)], (used, of): (u32, u32), width: usize) -> Vec<usize> {
     let drawn = drawn_tokens(parts);
-    let sizes: Vec<u64> = drawn.iter().map(|(_, tokens)| *tokens).collect();
+    let over = drawn.iter().find(|(part, _)| *part == Part::Over).map(|(_, tokens)| *tokens);
+    let beyond = over.map_or(0, |over| filled(over, used.into(), width));
+    let taken = if over.is_some() { width - beyond } else { filled(used.into(), of.into(), width) };
+    let size = |part: Part, tokens: u64| if matches!(part, Part::Over | Part::Free) { 0 } else { tokens };
+    let sizes: Vec<u64> = drawn.iter().map(|(part, tokens)| size(*part, *tokens)).collect();
+    let mut cells = shares(&sizes, taken);
+    for ((part, _), cells) in drawn.iter().zip(&mut cells) {
+        match part {
+            Part::Over => *cells = beyond,
+            Part::Free => *cells = width - taken,
+            Part::Section(_) | Part::Framing | Part::Tools => {}
+        }
+    }
+    cells
+}
+
+/// Draws the bar of a request of `used` tokens with a budget of `of`.
+pub(crate) fn bar(view: &ViewContext<'_>, parts: &[(Part, u32)], (used, of): (u32, u32), area: Rect, buf: &mut Buffer) {
     let mut line = Line::new();
-    for ((part, _), cells) in drawn.iter().zip(shares(&sizes, usize::from(area.width))) {
+    for ((part, _), cells) in parts.iter().zip(cells(parts, (used, of), usize::from(area.width))) {
         line.push_safe(part.ink(), &part.sign(view).repeat(cells));
     }
     paint::line(view.theme, &line, area, buf);
@@ -144,27 +174,91 @@ pub(crate) fn line(view: &ViewContext<'_>, part: Part, count: usize, tokens: u32
 
 /// The part's name, wherever it is shown.
 pub(crate) fn name(part: Part) -> &'static str {
-    part.look().0
+    part.look().name
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::theme::Theme;
+    use proptest::prelude::*;
     use std::collections::BTreeSet;
+
+    fn all() -> Vec<Part> {
+        let sections = crate::domain::planning::policy::Layout::Classic.sections();
+        let mut all: Vec<Part> = sections.iter().map(|section| Part::Section(*section)).collect();
+        all.extend([Part::Framing, Part::Tools, Part::Over, Part::Free]);
+        all
+    }
 
     #[test]
     fn every_part_has_its_own_sign() {
-        let mut all: Vec<Part> = crate::domain::planning::policy::Layout::Classic
-            .sections()
-            .iter()
-            .map(|section| Part::Section(*section))
-            .collect();
-        all.extend([Part::Framing, Part::Tools, Part::Over, Part::Free]);
-        let signs: BTreeSet<_> = all.iter().map(|part| part.look().1).collect();
-        let ascii: BTreeSet<_> = all.iter().map(|part| part.look().2).collect();
-        assert_eq!((signs.len(), ascii.len()), (all.len(), all.len()));
+        let all = all();
+        let plain: BTreeSet<_> = all.iter().map(|part| part.look().plain).collect();
+        let ascii: BTreeSet<_> = all.iter().map(|part| part.look().ascii).collect();
+        assert_eq!((plain.len(), ascii.len()), (all.len(), all.len()));
         assert!(ascii.iter().all(|sign| sign.len() == 1 && sign.is_ascii()));
-        assert!(signs.iter().all(|sign| text::width(sign) == 1), "each takes one column");
+        let colored = all.iter().map(|part| part.look().colored);
+        assert!(plain.into_iter().chain(colored).all(|sign| text::width(sign) == 1), "each takes one column");
+    }
+
+    #[test]
+    fn parts_that_touch_differ_in_every_theme() {
+        for name in ["dark", "light", "contrast", "sepia", "terminal"] {
+            for theme in [Theme::built_in(name, false), Theme::built_in(name, false).in_256_colors()] {
+                let mut looks: Vec<String> = Vec::new();
+                for part in all() {
+                    let look = format!("{:?} {}", theme.style(part.ink()).fg, part.look().colored);
+                    assert!(!looks.contains(&look), "{name}: {part:?} looks like another part: {look}");
+                    looks.push(look);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_ink_warns_from_90_percent_and_alarms_over_the_budget() {
+        for used in [0, 899] {
+            assert_eq!(ink(used, 1_000), Ink::MeterLow, "{used}");
+        }
+        for used in [900, 1_000] {
+            assert_eq!(ink(used, 1_000), Ink::MeterMid, "{used}");
+        }
+        assert_eq!([ink(1_001, 1_000), ink(1, 0), ink(0, 0)], [Ink::MeterHigh, Ink::MeterHigh, Ink::MeterLow]);
+    }
+
+    proptest! {
+        /// The bar is as wide as its place, filled in proportion to the budget, and never looks full before it is.
+        #[test]
+        fn the_bar_is_proportional(
+            tokens in prop::collection::vec(0_u32..20_000, 16),
+            free in 0_u32..200_000,
+            width in 2_usize..120,
+        ) {
+            let mut parts: Vec<(Part, u32)> = all().into_iter().zip(tokens).collect();
+            parts.push((Part::Free, free));
+            let used: u32 = parts[..16].iter().map(|(_, tokens)| *tokens).sum();
+            let (cells, used) = (cells(&parts, (used, used + free), width), u64::from(used));
+            let whole = used + u64::from(free);
+            let taken: usize = cells[..16].iter().sum();
+            prop_assert_eq!(taken + cells[16], width);
+            prop_assert!((taken as u64 * whole).abs_diff(used * width as u64) <= whole, "{taken} of {width}");
+            prop_assert_eq!(taken == 0, used == 0);
+            prop_assert_eq!(cells[16] == 0, free == 0 && used > 0);
+            for ((_, tokens), cells) in parts[..16].iter().zip(&cells) {
+                let exact = u64::from(*tokens) * taken as u64;
+                prop_assert!((*cells as u64 * used).abs_diff(exact) < used.max(1), "{tokens}: {cells} of {taken}");
+            }
+        }
+
+        #[test]
+        fn tokens_over_the_budget_are_always_visible(needed in 2_u32..100_000, over in 1_u32..50_000, width in 2_usize..60) {
+            let over = over.min(needed - 1);
+            let parts = [(Part::Section(Section::Recent), needed), (Part::Over, over)];
+            let cells = cells(&parts, (needed, needed - over), width);
+            prop_assert_eq!(cells.iter().sum::<usize>(), width);
+            prop_assert!(cells[1] > 0 && cells[0] > 0);
+        }
     }
 
     #[test]

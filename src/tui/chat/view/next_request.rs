@@ -4,23 +4,23 @@
 
 use super::meter::{self, Part};
 use crate::domain::conversation::mark::MarkKind;
-use crate::domain::planning::draft::Planned;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::domain::planning::plan::{Blocked, ContextPlan, Row, Verdict, Warning};
 use crate::domain::planning::policy::Section;
+use crate::tui::chat::model::plan::ReusedPrefix;
 use crate::tui::model::focus::Focus;
 use crate::tui::view::prelude::*;
 
 pub(crate) use super::meter::ink as meter_ink;
 
-/// Tokens of the plan and its budget: `5.2k of 28k`
+/// Tokens of the plan and its budget: `5,204 of 28k`.
 pub(crate) fn total(plan: &ContextPlan) -> String {
-    format!("{} of {}", text::short(u64::from(plan.est_total)), text::short(u64::from(plan.budget.prompt)))
+    text::share(u64::from(plan.est_total), u64::from(plan.budget.prompt))
 }
 
 /// Draws the plan's meter.
 pub(crate) fn meter(view: &ViewContext<'_>, plan: &ContextPlan, area: Rect, buf: &mut Buffer) {
-    meter::bar(view, &meter::parts(plan), area, buf);
+    meter::bar(view, &meter::parts(plan), (plan.est_total, plan.budget.prompt), area, buf);
 }
 
 pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
@@ -191,8 +191,7 @@ fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
 fn levels(plan: &ContextPlan) -> Vec<Pair> {
     let one = |level: LevelUse| {
         let ink = if level.is_over() { Ink::Warn } else { Ink::Dim };
-        let budget = text::short(u64::from(level.budget?));
-        let used = format!("{} of {budget}", text::short(u64::from(level.used)));
+        let used = text::share(u64::from(level.used), u64::from(level.budget?));
         Some((Line::of(ink, &format!("{} level", level.name)), Line::of(ink, &used)))
     };
     level_uses(plan).into_iter().filter_map(one).collect()
@@ -215,27 +214,22 @@ pub(crate) fn unmet(view: &ViewContext<'_>) -> Option<String> {
 }
 
 fn cached(view: &ViewContext<'_>) -> Option<Pair> {
-    match &view.model.plan.shown.as_ref()?.solved {
-        Planned::Plan { same_prefix: Some(same), plan, .. } if *same > 0 => {
-            let percent = u64::from(*same) * 100 / u64::from(plan.est_total.max(1));
-            let value = format!("{} {percent} %", view.theme.glyphs.about);
-            let Some((less, cost)) = view.model.plan.lost_prefix() else {
-                return Some((Line::of(Ink::Dim, "Cached prefix"), Line::of(Ink::Dim, &value)));
-            };
-            let before = (u64::from(*same) + u64::from(less)) * 100 / u64::from(plan.est_total.max(1));
-            let cost = if cost == 0 { String::new() } else { format!(" +{}", text::money(cost)) };
-            Some((Line::of(Ink::Dim, "Cached"), Line::of(Ink::Warn, &format!("{value}, was {before} %{cost}"))))
-        }
-        Planned::Plan { .. } | Planned::Blocked(_) => None,
-    }
+    let now = ReusedPrefix::of(view.model.plan.shown.as_ref()?).filter(|now| now.tokens > 0)?;
+    let value = format!("{} {} %", view.theme.glyphs.about, now.percent());
+    let Some((before, cost)) = view.model.plan.lost_prefix() else {
+        return Some((Line::of(Ink::Dim, "Cached prefix"), Line::of(Ink::Dim, &value)));
+    };
+    let cost = if cost == 0 { String::new() } else { format!(" +{}", text::money(cost)) };
+    Some((Line::of(Ink::Dim, "Cached"), Line::of(Ink::Warn, &format!("{value}, was {before} %{cost}"))))
 }
 
 fn full(view: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer) {
     let width = usize::from(area.width);
-    let percent = format!(" {} %", u64::from(blocked.needed) * 100 / u64::from(blocked.budget.prompt.max(1)));
+    let percent = format!(" {}", text::percent(blocked.needed, blocked.budget.prompt));
     let room = area.width.saturating_sub(u16::try_from(percent.len()).unwrap_or(0));
     let parts = meter::over(blocked);
-    meter::bar(view, &parts, Rect { width: room, height: 1, ..area }, buf);
+    let size = (blocked.needed, blocked.budget.prompt);
+    meter::bar(view, &parts, size, Rect { width: room, height: 1, ..area }, buf);
     paint::right(view.theme, &Line::of(Ink::Danger, &percent), Rect { height: 1, ..area }, buf);
     let legend: Vec<Pair> = parts.iter().map(|(part, tokens)| meter::line(view, *part, 0, *tokens)).collect();
     for ((label, value), place) in legend.iter().zip(area.rows().skip(1)) {

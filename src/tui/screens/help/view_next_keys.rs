@@ -11,44 +11,35 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
     if !model.shows_key_hints() || area.width < 12 || area.height < 5 {
         return;
     }
-    let cells = cells(view);
+    let groups = groups(view);
     let room = usize::from(area.width - 4);
-    let widest = cells.iter().map(Cell::width).max().unwrap_or(0) + 3;
-    let columns = if area.width >= WIDE { 3 } else { 2 };
-    let cell = widest.clamp(1, (room / columns).max(1));
+    let widest = groups.iter().flat_map(KeyGroup::cells).map(|cell| cell.width()).max().unwrap_or(0) + 3;
+    let most = if area.width >= WIDE { 3 } else { 2 };
+    let cell = widest.clamp(1, (room / most).max(1));
     let across = (room / cell).max(1);
-    let most = usize::from(area.height.saturating_sub(4)).max(1);
-    let rows = cells.len().div_ceil(across).clamp(1, most);
+    let columns = columns(&groups, across, usize::from(area.height.saturating_sub(4)).max(1));
+    let rows = columns.iter().take(across).map(Vec::len).max().unwrap_or(0).max(1);
     let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
     let place = Rect { y: area.bottom() - height, height, ..area };
     let pressed: Vec<String> = model.input.sequence.iter().map(ToString::to_string).collect();
     let title = Line::of(Ink::Heading, &pressed.join(" ")).with(Ink::Dim, " then one of these");
-    let hidden = cells.iter().skip(rows * across).filter(|cell| matches!(cell, Cell::Key { .. })).count();
+    let hidden = columns.iter().skip(across).flatten().filter(|cell| matches!(cell, Cell::Key { .. })).count();
     let more = if hidden > 0 { format!("{hidden} more in the help  ") } else { String::new() };
     let inside = view.screen(title, Line::of(Ink::Dim, &format!("{more}Esc closes")), place, buf);
-    for (at, what) in cells.iter().take(rows * across).enumerate() {
-        let (column, row) = (at / rows, at % rows);
-        let shift = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
-        let spot = Rect {
-            x: inside.x.saturating_add(shift(1 + column * cell)),
-            y: inside.y.saturating_add(shift(row)),
-            width: shift(cell.saturating_sub(1)),
-            height: 1,
-        };
-        let left = usize::from(spot.width);
-        let line = match what {
-            Cell::Heading(title) => Line::of(Ink::Heading, title),
-            Cell::Key { key, does } => {
-                let key = format!("{key:>3}  ");
-                let does = text::fit(does, left.saturating_sub(text::width(&key)), view.theme.glyphs.ellipsis);
-                Line::of(Ink::Accent, &key).with(Ink::Text, &does)
-            }
-        };
-        paint::line(view.theme, &line, spot.intersection(inside), buf);
+    let shift = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+    for (column, cells) in columns.iter().take(across).enumerate() {
+        let x = inside.x.saturating_add(shift(1 + column * cell));
+        for (row, what) in cells.iter().enumerate() {
+            let y = inside.y.saturating_add(shift(row));
+            let spot = Rect { x, y, width: shift(cell.saturating_sub(1)), height: 1 };
+            let line = what.line(usize::from(spot.width), view.theme.glyphs.ellipsis);
+            paint::line(view.theme, &line, spot.intersection(inside), buf);
+        }
     }
 }
 
 /// One place in the hint.
+#[derive(Clone, PartialEq, Debug)]
 enum Cell {
     /// The heading of a group of actions.
     Heading(&'static str),
@@ -68,12 +59,61 @@ impl Cell {
             Self::Key { key, does } => text::width(key).max(3) + 2 + text::width(does),
         }
     }
+
+    fn line(&self, room: usize, ellipsis: &str) -> Line {
+        match self {
+            Self::Heading(title) => Line::of(Ink::Heading, title),
+            Self::Key { key, does } => {
+                let key = format!("{key:>3}  ");
+                let does = text::fit(does, room.saturating_sub(text::width(&key)), ellipsis);
+                Line::of(Ink::Accent, &key).with(Ink::Text, &does)
+            }
+        }
+    }
+}
+
+/// Keys under one heading, or without one if they are few.
+struct KeyGroup {
+    heading: Option<&'static str>,
+    keys: Vec<Cell>,
+}
+
+impl KeyGroup {
+    fn cells(&self) -> impl Iterator<Item = Cell> {
+        self.heading.map(Cell::Heading).into_iter().chain(self.keys.iter().cloned())
+    }
+}
+
+/// Arranges the groups in columns, as few rows as `across` columns allow, at most `most`; what does not fit is in more
+/// columns. A group that continues in another column repeats its heading there.
+fn columns(groups: &[KeyGroup], across: usize, most: usize) -> Vec<Vec<Cell>> {
+    let arranged = |rows: usize| {
+        let mut columns: Vec<Vec<Cell>> = vec![Vec::new()];
+        for group in groups {
+            let heading = group.heading.filter(|_| rows > 1).map(Cell::Heading);
+            for (at, key) in group.keys.iter().enumerate() {
+                let used = columns.last().map_or(0, Vec::len);
+                let needed = if at == 0 { 1 + usize::from(heading.is_some()) } else { 1 };
+                let next = used > 0 && used + needed > rows;
+                if next {
+                    columns.push(Vec::new());
+                }
+                if let Some(column) = columns.last_mut() {
+                    column.extend(heading.clone().filter(|_| next || at == 0));
+                    column.push(key.clone());
+                }
+            }
+        }
+        columns
+    };
+    let fits = (1..most).map(arranged).find(|columns| columns.len() <= across);
+    fits.unwrap_or_else(|| arranged(most))
 }
 
 /// From this number of keys on, they are grouped under headings.
 const MANY: usize = 9;
 
-fn cells(view: &ViewContext<'_>) -> Vec<Cell> {
+fn groups(view: &ViewContext<'_>) -> Vec<KeyGroup> {
     let model = view.model;
     let typed = &model.input.sequence;
     let mut keys: Vec<_> = model.keys.continuations(typed, &model.places()).into_iter().collect();
@@ -81,16 +121,47 @@ fn cells(view: &ViewContext<'_>) -> Vec<Cell> {
     if grouped {
         keys.sort_by_key(|(_, binding)| binding.run.group());
     }
-    let mut cells = Vec::new();
-    let mut last = None;
+    let mut groups: Vec<KeyGroup> = Vec::new();
     for (next, binding) in keys {
-        let group = binding.run.group();
-        if grouped && last != Some(group) {
-            cells.push(Cell::Heading(group.title()));
-            last = Some(group);
-        }
         let more = if binding.on.count() > typed.len() + 1 { view.theme.glyphs.ellipsis } else { "" };
-        cells.push(Cell::Key { key: format!("{next}{more}"), does: binding.run.short() });
+        let key = Cell::Key { key: format!("{next}{more}"), does: binding.run.short() };
+        let heading = grouped.then(|| binding.run.group().title());
+        match groups.last_mut().filter(|group| group.heading == heading) {
+            Some(group) => group.keys.push(key),
+            None => groups.push(KeyGroup { heading, keys: vec![key] }),
+        }
     }
-    cells
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(heading: Option<&'static str>, keys: usize) -> KeyGroup {
+        KeyGroup { heading, keys: (0..keys).map(|at| Cell::Key { key: at.to_string(), does: "" }).collect() }
+    }
+
+    #[test]
+    fn every_column_begins_with_a_heading_and_all_keys_are_placed() {
+        let groups = [group(Some("Context"), 9), group(Some("Branch"), 1), group(Some("View"), 12)];
+        for most in 2..30 {
+            for across in 1..5 {
+                let columns = columns(&groups, across, most);
+                let keys = columns.iter().flatten().filter(|cell| matches!(cell, Cell::Key { .. })).count();
+                assert_eq!(keys, 22, "{most} {across}");
+                for column in &columns {
+                    assert!(column.len() <= most && matches!(column[0], Cell::Heading(_)), "{most} {across}");
+                    assert!(matches!(column[column.len() - 1], Cell::Key { .. }), "{most} {across}");
+                }
+            }
+        }
+        assert_eq!(columns(&groups, 2, 30).iter().map(Vec::len).collect::<Vec<_>>(), [13, 13]);
+    }
+
+    #[test]
+    fn few_keys_have_no_headings() {
+        let columns = columns(&[group(None, 5)], 2, 10);
+        assert_eq!(columns.iter().map(Vec::len).collect::<Vec<_>>(), [3, 2]);
+    }
 }

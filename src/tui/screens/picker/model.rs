@@ -82,6 +82,34 @@ pub struct Entry {
     pub choice: Choice,
 }
 
+/// The columns of an entry, from left to right; see [`TITLES`].
+pub type Columns = [String; 5];
+
+/// The titles of the columns. Prices are in dollars per million tokens.
+pub const TITLES: [&str; 5] = ["Context", "In", "Out", "Answer", "Profile"];
+/// In which order columns are left out if there is no room for them: indices into [`TITLES`].
+const LEFT_OUT_FIRST: [&[usize]; 4] = [&[4], &[3], &[0], &[1, 2]];
+/// The space before a column.
+pub const GAP: usize = 2;
+/// A label is shortened to this width before a column is left out.
+const LEAST_LABEL: usize = 22;
+
+/// Returns the width of the labels and those of the columns, 0 for a column that is left out, so that a row has at most
+/// `room` columns of the screen. `labels` is the width of the widest label, `wanted` the widths of the columns.
+pub fn fitting(labels: usize, wanted: [usize; 5], room: usize) -> (usize, [usize; 5]) {
+    let mut kept = wanted;
+    let needed = |kept: &[usize; 5]| kept.iter().filter(|width| **width > 0).map(|width| width + GAP).sum::<usize>();
+    for together in LEFT_OUT_FIRST {
+        if labels.min(LEAST_LABEL) + needed(&kept) <= room {
+            break;
+        }
+        for at in together {
+            kept[*at] = 0;
+        }
+    }
+    (labels.min(room.saturating_sub(needed(&kept))), kept)
+}
+
 /// A row of the list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PickerRow {
@@ -108,6 +136,9 @@ pub struct Picker {
     pub cursor: usize,
     /// Headings with the index of the entry that each precedes; shown while the filter is empty.
     pub headings: Vec<(usize, &'static str)>,
+    /// For each entry, the columns between its label and its end, if the list has columns; those of other lists are
+    /// empty, and so are those of an entry without any.
+    pub columns: Vec<Columns>,
     /// Whether an answer is pending.
     pub loading: bool,
     /// Ticket of the newest request.
@@ -126,6 +157,7 @@ impl Picker {
             marks: Vec::new(),
             cursor: 0,
             headings: Vec::new(),
+            columns: Vec::new(),
             loading: false,
             ticket: 0,
         }
@@ -278,6 +310,21 @@ mod tests {
         picker.filter = "fork".into();
         picker.apply_filter();
         assert!(picker.rows().iter().all(|row| matches!(row, PickerRow::Entry(_))), "a filtered list has no headings");
+    }
+
+    #[test]
+    fn columns_are_left_out_whole() {
+        let wanted = [7, 6, 6, 6, 10];
+        assert_eq!(fitting(30, wanted, 120), (30, wanted));
+        assert_eq!(fitting(40, wanted, 75), (30, wanted), "the label is shortened first");
+        assert_eq!(fitting(40, wanted, 60), (27, [7, 6, 6, 6, 0]));
+        assert_eq!(fitting(40, wanted, 39), (23, [0, 6, 6, 0, 0]), "the prices stay longest");
+        assert_eq!(fitting(40, wanted, 30), (30, [0; 5]));
+        for room in 0..140 {
+            let (label, kept) = fitting(30, wanted, room);
+            let sum: usize = kept.iter().filter(|width| **width > 0).map(|width| width + GAP).sum();
+            assert!(label + sum <= room, "{room}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Updates of the lists of sessions, models, and actions, and the effect of choosing an entry.
 //! Not for: loading the entries of other lists, which the `update` of their screens does.
 
-use super::model::{Choice, Entry, Kind, Picker, PickerPending};
+use super::model::{Choice, Columns, Entry, Kind, Picker, PickerPending};
 use crate::domain::base::failure::Failure;
 use crate::domain::base::time;
 use crate::domain::call::model::ModelInfo;
@@ -119,15 +119,17 @@ fn fill_models(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<V
         current.as_ref().is_some_and(|(of, name)| of == profile && *name == info.name)
     };
     let cursor = models.iter().position(|(profile, info)| is_current(profile, info)).unwrap_or(0);
-    let wide = models.iter().map(|(_, info)| info.name.chars().count()).max().unwrap_or(0);
-    let entry = |(profile, info): &(String, ModelInfo)| model_entry(profile, info, is_current(profile, info), wide);
+    let entry = |(profile, info): &(String, ModelInfo)| model_entry(profile, info, is_current(profile, info));
     let mut entries: Vec<Entry> = models.iter().map(entry).collect();
+    let mut columns: Vec<Columns> = models.iter().map(|(profile, info)| model_columns(profile, info)).collect();
+    columns.extend(failed.iter().map(|_| Columns::default()));
     let Some(picker) = waiting_for(model, ticket) else { return };
     picker.headings.clear();
     if !failed.is_empty() {
         picker.headings.push((entries.len(), "Not available"));
     }
     entries.extend(failed);
+    picker.columns = columns;
     picker.fill(entries);
     if picker.filter.is_empty() {
         picker.cursor = cursor;
@@ -141,20 +143,28 @@ fn unavailable(profile: &str, failure: &Failure) -> Entry {
     Entry { label: format!("  {profile}: {why}"), detail: String::new(), choice: Choice::Explain(words) }
 }
 
-/// Describes a model: `● gpt-4.1-mini  1.05M context   33k answer   $0.4 in, $1.6 out per million`.
-fn model_entry(profile: &str, info: &ModelInfo, current: bool, wide: usize) -> Entry {
+fn model_entry(profile: &str, info: &ModelInfo, current: bool) -> Entry {
     let sign = if current { "● " } else { "  " };
-    let pad = " ".repeat(wide.saturating_sub(info.name.chars().count()));
-    let context = short(u64::from(info.context_window));
-    let answer = info.max_output.map_or(String::new(), |most| format!("{:>5} answer", short(u64::from(most))));
-    let price = match &info.price {
-        None => String::new(),
-        Some(price) if price.input <= 0.0 && price.output <= 0.0 => "free".to_owned(),
-        Some(price) => format!("${} in, ${} out per million", price.input, price.output),
-    };
-    let label = format!("{sign}{}{pad}  {context:>5} context  {answer:<12}  {price}", info.name);
     let choice = Choice::Model { profile: profile.to_owned(), model: info.name.clone() };
-    Entry { label: label.trim_end().to_owned(), detail: profile.to_owned(), choice }
+    Entry { label: format!("{sign}{}", info.name), detail: profile.to_owned(), choice }
+}
+
+/// The columns of a model: `1.05M`, `$0.40`, `$1.60`, `33k`, and the profile.
+fn model_columns(profile: &str, info: &ModelInfo) -> Columns {
+    let answer = info.max_output.map_or(String::new(), |most| short(u64::from(most)));
+    let [input, output] = match &info.price {
+        None => [String::new(), String::new()],
+        Some(price) if price.input <= 0.0 && price.output <= 0.0 => ["free".to_owned(), "free".to_owned()],
+        Some(price) => [price.input, price.output].map(|price| format!("${}", dollars(price))),
+    };
+    [short(u64::from(info.context_window)), input, output, answer, profile.to_owned()]
+}
+
+/// A price with two decimals, or more if it has more: `0.40`, `0.075`.
+fn dollars(price: f64) -> String {
+    let (exact, cents) = (price.to_string(), format!("{price:.2}"));
+    let decimals = exact.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    if decimals > 2 { exact } else { cents }
 }
 
 /// Handles Enter in a list.
@@ -256,5 +266,15 @@ pub(crate) fn manage(model: &mut Model, edit: ListEdit, out: &mut Vec<Cmd>) {
                 cursor: 0,
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dollars;
+
+    #[test]
+    fn prices_have_at_least_cents() {
+        assert_eq!([0.4, 1.6, 15.0, 0.075].map(dollars), ["0.40", "1.60", "15.00", "0.075"]);
     }
 }

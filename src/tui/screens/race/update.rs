@@ -7,6 +7,7 @@ use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::race::Limits;
 use crate::domain::call::run::CAUTION;
+use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::branch::{Branch, Overrides};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::plan::ContextPlan;
@@ -90,7 +91,7 @@ fn items(model: &mut Model, run: RunId, plan: &ContextPlan) {
     let may = plan.included().filter(|row| row.section() != Some(Section::UserMessage));
     let entries = may.map(|row| {
         let place = row.source.turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
-        let detail = format!("{} · {} tokens {}", row.kind.name(), row.tokens, plan.certainty.label());
+        let detail = format!("{} · {} tokens {}", row.kind.name(), grouped(row.tokens.into()), plan.certainty.label());
         Entry { label: format!("{place}{}", row.title), detail, choice: Choice::Without(run, row.atom) }
     });
     let mut picker = Picker::new(Kind::ReplayItems);

@@ -56,10 +56,10 @@ pub(crate) fn draw(
     let most = rows.len().saturating_sub(usize::from(room.height));
     paint::lines(view.theme, &rows[overlay.detail_scroll.min(most)..], room, buf);
     let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
-    if view.model.status.shown().is_some() {
-        composer::notice(view, foot, buf);
-    } else {
-        paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
+    paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
+    if inside.height >= HEAD {
+        // A notice is above the list, so that the keys stay visible.
+        composer::notice(view, Rect { y: inside.y + HEAD - 1, height: 1, ..inside }, buf);
     }
     most
 }

@@ -206,8 +206,8 @@ impl Composer {
         match found {
             Some(text) => {
                 self.paste(&text);
-                self.area.move_cursor(CursorMove::Top);
-                self.area.move_cursor(CursorMove::Head);
+                self.area.move_cursor(CursorMove::Bottom);
+                self.area.move_cursor(CursorMove::End);
                 self.draft_below = draft;
             }
             None => self.put_back(draft.unwrap_or_default()),

@@ -378,7 +378,7 @@ mod tests {
         composer.sent(&Arc::from("one"));
         composer.sent(&Arc::from("two"));
         assert!(composer.recall(true) && composer.recall(true) && !composer.recall(true));
-        assert_eq!(&*composer.text(), "one");
+        assert_eq!((&*composer.text(), composer.cursor()), ("one", (0, 3)), "the cursor is at the end");
         assert!(composer.recall(false) && composer.recall(false));
         assert!(composer.is_empty() && !composer.recall(false));
         composer.paste("draft of a");
