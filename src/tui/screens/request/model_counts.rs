@@ -1,5 +1,5 @@
-//! Counts over all rows of a plan, computed once for each plan: the same numbers in the overlay's title, in its list, and
-//! in the panel.
+//! Counts over all rows of a plan, computed once for each plan: the same numbers in the overlay's title, in its list,
+//! and in the panel.
 //! Not for: drawing them (`view`).
 
 use crate::domain::call::tokens::short;
