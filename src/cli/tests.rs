@@ -184,7 +184,7 @@ fn plan() -> ContextPlan {
 
 fn blocked() -> Blocked {
     let choices = vec![BlockedRemedy::LargerBudget { at_least: 9_000 }, BlockedRemedy::OtherModel];
-    Blocked { basis: plan().basis, needed: 9_000, budget: budget(), choices, rows: vec![] }
+    Blocked { basis: plan().basis, needed: 9_000, budget: budget(), choices, rows: vec![], left_out: vec![] }
 }
 
 fn planned() -> Planned {

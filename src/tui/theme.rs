@@ -76,7 +76,8 @@ glyphs! {
     pin: Glyph = "◆", "#", "A sticky pin.";
     lease: Glyph = "◇", "~", "A lease.";
     out: Glyph = "✕", "x", "Left out.";
-    once: Glyph = "＋", "+", "Included once.";
+    once: Glyph = "+", "+", "Included once.";
+    kept: Glyph = "·", ".", "Included automatically.";
     ok: Glyph = "✓", "+", "Success.";
     fail: Glyph = "✗", "!", "Failure.";
     running: Glyph = "◌", "*", "In progress.";

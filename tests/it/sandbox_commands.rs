@@ -101,7 +101,9 @@ impl Place {
     /// Whether the sandbox has a protection. Prints a note if not.
     fn has(&self, part: &str) -> bool {
         let protection = self.effect(&json!({"line": "true"})).unwrap().protection;
-        let has = protection.iter().any(|one| one.starts_with("enforced by: ") && one.contains(part) && !one.contains(&format!("no {part}")));
+        let has = protection
+            .iter()
+            .any(|one| one.starts_with("enforced by: ") && one.contains(part) && !one.contains(&format!("no {part}")));
         if !has {
             #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
             {

@@ -13,6 +13,7 @@ mod memories;
 mod pictures;
 mod project;
 mod properties;
+mod request_counts;
 pub(crate) mod request_overlay;
 mod search_and_tree;
 mod summaries;

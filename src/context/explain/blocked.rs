@@ -3,7 +3,7 @@
 
 use crate::context::admission::forms::{Marks, cost_of, turn_cost};
 use crate::context::admission::window::OPEN_OLDER;
-use crate::context::explain;
+use crate::context::explain::{self, excluded};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{MESSAGE_FRAMING, PlanInput};
@@ -32,7 +32,8 @@ pub(in crate::context) fn blocked(input: &PlanInput, marks: &Marks<'_>, needed: 
         choices.push(BlockedRemedy::ShorterMessage { by });
     }
     let rows = explain::required_rows(input, marks, open);
-    Box::new(Blocked { basis: input.basis, needed, budget: input.budget, choices, rows })
+    let left_out = excluded::without_room(input, marks, &rows);
+    Box::new(Blocked { basis: input.basis, needed, budget: input.budget, choices, rows, left_out })
 }
 
 /// Returns the items that a person's marks require, and their tokens.

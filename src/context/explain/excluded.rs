@@ -4,16 +4,17 @@
 use super::price::Addition;
 use crate::context::admission::admit::Admitted;
 use crate::context::admission::choose;
-use crate::context::admission::forms::{cost_in, turn_cost};
+use crate::context::admission::forms::{Marks, cost_in, turn_cost};
 use crate::context::admission::position::RowPosition;
-use crate::context::explain::{block_row, empty_row, items};
+use crate::context::explain::{block_row, empty_row, is_optional, items};
 use crate::domain::base::hash::Hash;
 use crate::domain::conversation::mark::{Atom, LeaseTurns, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::planning::input::{
-    Block, Gap, InactiveMark, MESSAGE_FRAMING, MessageInput, OmittedItem, SendBarrier, TurnInput,
+    Block, Gap, InactiveMark, MESSAGE_FRAMING, MessageInput, OmittedItem, PlanInput, SendBarrier, TurnInput,
 };
 use crate::domain::planning::plan::{Form, Reason, Remedy, Row, RowKind, Source, Verdict};
+use std::collections::HashSet;
 
 /// Turns that are listed one by one before older ones share a row.
 const LISTED: usize = 100;
@@ -54,6 +55,37 @@ pub(in crate::context) fn rows(admitted: &Admitted<'_>) -> Vec<Row> {
         }
     }
     merge_gaps(admitted, 0, &mut merged, &mut rows);
+    rows.extend(merged);
+    rows
+}
+
+/// Makes the rows of the turns, leases, summaries, and rules that have no room in a call whose `required` rows exceed
+/// the budget, newest first.
+pub(in crate::context) fn without_room(input: &PlanInput, marks: &Marks<'_>, required: &[Row]) -> Vec<Row> {
+    let verdict = Verdict::Out { needed: 0, remedy: None };
+    let no_room = Reason::Budget { free: 0 };
+    let offered = input.offers.iter().filter(|offer| offer.most.is_none()).flat_map(|offer| &offer.candidates);
+    let blocks = input.blocks.iter().filter(|block| is_optional(block)).chain(offered.map(|one| &one.block));
+    let block = |block: &Block| Row { verdict: verdict.clone(), reason: no_room.clone(), ..block_row(input, block) };
+    let mut rows: Vec<Row> = blocks.map(block).collect();
+    let listed: HashSet<Atom> = required.iter().map(|row| row.atom).collect();
+    let mut merged: Option<Row> = None;
+    let others = |turn: &&TurnInput| !listed.contains(&turn.atom);
+    for (at, turn) in input.turns.iter().rev().filter(others).enumerate() {
+        let (Some(tokens), mark) = (sent_tokens(turn), marks.turn(turn).map(|mark| mark.kind)) else { continue };
+        let reason = match mark.filter(|mark| mark.excludes()) {
+            Some(mark) => Reason::UserExcluded { once: mark.once() },
+            None => no_room.clone(),
+        };
+        let ends = turn.messages.first().zip(turn.messages.last()).map(|(first, last)| (first.key, last.key));
+        match ends.filter(|_| at >= LISTED && mark.is_none()) {
+            Some(ends) => add(range(ends, 1, tokens, Some(turn.number), reason), &mut merged, &mut rows),
+            None => rows.push(Row { verdict: verdict.clone(), reason, tokens, pin: mark, ..empty_row(turn) }),
+        }
+    }
+    for gap in input.gaps.iter().rev() {
+        add(range(gap.range, gap.turns, gap.tokens, Some(gap.from), no_room.clone()), &mut merged, &mut rows);
+    }
     rows.extend(merged);
     rows
 }
@@ -264,7 +296,11 @@ fn barred(admitted: &Admitted<'_>, turn: &TurnInput, index: Option<usize>) -> Ve
 
 /// Returns the row of a retrieved or retrievable item that is left out.
 fn omitted_row(admitted: &Admitted<'_>, omitted: &OmittedItem) -> Row {
-    let (action, does) = &omitted.remedy;
+    let budget = admitted.input.budget.remedy();
+    // Rules are admitted wherever there is room; a mark that includes them makes none.
+    let is_out_of_room = matches!(omitted.kind, RowKind::Rules | RowKind::Skills | RowKind::Module)
+        && matches!(omitted.reason, Reason::Budget { .. });
+    let (action, does) = if is_out_of_room { budget } else { (omitted.remedy.0.as_str(), omitted.remedy.1.as_str()) };
     let suggested = matches!(omitted.reason, Reason::PinSuggested | Reason::PinMattered | Reason::PinEarned { .. });
     let verdict = if suggested {
         Verdict::Suggested

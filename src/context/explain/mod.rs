@@ -146,8 +146,7 @@ pub(in crate::context) fn included(admitted: &Admitted<'_>) -> Vec<Row> {
 
 /// Returns the rows of required items, for a call that is blocked.
 pub(in crate::context) fn required_rows(input: &PlanInput, marks: &Marks<'_>, open: &[Form]) -> Vec<Row> {
-    let optional = |block: &&Block| matches!(block.reason, Reason::Leased { .. } | Reason::Ephemeral | Reason::Summary);
-    let required = input.blocks.iter().filter(|block| !optional(block));
+    let required = input.blocks.iter().filter(|block| !is_optional(block));
     let mut rows: Vec<Row> = required.map(|block| block_row(input, block)).collect();
     rows.extend(input.turns.iter().filter_map(|turn| match marks.turn(turn)?.kind {
         MarkKind::Sticky => Some(card_row(turn, marks, Section::StickyPins, MarkKind::Sticky)),
@@ -156,6 +155,11 @@ pub(in crate::context) fn required_rows(input: &PlanInput, marks: &Marks<'_>, op
     }));
     rows.push(open_row(input, open));
     rows
+}
+
+/// Whether a block is left out before a call is blocked.
+fn is_optional(block: &Block) -> bool {
+    matches!(block.reason, Reason::Leased { .. } | Reason::Ephemeral | Reason::Summary)
 }
 
 pub(in crate::context) fn block_row(input: &PlanInput, block: &Block) -> Row {

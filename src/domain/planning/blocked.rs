@@ -155,11 +155,9 @@ impl Warning {
                     it is not sent."
                     .into()
             }
-            Self::RulesUntrusted { count: 1 } => {
-                "A file with rules of the project is left out: this folder is not trusted.".into()
-            }
+            Self::RulesUntrusted { count: 1 } => "1 project rules file is left out: this folder is not trusted.".into(),
             Self::RulesUntrusted { count } => {
-                format!("{count} files with rules of the project are left out: this folder is not trusted.")
+                format!("{count} project rules files are left out: this folder is not trusted.")
             }
             Self::RulesUnread { path, why } => format!("The rules in {path} are left out: the file {why}."),
             Self::FileChanged { path } => {
@@ -257,6 +255,9 @@ pub struct Blocked {
     pub choices: Vec<BlockedRemedy>,
     /// The required items.
     pub rows: Vec<Row>,
+    /// The items that no request has room for while the required ones exceed the budget, newest first. For display.
+    #[serde(skip)]
+    pub left_out: Vec<Row>,
 }
 
 impl Blocked {

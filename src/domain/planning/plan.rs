@@ -123,7 +123,7 @@ pub enum RowKind {
     Memory,
     /// A message of a request that a person edited.
     Request,
-    /// A file with rules of the project, or with the person's own rules.
+    /// A rules file of the project, or the person's own.
     Rules,
     /// The list of skills that can be loaded.
     Skills,

@@ -256,7 +256,9 @@ impl Reason {
                 "The imported system prompt, which you keep; sent with every request.".into()
             }
             Self::Guideline => "Tells the model how to read the history.".into(),
-            Self::StateRequested { older: false } => "Asks the model to keep a state block, as configured.".into(),
+            Self::StateRequested { older: false } => {
+                "Asks the model to keep a state block; your settings turn this on.".into()
+            }
             Self::StateRequested { older: true } => {
                 "Asks the model to keep a state block: this branch has one, or turns are left out.".into()
             }
@@ -284,7 +286,11 @@ impl Reason {
             Self::PinSuggested => "The model suggests a pin. Nothing changes until you decide.".into(),
             Self::PinMattered => "You noted that the answer differed without this item.".into(),
             Self::PinEarned { renewals } => earned_sentence(*renewals),
-            Self::Budget { free } => format!("Does not fit the budget: {} tokens were free.", count(*free)),
+            Self::Budget { free: 0 } => "Does not fit the budget.".into(),
+            Self::Budget { free: 1 } => "Does not fit the budget: 1 token was left for this item.".into(),
+            Self::Budget { free } => {
+                format!("Does not fit the budget: {} tokens were left for this item.", count(*free))
+            }
             Self::Allowance { tokens } => {
                 format!("The mode allows {} tokens for retrieved items; better matches filled them.", count(*tokens))
             }
@@ -350,10 +356,15 @@ impl Reason {
         }
     }
 
-    /// Returns the reason in two or three words.
+    /// Returns the reason in two or three words; for a lease, also the turns that it lasts.
     pub fn label(&self) -> String {
+        if let Self::Leased { left, .. } = self {
+            return format!("leased, {left} {} left", if *left == 1 { "turn" } else { "turns" });
+        }
         match self.name() {
             "open" => "open turn",
+            "configured" => "your settings",
+            "state_requested" => "state block on",
             "sticky" => "pinned",
             "ephemeral" => "kept for one turn",
             "included_once" => "included once",

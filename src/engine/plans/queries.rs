@@ -50,7 +50,7 @@ impl Core {
             if !out.is_empty() {
                 out.push('\n');
             }
-            let _ = writeln!(out, "── {} ──\n{text}", role.name());
+            let _ = writeln!(out, "{}:\n{text}", role.name());
         }
         if out.is_empty() {
             out = self.message_text(branch, atom, row.included())?;
@@ -84,7 +84,7 @@ impl Core {
         let session = self.sessions.of_branch(branch)?;
         let slot = super::snapshot::anchor_key(atom).and_then(|key| session.tree.by_key(key));
         let nothing =
-            if sent { "That row has no text of its own." } else { "It is left out, so its text is not loaded." };
+            if sent { "That row has no text of its own." } else { "This item is left out; its text is not loaded." };
         let slot = slot.ok_or_else(|| Failure::user(nothing))?;
         Ok(render_forms::plain(&self.content(session.tree.head(slot).id)?))
     }

@@ -353,12 +353,14 @@ fn editable(kind: EditableKind, item: ProjectItem) -> Editable {
     }
 }
 
-/// Checks whether a mark makes sense for an item of the project: rules are sent in any case, so there is nothing to
-/// pin.
+/// Checks whether a mark makes sense for an item of the project: rules are sent wherever there is room, so a pin changes
+/// nothing.
 pub(crate) fn markable(kind: MarkKind) -> Result<(), Failure> {
     if matches!(kind, MarkKind::Sticky | MarkKind::Leased { .. }) {
-        return Err(Failure::user("Every request already includes this text; a pin changes nothing.")
-            .todo("x excludes it until you include it again."));
+        return Err(Failure::user(
+            "Pins and leases do not apply to rules: a request includes them as far as the budget has room.",
+        )
+        .todo("x leaves them out until you include them again; a larger budget makes room."));
     }
     Ok(())
 }

@@ -165,7 +165,8 @@ mod tests {
 
     #[test]
     fn roots_privileges_depend_on_the_owner_of_the_workspace() {
-        let root = [Some(0), Some(1_000), None].map(|owner| privileges(0, owner).unwrap().contains("without root's right"));
+        let root =
+            [Some(0), Some(1_000), None].map(|owner| privileges(0, owner).unwrap().contains("without root's right"));
         assert_eq!(root, [true, false, false]);
         assert_eq!([Some(0), Some(1_000), None].map(|owner| privileges(1_000, owner)), [None; 3]);
     }

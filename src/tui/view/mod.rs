@@ -102,7 +102,8 @@ impl ViewContext<'_> {
     }
 
     pub(crate) fn key_in(&self, action: Action, when: When) -> String {
-        let bound = self.model.keys.best(|b| b.run == action && b.when == when);
+        // Every screen names the same key for leaving, although a panel may have one more.
+        let bound = self.model.keys.best(|b| b.run == action && b.when == when && action != Action::Leave);
         bound.map_or_else(|| self.key(action), |binding| binding.on.to_string())
     }
 

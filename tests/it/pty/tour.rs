@@ -100,7 +100,7 @@ fn ask_and_look_at_why(tour: &mut Tour) -> String {
     tour.keys("jj");
     tour.shows(
         "why: the text of a turn, its window, its calls",
-        &["Inside the window of recent turns.", "── user ──", "1 call: your message"],
+        &["Inside the window of recent turns.", "user:", "1 call: your message"],
     );
     tour.keys("h");
     tour.shows("why: an item over all calls", &["History of turn 1", "call on main", "Inside the window"]);

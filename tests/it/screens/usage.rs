@@ -148,6 +148,7 @@ fn meter_shows_the_excess() {
         budget: plan.budget,
         choices: Vec::new(),
         rows: plan.included().cloned().collect(),
+        left_out: Vec::new(),
     };
     stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned: Planned::Blocked(Arc::new(blocked)) });
     let screen = stage.screen(120, 35);

@@ -56,7 +56,7 @@ fn show(model: &mut Model, shown: DisplayedPlan) {
         announce(model, &shown);
         let content = match &shown.solved {
             Planned::Plan { plan, .. } => Content::Plan(plan.clone()),
-            Planned::Blocked(blocked) => Content::Blocked(blocked.clone()),
+            Planned::Blocked(blocked) => Content::blocked(blocked),
         };
         for overlay in model.layers.all_mut::<RequestScreen>() {
             overlay.show(content.clone());

@@ -9,6 +9,7 @@ use crate::domain::planning::plan::{Blocked, ContextPlan, Row, Verdict, Warning}
 use crate::domain::planning::policy::Section;
 use crate::tui::chat::model::plan::ReusedPrefix;
 use crate::tui::model::focus::Focus;
+use crate::tui::screens::request::model_counts::RowCounts;
 use crate::tui::view::prelude::*;
 
 pub(crate) use super::meter::ink as meter_ink;
@@ -92,13 +93,12 @@ fn groups<'a>(view: &ViewContext<'_>, plan: &'a ContextPlan) -> Vec<Group<'a>> {
     };
     let mut all: Vec<Group<'_>> =
         meter::parts(plan).into_iter().filter(|(part, _)| *part != Part::Free).map(one).collect();
-    let out: Vec<&Row> = plan.excluded().collect();
+    let counts = RowCounts::of(&plan.rows);
+    let out: Vec<&Row> = plan.excluded().filter(|row| counts.cards_of(row) == 0).collect();
     if !out.is_empty() {
-        let turns: u64 = out.iter().map(|row| u64::from(row.turns.max(1))).sum();
-        let tokens: u64 = out.iter().map(|row| u64::from(row.tokens)).sum();
         let line = (
-            Line::of(Ink::Excluded, &format!("{} Left out {}", view.theme.glyphs.out, text::number(turns))),
-            Line::of(Ink::Excluded, &text::short(tokens)),
+            Line::of(Ink::Excluded, &format!("{} Left out {}", view.theme.glyphs.out, text::number(counts.out))),
+            Line::of(Ink::Excluded, &text::short(counts.out_tokens)),
         );
         all.push(Group { line, items: out });
     }

@@ -12,6 +12,7 @@ pub(crate) mod view;
 pub(crate) mod view_code_set;
 mod view_detail;
 pub(crate) mod view_figures;
+mod view_row;
 
 use crate::tui::screens::screen::prelude::*;
 use model::RequestScreen;
@@ -22,7 +23,7 @@ impl Screen for RequestScreen {
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
-        self.page = view::list_rows(area);
+        self.page = view::list_rows(self, area);
         let last = view::draw(view, self, cache, area, buf);
         self.detail_scroll = self.detail_scroll.min(last);
         Vec::new()

@@ -32,8 +32,8 @@ pub enum Entry {
     Suggested(usize),
     /// Separator before the rows that no answer used, with their number and tokens.
     Unused(usize, u64),
-    /// Separator before the rows that are left out, with their number and tokens.
-    Excluded(usize, u64),
+    /// Separator before the rows that are left out, with the number and tokens of their items (see [`RowCounts::out`]).
+    Excluded(u64, u64),
     /// Heading of rows of one kind or with one reason, with their number and tokens.
     Group(Heading, usize, u64),
     /// A row of the plan.
@@ -54,6 +54,16 @@ pub enum Content {
 }
 
 impl Content {
+    /// What the overlay shows of a request that does not fit: the required items, section by section, then the items
+    /// that are left out.
+    pub fn blocked(blocked: &Blocked) -> Self {
+        let mut all = blocked.clone();
+        let place = |row: &Row| blocked.rows.iter().position(|other| other.section() == row.section());
+        all.rows.sort_by_key(place);
+        all.rows.append(&mut all.left_out);
+        Self::Blocked(Arc::new(all))
+    }
+
     /// Returns the rows of the plan, whether it was solved or blocked.
     pub fn rows(&self) -> &[Row] {
         match self {
@@ -142,7 +152,10 @@ impl RequestScreen {
         let Some(content) = &self.content else { return };
         let rows = content.rows();
         let filter = RowFilter::parse(&self.filter);
-        let mut indices: Vec<usize> = (0..rows.len()).filter(|at| filter.matches(&rows[*at])).collect();
+        let turn = |at: usize| self.counts.turn_of_card(&rows[at]).filter(|_| self.arrangement.group == Group::Section);
+        let matches = |at: usize| filter.matches(&rows[at]);
+        let mut indices: Vec<usize> =
+            (0..rows.len()).filter(|at| matches(*at) || turn(*at).is_some_and(matches)).collect();
         let mut entries = Vec::with_capacity(rows.len() + 16);
         match self.arrangement.group {
             Group::Section => self.list_by_section(rows, &indices, &mut entries),
@@ -169,6 +182,7 @@ impl RequestScreen {
 
     fn list_by_section(&self, rows: &[Row], indices: &[usize], entries: &mut Vec<Entry>) {
         let order = self.arrangement.order;
+        let mut turns_of_cards = Vec::new();
         let included: Vec<usize> = indices.iter().copied().filter(|at| rows[*at].included()).collect();
         for part in included.chunk_by(|a, b| rows[*a].section() == rows[*b].section()) {
             if let Some(section) = rows[part[0]].section() {
@@ -177,7 +191,7 @@ impl RequestScreen {
             }
             let mut part = part.to_vec();
             order.sort(rows, &mut part);
-            self.push_rows(rows, &group_cards(rows, part), entries);
+            self.push_rows(rows, &self.counts.under_their_turns(rows, part, &mut turns_of_cards), entries);
         }
         if let (Some(Content::Plan(plan)), true) = (&self.content, self.filter.is_empty()) {
             let any = plan.tools > 0 || !plan.tool_costs.is_empty();
@@ -196,10 +210,12 @@ impl RequestScreen {
             self.push_rows(rows, &suggested, entries);
         }
         self.push_unused(rows, indices, entries);
-        let out = of(|verdict| matches!(verdict, Verdict::Out { .. }));
+        let mut out = of(|verdict| matches!(verdict, Verdict::Out { .. }));
+        out.retain(|at| self.counts.cards_of(&rows[*at]) == 0);
         if !out.is_empty() {
-            let tokens = out.iter().map(|at| u64::from(rows[*at].tokens)).sum();
-            entries.push(Entry::Excluded(out.len(), tokens));
+            let count = out.iter().map(|at| self.counts.left_out(&rows[*at])).sum();
+            let tokens = out.iter().map(|at| self.counts.tokens_out(&rows[*at])).sum();
+            entries.push(Entry::Excluded(count, tokens));
             self.push_rows(rows, &out, entries);
         }
     }
@@ -215,7 +231,8 @@ impl RequestScreen {
         }
         for (heading, mut part) in parts {
             self.arrangement.order.sort(rows, &mut part);
-            let tokens = part.iter().map(|at| u64::from(rows[*at].tokens)).sum();
+            let counted = part.iter().filter(|at| self.counts.cards_of(&rows[**at]) == 0);
+            let tokens = counted.map(|at| u64::from(rows[*at].tokens)).sum();
             entries.push(Entry::Group(heading, part.len(), tokens));
             self.push_rows(rows, &part, entries);
         }
@@ -441,15 +458,4 @@ pub enum RequestPending {
     History(Atom),
     /// To show which rows no answer used.
     Unused,
-}
-
-/// Moves the cards of each turn together, to the place of the turn's first card.
-fn group_cards(rows: &[Row], part: Vec<usize>) -> Vec<usize> {
-    let turn = |at: usize| rows[at].source.turn.filter(|_| rows[at].kind == RowKind::Card);
-    let mut sorted: Vec<usize> = Vec::with_capacity(part.len());
-    for at in part {
-        let same = turn(at).and_then(|of| sorted.iter().rposition(|before| turn(*before) == Some(of)));
-        sorted.insert(same.map_or(sorted.len(), |before| before + 1), at);
-    }
-    sorted
 }

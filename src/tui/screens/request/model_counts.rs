@@ -1,8 +1,9 @@
-//! Counts over all rows of a plan, computed once for each plan that the request overlay shows.
+//! Counts over all rows of a plan, computed once for each plan: the same numbers in the overlay's title, in its list,
+//! and in the panel.
 //! Not for: drawing them (`view`).
 
 use crate::domain::call::tokens::short;
-use crate::domain::planning::plan::{Row, RowKind, Verdict};
+use crate::domain::planning::plan::{Reason, Row, RowKind, Verdict};
 use std::collections::HashMap;
 
 /// Counts over the rows of a plan.
@@ -13,10 +14,14 @@ pub struct RowCounts {
     /// Number of items that are left out. A range counts as all its turns; a turn of which a card is included does not
     /// count.
     pub out: u64,
+    /// Tokens of those items.
+    pub out_tokens: u64,
     /// Columns of the widest number of tokens.
     pub widest: usize,
     /// Number of included cards by turn.
     cards: HashMap<u32, usize>,
+    /// Index of the row of each turn of which only cards are included.
+    quoted: HashMap<u32, usize>,
 }
 
 impl RowCounts {
@@ -29,15 +34,102 @@ impl RowCounts {
                 *counts.cards.entry(turn).or_default() += 1;
             }
         }
-        let out = rows.iter().filter(|row| matches!(row.verdict, Verdict::Out { .. }) && counts.cards_of(row) == 0);
-        counts.out = out.map(|row| u64::from(row.turns.max(1))).sum();
+        let quoted = rows.iter().enumerate().filter(|(_, row)| counts.cards_of(row) > 0);
+        counts.quoted = quoted.filter_map(|(at, row)| Some((row.source.turn?, at))).collect();
+        counts.out = rows.iter().map(|row| counts.left_out(row)).sum();
+        counts.out_tokens = rows.iter().map(|row| counts.tokens_out(row)).sum();
         counts.widest = rows.iter().map(|row| short(u64::from(row.tokens)).len()).max().unwrap_or_default();
         counts
     }
 
     /// How many cards of a turn that is left out are included; 0 for other rows.
     pub fn cards_of(&self, row: &Row) -> usize {
-        let turn = row.source.turn.filter(|_| row.kind == RowKind::Turn && !row.included());
+        let is_turn = row.kind == RowKind::Turn && matches!(row.verdict, Verdict::Out { .. });
+        // The message of an inactive mark is on another branch, whose turns have other numbers.
+        let turn = row.source.turn.filter(|_| is_turn && row.reason != Reason::OffPath);
         turn.and_then(|turn| self.cards.get(&turn).copied()).unwrap_or_default()
+    }
+
+    /// How many items a row counts for that are left out; 0 for a row that is included, also if only by cards.
+    pub fn left_out(&self, row: &Row) -> u64 {
+        if !matches!(row.verdict, Verdict::Out { .. }) || self.cards_of(row) > 0 {
+            return 0;
+        }
+        let (turns, first) = (row.turns.max(1), row.source.turn.filter(|_| row.kind == RowKind::Range));
+        let has_cards = |turn: &&u32| first.is_some_and(|first| (first..first.saturating_add(turns)).contains(*turn));
+        let quoted = self.cards.keys().filter(has_cards).count() as u64;
+        u64::from(turns).saturating_sub(quoted)
+    }
+
+    /// The tokens of a row that is left out; 0 if it counts for no item.
+    pub fn tokens_out(&self, row: &Row) -> u64 {
+        if self.left_out(row) > 0 { u64::from(row.tokens) } else { 0 }
+    }
+
+    /// The index of the row of an included card's turn; None if the turn has no row of its own.
+    pub fn turn_of_card(&self, row: &Row) -> Option<usize> {
+        let turn = row.source.turn.filter(|_| row.kind == RowKind::Card && row.included())?;
+        self.quoted.get(&turn).copied()
+    }
+
+    /// Puts the cards of each turn together, at the place of the turn's first card, after the row of the turn unless
+    /// that row is in `listed`. The rows of such turns are added to `listed`.
+    pub fn under_their_turns(&self, rows: &[Row], part: Vec<usize>, listed: &mut Vec<usize>) -> Vec<usize> {
+        let mut sorted = Vec::with_capacity(part.len());
+        for at in group_cards(rows, part) {
+            let turn = self.turn_of_card(&rows[at]).filter(|turn| !listed.contains(turn));
+            listed.extend(turn);
+            sorted.extend(turn);
+            sorted.push(at);
+        }
+        sorted
+    }
+}
+
+/// Moves the cards of each turn together, to the place of the turn's first card.
+fn group_cards(rows: &[Row], part: Vec<usize>) -> Vec<usize> {
+    let turn = |at: usize| rows[at].source.turn.filter(|_| rows[at].kind == RowKind::Card);
+    let mut sorted: Vec<usize> = Vec::with_capacity(part.len());
+    for at in part {
+        let same = turn(at).and_then(|of| sorted.iter().rposition(|before| turn(*before) == Some(of)));
+        sorted.insert(same.map_or(sorted.len(), |before| before + 1), at);
+    }
+    sorted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::hash::Hash;
+    use crate::domain::conversation::mark::Atom;
+    use crate::domain::planning::plan::Source;
+    use crate::domain::planning::policy::Section;
+
+    fn row(kind: RowKind, turn: u32, tokens: u32, out: bool) -> Row {
+        let inside = Verdict::In { section: Section::Retrieved };
+        let verdict = if out { Verdict::Out { needed: 0, remedy: None } } else { inside };
+        let atom = Atom::Section { text: Hash::of(format!("{kind:?} {turn} {tokens}").as_bytes()) };
+        let source = Source { turn: Some(turn), ..Source::default() };
+        Row { tokens, source, ..Row::new(atom, kind, verdict, Reason::OutsideWindow) }
+    }
+
+    #[test]
+    fn turns_with_cards_are_not_left_out_and_ranges_count_their_turns() {
+        let mut rows = vec![
+            row(RowKind::Card, 7, 50, false),
+            row(RowKind::Card, 3, 40, false),
+            row(RowKind::Card, 7, 60, false),
+            row(RowKind::Turn, 9, 900, true),
+            row(RowKind::Turn, 7, 700, true),
+            row(RowKind::Range, 1, 2_000, true),
+        ];
+        rows[5].turns = 6;
+        let counts = RowCounts::of(&rows);
+        assert_eq!((counts.included, counts.out, counts.out_tokens), (3, 1 + 5, 900 + 2_000));
+        let mut listed = Vec::new();
+        let order = counts.under_their_turns(&rows, vec![0, 1, 2], &mut listed);
+        assert_eq!((order, listed), (vec![4, 0, 2, 1], vec![4]), "cards stand under their turn");
+        rows[4].reason = Reason::OffPath;
+        assert_eq!(RowCounts::of(&rows).out, 7, "the turn of another branch has no card here");
     }
 }

@@ -79,6 +79,7 @@ impl RequestScreen {
         Some(match remedy {
             "exclude" => undone(MarkKind::Exclude, Action::Exclude),
             "exclude-once" => undone(MarkKind::ExcludeOnce, Action::ExcludeOnce),
+            "budget-up" | "models" | "capsules" | "focus" | "search-anyway" => return None,
             "pin" => PreviewedAction { kind: MarkKind::Sticky, action: Action::Pin, ..include(vec![row.atom]) },
             _ => include(vec![row.atom]),
         })

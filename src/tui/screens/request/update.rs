@@ -151,7 +151,7 @@ pub(crate) fn open(model: &mut Model) {
         if let Some(plan) = model.plan.plan(branch) {
             overlay.show(Content::Plan(plan.clone()));
         } else if let Some(blocked) = model.plan.blocked(branch) {
-            overlay.show(Content::Blocked(blocked.clone()));
+            overlay.show(Content::blocked(blocked));
         } else {
             model.plan.hurry(model.now);
         }
@@ -184,7 +184,8 @@ pub(crate) fn request_contents(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(branch) = model.branch().map(|branch| branch.id) else { return };
     let Some(overlay) = model.layers.top::<RequestScreen>() else { return };
     let Some(atom) = overlay.selected_atom() else { return };
-    if matches!(atom, Atom::Range { .. }) {
+    // The engine has the texts of the rows of a solved plan only.
+    if matches!(atom, Atom::Range { .. }) || matches!(overlay.content, Some(Content::Blocked(_))) {
         return;
     }
     let requested = |what_for: Pending| model.requests.any(|p| *p == what_for);

@@ -2,25 +2,29 @@
 //! Not for: the order of the list (`model`).
 
 use super::model::{Content, Entry, RequestScreen};
-use super::model_filter::Group;
 use super::model_range::RangeTurn;
 use super::view_detail;
-use crate::domain::conversation::mark::MarkKind;
+use super::view_row::{self, breaks_at};
 use crate::domain::planning::draft::Planned;
-use crate::domain::planning::plan::{ContextPlan, Form, Item, Row, RowKind, Verdict};
-use crate::domain::planning::reason::DecidedBy;
+use crate::domain::planning::plan::{Blocked, ContextPlan, Form, Item};
 use crate::domain::tool::cards::ToolCost;
 use crate::tui::chat::view::meter::{self, Part};
 use crate::tui::chat::view::{composer, next_request};
 use crate::tui::view::prelude::*;
 use std::fmt::Write as _;
 
-/// Rows above the list: the title, the meter, a line of warnings or about the budget, and a rule.
-const HEAD: u16 = 4;
+/// Height from which warnings and the budget each have a line.
+const BOTH: u16 = 30;
 
 /// Height of the list, in rows.
-pub(crate) fn list_rows(area: Rect) -> u16 {
-    split(inside(area)).0.height
+pub(crate) fn list_rows(overlay: &RequestScreen, area: Rect) -> u16 {
+    split(overlay, inside(area)).0.height
+}
+
+/// Rows above the list: the title, the meter, a line of warnings, one about the budget, and a rule.
+fn head_height(overlay: &RequestScreen, height: u16) -> u16 {
+    let warns = overlay.content.as_ref().and_then(plan_of).is_some_and(|plan| !plan.warnings.is_empty());
+    if warns && height >= BOTH { 5 } else { 4 }
 }
 
 /// The screen's area without its margins and its line of keys.
@@ -29,8 +33,8 @@ fn inside(area: Rect) -> Rect {
     Rect { x: area.x + side, width: area.width - 2 * side, height: area.height.saturating_sub(1), ..area }
 }
 
-fn split(inside: Rect) -> (Rect, Rect) {
-    let head = inside.height.min(HEAD);
+fn split(overlay: &RequestScreen, inside: Rect) -> (Rect, Rect) {
+    let head = inside.height.min(head_height(overlay, inside.height));
     let body = Rect { y: inside.y + head, height: inside.height - head, ..inside };
     paint::split(body, 100, body.width * 55 / 100, (body.height * 3 / 5).max(body.height.min(3)))
 }
@@ -49,10 +53,11 @@ pub(crate) fn draw(
         return 0;
     }
     head(view, overlay, inside, buf);
-    let (list, pane) = split(inside);
+    let (list, pane) = split(overlay, inside);
     entries(view, overlay, list, buf);
     let rows = view_detail::rows(view, overlay, cache, pane.width);
     let room = paint::divide(view.theme, inside, pane, buf);
+    cache_break(view, overlay, [list, pane], buf);
     let most = rows.len().saturating_sub(usize::from(room.height));
     paint::lines(view.theme, &rows[overlay.detail_scroll.min(most)..], room, buf);
     let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
@@ -68,13 +73,19 @@ pub(crate) fn draw(
 fn title(view: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
     let mut line = Line::of(Ink::Heading, "Next request");
     let dot = format!(" {} ", view.theme.glyphs.dot);
-    if overlay.content.is_some() {
-        let counts = &overlay.counts;
-        line.push(Ink::Text, &format!("{dot}{} in, {} left out", counts.included, counts.out));
-    }
-    if let Some(Content::Plan(plan)) = &overlay.content {
-        line.push(Ink::Text, &dot);
-        line.push(next_request::meter_ink(plan.est_total, plan.budget.prompt), &next_request::total(plan));
+    let counts = &overlay.counts;
+    match &overlay.content {
+        None => {}
+        Some(Content::Plan(plan)) => {
+            line.push(Ink::Text, &format!("{dot}{} in, {} left out{dot}", counts.included, text::number(counts.out)));
+            line.push(next_request::meter_ink(plan.est_total, plan.budget.prompt), &next_request::total(plan));
+        }
+        Some(Content::Blocked(blocked)) => {
+            let out = text::number(counts.out);
+            line.push(Ink::Text, &format!("{dot}{} required, {out} left out{dot}", counts.included));
+            let sizes = [blocked.needed, blocked.budget.prompt].map(|tokens| text::short(u64::from(tokens)));
+            line.push(Ink::Danger, &format!("{} of {}, does not fit", sizes[0], sizes[1]));
+        }
     }
     if let Some(Planned::Plan { cost: Some(cost), .. }) = view.model.plan.shown.as_ref().map(|shown| &shown.solved) {
         line.push(Ink::Text, &format!("{dot}{}", text::about_money(view.theme.glyphs.about, cost.micro)));
@@ -118,50 +129,82 @@ fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
 }
 
 fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut Buffer) {
-    let mut rows = area.rows().take(usize::from(HEAD));
+    let height = head_height(overlay, area.height);
+    let mut rows = area.rows().take(usize::from(height));
     let Some(top) = rows.next() else { return };
     paint::line(view.theme, &title(view, overlay), top, buf);
-    let mut below = None;
-    match &overlay.content {
-        None => below = Some(Line::of(Ink::Dim, "Planning the request")),
+    let room = usize::from(area.width);
+    let below = match &overlay.content {
+        None => vec![Line::of(Ink::Dim, "Planning the request")],
         Some(Content::Blocked(blocked)) => {
-            let lines = TextRows::plain(&blocked.sentence(), usize::from(area.width), Ink::Danger);
-            for (line, row) in lines.iter().zip(rows.by_ref().take(2)) {
-                paint::line(view.theme, line, row, buf);
+            let percent = format!("{} %", u64::from(blocked.needed) * 100 / u64::from(blocked.budget.prompt.max(1)));
+            if let Some(row) = rows.next() {
+                let bar = meter_area(row, &percent);
+                meter::bar(view, &meter::over(blocked), bar, buf);
+                paint::right(view.theme, &Line::of(Ink::Danger, &percent), row, buf);
             }
+            vec![paint::cut(view.theme, Ink::Danger, &excess(blocked), room)]
         }
         Some(Content::Plan(plan)) => {
             let ink = next_request::meter_ink(plan.est_total, plan.budget.prompt);
-            let sum = Line::of(ink, &text::percent(plan.est_total, plan.budget.prompt));
+            let percent = text::percent(plan.est_total, plan.budget.prompt);
             if let Some(row) = rows.next() {
-                let wide = u16::try_from(sum.width() + 1).unwrap_or(u16::MAX).min(row.width);
-                next_request::meter(view, plan, Rect { width: row.width - wide, ..row }, buf);
-                paint::right(view.theme, &sum, row, buf);
+                next_request::meter(view, plan, meter_area(row, &percent), buf);
+                paint::right(view.theme, &Line::of(ink, &percent), row, buf);
             }
-            below = Some(remark(view, plan, usize::from(area.width)));
+            let both = [warnings(view, plan, room), Some(budget(view, plan, room))];
+            both.into_iter().flatten().take(usize::from(height.saturating_sub(3))).collect()
         }
+    };
+    for (line, row) in below.iter().zip(rows) {
+        paint::line(view.theme, line, row, buf);
     }
-    if let (Some(line), Some(row)) = (below, rows.next()) {
-        paint::line(view.theme, &line, row, buf);
-    }
-    if area.height >= HEAD {
-        let last = Rect { y: area.y + HEAD - 1, height: 1, ..area };
-        paint::rule(view.theme, last, buf);
-        let broken = overlay.content.as_ref().is_some_and(|it| it.rows().iter().any(|row| breaks_at(view, row)));
-        if broken {
-            let beside = Rect { width: split(area).0.width, ..last };
-            let words = format!(" {} cache breaks here ", view.theme.glyphs.differs);
-            paint::right(view.theme, &Line::of(Ink::Warn, &words), beside, buf);
-        }
+    if area.height >= height {
+        paint::rule(view.theme, Rect { y: area.y + height - 1, height: 1, ..area }, buf);
     }
 }
 
-/// The plan's warnings; without any, the budget beside the model's context.
-fn remark(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
+/// The area of the meter beside its percentage.
+fn meter_area(row: Rect, percent: &str) -> Rect {
+    let wide = u16::try_from(text::width(percent) + 1).unwrap_or(u16::MAX).min(row.width);
+    Rect { width: row.width - wide, ..row }
+}
+
+/// `Required items exceed the budget by 1.6k tokens. Nothing is sent until they fit.`
+fn excess(blocked: &Blocked) -> String {
+    let over = blocked.needed.saturating_sub(blocked.budget.prompt);
+    let over = text::short(u64::from(over));
+    format!("Required items exceed the budget by {over} tokens. Nothing is sent until they fit.")
+}
+
+/// Says in a rule where the cached prefix ends, if its row is above or below the rows that are shown.
+fn cache_break(view: &ViewContext<'_>, overlay: &RequestScreen, [list, pane]: [Rect; 2], buf: &mut Buffer) {
+    let rows = overlay.content.as_ref().map(Content::rows).unwrap_or_default();
+    let breaks =
+        |entry: &Entry| matches!(entry, Entry::Row(at) if rows.get(*at).is_some_and(|row| breaks_at(view, row)));
+    let Some(at) = overlay.entries.iter().position(breaks) else { return };
+    let shown = usize::from(list.height);
+    let from = paint::first_row(overlay.cursor, overlay.entries.len(), shown);
+    let top = Rect { y: list.y.saturating_sub(1), height: 1, ..list };
+    let stacked = pane.y >= list.bottom();
+    let (words, edge) = match at {
+        _ if at < from => ("above", top),
+        _ if at < from + shown => return,
+        _ if stacked => ("below", Rect { height: 1, ..pane }),
+        _ => ("below", top),
+    };
+    let words = format!(" {} cache breaks {words} ", view.theme.glyphs.differs);
+    paint::right(view.theme, &Line::of(Ink::Warn, &words), edge, buf);
+}
+
+/// The plan's warnings.
+fn warnings(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Option<Line> {
     let warnings: Vec<String> = plan.warnings.iter().map(crate::domain::planning::plan::Warning::sentence).collect();
-    if !warnings.is_empty() {
-        return paint::cut(view.theme, Ink::Warn, &warnings.join(" "), room);
-    }
+    (!warnings.is_empty()).then(|| paint::cut(view.theme, Ink::Warn, &warnings.join(" "), room))
+}
+
+/// The budget beside the model's context.
+fn budget(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
     let size = |n: u32| text::short(u64::from(n));
     let budget = &plan.budget;
     let mut words = format!("budget {} of this model's {} context", size(budget.prompt), size(budget.context_window));
@@ -191,15 +234,22 @@ fn entries(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mu
             }
             Entry::Framing(tokens) => heading(view, Part::Framing, tokens, place, buf),
             Entry::Suggested(count) => border(view, &format!("Suggested pins {count}"), place, buf),
-            Entry::Unused(count, tokens) => sum(view, ("Never used", " a call"), (count, tokens), place, buf),
-            Entry::Excluded(count, tokens) => sum(view, ("Left out", ""), (count, tokens), place, buf),
+            Entry::Unused(count, tokens) => {
+                border(view, &format!("Never used {count}, {} tokens a call", text::short(tokens)), place, buf);
+            }
+            Entry::Excluded(count, tokens) => {
+                let all = overlay.counts.out;
+                let of = if count < all { format!(" of {}", text::number(all)) } else { String::new() };
+                let words = format!("Left out {}{of}, {} tokens", text::number(count), text::short(tokens));
+                border(view, &words, place, buf);
+            }
             Entry::Group(heading, count, tokens) => {
                 let label = Line::of(Ink::Heading, &heading.title()).with(Ink::Dim, &format!(" {count}"));
                 paint::pair(view.theme, &label, &Line::of(Ink::Heading, &text::short(tokens)), place, buf);
             }
             Entry::Row(row) => {
                 if let Some(row) = rows.get(row) {
-                    one(view, overlay, row, place, buf);
+                    view_row::draw(view, overlay, row, place, buf);
                 }
             }
             Entry::Item(row, item) => {
@@ -234,97 +284,6 @@ fn border(view: &ViewContext<'_>, words: &str, area: Rect, buf: &mut Buffer) {
     let left = usize::from(area.width).saturating_sub(text::width(words) + 2);
     let line = format!("{} {words} {}", rule.repeat(left / 2), rule.repeat(left - left / 2));
     paint::line(view.theme, &Line::of(Ink::Excluded, &line), area, buf);
-}
-
-/// A separator with the number of rows below it and their tokens.
-fn sum(view: &ViewContext<'_>, words: (&str, &str), rows: (usize, u64), area: Rect, buf: &mut Buffer) {
-    border(view, &format!("{} {}, {} tokens{}", words.0, rows.0, text::short(rows.1), words.1), area, buf);
-}
-
-/// The sign before a row and its ink: a mark's glyph, `!` for what a limit forced out, a dot, dash, or check for the
-/// rest.
-fn state_sign(view: &ViewContext<'_>, row: &Row) -> (Ink, String) {
-    let glyphs = &view.theme.glyphs;
-    match row.pin {
-        Some(MarkKind::Sticky) => return (Ink::Pinned, format!("{} ", glyphs.pin)),
-        Some(MarkKind::Leased { turns }) => return (Ink::Leased, format!("{}{turns} ", glyphs.lease)),
-        Some(MarkKind::Exclude | MarkKind::ExcludeOnce) => return (Ink::Good, format!("{} ", glyphs.out)),
-        Some(MarkKind::IncludeOnce) => return (Ink::Good, format!("{} ", glyphs.once)),
-        Some(MarkKind::Ephemeral) => return (Ink::Leased, format!("{}1 ", glyphs.lease)),
-        None => {}
-    }
-    match (&row.verdict, row.reason.decided_by()) {
-        (Verdict::Out { .. }, DecidedBy::Limit) => (Ink::Warn, "! ".to_owned()),
-        (Verdict::Suggested, _) => (Ink::Accent, "? ".to_owned()),
-        (_, DecidedBy::Person) => (Ink::Good, format!("{} ", glyphs.ok)),
-        (Verdict::Out { .. }, DecidedBy::Program) => (Ink::Dim, "- ".to_owned()),
-        (Verdict::In { .. }, _) => (Ink::Dim, format!("{} ", glyphs.dot)),
-    }
-}
-
-/// Whether the next request first differs at this row from the last call of the branch, which ends the cached prefix.
-pub(crate) fn breaks_at(view: &ViewContext<'_>, row: &Row) -> bool {
-    let Some(Planned::Plan { breaks: Some(at), .. }) = view.model.plan.shown.as_ref().map(|shown| &shown.solved) else {
-        return false;
-    };
-    row.included() && (row.text == Some(*at) || row.items.iter().any(|item| item.key == *at))
-}
-
-fn one(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, area: Rect, buf: &mut Buffer) {
-    let glyphs = &view.theme.glyphs;
-    let ink = match row.verdict {
-        Verdict::In { .. } => Ink::Text,
-        Verdict::Out { .. } => Ink::Excluded,
-        Verdict::Suggested => Ink::Dim,
-    };
-    let fold = match (row.items.len() > 1 || row.kind == RowKind::Range, overlay.opened.contains(&row.atom.key())) {
-        (false, _) => " ",
-        (true, false) => glyphs.folded,
-        (true, true) => glyphs.opened,
-    };
-    let out = !row.included() && overlay.arrangement.group != Group::Section;
-    let (pin_ink, pin) = state_sign(view, row);
-    let mut label = Line::of(Ink::Dim, &format!(" {fold} ")).with(pin_ink, &pin);
-    if let Some(turn) = row.source.turn {
-        label.push(Ink::Dim, &format!("{turn:>3} "));
-    }
-    let mut value = Line::new();
-    if breaks_at(view, row) {
-        value.push(Ink::Warn, &format!("{} ", glyphs.differs));
-    }
-    let sign = value.width();
-    let tokens = text::short(u64::from(row.tokens));
-    value.push(ink, &tokens);
-    let mark = view.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
-    if mark.and_then(|mark| mark.origin.as_ref()).is_some_and(|origin| view.stale(origin)) {
-        label.push(Ink::Warn, "stale ");
-    }
-    let room = usize::from(area.width).saturating_sub(label.width() + value.width() + 2);
-    let mut why = match overlay.counts.cards_of(row) {
-        0 => row.reason.label(),
-        count => format!("{} included", text::counted(count as u64, "card")),
-    };
-    if out && row.verdict != Verdict::Suggested && !why.starts_with("left out") {
-        why.insert_str(0, "left out: ");
-    }
-    // Aligns the ends of the reasons.
-    let blank = overlay.counts.widest.saturating_sub(tokens.len() + sign);
-    let why_room = if room + sign > 48 { text::width(&why) + blank + 2 } else { 0 };
-    let empty = row.title.is_empty() && row.included();
-    let title = if empty { "(nothing typed yet)" } else { row.title.as_str() };
-    let title_ink = if empty { Ink::Dim } else { ink };
-    label.push(title_ink, &text::fit(title, room - why_room, glyphs.ellipsis));
-    let mut right = Line::new();
-    if why_room > 0 {
-        let ink = match (row.reason.decided_by(), row.included()) {
-            (DecidedBy::Person, _) => Ink::Good,
-            (DecidedBy::Limit, false) => Ink::Warn,
-            (DecidedBy::Limit, true) | (DecidedBy::Program, _) => Ink::Dim,
-        };
-        right.push(ink, &format!("{why}  {}", " ".repeat(blank)));
-    }
-    right.pieces.extend(value.pieces);
-    paint::pair(view.theme, &label, &right, area, buf);
 }
 
 fn plan_of(content: &Content) -> Option<&ContextPlan> {

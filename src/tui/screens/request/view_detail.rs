@@ -2,12 +2,13 @@
 //! its history, and its text.
 //! Not for: the list (`view`).
 
-use super::model::RequestScreen;
-use super::view::breaks_at;
+use super::model::{Content, RequestScreen};
+use super::view_row::breaks_at;
 use super::{view_code_set, view_figures};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::time;
-use crate::domain::planning::plan::{Row, Verdict};
+use crate::domain::conversation::mark::MarkKind;
+use crate::domain::planning::plan::{BlockedRemedy, Row, Verdict};
 use crate::domain::planning::what_if::{ActPreview, MovedItem, PlanFigures};
 use crate::domain::tool::cards::ToolCost;
 use crate::tui::screens::calls::view_diff;
@@ -33,7 +34,8 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
         return TextRows::plain(words, room, Ink::Accent);
     }
     let Some((row, item)) = overlay.selected() else { return Vec::new() };
-    let mut rows = selection(view, overlay, room);
+    let mut rows = choices(view, overlay, room);
+    rows.extend(selection(view, overlay, room));
     rows.extend(TextRows::plain(&row.reason.sentence(), room, Ink::Accent));
     rows.extend(remedy(view, overlay, row, room));
     rows.extend(unused(view, overlay, row, room));
@@ -115,6 +117,10 @@ fn selection(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Ve
 /// one.
 fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
     let Verdict::Out { needed, remedy } = &row.verdict else { return Vec::new() };
+    // The remedies of a request that does not fit stand above, and a preview without effect names the key itself.
+    if matches!(overlay.content, Some(Content::Blocked(_))) || has_no_effect(overlay) {
+        return Vec::new();
+    }
     let mut rows = Vec::new();
     let known = overlay.selection.is_empty() && matches!(overlay.preview.outcome, Some(Ok(_)));
     match remedy {
@@ -129,6 +135,36 @@ fn remedy(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usiz
         let words = format!("Needs {} more tokens than are free.", text::short(u64::from(*needed)));
         rows.extend(TextRows::plain(&words, room, Ink::Text));
     }
+    rows
+}
+
+/// Whether the previewed action of the row under the cursor would change nothing.
+fn has_no_effect(overlay: &RequestScreen) -> bool {
+    let figures = match &overlay.preview.outcome {
+        Some(Ok(found)) => found.result.as_ref().ok(),
+        Some(Err(_)) | None => None,
+    };
+    overlay.selection.is_empty()
+        && figures.is_some_and(|figures| figures.sums.iter().all(|sum| sum.0 == 0) && figures.changed == 0)
+}
+
+/// What a person can do about a request that does not fit; empty for one that fits.
+fn choices(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Vec<Line> {
+    let Some(Content::Blocked(blocked)) = &overlay.content else { return Vec::new() };
+    let mut rows = TextRows::plain("This request does not fit. To send a request:", room, Ink::Danger);
+    for choice in &blocked.choices {
+        let key = match choice {
+            BlockedRemedy::LargerBudget { .. } => Some(view.key_in(Action::BudgetUp, When::Overlay)),
+            BlockedRemedy::OtherModel => Some(view.key(Action::Models)),
+            BlockedRemedy::Unpin { .. } => Some(view.key_in(Action::Pin, When::Overlay)),
+            BlockedRemedy::ShortenBodies { .. }
+            | BlockedRemedy::FewerTools { .. }
+            | BlockedRemedy::ShorterMessage { .. } => None,
+        };
+        let key = key.map_or_else(String::new, |key| format!(" ({key})"));
+        rows.extend(TextRows::plain(&format!("- {}{key}", choice.sentence()), room, Ink::Text));
+    }
+    rows.push(Line::new());
     rows
 }
 
@@ -155,7 +191,9 @@ fn preview_of_action(view: &ViewContext<'_>, overlay: &RequestScreen, room: usiz
                     Verdict::Out { remedy, .. } => remedy.as_ref().map(|remedy| remedy.action.clone()),
                     _ => None,
                 });
-                let same = overlay.selection.is_empty() && named.as_deref() == Some(previewed.action.name());
+                let same = overlay.selection.is_empty()
+                    && named.as_deref() == Some(previewed.action.name())
+                    && !has_no_effect(overlay);
                 outcome(view, if same { "" } else { &key }, found, figures, room)
             }
         },
@@ -167,7 +205,12 @@ fn outcome(view: &ViewContext<'_>, key: &str, found: &ActPreview, figures: &Plan
     let start = if key.is_empty() { String::new() } else { format!("{key}: ") };
     let [(more, more_tokens), (less, less_tokens)] = figures.sums;
     if more == 0 && less == 0 && figures.changed == 0 {
-        return TextRows::plain(&format!("{start}Changes nothing in the next request."), room, Ink::Text);
+        let words = if key.is_empty() {
+            "Changes nothing in the next request.".to_owned()
+        } else {
+            format!("{key} changes nothing in the next request.")
+        };
+        return TextRows::plain(&words, room, Ink::Text);
     }
     let brings = match more {
         0 => format!("{start}Adds no item"),
@@ -235,6 +278,18 @@ fn score(row: &Row) -> Option<String> {
     Some(format!("score {} = {}", text::thousandths(whole), parts.join(" + ")))
 }
 
+/// A mark in the words of the list.
+fn mark_words(mark: MarkKind) -> &'static str {
+    match mark {
+        MarkKind::Sticky => "pinned",
+        MarkKind::Leased { .. } => "leased",
+        MarkKind::Exclude => "left out by you",
+        MarkKind::ExcludeOnce => "left out once by you",
+        MarkKind::IncludeOnce => "included once by you",
+        MarkKind::Ephemeral => "kept for one turn",
+    }
+}
+
 fn source(view: &ViewContext<'_>, row: &Row, details: bool) -> String {
     let dot = format!(" {} ", view.theme.glyphs.dot);
     let mut words = vec![format!("{}, {} tokens", row.kind.name(), text::short(u64::from(row.tokens)))];
@@ -248,12 +303,12 @@ fn source(view: &ViewContext<'_>, row: &Row, details: bool) -> String {
         let offset = view.model.facts.offset;
         words.push(format!("{} {}", time::date(at, offset), time::clock(at, offset)));
     }
-    if let Some(id) = &row.source.external_id {
-        words.push(format!("imported as {id}"));
+    match &row.source.external_id {
+        Some(id) if details => words.push(format!("imported, id {id}")),
+        Some(_) => words.push("imported".to_owned()),
+        None => {}
     }
-    if let Some(pin) = row.pin {
-        words.push(pin.name().to_owned());
-    }
+    words.extend(row.pin.map(|pin| mark_words(pin).to_owned()));
     let here = view.model.branch();
     let branch = row.source.branch.filter(|id| here.is_some_and(|here| here.id != *id));
     let named = branch.and_then(|id| view.model.session.as_ref()?.find(id)).map(|branch| branch.name.clone());

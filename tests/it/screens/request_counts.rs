@@ -1,0 +1,69 @@
+//! The overlay's counts of left-out items, and a request that does not fit.
+//! Not for: the other actions of the overlay (`request_overlay`).
+
+use super::fixture::{self, MAIN};
+use pleach::domain::base::hash::Hash;
+use pleach::domain::conversation::mark::Atom;
+use pleach::domain::planning::blocked::{Blocked, BlockedRemedy};
+use pleach::domain::planning::plan::{Reason, RowKind, Verdict};
+use pleach::domain::planning::policy::Section;
+use pleach::engine::api::{Event, PlanRequest, Planned, Request};
+
+/// One count: the title of the overlay, its separator, and the panel.
+#[test]
+fn left_out_items_are_counted_alike_everywhere() {
+    let mut stage = fixture::opened();
+    let mut whole = fixture::plan(&fixture::story());
+    whole.id = Hash::of(b"with cards and a range");
+    let turn = whole.rows[6].clone();
+    let mut card = turn.clone();
+    (card.kind, card.verdict, card.tokens) = (RowKind::Card, Verdict::In { section: Section::Retrieved }, 70);
+    (card.atom, card.title) = (Atom::Section { text: Hash::of(b"card") }, "The lease ends".into());
+    (card.reason, card.items) = (Reason::Retrieved { rank: 1 }, Vec::new());
+    let mut range = turn.clone();
+    (range.kind, range.turns, range.tokens, range.source.turn) = (RowKind::Range, 12, 3_000, Some(20));
+    range.atom = Atom::Range { first: Hash::of(b"first"), last: Hash::of(b"last") };
+    (range.title, range.items) = ("12 older turns".into(), Vec::new());
+    whole.rows.insert(0, card);
+    whole.rows.push(range);
+    let generation = stage.model.plan.generation;
+    stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(whole) });
+    let screen = stage.screen(140, 50);
+    assert!(screen.contains("Left out 12"), "the panel: {screen}");
+    stage.press("ctrl-o");
+    let screen = stage.screen(140, 50);
+    assert!(screen.contains("12 left out") && screen.contains("Left out 12, 3k tokens"), "{screen}");
+    assert!(screen.contains("1 card included") && screen.matches("1 An older turn about").count() == 1, "{screen}");
+    let place = |words: &str| screen.find(words).unwrap();
+    assert!(place("An older turn about") < place("The lease ends"), "a card stands under its turn: {screen}");
+    assert!(place("The lease ends") < place("Left out 12"), "{screen}");
+}
+
+#[test]
+fn a_request_that_does_not_fit_lists_what_is_required_and_what_is_left_out() {
+    let mut stage = fixture::opened();
+    let plan = fixture::plan(&fixture::story());
+    let blocked = Blocked {
+        basis: plan.basis,
+        needed: 9_600,
+        budget: plan.budget,
+        choices: vec![BlockedRemedy::LargerBudget { at_least: 11_000 }, BlockedRemedy::OtherModel],
+        rows: plan.included().cloned().collect(),
+        left_out: plan.excluded().cloned().collect(),
+    };
+    let planned = Planned::Blocked(std::sync::Arc::new(blocked));
+    stage.event(Event::Planned { branch: MAIN, generation: u64::MAX, planned });
+    stage.press("ctrl-o");
+    let screen = stage.screen(120, 35);
+    for words in [
+        "5 required, 1 left out",
+        "9.6k of 8k, does not fit",
+        "120 %",
+        "exceed the budget by 1.6k tokens",
+        "Left out 1, 900 tokens",
+        "raise the budget to 11000 tokens or more (])",
+    ] {
+        assert!(screen.contains(words), "{words} in {screen}");
+    }
+    assert!(!stage.sent.iter().any(|(_, request)| matches!(request, Request::Plan(PlanRequest::RowText { .. }))));
+}
