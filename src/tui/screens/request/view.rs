@@ -62,9 +62,10 @@ pub(crate) fn draw(
     paint::lines(view.theme, &rows[overlay.detail_scroll.min(most)..], room, buf);
     let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
     paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
-    if inside.height >= HEAD {
+    let head = head_height(overlay, inside.height);
+    if inside.height >= head {
         // A notice is above the list, so that the keys stay visible.
-        composer::notice(view, Rect { y: inside.y + HEAD - 1, height: 1, ..inside }, buf);
+        composer::notice(view, Rect { y: inside.y + head - 1, height: 1, ..inside }, buf);
     }
     most
 }
@@ -140,7 +141,7 @@ fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
             let percent = format!("{} %", u64::from(blocked.needed) * 100 / u64::from(blocked.budget.prompt.max(1)));
             if let Some(row) = rows.next() {
                 let bar = meter_area(row, &percent);
-                meter::bar(view, &meter::over(blocked), bar, buf);
+                meter::bar(view, &meter::over(blocked), (blocked.needed, blocked.budget.prompt), bar, buf);
                 paint::right(view.theme, &Line::of(Ink::Danger, &percent), row, buf);
             }
             vec![paint::cut(view.theme, Ink::Danger, &excess(blocked), room)]
