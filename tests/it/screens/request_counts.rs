@@ -32,7 +32,7 @@ fn left_out_items_are_counted_alike_everywhere() {
     assert!(screen.contains("Left out 12"), "the panel: {screen}");
     stage.press("ctrl-o");
     let screen = stage.screen(140, 50);
-    assert!(screen.contains("12 left out") && screen.contains("Left out 12, 3k tokens"), "{screen}");
+    assert!(screen.contains("12 left out") && screen.contains("Left out 12, 3,000 tokens"), "{screen}");
     assert!(screen.contains("1 card included") && screen.matches("1 An older turn about").count() == 1, "{screen}");
     let place = |words: &str| screen.find(words).unwrap();
     assert!(place("An older turn about") < place("The lease ends"), "a card stands under its turn: {screen}");
@@ -57,11 +57,11 @@ fn a_request_that_does_not_fit_lists_what_is_required_and_what_is_left_out() {
     let screen = stage.screen(120, 35);
     for words in [
         "5 required, 1 left out",
-        "9.6k of 8k, does not fit",
+        "9,600 of 8,000, does not fit",
         "120 %",
-        "exceed the budget by 1.6k tokens",
+        "exceed the budget by 1,600 tokens",
         "Left out 1, 900 tokens",
-        "raise the budget to 11000 tokens or more (])",
+        "raise the budget to 11,000 tokens or more (])",
     ] {
         assert!(screen.contains(words), "{words} in {screen}");
     }
