@@ -112,7 +112,7 @@ fn results_push_turns_out_of_a_budget_that_a_person_set() {
         let bodies = model.bodies()[before..].to_vec();
         assert_eq!(bodies.len(), ROUNDS + 1, "{policy}");
         let changes = bodies.windows(2).filter(|pair| prefix(&pair[0]) != prefix(&pair[1])).count();
-        assert!((1..=ROUNDS / 2).contains(&changes), "{policy}: the turns changed {changes} times");
+        assert!((1..=2).contains(&changes), "{policy}: the turns changed {changes} times");
         for plan in plans(&mut client, ROUNDS + 1) {
             assert!(plan.est_total <= plan.budget.prompt && plan.budget.results == 0, "{policy}");
         }

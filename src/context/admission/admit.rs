@@ -114,7 +114,7 @@ pub(in crate::context) fn admit_with(
     };
     let (choice, most_offered) = chosen(input, &marks, required_beside_turns, looked_up, &summed);
     plain.fixed = required_beside_turns;
-    let (mut costs, mut loose) = if input.policy.withholds() {
+    let (mut costs, mut loose) = if input.policy.withholds() || input.round_before.is_some() {
         let mut chosen = Sums::new(input, &marks, &choice);
         (chosen.fixed, chosen.summed) = (plain.fixed, plain.summed);
         (chosen, Some(plain))
