@@ -182,7 +182,7 @@ fn undo_skips_marks_that_a_call_used_up() {
         client.say(branch, "Of juice?");
         assert_eq!(marks(&mut client, branch).len(), 1, "the mark for one call is gone");
         let undone = sentence_of(&mut client, Request::Session(SessionRequest::Undo));
-        assert!(undone.starts_with("Undone: Pinned. U redoes it."), "{undone}");
+        assert!(undone.ends_with("undid instead: Pinned. U redoes it."), "{undone}");
         assert!(undone.contains(named) && undone.contains("has used"), "{undone}");
         assert!(marks(&mut client, branch).is_empty());
         let nothing = sentence_of(&mut client, Request::Session(SessionRequest::Undo));

@@ -111,7 +111,7 @@ fn rules_are_sent_once_and_not_when_excluded() {
     let pin = Act::Set { kind: MarkKind::Sticky, toggle: true };
     let refused =
         client.ask(Request::Branch(BranchRequest::Mark { branch, items: vec![ItemName::Atom(atom)], act: pin }));
-    assert!(refused.unwrap_err().what.contains("Every request already includes"));
+    assert!(refused.unwrap_err().what.contains("Pins and leases do not apply to rules"));
     // A stored call renders to the same bytes although the file is gone.
     fs::remove_file(bench.workspace.join("AGENTS.md")).unwrap();
     for run in client.runs() {

@@ -3,7 +3,6 @@
 //! Not for: carrying out undo and redo (`undo`).
 
 use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::message::Role;
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::engine::core::Core;
 use crate::engine::sessions::session::{Session, capital};
@@ -64,7 +63,7 @@ impl Core {
     /// gained messages since the operation, or take the name from one; otherwise `None`.
     pub(super) fn strands_messages(&self, op: &Operation, changes: &[Change], undoing: bool) -> Option<String> {
         let session = self.sessions.current().ok()?;
-        let closed: Vec<BranchId> = changes.iter().filter_map(|change| archived_by(change, undoing)).collect();
+        let closed: Vec<BranchId> = changes.iter().filter_map(archived_by).collect();
         let archives = changes.iter().any(|change| matches!(change, Change::Archived { .. }));
         let renamed = changes.iter().filter_map(|change| match change {
             Change::Name { branch, .. } if archives && undoing => Some(*branch),
@@ -76,19 +75,13 @@ impl Core {
             renamed.filter(|id| !closed.contains(id)).find(at)
         })?;
         let name = &session.branch(found).ok()?.name;
-        let forked = op.changes.len() == 1 && matches!(op.changes[0], Change::Forked { .. });
-        Some(if forked {
-            format!("the fork {name}, because it has messages of its own")
-        } else {
-            format!("{:?}, because {name} has later messages", capital(&op.what))
-        })
+        Some(format!("{:?}, because {name} has later messages", capital(&op.what)))
     }
 }
 
-/// The branch that a change archives.
-fn archived_by(change: &Change, undoing: bool) -> Option<BranchId> {
+/// The branch that a change archives. Undoing a fork closes the branch with its messages, and redo brings both back.
+fn archived_by(change: &Change) -> Option<BranchId> {
     match change {
-        Change::Forked { branch } if undoing => Some(*branch),
         Change::Archived { branch, after: true, .. } => Some(*branch),
         Change::Forked { .. }
         | Change::Archived { .. }
@@ -106,21 +99,14 @@ fn archived_by(change: &Change, undoing: bool) -> Option<BranchId> {
 }
 
 /// Whether a branch has messages that were added after an operation and that no open branch has beside those that are
-/// `closed`. The turn of a race belongs to the operation that started the race.
+/// `closed`.
 fn gained(session: &Session, id: BranchId, op: &Operation, closed: &[BranchId]) -> bool {
     let Ok(branch) = session.branch(id) else { return false };
     let Some(tip) = session.head(branch) else { return false };
     let others = session.branches.iter().filter(|other| !other.archived && !closed.contains(&other.id));
     let others: Vec<_> = others.filter_map(|other| session.head(other)).collect();
-    let later = session.tree.path(tip).into_iter().filter(|slot| session.tree.head(*slot).at > op.at);
-    let own = later.filter(|slot| !others.iter().any(|head| session.tree.contains(*slot, *head)));
-    let own: Vec<_> = own.map(|slot| session.tree.head(slot)).collect();
-    let starts_race = session.races.iter().any(|race| race.branch == id)
-        && op.changes.iter().any(|change| matches!(change, Change::Forked { branch } if *branch == id));
-    if starts_race {
-        return own.iter().filter(|head| head.role == Role::User).count() > 1;
-    }
-    !own.is_empty()
+    let mut later = session.tree.path(tip).into_iter().filter(|slot| session.tree.head(*slot).at > op.at);
+    later.any(|slot| !others.iter().any(|head| session.tree.contains(slot, *head)))
 }
 
 #[cfg(test)]

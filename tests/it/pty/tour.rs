@@ -92,7 +92,7 @@ fn ask_and_look_at_why(tour: &mut Tour) -> String {
     tour.keys("\x0f");
     tour.shows(
         "look: every row of the next request, in or out, with its tokens and its reason",
-        &["Next request ·", "Recent turns", FIRST, SECOND, THIRD],
+        &["Next request ·", "Recent turns", &FIRST[..30], SECOND, THIRD],
     );
     tour.keys("v");
     let screen = tour.shows("details: what was counted, and the digest of the request", &["Safety margin", DIGEST]);

@@ -5,6 +5,9 @@
 use crate::config::commands::table::{self, Row};
 use crate::tui::model::fuzzy::Fuzzy;
 
+/// A row of the table of commands.
+pub(crate) type CommandRow = Row;
+
 /// How many recent commands are listed first.
 const RECENT: usize = 5;
 

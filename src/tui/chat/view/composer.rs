@@ -1,11 +1,10 @@
 //! Draws the composer: what will be sent, the text, the keys, the completions above it, and the notice.
 //! Not for: editing (`chat::model::composer`).
 
-use crate::config::commands::table::Row;
 use crate::domain::code::symbols::NamedSymbol;
 use crate::domain::planning::draft::DraftKind;
 use crate::tui::chat::model::complete::CompletionPopup;
-use crate::tui::chat::model::slash;
+use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
 use crate::tui::model::status::Severity;
@@ -267,7 +266,7 @@ fn hint_key(view: &ViewContext<'_>, action: Action) -> Option<String> {
 enum Listed {
     Heading(&'static str),
     /// A command, with its index among the choices.
-    Command(usize, &'static Row),
+    Command(usize, &'static CommandRow),
 }
 
 /// The rows of the list of commands: after a single slash with the headings of the groups.
@@ -333,7 +332,7 @@ fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
 }
 
 /// A row of the list of commands: its usage in at most `widest` columns, then its description, in full if `whole`.
-fn command(view: &ViewContext<'_>, row: &Row, (widest, width): (usize, usize), whole: bool) -> Line {
+fn command(view: &ViewContext<'_>, row: &CommandRow, (widest, width): (usize, usize), whole: bool) -> Line {
     let ellipsis = view.theme.glyphs.ellipsis;
     let name = format!("/{} ", row.name);
     let words = text::fit(&row.words, widest.saturating_sub(text::width(&name)), ellipsis);

@@ -156,7 +156,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(columns(&groups, 2, 30).iter().map(Vec::len).collect::<Vec<_>>(), [13, 13]);
+        assert_eq!(columns(&groups, 2, 30).iter().map(Vec::len).collect::<Vec<_>>(), [12, 13]);
     }
 
     #[test]

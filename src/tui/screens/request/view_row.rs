@@ -118,12 +118,10 @@ fn why(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) 
     }
     if breaks_at(view, row) {
         let words = format!("{} cache breaks here", glyphs.differs);
-        let with = format!("{why} {} ", glyphs.dot);
-        return match room {
-            _ if text::width(&with) + text::width(&words) <= room => Line::of(Ink::Dim, &with).with(Ink::Warn, &words),
-            _ if text::width(&words) <= room => Line::of(Ink::Warn, &words),
-            _ => Line::new(),
-        };
+        let with = Line::of(Ink::Dim, &format!("{why} {} ", glyphs.dot));
+        let lines =
+            [with.clone().with(Ink::Warn, &words), with.with(Ink::Warn, glyphs.differs), Line::of(Ink::Warn, &words)];
+        return lines.into_iter().find(|line| line.width() <= room).unwrap_or_default();
     }
     if room < LEAST {
         return Line::new();
