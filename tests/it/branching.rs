@@ -353,6 +353,20 @@ fn done(client: &mut Client, request: SessionRequest) -> String {
     }
 }
 
+/// A race whose branch goes on is not undone: its later turns would be on no open branch.
+#[test]
+fn undo_skips_a_race_that_goes_on() {
+    let bench = Bench::new(&Model::new([]));
+    let mut client = bench.start();
+    let main = client.session();
+    client.say(main, "a question before");
+    let arms = race(&mut client, main, Limits::default(), "which is better?");
+    client.say(arms[0], "on with the first");
+    let sentence = done(&mut client, SessionRequest::Undo);
+    assert!(sentence.contains("because race-1 has later messages"), "{sentence}");
+    assert!(arms.iter().all(|arm| !branch(&client.open(), *arm).archived));
+}
+
 /// Undoing a fork closes its branch with its messages, and redo brings both back.
 #[test]
 fn undone_fork_returns_with_its_messages() {

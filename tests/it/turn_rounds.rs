@@ -6,9 +6,11 @@ use crate::support::bench::{Bench, Client, Echo, Model, Say, message, text};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::model::ModelInfo;
 use pleach::domain::conversation::branch::Overrides;
+use pleach::domain::conversation::mark::MarkKind;
+use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::ContextPlan;
-use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, Request, TurnEvent};
+use pleach::engine::api::{Act, Answer, BranchRequest, CallRequest, Event, ItemName, Request, TurnEvent};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -50,6 +52,20 @@ fn calls_tools(model: &Model, characters: usize) {
     model.then(text("Done."));
 }
 
+/// Leases and pins a turn each: the newest two, which every policy sends, and two old ones.
+fn mark_turns(client: &mut Client, branch: BranchId) {
+    let questions: Vec<_> =
+        client.open().nodes.iter().filter(|node| node.role == Role::User).map(|node| node.id).collect();
+    let newest = questions.len() - 1;
+    for (at, kind) in
+        [(newest, MarkKind::leased(5)), (newest - 1, MarkKind::Sticky), (1, MarkKind::leased(5)), (2, MarkKind::Sticky)]
+    {
+        let act = Act::Set { kind, toggle: false };
+        let items = vec![ItemName::TurnOf(questions[at])];
+        client.must(Request::Branch(BranchRequest::Mark { branch, items, act }));
+    }
+}
+
 fn messages(body: &[u8]) -> Vec<Value> {
     let body: Value = serde_json::from_slice(body).unwrap();
     body["messages"].as_array().unwrap().clone()
@@ -79,6 +95,7 @@ fn each_request_of_a_turn_begins_with_the_request_before() {
     for policy in ["layered", "lanes", "adaptive", "levels", "window"] {
         let model = Model::new([]);
         let (_bench, mut client, branch) = with_history(&model, under(policy));
+        mark_turns(&mut client, branch);
         calls_tools(&model, 6_000);
         let before = model.bodies().len();
         client.say(branch, "Which lamp was repaired with tape?");
@@ -124,6 +141,10 @@ fn a_change_between_two_rounds_takes_effect_with_the_next() {
     let model = Model::new([]);
     let heavy = |policy: &str| Overrides { mode: Some(Mode::Heavy), ..under(policy) };
     let (_bench, mut client, branch) = with_history(&model, heavy("adaptive"));
+    let newest = client.open().nodes.iter().rfind(|node| node.role == Role::User).map(|node| ItemName::TurnOf(node.id));
+    let newest: Vec<ItemName> = newest.into_iter().collect();
+    let act = Act::Set { kind: MarkKind::leased(5), toggle: false };
+    client.must(Request::Branch(BranchRequest::Mark { branch, items: newest.clone(), act }));
     let call = Say::Call("echo".into(), r#"{"size":100}"#.into());
     for _ in 0..3 {
         model.then(vec![Say::Hold, call.clone()]);
@@ -136,6 +157,8 @@ fn a_change_between_two_rounds_takes_effect_with_the_next() {
     let layered = Overrides { mode: Some(Mode::Off), ..under("layered") };
     for (round, overrides) in (1..).zip([heavy("adaptive"), off, layered]) {
         client.wait(from, |event| matches!(event, Event::Turn(TurnEvent::Run(run)) if run.round == round));
+        // A turn in the window stays there without the lease that it had.
+        client.must(Request::Branch(BranchRequest::Mark { branch, items: newest.clone(), act: Act::Clear }));
         client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
         model.release();
     }

@@ -3,6 +3,7 @@
 //! Not for: carrying out undo and redo (`undo`).
 
 use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::message::Role;
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::engine::core::Core;
 use crate::engine::sessions::session::{Session, capital};
@@ -63,7 +64,7 @@ impl Core {
     /// gained messages since the operation, or take the name from one; otherwise `None`.
     pub(super) fn strands_messages(&self, op: &Operation, changes: &[Change], undoing: bool) -> Option<String> {
         let session = self.sessions.current().ok()?;
-        let closed: Vec<BranchId> = changes.iter().filter_map(archived_by).collect();
+        let closed: Vec<BranchId> = changes.iter().filter_map(|change| closed_by(session, change, undoing)).collect();
         let archives = changes.iter().any(|change| matches!(change, Change::Archived { .. }));
         let renamed = changes.iter().filter_map(|change| match change {
             Change::Name { branch, .. } if archives && undoing => Some(*branch),
@@ -79,9 +80,11 @@ impl Core {
     }
 }
 
-/// The branch that a change archives. Undoing a fork closes the branch with its messages, and redo brings both back.
-fn archived_by(change: &Change) -> Option<BranchId> {
+/// The branch that a change archives, if that can strand messages. Undoing a fork other than a race's closes the branch
+/// with its messages, and redo brings both back.
+fn closed_by(session: &Session, change: &Change, undoing: bool) -> Option<BranchId> {
     match change {
+        Change::Forked { branch } if undoing && is_raced(session, *branch) => Some(*branch),
         Change::Archived { branch, after: true, .. } => Some(*branch),
         Change::Forked { .. }
         | Change::Archived { .. }
@@ -99,14 +102,24 @@ fn archived_by(change: &Change) -> Option<BranchId> {
 }
 
 /// Whether a branch has messages that were added after an operation and that no open branch has beside those that are
-/// `closed`.
+/// `closed`. The turn of a race belongs to the operation that started the race.
 fn gained(session: &Session, id: BranchId, op: &Operation, closed: &[BranchId]) -> bool {
     let Ok(branch) = session.branch(id) else { return false };
     let Some(tip) = session.head(branch) else { return false };
     let others = session.branches.iter().filter(|other| !other.archived && !closed.contains(&other.id));
     let others: Vec<_> = others.filter_map(|other| session.head(other)).collect();
-    let mut later = session.tree.path(tip).into_iter().filter(|slot| session.tree.head(*slot).at > op.at);
-    later.any(|slot| !others.iter().any(|head| session.tree.contains(slot, *head)))
+    let later = session.tree.path(tip).into_iter().filter(|slot| session.tree.head(*slot).at > op.at);
+    let own = later.filter(|slot| !others.iter().any(|head| session.tree.contains(*slot, *head)));
+    let starts_race = is_raced(session, id)
+        && op.changes.iter().any(|change| matches!(change, Change::Forked { branch } if *branch == id));
+    if starts_race {
+        return own.filter(|slot| session.tree.head(*slot).role == Role::User).count() > 1;
+    }
+    own.count() > 0
+}
+
+fn is_raced(session: &Session, id: BranchId) -> bool {
+    session.races.iter().any(|race| race.branch == id)
 }
 
 #[cfg(test)]

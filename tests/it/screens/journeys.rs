@@ -544,7 +544,9 @@ fn every_action_can_be_reached() {
         .filter(|action| keys.key_of(**action).is_none())
         .map(|action| action.name())
         .filter(|name| {
-            pleach::tui::chat::model::slash::completions(&format!("/{name}")).iter().all(|c| c.name != *name)
+            pleach::tui::chat::model::slash::choices(&format!("/{name}"), &Default::default())
+                .iter()
+                .all(|c| c.name != *name)
         })
         .collect();
     assert!(bare.is_empty(), "{bare:?}");

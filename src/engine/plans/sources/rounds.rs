@@ -1,7 +1,7 @@
-//! What the sources offer in the later rounds of a turn: the turns that the policy chose, the map, the marked
-//! symbols, the touchpoints, the older messages, and the error pairs of the round before, in the same bytes and order, so that a server can use its cached
-//! prefix. What only a later round sends (rules of a folder that a tool touched, an error that recurs) comes after the
-//! results.
+//! What the sources offer in the later rounds of a turn: the turns that the policy chose, the map, the marked symbols,
+//! the touchpoints, the older messages, and the error pairs of the round before, in the same bytes and order, so that a
+//! server can use its cached prefix. What only a later round sends (rules of a folder that a tool touched, an error that
+//! recurs) comes after the results.
 //! Not for: the first round (the other sources), or the code of earlier turns (`code_history`).
 
 use crate::code::find::cards::Sources as _;
@@ -9,7 +9,7 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::NodeId;
 use crate::domain::conversation::mark::{Actor, Atom};
 use crate::domain::planning::input::{Block, Candidate, Offer, OmittedItem, TurnBefore};
-use crate::domain::planning::plan::{Form, Item, Reason, Row};
+use crate::domain::planning::plan::{Form, Item, Reason, Row, Verdict};
 use crate::domain::planning::policy::Section;
 use crate::engine::indexing::code_workspace::{CodeWorkspace, WorkspaceFiles};
 use crate::engine::plans::input_builder::BuiltInput;
@@ -17,15 +17,16 @@ use crate::engine::plans::snapshot::{RoundBefore, Snapshot};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Returns what the policy decided about closed turns in the round before; `None` if another policy decided. Turns that a
-/// mark kept out then are in the window.
+/// Returns what the policy decided about closed turns in the round before; `None` if another policy decided. Turns in the
+/// window stay there, whatever marks they had, and so do those that only an exclusion or a summary kept out. Turns that
+/// were sent as cards stay outside.
 pub(crate) fn turns(round: &RoundBefore, policy: &str) -> Option<Vec<TurnBefore>> {
     let decided = |row: &Row| {
-        let sent = match &row.reason {
-            Reason::Recent | Reason::Relevant | Reason::WorkingLevel => Ok(tool_form(row)),
-            Reason::UserExcluded { .. } => Ok(Form::Full),
-            reason if !row.included() => Err(reason.clone()),
-            _ => return None,
+        let sent = match (&row.verdict, &row.reason) {
+            (Verdict::In { section: Section::Recent }, _)
+            | (Verdict::Out { .. }, Reason::UserExcluded { .. } | Reason::Superseded { .. }) => Ok(tool_form(row)),
+            (Verdict::Out { .. }, reason) => Err(reason.clone()),
+            (Verdict::In { .. } | Verdict::Suggested, _) => return None,
         };
         let is_turn = matches!(row.atom, Atom::Turn { .. } | Atom::Preamble { .. });
         is_turn.then(|| TurnBefore { atom: row.atom, sent, relevant: row.reason == Reason::Relevant })

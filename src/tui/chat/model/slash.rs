@@ -36,11 +36,6 @@ pub fn menu(recent: &RecentCommands) -> Vec<(&'static str, &'static Row)> {
     recent.into_iter().map(|row| ("Recent", row)).chain(others.into_iter().map(|row| (heading(row), row))).collect()
 }
 
-/// Returns the rows of the command table that complete the line, without recent commands.
-pub fn completions(line: &str) -> Vec<&'static Row> {
-    choices(line, &RecentCommands::default())
-}
-
 /// Returns the rows of the command table that complete the line; after a single slash, all rows as in the menu.
 pub fn choices(line: &str, recent: &RecentCommands) -> Vec<&'static Row> {
     let Some(typed) = line.strip_prefix('/') else { return Vec::new() };
@@ -78,7 +73,7 @@ mod tests {
     use crate::tui::model::keys::Action;
 
     fn names(line: &str) -> Vec<&'static str> {
-        completions(line).into_iter().map(|row| row.name.as_str()).collect()
+        choices(line, &RecentCommands::default()).into_iter().map(|row| row.name.as_str()).collect()
     }
 
     #[test]

@@ -299,13 +299,17 @@ fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
     if rows == 0 {
         return;
     }
-    let title = u16::from(usage.is_none() && below.y > rows);
-    let area = Rect { x: below.x, y: below.y - rows - title, width: below.width, height: rows + title };
-    paint::clear(area, buf);
     let cursor = view.model.composer.choice;
     let chosen = list.iter().position(|row| matches!(row, Listed::Command(at, _) if *at == cursor)).unwrap_or(0);
     let from = (chosen + 1).saturating_sub(usize::from(rows));
-    let shown = &list[from..list.len().min(from + usize::from(rows))];
+    let until = list.len().min(from + usize::from(rows));
+    // A heading without its commands is left out.
+    let bare = usize::from(matches!(list[until - 1], Listed::Heading(_)));
+    let shown = &list[from..until - bare];
+    let rows = u16::try_from(shown.len()).unwrap_or(rows);
+    let title = u16::from(usage.is_none() && below.y > rows);
+    let area = Rect { x: below.x, y: below.y - rows - title, width: below.width, height: rows + title };
+    paint::clear(area, buf);
     let commands = |rows: &[Listed]| rows.iter().filter(|row| matches!(row, Listed::Command(..))).count();
     if title > 0 {
         paint::rule(view.theme, area, buf);
