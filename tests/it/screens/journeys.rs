@@ -21,6 +21,7 @@ use pleach::engine::api::{
     Act, Answer, BranchRequest, Draft, DraftKind, Event, IndexingEvent, ItemName, PlanRequest, Planned, Request,
     SessionEvent, SessionRequest, TaskAct, TurnEvent, TurnRequest,
 };
+use pleach::tui::chat::model::slash::{RecentCommands, choices};
 use pleach::tui::msg::{Done, Input, Msg};
 use pleach::tui::screens::tree::model::TreeScreen;
 
@@ -543,11 +544,7 @@ fn every_action_can_be_reached() {
         .iter()
         .filter(|action| keys.key_of(**action).is_none())
         .map(|action| action.name())
-        .filter(|name| {
-            pleach::tui::chat::model::slash::choices(&format!("/{name}"), &Default::default())
-                .iter()
-                .all(|c| c.name != *name)
-        })
+        .filter(|name| choices(&format!("/{name}"), &RecentCommands::default()).iter().all(|c| c.name != *name))
         .collect();
     assert!(bare.is_empty(), "{bare:?}");
 }
