@@ -78,11 +78,24 @@ impl Action {
         )
     }
 
-    /// Returns the description's first clause, at most five words.
+    /// Returns the description's first clause; of a longer one than five words, the part before its first phrase with a
+    /// preposition.
     pub fn short(self) -> &'static str {
-        first_clause(self.sentence())
+        let clause = first_clause(self.sentence()).trim_end();
+        let starts: Vec<usize> =
+            clause.split(' ').scan(0, |at, word| Some(std::mem::replace(at, *at + word.len() + 1))).collect();
+        let words = clause.split(' ').zip(&starts).enumerate();
+        let mut phrases = words.filter(|(at, (word, _))| *at > 1 && PREPOSITIONS.contains(word));
+        match phrases.next() {
+            Some((_, (_, start))) if starts.len() > 5 => clause[..*start].trim_end(),
+            _ => clause,
+        }
     }
 }
+
+/// The prepositions before which the description of an action is cut for the menus.
+const PREPOSITIONS: [&str; 12] =
+    ["as", "by", "for", "from", "in", "into", "of", "on", "outside", "to", "under", "with"];
 
 #[cfg(test)]
 mod tests {

@@ -113,7 +113,7 @@ fn a_letter_beside_an_unsent_message_acts_on_the_second_press() {
     stage.press("shift-tab x");
     assert_eq!(acts(&stage), 0);
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("x here: Exclude or restore the item"), "{screen}");
+    assert!(screen.contains("x here: Exclude the item"), "{screen}");
     assert!(screen.contains("Press x again to do it, Esc to type."), "{screen}");
     stage.press("p");
     assert_eq!(acts(&stage), 0, "another letter asks again");
