@@ -166,7 +166,6 @@ impl Core {
             BranchRequest::Rename { branch, name } => self.rename(branch, &name),
             BranchRequest::Archive { branch, archived } => self.archive(branch, archived),
             BranchRequest::PutAway { branches } => self.archive_all(&branches),
-            BranchRequest::MoveHead { branch, node, exact } => self.move_head(branch, node, exact),
             BranchRequest::Sibling { branch, node, step } => self.sibling(branch, node, step),
             BranchRequest::Mark { branch, items, act } => self.mark(branch, &items, act),
             BranchRequest::Dismiss { branch, item } => self.dismiss(branch, &item),

@@ -1,9 +1,11 @@
 //! Starts all threads of the engine. A *job* is work with an end: it has a name, is counted, and always reports, even
 //! if its thread cannot be started or its work panics. A *service* works until its queue closes.
+//! A service answers a ticket also when the work for it panics ([`guarded`]).
 //! `tests/architecture.rs` rejects threads that other files of the engine start.
 //! Not for: what jobs do and when they start; canceling a job, which carries its own flag for that.
 
 use crate::domain::base::failure::{Failure, FailureKind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
@@ -100,6 +102,19 @@ pub(crate) fn service(name: &str, work: impl FnOnce() + Send + 'static) -> Resul
     })
 }
 
+/// Runs a part of a service's work, named as in "An internal error stopped the search.". A panic becomes a failure, and
+/// the service goes on.
+///
+/// # Errors
+/// Fails as the work does, or if it panics.
+pub(crate) fn guarded<T>(name: &str, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(Failure::new(FailureKind::Internal, format!("An internal error stopped {name}."))
+            .kept("Nothing was sent and nothing was changed.")
+            .todo("Please report it with the log."))
+    })
+}
+
 /// A part of the work that [`together`] runs.
 pub(crate) type Part<T> = Box<dyn FnOnce() -> T + Send>;
 
@@ -169,6 +184,16 @@ mod tests {
         }
         jobs.answer("test", Ticket(3), || Ok(Answer::Done(String::new())));
         assert!(answered(&out).1.is_ok());
+    }
+
+    #[test]
+    fn a_panic_in_guarded_work_names_what_it_stopped() {
+        assert_eq!(guarded("the test", || Ok(1)).ok(), Some(1));
+        let failure = guarded::<u32>("the test", || panic!("planted by the test")).unwrap_err();
+        assert_eq!(
+            (failure.kind, failure.what.as_str()),
+            (FailureKind::Internal, "An internal error stopped the test.")
+        );
     }
 
     #[test]

@@ -422,7 +422,6 @@ fn destructive(client: &mut Client, main: BranchId, nodes: &[NodeHead]) -> Vec<R
         Request::Branch(BranchRequest::PutAway { branches: vec![one, two] }),
         Request::Branch(BranchRequest::Rename { branch: one, name: "elsewhere".into() }),
         Request::Session(SessionRequest::Rename { session: None, title: Some("Another title".into()) }),
-        Request::Branch(BranchRequest::MoveHead { branch: main, node: nodes[1].id, exact: true }),
         Request::Branch(BranchRequest::Mark { branch: main, items: vec![turn(0), turn(2)], act: exclude }),
         Request::Branch(BranchRequest::Mark { branch: main, items: vec![turn(0)], act: Act::Clear }),
         Request::Branch(BranchRequest::Override { branch: main, overrides: heavy }),

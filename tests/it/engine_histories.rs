@@ -115,12 +115,11 @@ fn any_act(place: &Place, dice: &mut Dice) -> Option<Request> {
         }
         6 => Request::Branch(BranchRequest::EditState { branch, text: format!("Goal: {}", dice.below(9)) }),
         7 | 8 => Request::Branch(BranchRequest::Override { branch, overrides: overrides(place, dice) }),
-        9 => Request::Branch(BranchRequest::Sibling {
+        9 | 10 => Request::Branch(BranchRequest::Sibling {
             branch,
             node: place.any(dice)?,
             step: if dice.below(2) == 0 { 1 } else { -1 },
         }),
-        10 => Request::Branch(BranchRequest::MoveHead { branch, node: place.any(dice)?, exact: dice.below(2) == 0 }),
         _ => Request::Branch(BranchRequest::Fork { branch, at: place.any(dice), name: None, switch: false }),
     })
 }

@@ -441,10 +441,11 @@ fn moved_branch_keeps_the_answer_beside_it() {
     one.send(branch, &message("c")).unwrap();
     one.wait(from, streams);
     two.wait(0, |event| matches!(event, Event::Session(SessionEvent::Nodes { heads, .. }) if heads[0].preview == "c"));
-    two.must(Request::Branch(BranchRequest::MoveHead { branch, node: first, exact: true }));
+    let store = bench.store();
+    let head = path(&store, session, branch).last().map(|node| node.head.id);
+    store.write(vec![Write::MoveHead { branch, expect: head, head: Some(first) }]).unwrap();
     model.release();
     assert!(one.closed(from, branch).failure.is_none());
-    let store = bench.store();
     assert_eq!(path(&store, session, branch).len(), 2);
     assert!(store.heads(session).unwrap().iter().any(|head| head.preview == "three"));
     assert!(one.runs().iter().all(|run| run.status == RunStatus::Complete));
@@ -476,7 +477,6 @@ fn removal_reaches_the_other_window() {
     // Sending the same text again creates a new message, not the removed one.
     let mut three = bench.start();
     three.open();
-    three.must(Request::Branch(BranchRequest::MoveHead { branch, node: user, exact: true }));
     let again = three.turn(branch, &draft("my password is swordfish", DraftKind::Edit(user)));
     assert!(again.failure.is_none(), "{again:?}");
     let nodes = path(&bench.store(), session, branch);

@@ -1,7 +1,7 @@
 //! Project instructions, through the whole engine and on the real binary: rules are sent once, delimited, where they
 //! apply, and nowhere else; a person excludes them and undoes that; skills are listed and loaded.
 
-use crate::support::bench::{Bench, Client, Model, Say, message, text};
+use crate::support::bench::{Bench, Client, Model, Say, draft, message, text};
 use crate::support::binary::Home;
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::run::RunStatus;
@@ -17,8 +17,8 @@ use pleach::domain::summary::module::ModuleVersion;
 use pleach::domain::summary::versions::{Editability, EditableKind};
 use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Draft, EditableAct, Event, FileAct, ItemName, ModuleAct, PlanRequest,
-    ProjectAct, Request, SessionRequest, SummaryEvent, ToolRequest,
+    Act, Answer, BranchRequest, CallRequest, Draft, DraftKind, EditableAct, Event, FileAct, ItemName, ModuleAct,
+    PlanRequest, ProjectAct, Request, SessionRequest, SummaryEvent, ToolRequest,
 };
 use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
@@ -167,6 +167,16 @@ fn nearest_rules_come_last_and_nested_ones_when_named_or_touched() {
 /// the rest of the turn, and the next turn sends the file as it is then.
 #[test]
 fn rules_that_come_into_force_during_a_turn_follow_the_results() {
+    rules_of_a_turn(10);
+}
+
+/// A turn that stopped after its last allowed round goes on with the same request.
+#[test]
+fn a_continued_turn_keeps_the_rules_of_its_last_round() {
+    rules_of_a_turn(2);
+}
+
+fn rules_of_a_turn(rounds: u32) {
     let read = |path: &str| vec![Say::Call("read_file".into(), json!({ "path": path }).to_string())];
     let model = Model::new([read("src/a.txt"), read("src/b.txt"), read("AGENTS.md"), text("Done.")]);
     let mut bench = bench(&model);
@@ -174,9 +184,13 @@ fn rules_that_come_into_force_during_a_turn_follow_the_results() {
     put(&work.join("AGENTS.md"), "rule of the root");
     put(&work.join("src/AGENTS.md"), "rule of src");
     bench.tools = Some(Arc::new(Editing(work)));
-    let mut client = bench.start_with(|setup| setup.rounds = 10);
+    let mut client = bench.start_with(|setup| setup.rounds = rounds);
     let branch = client.session();
     client.say(branch, "What is in those files?");
+    if model.bodies().len() < 4 {
+        let last = client.open().nodes.iter().max_by_key(|node| node.at).unwrap().id;
+        client.turn(branch, &draft("", DraftKind::Continue(last)));
+    }
     let bodies: Vec<Value> = (0..4).map(|nth| body(&model, nth)).collect();
     let messages = |nth: usize| bodies[nth]["messages"].as_array().unwrap();
     let is_rule = |message: &Value| message.to_string().contains("rule of src");

@@ -2,7 +2,7 @@
 //! top of a policy's limit, and a change that a person makes between two requests takes effect with the next one.
 //! Not for: what the first request finds (`retrieval`, `code_context`), or errors that recur (`activation`).
 
-use crate::support::bench::{Bench, Client, Echo, Model, Say, message, text};
+use crate::support::bench::{Bench, Client, Echo, Model, Say, draft, message, text};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::model::ModelInfo;
 use pleach::domain::conversation::branch::Overrides;
@@ -10,16 +10,16 @@ use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::ContextPlan;
-use pleach::engine::api::{Act, Answer, BranchRequest, CallRequest, Event, ItemName, Request, TurnEvent};
+use pleach::engine::api::{Act, Answer, BranchRequest, CallRequest, DraftKind, Event, ItemName, Request, TurnEvent};
 use serde_json::Value;
 use std::sync::Arc;
 
 const ROUNDS: usize = 8;
 
 /// A client with the policies as they are shipped and a model with a large context window.
-fn client(bench: &Bench) -> Client {
+fn client(bench: &Bench, rounds: u32) -> Client {
     bench.start_with(|setup| {
-        setup.rounds = 20;
+        setup.rounds = rounds;
         setup.policies = pleach::config::policies::load(std::path::Path::new("/nowhere")).unwrap();
         let model = setup.models.clone();
         setup.models = Arc::new(move |name, profile| ModelInfo { context_window: 128_000, ..model(name, profile) });
@@ -30,7 +30,7 @@ fn client(bench: &Bench) -> Client {
 fn with_history(model: &Arc<Model>, overrides: Overrides) -> (Bench, Client, BranchId) {
     let mut bench = Bench::new(model);
     bench.tools = Some(Arc::new(Echo));
-    let mut client = client(&bench);
+    let mut client = client(&bench, 20);
     let branch = client.session();
     client.must(Request::Branch(BranchRequest::Override { branch, overrides }));
     for turn in 0..60 {
@@ -113,6 +113,32 @@ fn each_request_of_a_turn_begins_with_the_request_before() {
         let is_capped = first.cap.is_some();
         assert_eq!((first.results, last.results > 12_000), (0, is_capped), "{policy}");
         assert_eq!(last.prompt, first.prompt + last.results, "{policy}");
+    }
+}
+
+/// A turn that stopped after its last allowed round goes on with the same request when a person continues it, and so does
+/// an answer that was stopped.
+#[test]
+fn a_continued_turn_repeats_its_last_request() {
+    for policy in ["layered", "lanes", "adaptive", "levels", "window"] {
+        let model = Model::new([]);
+        let (bench, first, branch) = with_history(&model, Overrides { mode: Some(Mode::Heavy), ..under(policy) });
+        drop(first);
+        let mut client = client(&bench, 3);
+        client.open();
+        mark_turns(&mut client, branch);
+        calls_tools(&model, 6_000);
+        let before = model.bodies().len();
+        client.say(branch, "Which lamp of room 3 was repaired with tape?");
+        let stopped = model.bodies()[before..].len();
+        let last = client.open().nodes.iter().max_by_key(|node| node.at).unwrap().id;
+        client.turn(branch, &draft("", DraftKind::Continue(last)));
+        let bodies = model.bodies()[before..].to_vec();
+        assert_eq!((stopped, bodies.len()), (3, 6), "{policy}");
+        for (at, pair) in bodies.windows(2).enumerate() {
+            let (old, new) = (messages(&pair[0]), messages(&pair[1]));
+            assert_eq!(old[..], new[..old.len()], "{policy}, round {}", at + 2);
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 //! Not for: pins, exclusions and the open turn, which are part of the costs.
 
 use crate::domain::base::hash::Hash;
-use crate::domain::planning::input::PlanInput;
+use crate::domain::conversation::mark::Atom;
+use crate::domain::planning::input::{PlanInput, TurnInput};
 use crate::domain::planning::plan::{Anchor, Form};
+use std::collections::HashSet;
 
 /// Characters kept of tool results of closed turns.
 pub(in crate::context) const CLOSED_RESULT: u32 = 300;
@@ -106,10 +108,14 @@ fn anchored_window(input: &PlanInput, floor: usize) -> Option<Window> {
     Some(Window { start: start.max(floor), shortened, form: anchor.form, floor, refilled: false })
 }
 
-/// Returns the window of the round before of a turn, from `floor` on: all turns that the repeated choice takes.
+/// Returns the window of the round before of a turn: it starts with the first turn, from `floor` on, that was in the
+/// window then. Earlier turns stay outside, even marked ones that cost less in the window than as cards.
 fn round_window(input: &PlanInput, floor: usize) -> Option<Window> {
-    let whole = Window { start: floor, shortened: 0, form: Form::Full, floor, refilled: false };
-    input.round_before.is_some().then_some(whole)
+    let before: HashSet<Atom> =
+        input.round_before.as_ref()?.iter().filter(|turn| turn.in_window).map(|turn| turn.atom).collect();
+    let is_first = |turn: &TurnInput| before.contains(&turn.atom);
+    let start = input.turns[floor..].iter().position(is_first).map_or(input.turns.len(), |at| floor + at);
+    Some(Window { start, shortened: 0, form: Form::Full, floor: start, refilled: false })
 }
 
 /// Returns the start of an anchor at the open turn, which means that no earlier turn was in the window.

@@ -324,6 +324,8 @@ pub struct TurnBefore {
     pub sent: Result<Form, Reason>,
     /// Whether it was chosen for its relevance rather than its age.
     pub relevant: bool,
+    /// Whether it was sent in the window.
+    pub in_window: bool,
 }
 
 /// Everything that a plan depends on.

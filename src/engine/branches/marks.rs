@@ -2,7 +2,7 @@
 //! operation that undoes it, and then applied in memory.
 //! Not for: undoing (`undo`), the state block (`state_block`), or turns (`turns::live`).
 
-use super::fork::{ensure_name_free, whole_atom};
+use super::fork::ensure_name_free;
 use super::mark_state::{noted, pin_on};
 use super::undo::store_anchor_for_head;
 use crate::domain::base::failure::Failure;
@@ -265,16 +265,12 @@ impl Core {
         Ok(undoable(what))
     }
 
-    /// Moves a branch's head to another leaf or node (undoable).
-    pub(crate) fn move_head(&mut self, id: BranchId, node: NodeId, exact: bool) -> Result<Answer, Failure> {
+    /// Moves a branch's head to the newest leaf below a node (undoable).
+    fn move_head(&mut self, id: BranchId, node: NodeId) -> Result<Answer, Failure> {
         self.turns.ensure_idle(id)?;
         let branch = self.sessions.branch(id)?;
         let session = self.sessions.of_branch(id)?;
-        let slot = session.slot(node)?;
-        let wanted = if exact { slot } else { session.tree.leaf(slot) };
-        let leaf = session.tree.children(Some(wanted)).is_empty();
-        let slot = if leaf { wanted } else { whole_atom(session, wanted).unwrap_or(wanted) };
-        let head = Some(session.tree.head(slot).id);
+        let head = Some(session.tree.head(session.tree.leaf(session.slot(node)?)).id);
         if head == branch.head {
             return Ok(Answer::Branch(Box::new(branch)));
         }
@@ -299,7 +295,7 @@ impl Core {
                 };
                 let sibling = session.tree.children(session.tree.parent(slot))[next];
                 let node = session.tree.head(sibling).id;
-                return self.move_head(id, node, false);
+                return self.move_head(id, node);
             }
             at = session.tree.parent(slot);
         }

@@ -8,10 +8,9 @@ use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::conversation::mark::Atom;
 use crate::engine::api::{Answer, CallSelector, Event, Ticket};
-use crate::engine::jobs;
+use crate::engine::jobs::{self, guarded};
 use crate::engine::sessions::session::SessionSnapshot;
 use crate::store::Store;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -107,8 +106,7 @@ impl Worker {
                 plans.clear();
             }
             let ticket = asked.ticket;
-            let comparing = AssertUnwindSafe(|| self.handle(asked, &mut plans));
-            let result = catch_unwind(comparing).unwrap_or_else(|_| Err(panicked()));
+            let result = guarded("the comparison", || self.handle(asked, &mut plans));
             if self.events.send(Event::Answer { ticket, result }).is_err() {
                 return;
             }
@@ -168,12 +166,6 @@ impl<'a> DiffContext<'a> {
 /// The failure of a request that a newer one replaced.
 pub(crate) fn stale() -> Failure {
     Failure::new(FailureKind::Stale, "A newer comparison replaced this one.")
-}
-
-fn panicked() -> Failure {
-    Failure::new(FailureKind::Internal, "An internal error stopped the comparison.")
-        .kept("Nothing was changed.")
-        .todo("Please report it with the log.")
 }
 
 #[cfg(test)]

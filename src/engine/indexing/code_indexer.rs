@@ -19,7 +19,7 @@ use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::code::symbols::{CodeSearchResult, IndexStatus, NamedSymbol, ParseOutcome, SymbolSource};
 use crate::domain::tool::visibility::FileVisibility;
 use crate::engine::api::{Answer, CodeAct, Event, IndexingEvent, Ticket};
-use crate::engine::jobs;
+use crate::engine::jobs::{self, guarded};
 use crate::engine::startup::setup::Setup;
 use crate::retrieval::gate;
 use std::collections::VecDeque;
@@ -142,7 +142,8 @@ impl Worker {
                     // Names are requested with every letter typed; only the last request is answered.
                     let names = |job: &Job| matches!(job, Job::Ask(asked) if asked.act.is_names());
                     let outdated = asked.act.is_names() && waiting.iter().any(names);
-                    let result = if outdated { Ok(Answer::Symbols(Vec::new())) } else { self.work(*asked) };
+                    let work = || if outdated { Ok(Answer::Symbols(Vec::new())) } else { self.work(*asked) };
+                    let result = guarded("indexing the code", work);
                     let _ = self.events.send(Event::Answer { ticket, result });
                 }
             }
@@ -154,7 +155,7 @@ impl Worker {
         let wanted = self.book.begin_check();
         let root = self.book.own();
         let before = self.read().as_ref().filter(|held| held.root == root).map(|held| held.round);
-        let ready = self.ready(&root, false);
+        let ready = guarded("indexing the code", || self.ready(&root, false));
         let held = self.read();
         let now = held.as_ref().map(|held| held.round);
         let drawn = held.as_ref().is_some_and(|held| self.book.update_maps(held, wanted));

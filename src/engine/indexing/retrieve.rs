@@ -9,6 +9,7 @@ use crate::domain::call::tokens::Encoding;
 use crate::engine::api::{Answer, Retrieved, Ticket};
 use crate::engine::core::Core;
 use crate::engine::inbox::Inbox;
+use crate::engine::jobs::guarded;
 use crate::engine::plans::input_builder::InputBuilder;
 use crate::engine::plans::sources::cards;
 use crate::engine::plans::sources::retrieval::{self, RetrievalQuery};
@@ -61,7 +62,8 @@ impl Core {
         };
         let inbox = self.inbox.clone();
         self.plans.planner.run(Box::new(move |builder| {
-            let result = look(builder, &place, &wish).map(|found| Answer::Retrieved(Box::new(found)));
+            let found = guarded("the search", || look(builder, &place, &wish));
+            let result = found.map(|found| Answer::Retrieved(Box::new(found)));
             let _ = inbox.send(Inbox::Answer(ticket, Box::new(result)));
         }));
         Ok(())

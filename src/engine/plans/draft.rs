@@ -141,7 +141,12 @@ impl Core {
             DraftKind::Edit(node) => branch.reply.or_else(|| self.replied(*node)),
             DraftKind::Regenerate(_) | DraftKind::Continue(_) => self.reply_above(branch.id, question.base),
         };
-        Ok(Question { reply, ..question })
+        // A turn that is continued repeats what its last round sent.
+        let round_before = match &draft.kind {
+            DraftKind::Continue(node) => self.plans.last_round(branch.id, *node),
+            DraftKind::Message | DraftKind::Edit(_) | DraftKind::Regenerate(_) => None,
+        };
+        Ok(Question { reply, round_before, ..question })
     }
 
     /// Returns the message that the open turn's user message replies to, by key.

@@ -22,6 +22,7 @@ use crate::engine::calls::stored_runs::unwritable;
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, PlanReport};
 use crate::engine::indexing::priority::Priority;
+use crate::engine::jobs::guarded;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -177,7 +178,8 @@ fn task(mut edit: EditedBody, planner: Planner, inbox: Sender<Inbox>) -> WorkerT
             }
         }
         if let Some(base) = edit.base.take() {
-            edit.made = Some(apply_edit(builder, &base, &mut edit.draft, &edit.body));
+            let (draft, body) = (&mut edit.draft, &edit.body);
+            edit.made = Some(guarded("planning", || apply_edit(builder, &base, draft, body)));
         }
         let _ = inbox.send(Inbox::Plan(PlanReport::EditedBody(Box::new(edit))));
     })

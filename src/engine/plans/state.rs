@@ -3,11 +3,11 @@
 //! Not for: making plans (`worker`), or acting on them (`draft`).
 
 use super::results::TrialWork;
-use super::snapshot::Snapshot;
+use super::snapshot::{RoundBefore, Snapshot};
 use super::worker::{Job, Planner, Solved, Tag};
 use crate::context::render::Outline;
 use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::BranchId;
+use crate::domain::base::ids::{BranchId, NodeId};
 use crate::engine::api::{Draft, Ticket};
 use crate::engine::turns::state::UnplannedAside;
 use std::collections::{HashMap, HashSet};
@@ -31,6 +31,8 @@ pub(crate) struct Plans {
     pub(crate) drawn: HashMap<BranchId, LastPlan>,
     /// The plan before the last one, if only retrieval differs.
     pub(crate) drawn_before: HashMap<BranchId, LastPlan>,
+    /// The last round of a turn that can be continued, with the message that it ended with, by branch.
+    pub(crate) last_rounds: HashMap<BranchId, (NodeId, RoundBefore)>,
     /// The outline of the last request, by branch.
     pub(crate) outlines: HashMap<BranchId, Arc<Outline>>,
     /// Branches whose last request is being or was read from the store.
@@ -59,6 +61,7 @@ impl Plans {
             planner,
             drawn: HashMap::new(),
             drawn_before: HashMap::new(),
+            last_rounds: HashMap::new(),
             outlines: HashMap::new(),
             requested_outlines: HashSet::new(),
             under_way: HashMap::new(),
@@ -143,6 +146,11 @@ impl Plans {
         (self.last_job, ticket)
     }
 
+    /// Returns the last round of the branch's last turn, if it ended with this message and can be continued.
+    pub(crate) fn last_round(&self, branch: BranchId, node: NodeId) -> Option<RoundBefore> {
+        self.last_rounds.get(&branch).filter(|(last, _)| *last == node).map(|(_, round)| round.clone())
+    }
+
     /// Removes the pending send of a branch and returns its purpose.
     pub(crate) fn take_pending_send(&mut self, branch: BranchId) -> Option<PlanPurpose> {
         self.pending_sends.remove(&branch).and_then(|id| self.under_way.remove(&id))
@@ -157,6 +165,7 @@ impl Plans {
     pub(crate) fn forget(&mut self, branch: BranchId) {
         self.drawn.remove(&branch);
         self.drawn_before.remove(&branch);
+        self.last_rounds.remove(&branch);
         self.outlines.remove(&branch);
         self.touch(branch);
     }

@@ -4,11 +4,11 @@
 //! Not for: deciding what to plan (`draft`).
 
 use super::input_builder::{BuiltInput, Contents, InputBuilder};
-use super::snapshot::Snapshot;
+use super::snapshot::{RoundBefore, Snapshot};
 use super::sources::card_text::CardSettings;
 use crate::context;
 use crate::context::render::Outline;
-use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, SessionId};
 use crate::domain::call::provider::Wire;
@@ -17,11 +17,10 @@ use crate::domain::conversation::message::{Content, Role};
 use crate::domain::planning::input::RequestShape;
 use crate::domain::planning::plan::{Blocked, ContextPlan, RowKind};
 use crate::engine::calls::stored_runs::unwritable;
-use crate::engine::jobs;
+use crate::engine::jobs::{self, guarded};
 use crate::engine::sessions::path::PathView;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -38,6 +37,13 @@ pub(crate) struct Solved {
     pub(crate) marks: Arc<[(Atom, u64)]>,
     /// Whether a person edited the body by hand.
     pub(crate) edited: bool,
+}
+
+impl Solved {
+    /// Returns the plan with its texts as the round that a later one repeats.
+    pub(crate) fn as_round(&self) -> RoundBefore {
+        RoundBefore { plan: self.plan.clone(), contents: self.contents.clone() }
+    }
 }
 
 /// The result of a job: a plan, the reason that none is possible, or a failure.
@@ -188,8 +194,11 @@ impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
             let received = match work {
                 Work::Plan(job) => self.plan(*job),
                 Work::Task(task) => {
-                    let running = AssertUnwindSafe(|| task(&mut self.builder));
-                    let _ = catch_unwind(running);
+                    // A task guards what could leave its ticket unanswered.
+                    let _ = guarded("planning", || {
+                        task(&mut self.builder);
+                        Ok(())
+                    });
                     true
                 }
                 Work::Index(unindexed) => self.index(unindexed),
@@ -236,10 +245,8 @@ impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
 
     /// Indexes one more slice. If messages are left, the path is queued again for when there is nothing else to do.
     fn index(&mut self, unindexed: UnindexedPath) -> bool {
-        let indexing = AssertUnwindSafe(|| {
-            self.builder.finder.index_path(unindexed.session, &unindexed.path.nodes[..unindexed.until])
-        });
-        let Ok(Ok(left)) = catch_unwind(indexing) else { return true };
+        let indexing = || self.builder.finder.index_path(unindexed.session, &unindexed.path.nodes[..unindexed.until]);
+        let Ok(left) = guarded("indexing", indexing) else { return true };
         let received = (self.report)(unindexed.progress(left));
         if left > 0 {
             self.planner.queue().unindexed.get_or_insert(unindexed);
@@ -248,19 +255,12 @@ impl<T: Fn(WorkerEvent) -> bool> Worker<T> {
     }
 }
 
-fn panicked() -> Failure {
-    Failure::new(FailureKind::Internal, "An internal error stopped planning.")
-        .kept("Nothing was sent and nothing was changed.")
-        .todo("Please report it with the log.")
-}
-
 /// Solves a snapshot, with panics turned into failures. Also returns the number of messages that are still to be
 /// indexed for it.
 pub(crate) fn try_solve(builder: &mut InputBuilder, snapshot: &Snapshot) -> (Solution, usize) {
-    match catch_unwind(AssertUnwindSafe(|| solve(builder, snapshot))) {
-        Ok(Ok((solved, left))) => (Ok(solved), left),
-        Ok(Err(failure)) => (Err(failure), 0),
-        Err(_) => (Err(panicked()), 0),
+    match guarded("planning", || solve(builder, snapshot)) {
+        Ok((solved, left)) => (Ok(solved), left),
+        Err(failure) => (Err(failure), 0),
     }
 }
 

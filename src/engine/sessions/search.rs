@@ -4,7 +4,7 @@
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::conversation::search::{FoundMessages, SearchFilter};
 use crate::engine::api::{Answer, Event, Ticket};
-use crate::engine::jobs;
+use crate::engine::jobs::{self, guarded};
 use crate::store::Store;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,7 +52,8 @@ impl Drop for SearchWorker {
 fn seek(store: &Store, events: &Sender<Event>, from: &Receiver<Search>, newest: &AtomicU64) {
     for search in from {
         let stale = || newest.load(Ordering::SeqCst) != search.number;
-        let found = if stale() { Ok(FoundMessages::default()) } else { found(store, &search, &stale) };
+        let look = || if stale() { Ok(FoundMessages::default()) } else { found(store, &search, &stale) };
+        let found = guarded("the search", look);
         let result = match found {
             _ if stale() => Err(Failure::new(FailureKind::Stale, "A newer search replaced this one.")),
             found => found.map(|found| Answer::Found(Box::new(found))),

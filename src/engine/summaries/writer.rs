@@ -23,7 +23,7 @@ use crate::domain::summary::stored_draft::StoredDraft;
 use crate::engine::api::{Event, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::inbox::{Inbox, SummaryReport};
-use crate::engine::jobs::Jobs;
+use crate::engine::jobs::{Jobs, guarded};
 use crate::engine::plans::input_builder::send_barrier;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -74,12 +74,7 @@ impl Job {
     pub(crate) fn made(self) -> DraftResult {
         let mut runs = Vec::new();
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
-        let making = std::panic::AssertUnwindSafe(|| self.make(&mut runs));
-        let result = std::panic::catch_unwind(making).unwrap_or_else(|_| {
-            Err(Failure::new(FailureKind::Internal, "An internal error stopped the summary.")
-                .kept("Nothing was changed.")
-                .todo("Please report it with the log."))
-        });
+        let result = guarded("the summary", || self.make(&mut runs));
         DraftResult { number, ticket, branch, result, runs }
     }
 

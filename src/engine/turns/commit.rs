@@ -372,6 +372,12 @@ impl Core {
             self.emit(Event::Session(SessionEvent::Card(session.card.clone())));
         }
         self.finish_race_record(branch, &live);
+        let continues = !completed && !live.solved.edited;
+        if let Some(last) = live.after.filter(|_| continues) {
+            self.plans.last_rounds.insert(branch, (last, live.solved.as_round()));
+        } else {
+            self.plans.last_rounds.remove(&branch);
+        }
         // A receiver of the closing event may ask at once, also in another window.
         self.release_claims();
         self.check_due(branch, &live.solved.plan, completed);

@@ -8,6 +8,7 @@ use super::tool_calls::AnswerCalls;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::provider::{CallEnd, Delta, Outcome, ProviderErrorKind};
+use crate::domain::call::run::RunStatus;
 use crate::domain::call::tokens::Certainty;
 use crate::domain::tool::trace::{ToolOutcome, ToolOutput, ToolStatus, ToolTrace, TraceDetails};
 use crate::engine::api::{Event, ToolEvent, TurnEvent};
@@ -285,8 +286,10 @@ impl Core {
 
     /// Ends a turn that cannot continue, because its run was ended elsewhere or a person gave up waiting for the store.
     fn fail_turn(&mut self, branch: BranchId, failure: Failure) {
-        let Some(live) = self.turns.live.remove(&branch) else { return };
+        let Some(mut live) = self.turns.live.remove(&branch) else { return };
         live.cancel.store(true, Ordering::Relaxed);
+        live.card.status = RunStatus::Interrupted;
+        self.finish_race_record(branch, &live);
         let draft = live.user.is_some().then(|| live.draft.clone());
         let kept = "The part that arrived and was saved is restored at the next start.";
         self.release_claims();

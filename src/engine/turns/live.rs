@@ -16,7 +16,7 @@ use crate::domain::conversation::tree::{Slot, Tree};
 use crate::engine::api::{Draft, DraftKind, Event, Planned, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
-use crate::engine::plans::snapshot::{Question, RoundBefore, fresh_key};
+use crate::engine::plans::snapshot::{Question, fresh_key};
 use crate::engine::plans::worker::{Solution, Solved};
 use crate::engine::sessions::session::Session;
 use crate::store::types::{OpenRun, Write};
@@ -173,8 +173,7 @@ impl Core {
         let live = self.turns.live.get(&branch);
         let after = live.and_then(|live| live.after);
         let search = live.map(|live| live.draft.search).unwrap_or_default();
-        let round_before =
-            live.map(|live| RoundBefore { plan: live.solved.plan.clone(), contents: live.solved.contents.clone() });
+        let round_before = live.map(|live| live.solved.as_round());
         self.solve_round(branch, Question { base: after, search, round_before, ..Question::default() })
     }
 

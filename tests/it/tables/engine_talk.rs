@@ -172,8 +172,6 @@ fn branches(talk: &mut Talk) {
     talk.ask("pick together", Request::Branch(B::Pick { from: side.id, items: item, onto: branch, together: true }));
     talk.ask("bring back", Request::Branch(B::BringBack { from: side.id, onto: None }));
     talk.ask("sibling", Request::Branch(B::Sibling { branch, node: nodes[2], step: 1 }));
-    talk.ask("move", Request::Branch(B::MoveHead { branch, node: nodes[4], exact: false }));
-    talk.ask("move exactly", Request::Branch(B::MoveHead { branch, node: nodes[4], exact: true }));
     talk.ask("undo", Request::Session(S::Undo));
     talk.ask("switch", Request::Branch(B::Switch { branch: side.id }));
     talk.ask("archive", Request::Branch(B::Archive { branch: side.id, archived: true }));

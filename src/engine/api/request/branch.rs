@@ -57,15 +57,6 @@ pub enum BranchRequest {
         /// Whether to archive it.
         archived: bool,
     },
-    /// Move the head to the newest leaf below `node`, or to `node` itself if `exact` (undoable).
-    MoveHead {
-        /// The branch.
-        branch: BranchId,
-        /// The node.
-        node: NodeId,
-        /// Whether to stop at the node itself.
-        exact: bool,
-    },
     /// Move to the next or previous sibling of a node on the path (undoable).
     Sibling {
         /// The branch.

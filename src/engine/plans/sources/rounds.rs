@@ -29,7 +29,8 @@ pub(crate) fn turns(round: &RoundBefore, policy: &str) -> Option<Vec<TurnBefore>
             (Verdict::In { .. } | Verdict::Suggested, _) => return None,
         };
         let is_turn = matches!(row.atom, Atom::Turn { .. } | Atom::Preamble { .. });
-        is_turn.then(|| TurnBefore { atom: row.atom, sent, relevant: row.reason == Reason::Relevant })
+        let (relevant, in_window) = (row.reason == Reason::Relevant, row.section() == Some(Section::Recent));
+        is_turn.then_some(TurnBefore { atom: row.atom, sent, relevant, in_window })
     };
     (round.plan.policy == policy).then(|| round.plan.rows.iter().filter_map(decided).collect())
 }
