@@ -122,7 +122,8 @@
 //!   [`tui::screens::screen::Screen`], and one line in `tui::screens`. An action pushes it on `Model::layers`. A
 //!   pending answer: a variant of its family in [`tui::model::pending`], an arm of `answered` in its `update`
 //! * a panel beside the chat: `tui::chat`
-//! * a quirk of a server: [`domain::call::model::Quirk`] and the sorting of errors in `llm`
+//! * a quirk of a server: [`domain::call::model::Quirk`] with its effect on the dialect; the errors by which it is
+//!   recognized: `llm::fault`, `quirk`
 //! * an import format: a reader in `import` that gives neutral records
 //! * a language whose symbols are read: [`domain::code::symbols::Language`], its grammar in `code::parse::language`,
 //!   its table in `code::parse::spec`; what its declarations say about receivers: `code::parse::bindings`. A kind of text
@@ -135,7 +136,7 @@
 //!   `engine::turns::reflect`
 //! * the line that replaces an excluded message: `context::render::render_forms`, `placeholder`
 //! * the header of a card: for a turn that a person kept, `engine::plans::labels`, `card_text`; for an older message that
-//!   was found, `retrieval::cards`
+//!   was found, `retrieval::cards`, `Piece::line`; above all that were found, `engine::plans::sources::cards`, `offered`
 //! * the cached prefix: [`context::render::same_prefix`], from the outlines of two requests
 //! * whether a call may run: [`domain::tool::consent`], by the rules of the settings; who asks: `engine::turns::consent`
 //! * what undo reverts: [`domain::conversation::operation`], applied by `engine::branches::undo`
