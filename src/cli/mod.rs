@@ -104,6 +104,7 @@ impl Run<'_, '_> {
         }
     }
 
+    #[deny(clippy::wildcard_enum_match_arm)]
     #[allow(clippy::too_many_lines, reason = "a table: a few lines for each command")]
     fn command(&mut self, args: &Args) -> Result<(), Stop> {
         match &args.command {

@@ -17,7 +17,7 @@ pub mod paths;
 pub mod policies;
 pub mod policy_files;
 pub mod prompts;
-mod renamed;
+pub mod renamed;
 pub mod save;
 pub mod servers;
 pub mod settings;

@@ -32,8 +32,31 @@ pub(super) fn policy_note(origin: &str, table: &Table) -> Option<String> {
     Some(format!("{origin}: [{was}] is now [{now}]{value}. The earlier names still work."))
 }
 
+/// Adds the earlier names, with their earlier values, beside the present ones in settings that programs read.
+pub fn add_earlier_names(settings: &mut serde_json::Value) {
+    let (now, was) = SUMMARIES;
+    let value = settings[now].as_str().unwrap_or_default();
+    let value = ACCEPTANCE.into_iter().find(|(now, _)| *now == value).map_or(value, |(_, was)| was);
+    settings[was] = value.into();
+    if let Some(origin) = settings["origins"].get(now).cloned() {
+        settings["origins"][was] = origin;
+    }
+}
+
 /// Whether a name is an earlier one that need not be suggested: the present one is also accepted.
 pub(super) fn is_earlier(name: &str, accepted: &[String]) -> bool {
     let pairs = || ACCEPTANCE.into_iter().chain([SUMMARIES]);
     pairs().any(|(now, was)| was == name && accepted.iter().any(|one| one == now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_read_settings_under_earlier_names_too() {
+        let mut settings = serde_json::json!({ "summaries": "auto", "origins": { "summaries": "a file" } });
+        add_earlier_names(&mut settings);
+        assert_eq!((&settings["compaction"], &settings["origins"]["compaction"]), (&"self".into(), &"a file".into()));
+    }
 }

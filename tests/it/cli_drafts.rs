@@ -60,6 +60,7 @@ fn turn_drafts_and_later_commands_decide() {
     assert_eq!(waiting(&home).0, text, "a printed draft replaces nothing");
     let edited = home.json(&["capsules", "edit", "Each step reads its own settings first."]);
     assert_eq!(edited["capsule"]["source"], "user");
+    assert_eq!(edited["summary"], edited["capsule"]);
     let accepted = home.json(&["capsules", "accept", "--keep", "1"]);
     assert_eq!((&accepted["accepted"], accepted["capsule"]["kept"].as_array().map(Vec::len)), (&true.into(), Some(1)));
     assert_eq!(home.json(&["capsules", "draft"]), Value::Null);

@@ -57,6 +57,9 @@ fn folder_settings_need_trust_and_approval() {
     assert!(shown.contains(&format!("# from {}\nmode = \"off\"", file(&home).display())), "{shown}");
     let shown = home.json(&["config", "show"]);
     assert_eq!(shown["origins"]["mode"], file(&home).display().to_string());
+    // Programs that were written for an earlier version read the setting of summaries under its earlier name.
+    assert_eq!((&shown["summaries"], &shown["compaction"]), (&"policy".into(), &"policy".into()));
+    assert_eq!(shown["origins"]["summaries"], shown["origins"]["compaction"]);
     assert_eq!(shown["folder"]["standing"], "used");
     let found = checked(&home).unwrap();
     assert_eq!((&found["standing"], &found["ok"]), (&"used".into(), &serde_json::Value::Null), "{found}");

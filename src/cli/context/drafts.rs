@@ -14,6 +14,9 @@ use crate::engine::api::{Answer, Request, SummaryAct};
 use serde_json::Value;
 use std::sync::Arc;
 
+const NO_DRAFT: &str = "No draft waits on this branch.";
+const TO_DRAFT: &str = "`pleach compress` shows a summary, and keeps it with --accept.";
+
 /// Runs a command on the draft that waits.
 pub(super) fn run(run: &mut Run<'_, '_>, command: &DraftCommand) -> Result<(), Stop> {
     let new_text = match command {
@@ -58,7 +61,7 @@ fn show(run: &mut Run<'_, '_>, branch: BranchId) -> Result<(), Stop> {
         return run.io.value(&draft.as_deref().map_or(Value::Null, |draft| draft_shape(draft, false)));
     }
     let Some(draft) = draft else {
-        run.io.say("No draft waits on this branch; `pleach compress` drafts a summary.");
+        run.io.say(&format!("{NO_DRAFT} {TO_DRAFT}"));
         return Ok(());
     };
     print_draft(run, &draft);
@@ -69,7 +72,7 @@ fn show(run: &mut Run<'_, '_>, branch: BranchId) -> Result<(), Stop> {
 
 /// Returns the draft that waits, or fails if there is none.
 fn required(run: &mut Run<'_, '_>, branch: BranchId) -> Result<Arc<SummaryDraft>, Stop> {
-    let none = || Failure::user("No draft waits on this branch.").todo("`pleach compress` drafts a summary.");
+    let none = || Failure::user(NO_DRAFT).todo(TO_DRAFT);
     Ok(waiting(run, branch)?.ok_or_else(none)?)
 }
 

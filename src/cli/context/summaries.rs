@@ -158,6 +158,7 @@ pub(super) fn draft_shape(draft: &SummaryDraft, accepted: bool) -> Value {
             "salient": item.weight >= SALIENT,
         })
     };
+    let shape = capsule_shape(&draft.summary);
     json!({
         "accepted": accepted,
         "original_tokens": draft.summary.original_tokens,
@@ -170,7 +171,8 @@ pub(super) fn draft_shape(draft: &SummaryDraft, accepted: bool) -> Value {
         "run": draft.run,
         "cause": draft.cause,
         "warnings": draft.warnings,
-        "capsule": capsule_shape(&draft.summary),
+        "summary": shape,
+        "capsule": shape,
     })
 }
 

@@ -11,6 +11,7 @@ use crate::config::commands::args::Global;
 use crate::config::commands::command::Command;
 use crate::config::commands::conversation::{BranchCommand, SessionCommand};
 use crate::config::commands::read::{self, Typed};
+use crate::config::commands::table::{Row, row_of};
 use crate::config::keys::keymap::Action;
 use crate::engine::api::{Draft, Planned, ProgramRequest, SessionView};
 
@@ -189,8 +190,10 @@ fn run_action(run: &mut Run<'_, '_>, action: Action) -> Result<Next, Stop> {
         Action::Reload => run.change(ProgramRequest::Reload, "Reloaded; no setting changed.")?,
         other => {
             let name = other.name();
-            return Err(Stop::Usage(format!(
-                "/{name} works only in the full-screen program. /help lists all commands."
+            let row = row_of(name).filter(|row| !row.example.is_empty());
+            return Err(Stop::Usage(row.map_or_else(
+                || format!("/{name} works only in the full-screen program. /help lists all commands."),
+                Row::help,
             )));
         }
     }

@@ -10,6 +10,7 @@ use crate::config::commands::command::Command;
 use crate::config::commands::system::{ConfigCommand, Forget};
 use crate::config::error::ConfigError;
 use crate::config::load::Config;
+use crate::config::renamed;
 use crate::config::settings::AUTO;
 use crate::config::themes;
 use crate::domain::base::failure::{Failure, FailureKind};
@@ -187,6 +188,7 @@ fn settings(command: &ConfigCommand, config: &Config, io: &mut Io<'_>) -> Result
             if io.json {
                 let mut value: Value = toml::from_str(&config.shown()).unwrap_or_default();
                 value["origins"] = json!(config.origins);
+                renamed::add_earlier_names(&mut value);
                 value["folder"] = json!(config.folder);
                 return io.value(&value);
             }

@@ -258,7 +258,7 @@ fn usage_error(typed: &[String], words: &[OsString], error: Option<&clap::Error>
     let row = table::row_of(&typed.join(" ")).or_else(|| table::row_of(&line));
     if let Some(row) = row.filter(|row| !row.example.is_empty()) {
         let reason = error.map(reason).unwrap_or_default();
-        return format!("{reason} Usage: {}. Example: /{}", row.usage(), row.example).trim_start().to_owned();
+        return format!("{reason} {}", row.help()).trim_start().to_owned();
     }
     let group = words.first().map(|word| format!("{} ", word.to_string_lossy())).unwrap_or_default();
     let members: Vec<&Row> = table::rows().iter().filter(|row| row.name.starts_with(&group)).collect();

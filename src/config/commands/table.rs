@@ -29,6 +29,11 @@ impl Row {
         format!("/{} {}", self.name, self.words).trim_end().to_owned()
     }
 
+    /// Returns the usage and the example, in two sentences.
+    pub fn help(&self) -> String {
+        format!("Usage: {}. Example: /{}", self.usage(), self.example)
+    }
+
     /// Whether the row is one of the commands that new users need.
     pub fn is_common(&self) -> bool {
         LISTED_FIRST.contains(&self.name.as_str())
@@ -41,19 +46,9 @@ impl Row {
         }
         let means =
             ALIASES.iter().find(|alias| alias.name == self.name).map_or(self.name.as_str(), |alias| alias.means);
-        match means.split(' ').next().unwrap_or_default() {
-            "ask" | "add" | "aside" | "edit" | "regenerate" | "message" | "skill" => ActionGroup::Message,
-            "plan" | "plans" | "build" | "context" | "retrieve" | "index" | "memory" | "pin" | "lease" | "unpin"
-            | "exclude" | "include" | "pins" | "mode" | "policy" | "budget" | "layout" | "personality" | "focus"
-            | "project" | "capsule" | "compress" | "capsules" | "summaries" | "state" | "undo" | "redo" => {
-                ActionGroup::Context
-            }
-            "branch" | "race" | "task" | "lane" => ActionGroup::Branch,
-            "replay" | "stats" => ActionGroup::Calls,
-            "mcp" | "rules" | "traces" | "trust" => ActionGroup::Tools,
-            "theme" => ActionGroup::View,
-            _ => ActionGroup::Session,
-        }
+        let first = means.split(' ').next().unwrap_or_default();
+        let group = GROUPS.iter().find(|(_, words)| words.split(' ').any(|word| word == first));
+        group.map_or(ActionGroup::Session, |(group, _)| *group)
     }
 
     /// Returns the description's first clause.
@@ -145,6 +140,21 @@ pub const BARE_NAMES: &[(&str, &str)] = &[
 /// Commands that are listed first, because new users need them.
 const LISTED_FIRST: &[&str] =
     &["mode", "model", "budget", "policy", "context window", "branch fork", "session new", "session search"];
+
+/// The groups of commands in menus, by the first word of each command.
+pub const GROUPS: &[(ActionGroup, &str)] = &[
+    (ActionGroup::Message, "ask add aside edit regenerate message skill"),
+    (
+        ActionGroup::Context,
+        "plan plans build context retrieve index memory pin lease unpin exclude include pins mode policy budget layout \
+         personality focus project capsule compress capsules summaries state undo redo",
+    ),
+    (ActionGroup::Branch, "branch race task lane"),
+    (ActionGroup::Calls, "replay stats"),
+    (ActionGroup::Tools, "mcp rules traces trust"),
+    (ActionGroup::View, "theme"),
+    (ActionGroup::Session, "session export import profile model models config doctor backups completions man"),
+];
 
 static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let mut rows = Vec::new();

@@ -3,7 +3,7 @@
 
 use super::args::Args;
 use super::read::{Typed, parse, read, split};
-use super::table::{ALIASES, BARE_NAMES, Row, UNLISTED, all, row_of, rows};
+use super::table::{ALIASES, BARE_NAMES, GROUPS, Row, UNLISTED, all, row_of, rows};
 use crate::config::keys::actions::Action;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -123,6 +123,18 @@ fn short_names_expand_to_commands() {
         assert_eq!(parse_command_line(short), parse_command_line(whole), "{short}");
         assert!(parse_slash_line(whole).starts_with("Some("), "{whole}: {}", parse_slash_line(whole));
     }
+}
+
+/// A command without a group would be listed under sessions.
+#[test]
+fn each_command_has_a_group() {
+    let words: Vec<&str> = GROUPS.iter().flat_map(|(_, words)| words.split(' ')).collect();
+    for row in rows() {
+        let first = row.name.split(' ').next().unwrap();
+        assert!(words.contains(&first) || Action::from_name(&row.name).is_some(), "{} has no group", row.name);
+    }
+    let lone = words.iter().find(|word| !rows().iter().any(|row| row.name.split(' ').next() == Some(word)));
+    assert_eq!(lone, None);
 }
 
 /// A wrong value after an earlier name is refused with the usage of the present one, and the earlier name is not listed.

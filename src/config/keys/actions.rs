@@ -214,12 +214,14 @@ actions! {
     TakeBack Context "take-back" "Undo a summary: requests use the previous summary again, or the turns themselves.",
 }
 
+/// The names of actions in earlier versions, which still work.
+const EARLIER_NAMES: &[(&str, Action)] = &[("favourite", Action::Favourite)];
+
 impl Action {
-    /// Finds an action by its name in the key table.
+    /// Finds an action by its name in the key table, or by its name in an earlier version.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        // Earlier versions named this action in British spelling.
-        let name = if name == "favourite" { Self::Favourite.name() } else { name };
-        Self::ALL.iter().copied().find(|action| action.name() == name)
+        let named = Self::ALL.iter().copied().find(|action| action.name() == name);
+        named.or_else(|| EARLIER_NAMES.iter().find(|(was, _)| *was == name).map(|(_, action)| *action))
     }
 }

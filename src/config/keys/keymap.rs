@@ -357,6 +357,10 @@ impl Keymap {
         }
         let unknown = || format!("{source}: unknown action {:?}. The binding of {on} was skipped.", entry.run);
         let run = Action::from_name(&entry.run).ok_or_else(unknown)?;
+        if run.name() != entry.run {
+            let now = run.name();
+            self.problems.push(format!("{source}: {:?} is now {now:?}. The earlier name still works.", entry.run));
+        }
         Ok(Some(Binding { on, run, when: entry.when }))
     }
 

@@ -209,7 +209,7 @@ impl Worker {
     fn root(&self, named: Option<PathBuf>, explicit: bool) -> Result<PathBuf, Failure> {
         let chosen = named.unwrap_or_else(|| if explicit { self.book.own() } else { self.usual() });
         let full = std::fs::canonicalize(&chosen);
-        full.map_err(|error| Failure::user(format!("{} can't be read: {error}.", chosen.display())))
+        full.map_err(|error| Failure::user(format!("The folder {} can't be read: {error}.", chosen.display())))
     }
 
     /// Returns the program's own folder if it was indexed, or else the one indexed last, or else the program's own.

@@ -12,14 +12,15 @@ pub(super) fn travel(model: &mut Model, run: Action) {
         None => model.conversation.page,
     };
     let page = i64::from(page.max(2).saturating_sub(1));
-    let by = match run {
-        Action::Up => -1,
-        Action::Down => 1,
-        Action::ScrollUp => -page,
-        Action::ScrollDown => page,
-        Action::Top => i64::MIN / 2,
-        _ => i64::MAX / 2,
-    };
+    let ways = [
+        (Action::Up, -1),
+        (Action::Down, 1),
+        (Action::ScrollUp, -page),
+        (Action::ScrollDown, page),
+        (Action::Top, i64::MIN / 2),
+        (Action::Bottom, i64::MAX / 2),
+    ];
+    let Some((_, by)) = ways.into_iter().find(|(action, _)| *action == run) else { return };
     match model.layers.last_mut() {
         Some(screen) => screen.travel(run, by),
         None => travel_pane(model, run, by),

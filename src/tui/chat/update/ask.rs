@@ -49,11 +49,9 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) -> Option<String> {
 /// Returns false if the draft is not being sent.
 fn again(model: &mut Model, branch: BranchId, draft: &Draft, out: &mut Vec<Cmd>) -> bool {
     let same = |d: &Draft| d.kind == draft.kind && d.text == draft.text;
-    let waits = model.requests.pending.iter().find_map(|(ticket, pending)| match pending {
-        Pending::Turn(TurnPending::Ask { branch: b, draft: d, notified, .. }) if *b == branch && same(d) => {
-            Some((*ticket, *notified && d.search != SearchChoice::Never))
-        }
-        _ => None,
+    let waits = model.requests.pending.iter().find_map(|(ticket, pending)| {
+        let Pending::Turn(TurnPending::Ask { branch: b, draft: d, notified, .. }) = pending else { return None };
+        (*b == branch && same(d)).then(|| (*ticket, *notified && d.search != SearchChoice::Never))
     });
     let Some((ticket, may)) = waits else { return false };
     if may {

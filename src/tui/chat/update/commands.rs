@@ -92,6 +92,7 @@ fn command(model: &mut Model, line: &str, args: &Args, out: &mut Vec<Cmd>) {
     }
 }
 
+#[deny(clippy::wildcard_enum_match_arm)]
 #[allow(clippy::too_many_lines, reason = "a table: one line or a few for each command")]
 fn way(model: &mut Model, command: &Command, args: &Args, out: &mut Vec<Cmd>) -> Way {
     match command {

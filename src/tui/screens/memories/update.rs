@@ -90,11 +90,8 @@ pub(crate) fn act(model: &mut Model, id: MemoryId, act: MemoryAct, out: &mut Vec
 
 /// Reports a change and loads the list again.
 fn changed(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
-    let text = match answer {
-        Answer::Done(text) => text.clone(),
-        _ => "Remembered. u undoes it.".to_owned(),
-    };
-    model.status.say(Severity::Notice, text, model.now);
+    let text = if let Answer::Done(text) = answer { text } else { "Remembered. u undoes it." };
+    model.status.say(Severity::Notice, text.to_owned(), model.now);
     ask(model, out);
 }
 
