@@ -75,12 +75,20 @@ pub fn run_on(
     finish(result, &mut run.io)
 }
 
-/// Makes the file size limit harmless and parses the command line. Prints clap's messages.
+/// The earlier and the present name of a flag.
+const RENAMED_FLAG: (&str, &str) = ("--favourites", "--favorites");
+
+/// Makes the file size limit harmless and parses the command line. Prints clap's messages, and the present name of a flag
+/// that was given by its earlier name.
 ///
 /// # Errors
 /// Returns the exit code if there is no command to run.
 pub fn parse() -> Result<Args, u8> {
     interrupt::ignore_file_limit();
+    let (was, now) = RENAMED_FLAG;
+    if std::env::args_os().any(|word| word == was) {
+        let _ = writeln!(std::io::stderr(), "pleach: {was} is now {now}. The earlier name still works.");
+    }
     read::parse(std::env::args_os()).map_err(|error| {
         if !error.use_stderr() {
             // Help and version contain only trusted text.

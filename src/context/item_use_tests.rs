@@ -1,5 +1,5 @@
 //! Evidence that an answer used an item, and its laws.
-//! Not for: the texts of real calls (`tests/it/item_use.rs`).
+//! Not for: the texts of real calls (`tests/it/engine/item_use.rs`).
 
 use super::*;
 use crate::domain::base::hash::Hash as Key;

@@ -25,14 +25,14 @@ const SERVERS: &[Row] = &[
     ("D5 a terminal that is gone", "tests/it/pty/terminal_lost.rs", &["window_is_closed_during_an_answer"]),
     ("9 every split", "src/llm/sse.rs", &["every_split_of_a_stream_gives_the_same", "fields_in_any_split"]),
     ("9 every split", "src/llm/stream.rs", &["every_split_reads_the_same", "texts_split_anywhere_are_joined"]),
-    ("9 every split", "tests/it/wire.rs", &["socket_splits_change_nothing"]),
+    ("9 every split", "tests/it/llm/wire.rs", &["socket_splits_change_nothing"]),
     ("9 endless events", "src/llm/sse.rs", &["an_endless_event_is_cut"]),
     ("9 halves of characters", "src/llm/surrogates.rs", &["any_cut_between_units_gives_the_same_text"]),
-    ("9 halves of characters", "tests/it/wire_faults.rs", &["every_row_of_the_fault_table"]),
-    ("10 dialects", "tests/it/wire.rs", &["every_dialect_is_read"]),
+    ("9 halves of characters", "tests/it/llm/wire_faults.rs", &["every_row_of_the_fault_table"]),
+    ("10 dialects", "tests/it/llm/wire.rs", &["every_dialect_is_read"]),
     ("10 odd objects", "src/llm/chunk.rs", &["content_in_every_form", "usage_in_every_form"]),
-    ("10 absurd usage", "tests/it/wire_faults.rs", &["absurd_cached_tokens_are_bounded_and_reported"]),
-    ("11 calls in pieces", "tests/it/wire.rs", &["tool_calls_are_assembled"]),
+    ("10 absurd usage", "tests/it/llm/wire_faults.rs", &["absurd_cached_tokens_are_bounded_and_reported"]),
+    ("11 calls in pieces", "tests/it/llm/wire.rs", &["tool_calls_are_assembled"]),
     (
         "11 calls in pieces",
         "src/llm/chunk.rs",
@@ -45,12 +45,12 @@ const SERVERS: &[Row] = &[
             "interleaved_calls_come_together",
         ],
     ),
-    ("11 calls with one id", "tests/it/engine_turns.rs", &["duplicate_call_ids_are_replaced"]),
+    ("11 calls with one id", "tests/it/engine/turns.rs", &["duplicate_call_ids_are_replaced"]),
     ("11 a call without a name", "src/llm/stream.rs", &["empty_filtered_or_unnamed_answers_fail"]),
-    ("11 unreadable arguments", "tests/it/wire_faults.rs", &["unreadable_arguments_are_answered_and_not_run"]),
+    ("11 unreadable arguments", "tests/it/llm/wire_faults.rs", &["unreadable_arguments_are_answered_and_not_run"]),
     (
         "12 no end, a reset, an error in the middle, another body",
-        "tests/it/wire.rs",
+        "tests/it/llm/wire.rs",
         &[
             "stream_without_an_end_is_truncated",
             "cut_chunked_body_is_truncated",
@@ -62,17 +62,17 @@ const SERVERS: &[Row] = &[
     ),
     ("12 an unreadable piece", "src/llm/stream.rs", &["an_unreadable_piece_ends_the_answer_and_is_kept"]),
     ("12 bodies by name", "src/llm/body.rs", &["bodies_are_identified_by_kind"]),
-    ("12 every end", "tests/it/engine_turns.rs", &["every_failure_has_its_own_outcome"]),
-    ("12 every end", "tests/it/wire_faults.rs", &["every_row_of_the_fault_table"]),
-    ("13 silence", "tests/it/wire.rs", &["silent_server_times_out", "stream_of_comments_can_be_stopped"]),
-    ("13 stopped meanwhile", "tests/it/wire.rs", &["stopping_closes_the_socket_quickly"]),
+    ("12 every end", "tests/it/engine/turns.rs", &["every_failure_has_its_own_outcome"]),
+    ("12 every end", "tests/it/llm/wire_faults.rs", &["every_row_of_the_fault_table"]),
+    ("13 silence", "tests/it/llm/wire.rs", &["silent_server_times_out", "stream_of_comments_can_be_stopped"]),
+    ("13 stopped meanwhile", "tests/it/llm/wire.rs", &["stopping_closes_the_socket_quickly"]),
     ("13 stopped meanwhile", "tests/it/pty/consent_prompt.rs", &["ctrl_c_stops_the_turn_at_once"]),
-    ("13 nobody there", "tests/it/wire.rs", &["refused_connection_is_tried_twice"]),
-    ("13 no such name, no TLS", "tests/it/wire_faults.rs", &["unreachable_server_is_named_and_nothing_stored"]),
+    ("13 nobody there", "tests/it/llm/wire.rs", &["refused_connection_is_tried_twice"]),
+    ("13 no such name, no TLS", "tests/it/llm/wire_faults.rs", &["unreachable_server_is_named_and_nothing_stored"]),
     ("14 waits as asked", "src/llm/retry.rs", &["reads_every_form_of_retry_after", "backoff_grows_and_has_jitter"]),
     (
         "14 only what passes, before the first event",
-        "tests/it/wire.rs",
+        "tests/it/llm/wire.rs",
         &[
             "rate_limit_is_waited_out",
             "long_retry_after_is_reported_and_not_waited_for",
@@ -81,10 +81,10 @@ const SERVERS: &[Row] = &[
             "retry_wait_can_be_stopped",
         ],
     ),
-    ("15 one POST", "tests/it/wire.rs", &["broken_connection_after_the_post_is_not_retried"]),
+    ("15 one POST", "tests/it/llm/wire.rs", &["broken_connection_after_the_post_is_not_retried"]),
     (
         "15 one POST",
-        "tests/it/engine_turns.rs",
+        "tests/it/engine/turns.rs",
         &[
             "one_post_and_events_in_order",
             "two_quick_asks_are_one_call",
@@ -92,17 +92,17 @@ const SERVERS: &[Row] = &[
             "crashed_run_is_recovered_and_not_sent_again",
         ],
     ),
-    ("15 quirks", "tests/it/wire_faults.rs", &["quirks_are_learned_for_each_model_shown_and_forgotten"]),
+    ("15 quirks", "tests/it/llm/wire_faults.rs", &["quirks_are_learned_for_each_model_shown_and_forgotten"]),
     (
         "16 stopped",
-        "tests/it/engine_turns.rs",
+        "tests/it/engine/turns.rs",
         &["cancelled_before_and_after_the_first_word", "stopping_keeps_the_partial_answer"],
     ),
-    ("17 killed", "tests/it/crash.rs", &["kills_during_a_stream_lose_nothing", "kill_before_the_first_word"]),
-    ("27 keys", "tests/it/wire.rs", &["errors_never_show_the_key"]),
-    ("27 keys", "tests/it/cli.rs", &["api_key_is_sent_only_to_the_server"]),
-    ("27 keys", "tests/it/wire_faults.rs", &["diagnostics_are_bounded_masked_and_removed_with_their_message"]),
-    ("31 another host", "tests/it/wire.rs", &["redirects_never_carry_the_key"]),
+    ("17 killed", "tests/it/store/crash.rs", &["kills_during_a_stream_lose_nothing", "kill_before_the_first_word"]),
+    ("27 keys", "tests/it/llm/wire.rs", &["errors_never_show_the_key"]),
+    ("27 keys", "tests/it/cli/commands.rs", &["api_key_is_sent_only_to_the_server"]),
+    ("27 keys", "tests/it/llm/wire_faults.rs", &["diagnostics_are_bounded_masked_and_removed_with_their_message"]),
+    ("31 another host", "tests/it/llm/wire.rs", &["redirects_never_carry_the_key"]),
 ];
 
 /// The terminal.
@@ -141,7 +141,7 @@ const TERMINAL: &[Row] = &[
         "tests/it/pty/hostile_text.rs",
         &["from_stored_conversations", "from_a_server", "from_the_keyboard", "links_contain_only_addresses"],
     ),
-    ("7 sequences", "tests/it/cli_bad.rs", &["hostile_text_never_controls_the_terminal"]),
+    ("7 sequences", "tests/it/cli/bad_input.rs", &["hostile_text_never_controls_the_terminal"]),
     (
         "7 sequences",
         "src/domain/base/safe_text.rs",
@@ -152,19 +152,19 @@ const TERMINAL: &[Row] = &[
         "src/domain/base/safe_text.rs",
         &["no_invisible_character_passes", "no_control_character_is_output", "exact_is_reversible"],
     ),
-    ("8 invisible text in pipes", "tests/it/folder.rs", &["invisible_characters_are_escaped_on_request"]),
+    ("8 invisible text in pipes", "tests/it/cli/folder.rs", &["invisible_characters_are_escaped_on_request"]),
 ];
 
 /// The store, imports, and exports.
 const STORE: &[Row] = &[
     (
         "18 whole or not at all",
-        "tests/it/crash.rs",
+        "tests/it/store/crash.rs",
         &["kills_during_writes_lose_nothing", "kills_during_a_stream_lose_nothing"],
     ),
     (
         "19 several programs",
-        "tests/it/cli_many.rs",
+        "tests/it/cli/many_processes.rs",
         &["eight_processes_share_one_store", "eight_processes_take_turns_on_one_branch"],
     ),
     ("19 several programs", "src/store/tests/many.rs", &["eight_windows_write_without_an_error"]),
@@ -179,7 +179,7 @@ const STORE: &[Row] = &[
     ),
     (
         "19 one branch asked at once",
-        "tests/it/cli_many.rs",
+        "tests/it/cli/many_processes.rs",
         &["without_waiting_others_are_refused", "waiting_process_continues_after_a_kill"],
     ),
     (
@@ -191,11 +191,11 @@ const STORE: &[Row] = &[
             "a_read_only_file_is_opened_immutable",
         ],
     ),
-    ("20 an import into a store that cannot be written", "tests/it/cli_bad.rs", &["a_read_only_folder"]),
+    ("20 an import into a store that cannot be written", "tests/it/cli/bad_input.rs", &["a_read_only_folder"]),
     ("21 a full disk", "src/store/tests/files.rs", &["a_full_disk_is_survived"]),
-    ("21 a full disk", "tests/it/crash.rs", &["full_disk_during_an_answer"]),
+    ("21 a full disk", "tests/it/store/crash.rs", &["full_disk_during_an_answer"]),
     ("21 a full disk", "tests/it/pty/damage.rs", &["full_disk_during_an_answer", "quitting_on_a_full_disk"]),
-    ("21 output without room", "tests/it/cli_bad.rs", &["failing_standard_output"]),
+    ("21 output without room", "tests/it/cli/bad_input.rs", &["failing_standard_output"]),
     (
         "22 damage",
         "src/store/tests/damage.rs",
@@ -226,7 +226,7 @@ const STORE: &[Row] = &[
             "plans_of_an_older_version_are_named_and_dropped_too",
         ],
     ),
-    ("22 silent damage", "tests/it/cli_bad.rs", &["vanished_store_and_missing_content"]),
+    ("22 silent damage", "tests/it/cli/bad_input.rs", &["vanished_store_and_missing_content"]),
     (
         "23 checked after an unclean end only",
         "src/store/tests/damage.rs",
@@ -242,7 +242,7 @@ const STORE: &[Row] = &[
             "a_kill_during_migration_leaves_the_old_store",
         ],
     ),
-    ("24 versions", "tests/it/cli_bad.rs", &["store_of_a_newer_version"]),
+    ("24 versions", "tests/it/cli/bad_input.rs", &["store_of_a_newer_version"]),
     ("25 modes of files", "src/store/tests/files.rs", &["only_the_owner_reads_the_files"]),
     ("25 modes of files", "src/config/load_tests.rs", &["files_are_private_and_open_permissions_are_reported"]),
     (
@@ -266,13 +266,13 @@ const STORE: &[Row] = &[
         ],
     ),
     ("stored plans read back", "src/store/tables/packed_plans.rs", &["every_plan_reads_as_it_was_stored"]),
-    ("imports at once", "tests/it/cli_exchange.rs", &["concurrent_imports_add_a_conversation_once"]),
+    ("imports at once", "tests/it/cli/exchange.rs", &["concurrent_imports_add_a_conversation_once"]),
     (
         "input without bounds",
-        "tests/it/cli_exchange.rs",
+        "tests/it/cli/exchange.rs",
         &["import_memory_stays_below_200_mb", "endless_message_is_refused"],
     ),
-    ("input without bounds", "tests/it/cli_bad.rs", &["ten_megabytes_on_standard_input"]),
+    ("input without bounds", "tests/it/cli/bad_input.rs", &["ten_megabytes_on_standard_input"]),
 ];
 
 /// Foreign text, and tools.
@@ -282,9 +282,9 @@ const TOOLS: &[Row] = &[
         "src/domain/base/secrets.rs",
         &["every_rule_has_a_sample_and_masks_it", "harmless_text_is_unchanged", "many_and_multibyte"],
     ),
-    ("29 foreign text is data", "tests/it/project.rs", &["imitated_delimiters_stay_inside"]),
+    ("29 foreign text is data", "tests/it/engine/project.rs", &["imitated_delimiters_stay_inside"]),
     ("29 foreign text is data", "src/context/render/render_forms.rs", &["delimiter_is_absent_from_the_text"]),
-    ("29 an imported state block", "tests/it/folder.rs", &["imported_state_needs_approval"]),
+    ("29 an imported state block", "tests/it/cli/folder.rs", &["imported_state_needs_approval"]),
     (
         "30 out of the folder",
         "src/tools/tests.rs",
@@ -301,12 +301,12 @@ const TOOLS: &[Row] = &[
     ),
     (
         "30 a command reaches outside",
-        "tests/it/sandbox_attacks.rs",
+        "tests/it/tools/sandbox_attacks.rs",
         &["attacks_fail_as_any_user_on_any_system", "needed_commands_work_as_any_user_on_any_system"],
     ),
     (
         "30 a command reaches outside",
-        "tests/it/sandbox_commands.rs",
+        "tests/it/tools/sandbox_commands.rs",
         &[
             "nothing_outside_is_read_or_written",
             "no_network_tracing_or_new_namespaces",
@@ -314,10 +314,10 @@ const TOOLS: &[Row] = &[
             "environment_contains_no_secrets",
         ],
     ),
-    ("30 scratch folders", "tests/it/sandbox_attacks.rs", &["next_start_clears_what_a_killed_program_left"]),
+    ("30 scratch folders", "tests/it/tools/sandbox_attacks.rs", &["next_start_clears_what_a_killed_program_left"]),
     (
         "denied files",
-        "tests/it/deny_rules.rs",
+        "tests/it/tools/deny_rules.rs",
         &["no_command_reveals_denied_files", "new_rules_apply_to_the_next_read"],
     ),
     ("denied files", "src/tools/tests.rs", &["no_tool_shows_a_denied_file"]),
@@ -328,10 +328,10 @@ const TOOLS: &[Row] = &[
     ),
     (
         "a folder's own settings",
-        "tests/it/folder.rs",
+        "tests/it/cli/folder.rs",
         &["folder_settings_need_trust_and_approval", "faulty_folder_file_breaks_no_command"],
     ),
-    ("files that steer the program", "tests/it/consent.rs", &["control_files_are_approved_one_by_one"]),
+    ("files that steer the program", "tests/it/tools/consent.rs", &["control_files_are_approved_one_by_one"]),
     (
         "a yes to what was not seen",
         "tests/it/screens/consent.rs",

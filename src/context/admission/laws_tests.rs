@@ -1,5 +1,5 @@
 //! Laws of the window and of admission on purely numeric inputs, exact at every boundary because the numbers are small.
-//! Not for: what is rendered from a plan (`tests/it/laws.rs`).
+//! Not for: what is rendered from a plan (`tests/it/context/laws.rs`).
 
 use super::admit::{self, Admitted};
 use super::forms::{cost_of, turn_cost};

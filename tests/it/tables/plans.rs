@@ -2,7 +2,7 @@
 //! differences from a variant of the call, and the request's digest.
 
 use super::same;
-use crate::scenarios;
+use crate::context::scenarios;
 use crate::support::talk::{self, MarkTarget, OwnText, Quarter, SearchResults, Talk, TalkMessage};
 use pleach::context::explain::cause::{self, ChangesBetweenCalls};
 use pleach::context::explain::variant;

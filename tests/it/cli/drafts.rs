@@ -1,7 +1,7 @@
 //! Drafts of summaries on the command line, on the real binary: a turn makes one, later commands show the same one, and
 //! decide on it.
 
-use crate::crash::watch;
+use crate::store::crash::watch;
 use crate::support::binary::{CommandOutput, Home};
 use crate::support::server::{Server, Step, end, stream, words};
 use serde_json::{Value, json};

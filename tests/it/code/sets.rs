@@ -1,7 +1,7 @@
 //! Searches of the code as recorded sets, and what follow-ups without content keep of them: through the engine, the
 //! store, and the real binary.
 
-use crate::code_context::{FILES, QUESTION, bench, body, code, found, home, look_again, mark, set, start, symbol};
+use crate::code::context::{FILES, QUESTION, bench, body, code, found, home, look_again, mark, set, start, symbol};
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::call::code_set::{CodeOutcome, CodeSet};
@@ -396,7 +396,7 @@ fn each_round_of_a_turn_begins_with_the_round_before() {
 /// A client under the policy of the tests of activation, on a folder of code.
 fn leasing(model: &Arc<Model>) -> (Bench, Client, BranchId) {
     let bench = bench(model);
-    let policy = PolicySpec { retrieval: true, lease_turns: 4, ..crate::activation::spec() };
+    let policy = PolicySpec { retrieval: true, lease_turns: 4, ..crate::engine::activation::spec() };
     let mut client = bench.start_with(|setup| {
         setup.patient = true;
         setup.policies.insert(policy.name.clone(), policy.clone());

@@ -1,7 +1,7 @@
 //! Leases of symbols beside other mechanisms: accepted summaries of the turns that mentioned the symbol, and every
 //! built-in policy.
 
-use crate::code_context::{bench, body, code, mark, symbol};
+use crate::code::context::{bench, body, code, mark, symbol};
 use crate::support::bench::{Bench, Client, Dice, Model, Say, histories, message, text};
 use pleach::domain::base::ids::BranchId;
 use pleach::domain::conversation::branch::Overrides;

@@ -1,7 +1,7 @@
 //! Semantic search on the real binary with an embeddings server on loopback: vectors are made once and shared, lexical
 //! search remains without a server, and removal deletes vectors.
 
-use crate::code_context;
+use crate::code::context;
 use crate::support::bench::{Bench, Model, message};
 use crate::support::binary::{Home, profile};
 use crate::support::embeddings::{Embeddings, RecordingEmbedder};
@@ -198,7 +198,7 @@ fn remote_embedder_is_called_when_a_message_is_sent() {
 #[test]
 fn symbols_are_compared_by_vectors_on_this_machine() {
     for local in [true, false] {
-        let mut bench = code_context::bench(&Model::new([]));
+        let mut bench = context::bench(&Model::new([]));
         let text = "/// Gives the budgie some food.\npub fn food_one() {}\n/// Gives the tabby some food.\npub fn food_two() \
                     {}\n";
         std::fs::write(bench.workspace.join("src/food.rs"), text).unwrap();
@@ -209,7 +209,7 @@ fn symbols_are_compared_by_vectors_on_this_machine() {
             setup.embedder = Some(embedder.setup());
         });
         let branch = client.session();
-        code_context::set(&mut client, branch, |_| {});
+        context::set(&mut client, branch, |_| {});
         let planned = client.plan(branch, &message("Which function in src/food.rs gives the feline some food?"));
         let Ok(Planned::Plan { code_set: Some(set), .. }) = planned else { panic!("{planned:?}") };
         assert_eq!(set.embedder.is_some(), local);

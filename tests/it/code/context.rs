@@ -447,7 +447,7 @@ fn turn_about_a_neighbor_is_one_hop_away() {
     for trusted in [true, false] {
         let mut bench = bench(&Model::new([]));
         bench.trusted = trusted;
-        let policy = crate::activation::spec();
+        let policy = crate::engine::activation::spec();
         let mut client = bench.start_with(|setup| {
             setup.patient = true;
             setup.policies.insert(policy.name.clone(), policy.clone());

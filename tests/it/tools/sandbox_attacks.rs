@@ -3,7 +3,7 @@
 //! with its own home folder. Where the machine lacks a protection, the tests check that the program says so before
 //! approval.
 
-use crate::sandbox_commands::{Place, options, runs, sleeper};
+use crate::tools::sandbox_commands::{Place, options, runs, sleeper};
 use pleach::domain::tool::trace::ToolObserver;
 use pleach::domain::tool::visibility::FileVisibility;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Which items of a call its answer used, through the engine and the real binary: cards, code, tools, forks, undo,
 //! removal, and items that are never used.
 
-use crate::activation::spec;
+use crate::engine::activation::spec;
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use crate::support::binary::Home;
 use crate::support::server::{Server, end, stream, words};

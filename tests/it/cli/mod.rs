@@ -1,0 +1,10 @@
+//! The command line, with the binary itself.
+//! Not for: what commands do in the engine (`engine`).
+
+mod bad_input;
+mod commands;
+mod drafts;
+mod exchange;
+mod folder;
+mod many_processes;
+mod statistics;

@@ -1,0 +1,7 @@
+//! Code in requests, through the engine and the binary.
+//! Not for: parsing and ranking (unit tests of `code`).
+
+pub(crate) mod context;
+mod index;
+mod leases;
+mod sets;

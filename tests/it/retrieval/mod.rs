@@ -1,0 +1,5 @@
+//! Older messages in requests: words and vectors.
+//! Not for: scores (unit tests of `retrieval`).
+
+mod embeddings;
+mod search;
