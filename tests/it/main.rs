@@ -45,6 +45,7 @@ mod sandbox_attacks;
 mod sandbox_commands;
 mod scenarios;
 mod screens;
+mod sent_requests;
 mod statistics;
 mod summary_drafts;
 mod support;

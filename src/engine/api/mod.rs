@@ -35,5 +35,6 @@ pub use request::{
 pub use servers::ServerAct;
 pub use traces::{TraceAct, TraceWhole};
 pub use view::{
-    Answer, AsideView, BodyCount, FileList, RawPart, RawRequest, ReplayedCall, Retrieved, SessionView, TransitionReport,
+    Answer, AsideView, BodyCount, FileList, RawPart, RawRequest, ReplayedCall, Retrieved, SentRequest, SessionView,
+    TransitionReport,
 };

@@ -113,6 +113,8 @@ pub enum Answer {
         /// The set of the search of the code.
         code_set: Option<Arc<CodeSet>>,
     },
+    /// The request of a call that was made.
+    SentRequest(Box<SentRequest>),
     /// The differences between two calls.
     Diff(Box<PlanDiff>),
     /// Two branches side by side.
@@ -190,6 +192,27 @@ pub enum Answer {
     Stats(Box<Stats>),
     /// A session as neutral records.
     Transcript(Box<Transcript>),
+}
+
+/// The request of a call that was made.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SentRequest {
+    /// The call.
+    pub card: RunCard,
+    /// Its plan, or why the plan cannot be shown.
+    pub plan: Result<Arc<ContextPlan>, Failure>,
+    /// The set of the search of the code.
+    pub code_set: Option<Arc<CodeSet>>,
+    /// How the answer used the items; `None` if that was not recorded.
+    pub uses: Option<Box<CallUses>>,
+    /// The number of the turn on its path, from 1; `None` if no message of the call was stored.
+    pub turn: Option<u32>,
+    /// The number of rounds of tool calls that the turn has so far, at least the call's own.
+    pub rounds: u32,
+    /// The call before it.
+    pub before: Option<RunId>,
+    /// The call after it.
+    pub after: Option<RunId>,
 }
 
 /// The exact bytes of a request, with their parts.

@@ -342,13 +342,3 @@ fn a_turn_that_moved_the_end_of_the_branch_says_what_is_kept() {
     assert!(screen.contains("main now ends here. 4 messages of the earlier version are kept"), "{screen}");
     assert!(screen.contains("Ctrl+X u returns to them"), "{screen}");
 }
-
-#[test]
-fn the_request_key_on_a_past_message_opens_that_call() {
-    let mut stage = fixture::opened();
-    stage.press("tab g ctrl-o");
-    assert_eq!(stage.kept.last().unwrap(), &format!("run /plans show {}", run_id(1)));
-    assert!(stage.model.layers.is_empty());
-    stage.press("G ctrl-o");
-    assert!(stage.screen(120, 35).contains("Next request"), "a message without a call opens the next request");
-}

@@ -13,8 +13,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, calls: &Calls, area: Rect, buf: &mut 
         _ => "compare with the previous call",
     };
     let mut words = vec![(Action::Open, enter), (Action::ChooseCall, "select to compare")];
-    let known = calls.selected().is_some_and(|card| card.uses.is_some());
-    words.extend(known.then_some((Action::Details, "items used")));
+    words.push((Action::Details, "its request"));
     words.push((Action::Leave, "close"));
     let keys = view.keys_line(When::Calls, &words, usize::from(area.width));
     let inside = view.screen(Line::of(Ink::Heading, "Call history"), keys, area, buf);
