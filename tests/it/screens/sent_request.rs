@@ -9,6 +9,7 @@ use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::RunId;
 use pleach::domain::call::item_use::{CallUses, ItemUse, UseCount, UseKind, counts};
 use pleach::domain::call::run::RunStatus;
+use pleach::domain::call::usage::Usage;
 use pleach::domain::planning::plan::{ContextPlan, Verdict};
 use pleach::engine::api::{
     Answer, BranchRequest, CallRequest, CallSelector, Event, PlanRequest, Request, SentRequest, SessionEvent, TurnEvent,
@@ -228,7 +229,7 @@ fn a_call_in_progress_is_shown_and_brought_up_to_date() {
     let mut stage = fixture::opened();
     stage.press("tab g ctrl-o");
     let mut open = found();
-    (open.card.status, open.card.usage, open.card.cost_micro) = (RunStatus::Open, Default::default(), None);
+    (open.card.status, open.card.usage, open.card.cost_micro) = (RunStatus::Open, Usage::default(), None);
     (open.card.uses, open.uses, open.after) = (None, None, None);
     shows(&mut stage, open);
     let screen = stage.screen(120, 35);

@@ -64,9 +64,9 @@ impl RequestScreen {
         }
     }
 
-    /// Shows the request of a call. The cursor stays on its item if the call has it. `keep_texts` keeps the texts that
-    /// were loaded, if the call is the one that is shown already.
-    pub fn show_sent(&mut self, found: SentRequest, keep_texts: bool) {
+    /// Shows the request of a call. The cursor stays on its item if the call has it. If the same rows of the same call are
+    /// shown already, the texts that were loaded stay too.
+    pub fn show_sent(&mut self, found: SentRequest) {
         let Some(sent) = self.sent_mut() else { return };
         let same = sent.run() == Some(found.card.id) && sent.found.as_ref().is_some_and(|old| old.plan == found.plan);
         sent.failure = found.plan.as_ref().err().map(ToString::to_string);
@@ -75,7 +75,7 @@ impl RequestScreen {
         let plan = found.plan.as_ref().ok().cloned();
         sent.found = Some(Box::new(found));
         match plan {
-            Some(_) if same && keep_texts => {}
+            Some(_) if same => {}
             Some(plan) => self.show(Content::Plan(plan)),
             None => {
                 (self.content, self.counts) = (None, RowCounts::default());

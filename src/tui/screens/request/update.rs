@@ -6,6 +6,7 @@ use super::model::{Content, RequestPending, RequestScreen};
 use super::model_filter::ListArrangement;
 use super::model_preview::ActionPreview;
 use super::model_range::turns_of_range;
+use super::model_sent::SentCall;
 use super::update_sent;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::RunId;
@@ -56,7 +57,7 @@ fn put_text(model: &mut Model, atom: Atom, text: &str) {
 
 /// Shows the text of an item of a call, or why it could not be loaded.
 fn put_sent_text(model: &mut Model, run: RunId, atom: Atom, text: &str) {
-    let of = |overlay: &&mut RequestScreen| overlay.sent().and_then(|sent| sent.run()) == Some(run);
+    let of = |overlay: &&mut RequestScreen| overlay.sent().and_then(SentCall::run) == Some(run);
     for overlay in model.layers.all_mut::<RequestScreen>().filter(of) {
         overlay.texts.insert(atom.key(), Arc::from(text));
     }
@@ -203,7 +204,7 @@ pub(crate) fn request_contents(model: &mut Model, out: &mut Vec<Cmd>) {
     let requested = |what_for: Pending| model.requests.any(|p| *p == what_for);
     let needs_history =
         !overlay.history_answered.contains(&atom.key()) && !requested(Pending::Request(RequestPending::History(atom)));
-    let run = overlay.sent().and_then(|sent| sent.run());
+    let run = overlay.sent().and_then(SentCall::run);
     let text = run.map_or(RequestPending::Text(atom), |run| RequestPending::SentText(run, atom));
     if !overlay.texts.contains_key(&atom.key()) && !requested(Pending::Request(text)) {
         if let Some(run) = run {

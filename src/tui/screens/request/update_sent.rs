@@ -3,6 +3,7 @@
 //! Not for: the list itself (`update`), or the next request.
 
 use super::model::{RequestPending, RequestScreen};
+use super::model_sent::SentCall;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
@@ -26,20 +27,28 @@ pub(crate) fn own(overlay: &RequestScreen, action: Action) -> Option<Outcome> {
         }
     } else {
         match action {
-            Action::Context => |model, _| drop(model.layers.pop()),
+            Action::Context => |model, _| {
+                model.layers.pop();
+            },
             Action::CallBefore => |model, out| step(model, false, out),
             Action::CallAfter => |model, out| step(model, true, out),
             Action::ToMessage => to_message,
             Action::PlanDiff => compare,
             Action::Replay => |model, _| replay(model),
             Action::RawRequest => bytes,
-            Action::Pin | Action::Lease | Action::Exclude | Action::ExcludeOnce | Action::IncludeOnce => refuse,
-            Action::Dismiss | Action::TakeRow | Action::TakeAll | Action::SearchAnyway | Action::Reply => refuse,
-            Action::BudgetUp | Action::BudgetDown | Action::EditRequest | Action::EditJson => refuse,
+            action if is_refused(action) => refuse,
             _ => return None,
         }
     };
     Some(Outcome::Then(run))
+}
+
+/// Whether an action changes the next request, so that it makes no sense on the request of a call.
+fn is_refused(action: Action) -> bool {
+    use Action as A;
+    matches!(action, A::Pin | A::Lease | A::Exclude | A::ExcludeOnce | A::IncludeOnce | A::Dismiss | A::Reply)
+        || matches!(action, A::TakeRow | A::TakeAll | A::SearchAnyway | A::BudgetUp | A::BudgetDown)
+        || matches!(action, A::EditRequest | A::EditJson)
 }
 
 fn notice(model: &mut Model, text: impl Into<String>) {
@@ -167,27 +176,21 @@ fn to_message(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Shows a call that was requested, or why it cannot be shown.
 pub(super) fn arrived(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
-    let mut overlays = model.layers.all_mut::<RequestScreen>();
-    let Some(overlay) = overlays.find(|overlay| overlay.sent().is_some_and(|sent| sent.ticket == ticket)) else {
-        return;
-    };
+    let waits = |overlay: &&mut RequestScreen| overlay.sent().is_some_and(|sent| sent.ticket == ticket);
+    let Some(overlay) = model.layers.all_mut::<RequestScreen>().find(waits) else { return };
     match result {
-        Ok(Answer::SentRequest(found)) => overlay.show_sent(*found, true),
+        Ok(Answer::SentRequest(found)) => overlay.show_sent(*found),
         Ok(_) => {}
-        Err(failure) => {
-            let empty = overlay.sent_mut().filter(|sent| sent.found.is_none());
-            if let Some(sent) = empty {
-                sent.failure = Some(failure.to_string());
-            } else {
-                show_failure(model, &failure);
-            }
-        }
+        Err(failure) => match overlay.sent_mut().filter(|sent| sent.found.is_none()) {
+            Some(sent) => sent.failure = Some(failure.to_string()),
+            None => show_failure(model, &failure),
+        },
     }
 }
 
 /// Handles that a call began or changed: an overlay that shows it asks for it again.
 pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
-    let such = |overlay: &RequestScreen| overlay.sent().and_then(|sent| sent.run()) == Some(card.id);
+    let such = |overlay: &RequestScreen| overlay.sent().and_then(SentCall::run) == Some(card.id);
     if model.layers.all::<RequestScreen>().any(such) {
         ask_again(model, card.id, out);
     }
@@ -197,7 +200,7 @@ pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
 pub(crate) fn removed(model: &mut Model, out: &mut Vec<Cmd>) {
     let mut runs = Vec::new();
     for overlay in model.layers.all_mut::<RequestScreen>() {
-        if let Some(run) = overlay.sent().and_then(|sent| sent.run()) {
+        if let Some(run) = overlay.sent().and_then(SentCall::run) {
             overlay.texts.clear();
             runs.push(run);
         }

@@ -139,11 +139,10 @@ fn why(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) 
         (DecidedBy::Limit, false) => Ink::Warn,
         (DecidedBy::Limit, true) | (DecidedBy::Program, _) => Ink::Dim,
     };
-    let used = overlay.use_of(row).map(|item| match item.by.is_empty() {
-        true => Line::of(Ink::Dim, &format!(" {} not used", glyphs.dot)),
-        false => Line::of(Ink::Good, &format!(" {} used", glyphs.dot)),
+    let used = overlay.use_of(row).map_or_else(Line::new, |item| {
+        let (ink, words) = if item.by.is_empty() { (Ink::Dim, "not used") } else { (Ink::Good, "used") };
+        Line::of(ink, &format!(" {} {words}", glyphs.dot))
     });
-    let used = used.unwrap_or_default();
     let left = room.saturating_sub(used.width());
     if left < LEAST.min(text::width(&why)) {
         return Line::of(ink, &text::fit(&why, room, glyphs.ellipsis));

@@ -5,6 +5,7 @@
 use super::model::RequestScreen;
 use super::model_sent::SentCall;
 use crate::domain::base::time;
+use crate::domain::call::meter::ShortRead;
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::planning::plan::{Row, Verdict};
 use crate::engine::api::SentRequest;
@@ -119,7 +120,7 @@ pub(crate) fn counts(card: &RunCard, est: u32) -> Vec<String> {
         None => words.push("The server reported no count.".to_owned()),
     }
     words.extend(card.cost_micro.map(|micro| format!("Cost by the server's count: {}.", text::money(micro))));
-    words.extend(card.short_read.map(|short| short.sentence()));
+    words.extend(card.short_read.map(ShortRead::sentence));
     words.extend(card.error.clone());
     words
 }
@@ -127,13 +128,11 @@ pub(crate) fn counts(card: &RunCard, est: u32) -> Vec<String> {
 /// `2.9 % more than estimated`
 fn compared(counted: u32, est: u32) -> String {
     let tenths = (u64::from(counted.abs_diff(est)) * 1_000 + u64::from(est) / 2) / u64::from(est.max(1));
-    match tenths {
-        0 => "as estimated".to_owned(),
-        _ => {
-            let way = if counted > est { "more" } else { "fewer" };
-            format!("{}.{} % {way} than estimated", tenths / 10, tenths % 10)
-        }
+    if tenths == 0 {
+        return "as estimated".to_owned();
     }
+    let way = if counted > est { "more" } else { "fewer" };
+    format!("{}.{} % {way} than estimated", tenths / 10, tenths % 10)
 }
 
 /// What is left of a call whose plan cannot be shown.
