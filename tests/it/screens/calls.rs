@@ -124,7 +124,7 @@ fn calls_show_used_items() {
     stage.event(Event::Turn(TurnEvent::Run(Box::new(card))));
     pictures("calls_used", &mut stage);
     let screen = stage.screen(120, 35);
-    assert!(screen.contains("12 shown, 3 used") && screen.contains("its request"), "{screen}");
+    assert!(screen.contains("12 shown, 3 used") && screen.contains("v request"), "{screen}");
 }
 
 fn diffs(stage: &Stage) -> Vec<(Option<CallSelector>, CallSelector)> {

@@ -10,7 +10,7 @@ use pleach::domain::base::ids::RunId;
 use pleach::domain::call::item_use::{CallUses, ItemUse, UseCount, UseKind, counts};
 use pleach::domain::call::run::RunStatus;
 use pleach::domain::call::usage::Usage;
-use pleach::domain::planning::plan::{ContextPlan, Verdict};
+use pleach::domain::planning::plan::{ContextPlan, RowKind, Verdict};
 use pleach::engine::api::{
     Answer, BranchRequest, CallRequest, CallSelector, Event, PlanRequest, Request, SentRequest, SessionEvent, TurnEvent,
 };
@@ -23,6 +23,7 @@ fn found() -> SentRequest {
     let nodes = fixture::story();
     let mut plan = fixture::plan(&nodes);
     plan.warnings.clear();
+    (plan.rows[1].kind, plan.rows[2].kind) = (RowKind::State, RowKind::Note);
     plan.rows[4].title = "And with two tabs open?".into();
     plan.rows[5].verdict = Verdict::Out { needed: 0, remedy: None };
     let by = |at: usize| if at == 1 { vec![UseKind::Quoted, UseKind::Named] } else { Vec::new() };
@@ -94,13 +95,12 @@ fn the_request_of_a_past_message_shows_the_rows_of_its_call() {
         "{screen}"
     );
     assert!(screen.contains("3 shown, 1 used") && !screen.contains("cache breaks"), "{screen}");
-    let Answer::Text(text) = Answer::Text("Never log tokens, not even in tests.".into()) else { return };
-    while !stage.screen(120, 35).contains("Used by the answer: quoted, named.") {
-        stage.press("j");
-    }
+    stage.press("g j j");
+    let screen = stage.screen(120, 35);
+    assert!(screen.contains("Used by the answer: quoted, named."), "{screen}");
     let atom = fixture::plan(&fixture::story()).rows[2].atom;
     let text_request = Request::Call(CallRequest::SentText { run: run_id(1), atom });
-    stage.reply(|request| *request == text_request, Answer::Text(text));
+    stage.reply(|request| *request == text_request, Answer::Text("Never log tokens, not even in tests.".into()));
     both("sent_request", &mut stage);
     stage.press("v");
     let screen = stage.screen(120, 35);

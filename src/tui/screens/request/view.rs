@@ -119,7 +119,7 @@ fn title(view: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
 
 fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line {
     if overlay.sent().is_some() {
-        return view_sent::hints(view, width);
+        return view_sent::hints(view, overlay, width);
     }
     let suggests = overlay.entries.iter().any(|entry| matches!(entry, Entry::Suggested(_)));
     let words = [

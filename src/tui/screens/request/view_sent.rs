@@ -154,8 +154,8 @@ pub(crate) fn without_plan(view: &ViewContext<'_>, found: &SentRequest, room: us
 }
 
 /// The keys that a request of a call has.
-pub(crate) fn hints(view: &ViewContext<'_>, width: usize) -> Line {
-    let words = [
+pub(crate) fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line {
+    let words: &[(Action, &str)] = &[
         (Action::CallBefore, "previous call"),
         (Action::CallAfter, "next"),
         (Action::PlanDiff, "compare"),
@@ -166,5 +166,6 @@ pub(crate) fn hints(view: &ViewContext<'_>, width: usize) -> Line {
         (Action::RawRequest, "exact request"),
         (Action::ToMessage, "go to the message"),
     ];
-    view.keys_line(When::Overlay, &words, width + 4)
+    let without_rows = &[words[0], words[1], (Action::Leave, "close")];
+    view.keys_line(When::Overlay, if overlay.content.is_some() { words } else { without_rows }, width + 4)
 }
