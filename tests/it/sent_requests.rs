@@ -2,12 +2,14 @@
 //! before and after it, and the texts as they were sent, also after messages or plans were deleted.
 //! Not for: how the screen shows it (`screens::sent_request`).
 
-use crate::support::bench::{Bench, Client, Echo, Model, Say, run_sql, text};
+use crate::support::bench::{Bench, Client, Echo, Model, Say, message, run_sql, text};
 use pleach::domain::base::ids::{BranchId, RunId};
 use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::plan::{ContextPlan, RowKind};
-use pleach::engine::api::{Act, Answer, BranchRequest, CallRequest, ItemName, Request, SentRequest, SessionRequest};
+use pleach::engine::api::{
+    Act, Answer, BranchRequest, CallRequest, ItemName, PlanRequest, Request, SentRequest, SessionRequest,
+};
 use std::sync::Arc;
 
 fn sent(client: &mut Client, branch: BranchId, run: Option<RunId>) -> Box<SentRequest> {
@@ -98,6 +100,16 @@ fn texts_of_rows_are_those_that_were_sent() {
     if let Some(row) = left_out {
         assert!(!text_of(&mut client, run, row.atom).is_empty(), "a row that was left out shows its messages");
     }
+}
+
+#[test]
+fn a_message_inside_a_row_of_the_next_request_has_its_text() {
+    let (_model, _bench, mut client, branch) = talk();
+    let plan = client.whole_plan(branch, &message("And now?"));
+    let row = plan.included().find(|row| row.kind == RowKind::Turn).unwrap();
+    let atom = Atom::Message { node: row.items[1].key };
+    let answer = client.must(Request::Plan(PlanRequest::RowText { branch, atom }));
+    assert_eq!(answer, Answer::Text("assistant:\nCranes are red.\n".into()));
 }
 
 #[test]

@@ -10,9 +10,10 @@ use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::{End, Role};
-use crate::domain::planning::plan::{ContextPlan, Item, Row, RowKind};
+use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
 use crate::engine::api::{Answer, SentRequest};
 use crate::engine::core::Core;
+use crate::engine::plans::queries::row_or_message;
 use crate::engine::plans::worker::Stored;
 use crate::engine::sessions::session::Session;
 use std::fmt::Write as _;
@@ -132,17 +133,6 @@ fn without_text(row: &Row) -> &'static str {
 
 fn is_deleted(session: &Session, node: NodeId) -> bool {
     session.tree.get(node).is_some_and(|head| head.end == End::Removed)
-}
-
-/// The row of an atom, or a row with the one message that the atom names.
-fn row_or_message(plan: &ContextPlan, atom: &Atom) -> Option<Row> {
-    if let Some(row) = plan.rows.iter().find(|row| row.atom == *atom) {
-        return Some(row.clone());
-    }
-    let Atom::Message { node } = atom else { return None };
-    let of = |row: &Row| -> Option<Item> { row.items.iter().find(|item| item.key == *node).cloned() };
-    let (row, item) = plan.rows.iter().find_map(|row| Some((row, of(row)?)))?;
-    Some(Row { items: vec![item], ..Row::new(*atom, RowKind::Message, row.verdict.clone(), row.reason.clone()) })
 }
 
 /// The number of a call's turn: the user messages on the path up to its question.

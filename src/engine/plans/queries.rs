@@ -33,8 +33,7 @@ impl Core {
     pub(crate) fn row_text(&self, branch: BranchId, atom: &Atom) -> Result<Answer, Failure> {
         let drawn = self.plans.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
         let plan = &drawn.solved.plan;
-        let row = plan.rows.iter().find(|row| row.atom == *atom);
-        let row = row.ok_or_else(|| Failure::user("That row is not in the plan."))?;
+        let row = row_or_message(plan, atom).ok_or_else(|| Failure::user("That row is not in the plan."))?;
         if let Some(text) = row.text.and_then(|text| drawn.solved.contents.blocks.get(&text)) {
             return Ok(Answer::Text(text.to_string()));
         }
@@ -47,7 +46,7 @@ impl Core {
             return Ok(Answer::Text(row.title.clone()));
         }
         let mut out = String::new();
-        for (role, text) in self.item_texts(row, &drawn.solved.contents, row.included())? {
+        for (role, text) in self.item_texts(&row, &drawn.solved.contents, row.included())? {
             if !out.is_empty() {
                 out.push('\n');
             }
@@ -413,6 +412,17 @@ fn profile_finding(servers: &dyn crate::engine::startup::setup::Servers, profile
         },
         Err(error) => Finding { subject, ok: Some(false), text: error.what, todo: error.hint, facts: Vec::new() },
     }
+}
+
+/// Returns the row of an atom, or a row with the one message that the atom names.
+pub(crate) fn row_or_message(plan: &ContextPlan, atom: &Atom) -> Option<Row> {
+    if let Some(row) = plan.rows.iter().find(|row| row.atom == *atom) {
+        return Some(row.clone());
+    }
+    let Atom::Message { node } = atom else { return None };
+    let of = |row: &Row| -> Option<Item> { row.items.iter().find(|item| item.key == *node).cloned() };
+    let (row, item) = plan.rows.iter().find_map(|row| Some((row, of(row)?)))?;
+    Some(Row { items: vec![item], ..Row::new(*atom, RowKind::Message, row.verdict.clone(), row.reason.clone()) })
 }
 
 /// Reads the contents of nodes; nodes that no longer exist are omitted.
