@@ -15,6 +15,7 @@ use crate::domain::call::model::ModelInfo;
 use crate::domain::call::race::BranchRun;
 use crate::domain::call::retrieval_set::RetrievalSet;
 use crate::domain::call::run::RunCard;
+use crate::domain::call::sent_request::SentRequest;
 use crate::domain::code::symbols::{CodeMap, CodeSearchResult, IndexStatus, NamedSymbol, SymbolSource};
 use crate::domain::code::workspace_rules::ProjectList;
 use crate::domain::conversation::branch::{Branch, SessionCard};
@@ -192,27 +193,6 @@ pub enum Answer {
     Stats(Box<Stats>),
     /// A session as neutral records.
     Transcript(Box<Transcript>),
-}
-
-/// The request of a call that was made.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SentRequest {
-    /// The call.
-    pub card: RunCard,
-    /// Its plan, or why the plan cannot be shown.
-    pub plan: Result<Arc<ContextPlan>, Failure>,
-    /// The set of the search of the code.
-    pub code_set: Option<Arc<CodeSet>>,
-    /// How the answer used the items; `None` if that was not recorded.
-    pub uses: Option<Box<CallUses>>,
-    /// The number of the turn on its path, from 1; `None` if no message of the call was stored.
-    pub turn: Option<u32>,
-    /// The number of rounds of tool calls that the turn has so far, at least the call's own.
-    pub rounds: u32,
-    /// The call before it.
-    pub before: Option<RunId>,
-    /// The call after it.
-    pub after: Option<RunId>,
 }
 
 /// The exact bytes of a request, with their parts.

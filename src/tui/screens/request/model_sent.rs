@@ -6,8 +6,8 @@ use super::model_counts::RowCounts;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::RunId;
 use crate::domain::call::item_use::ItemUse;
+use crate::domain::call::sent_request::SentRequest;
 use crate::domain::planning::plan::Row;
-use crate::engine::api::SentRequest;
 use std::collections::HashMap;
 
 /// What the rows of the overlay belong to.

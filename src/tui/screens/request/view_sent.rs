@@ -7,8 +7,8 @@ use super::model_sent::SentCall;
 use crate::domain::base::time;
 use crate::domain::call::meter::ShortRead;
 use crate::domain::call::run::{RunCard, RunStatus};
+use crate::domain::call::sent_request::SentRequest;
 use crate::domain::planning::plan::{Row, Verdict};
-use crate::engine::api::SentRequest;
 use crate::tui::view::prelude::*;
 
 /// `Request of turn 12, round 2 of 4`
