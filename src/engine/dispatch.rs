@@ -242,6 +242,8 @@ impl Core {
             CallRequest::Ledger { branch, whole } => self.ledger(branch, whole),
             CallRequest::Uses { run } => self.uses_of(run),
             CallRequest::StoredPlan { id } => self.stored_plan(&id),
+            CallRequest::SentRequest { branch, run } => self.sent_request(branch, run),
+            CallRequest::SentText { run, atom } => self.sent_text(run, &atom),
             CallRequest::ReplayDryRun { run } => self.replay_dry(&run),
             CallRequest::Replay { run, profile, model, without } => {
                 self.replay(&run, (profile, model), without.as_ref())

@@ -16,6 +16,7 @@ mod properties;
 mod request_counts;
 pub(crate) mod request_overlay;
 mod search_and_tree;
+mod sent_request;
 mod summaries;
 mod tools;
 mod traces;

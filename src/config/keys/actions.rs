@@ -204,7 +204,7 @@ actions! {
     StopAgain Tools "stop-again" "Stop the rerun.",
     AddResult Tools "add-result" "Insert the rerun's result into the message.",
     CopyArguments Tools "copy-arguments" "Copy the call's arguments.",
-    ToMessage Tools "to-message" "Go to the result's message.",
+    ToMessage Tools "to-message" "Go to the message of the result or row.",
     Rules Tools "rules" "List and remove approval rules.",
     Mcp Tools "mcp" "Manage tools and MCP servers: cost, state, on and off, restart.",
     ToggleTool Tools "toggle-tool" "Enable or disable the tool, or all tools of the server, on this branch.",

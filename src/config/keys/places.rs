@@ -29,7 +29,7 @@ places! {
     Conversation "conversation" "In the conversation.",
     Branches "branches" "In the branch tree.",
     Tree "tree" "In the session tree.",
-    Overlay "next request" "In the screen of the next request.",
+    Overlay "next request, sent request" "In the screen of the next request, and of a request that was sent.",
     Request "exact request" "In the exact request.",
     Tools "tool calls" "In the list of tool calls.",
     Drafts "summaries" "In the draft of a summary, and in the list of summaries.",

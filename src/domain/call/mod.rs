@@ -13,5 +13,6 @@ pub mod race;
 pub mod request;
 pub mod retrieval_set;
 pub mod run;
+pub mod sent_request;
 pub mod tokens;
 pub mod usage;

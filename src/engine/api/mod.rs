@@ -16,6 +16,7 @@ mod traces;
 mod view;
 
 pub use crate::domain::base::finding::Finding;
+pub use crate::domain::call::sent_request::SentRequest;
 pub use crate::domain::planning::draft::{Draft, DraftKind, Planned};
 pub use crate::domain::planning::settings::Settings;
 pub use acts::{

@@ -15,6 +15,7 @@ use crate::domain::call::model::ModelInfo;
 use crate::domain::call::race::BranchRun;
 use crate::domain::call::retrieval_set::RetrievalSet;
 use crate::domain::call::run::RunCard;
+use crate::domain::call::sent_request::SentRequest;
 use crate::domain::code::symbols::{CodeMap, CodeSearchResult, IndexStatus, NamedSymbol, SymbolSource};
 use crate::domain::code::workspace_rules::ProjectList;
 use crate::domain::conversation::branch::{Branch, SessionCard};
@@ -113,6 +114,8 @@ pub enum Answer {
         /// The set of the search of the code.
         code_set: Option<Arc<CodeSet>>,
     },
+    /// The request of a call that was made.
+    SentRequest(Box<SentRequest>),
     /// The differences between two calls.
     Diff(Box<PlanDiff>),
     /// Two branches side by side.

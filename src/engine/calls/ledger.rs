@@ -56,7 +56,7 @@ impl Core {
 }
 
 /// Returns the calls on a branch's path and those made on the branch, or all of its session; oldest first.
-fn calls<'a>(session: &'a Session, branch: &Branch, whole: bool) -> Vec<&'a RunCard> {
+pub(super) fn calls<'a>(session: &'a Session, branch: &Branch, whole: bool) -> Vec<&'a RunCard> {
     let on_path = on_path(session, branch);
     let slot = |node: Option<NodeId>| node.and_then(|id| session.tree.slot(id));
     let counts =

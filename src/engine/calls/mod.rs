@@ -11,4 +11,5 @@ pub(super) mod quirks;
 pub(super) mod race;
 pub(super) mod replay;
 pub(super) mod rerun;
+pub(super) mod sent_request;
 pub(super) mod stored_runs;

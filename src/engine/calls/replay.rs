@@ -154,14 +154,42 @@ pub(crate) fn stored(store: &Store, run: &RunCard) -> Result<Stored, Failure> {
 
 /// Returns the texts of a stored plan: the program's own from the plan, the others from the messages that it names.
 pub(crate) fn restored(store: &Store, stored: &Stored, session: &Session, run: &RunCard) -> Result<Contents, Failure> {
+    let mut contents = own_texts(store, stored, session, None)?;
+    for row in stored.plan.included() {
+        restore_row(store, row, session, run, &mut contents)?;
+    }
+    Ok(contents)
+}
+
+/// Returns the texts of one row of a stored plan.
+pub(crate) fn restored_row(
+    store: &Store,
+    stored: &Stored,
+    row: &Row,
+    session: &Session,
+    run: &RunCard,
+) -> Result<Contents, Failure> {
+    let mut contents = own_texts(store, stored, session, Some(row))?;
+    restore_row(store, row, session, run, &mut contents)?;
+    Ok(contents)
+}
+
+/// Returns the texts that the stored plan contains, and those of states and summaries; with `only`, of the stored ones
+/// only that row's.
+fn own_texts(store: &Store, stored: &Stored, session: &Session, only: Option<&Row>) -> Result<Contents, Failure> {
     let mut contents = Contents::default();
-    contents.blocks.extend(stored.texts.iter().map(|(hash, text)| (*hash, text.clone())));
-    contents.messages.extend(stored.made.iter().map(|(key, content)| (*key, Arc::new(content.clone()))));
+    let sent = |hash: &Hash| only.is_none_or(|row| row.text == Some(*hash));
+    let made = |key: &Hash| only.is_none_or(|row| row.items.iter().any(|item| item.key == *key));
+    contents
+        .blocks
+        .extend(stored.texts.iter().filter(|(hash, _)| sent(hash)).map(|(hash, text)| (*hash, text.clone())));
+    let messages = stored.made.iter().filter(|(key, _)| made(key));
+    contents.messages.extend(messages.map(|(key, content)| (*key, Arc::new(content.clone()))));
     for state in &session.states {
         let text = state_text(&state.text);
         contents.blocks.insert(Hash::of(text.as_bytes()), text.into());
     }
-    for (hash, settings) in &stored.cards {
+    for (hash, settings) in stored.cards.iter().filter(|(hash, _)| sent(hash)) {
         let Some(node) = store.nodes(&[settings.node])?.pop() else { continue };
         let text = settings.text(&searchable(&node.head, &node.content));
         if Hash::of(text.as_bytes()) == *hash {
@@ -171,21 +199,30 @@ pub(crate) fn restored(store: &Store, stored: &Stored, session: &Session, run: &
     for text in session.summaries.values().flat_map(|held| all_texts(&held.summary)) {
         contents.blocks.insert(Hash::of(text.as_bytes()), text.into());
     }
-    for row in stored.plan.included() {
-        for item in &row.items {
-            let new = item.node.is_none() && item.role == Role::User;
-            let asked = run.user.filter(|_| new).and_then(|id| session.tree.slot(id));
-            let slot = if new { asked } else { session.tree.by_key(item.key) };
-            if let Some(slot) = slot.filter(|_| !contents.messages.contains_key(&item.key)) {
-                let content = content(store, session.tree.head(slot).id)?;
-                contents.messages.insert(item.key, Arc::new(content));
-            }
-        }
-        if let Some(text) = restored_block(store, row, session, &contents)? {
-            contents.blocks.insert(Hash::of(text.as_bytes()), text.into());
+    Ok(contents)
+}
+
+/// Adds the messages of a row, and the text that is made of them.
+fn restore_row(
+    store: &Store,
+    row: &Row,
+    session: &Session,
+    run: &RunCard,
+    contents: &mut Contents,
+) -> Result<(), Failure> {
+    for item in &row.items {
+        let new = item.node.is_none() && item.role == Role::User;
+        let asked = run.user.filter(|_| new).and_then(|id| session.tree.slot(id));
+        let slot = if new { asked } else { session.tree.by_key(item.key) };
+        if let Some(slot) = slot.filter(|_| !contents.messages.contains_key(&item.key)) {
+            let content = content(store, session.tree.head(slot).id)?;
+            contents.messages.insert(item.key, Arc::new(content));
         }
     }
-    Ok(contents)
+    if let Some(text) = restored_block(store, row, session, contents)? {
+        contents.blocks.insert(Hash::of(text.as_bytes()), text.into());
+    }
+    Ok(())
 }
 
 fn restored_block(store: &Store, row: &Row, session: &Session, contents: &Contents) -> Result<Option<String>, Failure> {

@@ -7,6 +7,7 @@ use crate::domain::base::damage::{BackupAct, holding_sentence};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::address;
+use crate::domain::call::code_set::CodeSet;
 use crate::domain::call::meter::CalibrationEntry;
 use crate::domain::call::model::{Backend, ModelInfo, Profile};
 use crate::domain::call::provider::ProviderError;
@@ -14,7 +15,7 @@ use crate::domain::call::tokens::{CountTokens, Encoding, counted};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::conversation::message::Role;
-use crate::domain::planning::plan::{ContextPlan, Row, RowKind};
+use crate::domain::planning::plan::{ContextPlan, Item, Row, RowKind};
 use crate::domain::tool::folder_settings::SettingsFileStatus;
 use crate::engine::api::{Answer, Finding};
 use crate::engine::calls::stored_runs::{one_run, unreadable};
@@ -32,8 +33,7 @@ impl Core {
     pub(crate) fn row_text(&self, branch: BranchId, atom: &Atom) -> Result<Answer, Failure> {
         let drawn = self.plans.drawn.get(&branch).ok_or_else(|| Failure::user("There is no plan on the screen."))?;
         let plan = &drawn.solved.plan;
-        let row = plan.rows.iter().find(|row| row.atom == *atom);
-        let row = row.ok_or_else(|| Failure::user("That row is not in the plan."))?;
+        let row = row_or_message(plan, atom).ok_or_else(|| Failure::user("That row is not in the plan."))?;
         if let Some(text) = row.text.and_then(|text| drawn.solved.contents.blocks.get(&text)) {
             return Ok(Answer::Text(text.to_string()));
         }
@@ -46,7 +46,7 @@ impl Core {
             return Ok(Answer::Text(row.title.clone()));
         }
         let mut out = String::new();
-        for (role, text) in self.item_texts(row, &drawn.solved.contents, row.included())? {
+        for (role, text) in self.item_texts(&row, &drawn.solved.contents, row.included())? {
             if !out.is_empty() {
                 out.push('\n');
             }
@@ -61,26 +61,32 @@ impl Core {
     fn item_texts(&self, row: &Row, contents: &Contents, sent: bool) -> Result<Vec<(Role, String)>, Failure> {
         let mut texts = Vec::new();
         for item in &row.items {
-            let content = match (contents.messages.get(&item.key), item.node) {
-                (Some(content), _) => content.clone(),
-                (None, Some(node)) => Arc::new(self.content(node)?),
-                (None, None) => continue,
-            };
-            let wire_state = WireState { orphan: item.orphan, ..WireState::default() };
-            let mut text = if sent {
-                render_forms::wire_text(item.key, item.role, &content, item.form, wire_state)
-            } else {
-                render_forms::plain(&content)
-            };
-            for (_, name, args) in content.calls().filter(|_| !sent || render_forms::keeps_calls(item.form)) {
-                let _ = write!(text, "\n[calls {name} {args}]");
-            }
-            texts.push((item.role, text));
+            texts.extend(self.item_text(item, contents, sent)?.map(|text| (item.role, text)));
         }
         Ok(texts)
     }
 
-    fn message_text(&self, branch: BranchId, atom: &Atom, sent: bool) -> Result<String, Failure> {
+    /// Returns the text of a message in a row: in the form in which it is sent, or in full; `None` for a draft whose
+    /// text is not in `contents`.
+    pub(crate) fn item_text(&self, item: &Item, contents: &Contents, sent: bool) -> Result<Option<String>, Failure> {
+        let content = match (contents.messages.get(&item.key), item.node) {
+            (Some(content), _) => content.clone(),
+            (None, Some(node)) => Arc::new(self.content(node)?),
+            (None, None) => return Ok(None),
+        };
+        let wire_state = WireState { orphan: item.orphan, ..WireState::default() };
+        let mut text = if sent {
+            render_forms::wire_text(item.key, item.role, &content, item.form, wire_state)
+        } else {
+            render_forms::plain(&content)
+        };
+        for (_, name, args) in content.calls().filter(|_| !sent || render_forms::keeps_calls(item.form)) {
+            let _ = write!(text, "\n[calls {name} {args}]");
+        }
+        Ok(Some(text))
+    }
+
+    pub(crate) fn message_text(&self, branch: BranchId, atom: &Atom, sent: bool) -> Result<String, Failure> {
         let session = self.sessions.of_branch(branch)?;
         let slot = super::snapshot::anchor_key(atom).and_then(|key| session.tree.by_key(key));
         let nothing =
@@ -108,14 +114,18 @@ impl Core {
             _ => return Err(Failure::user(format!("{prefix:?} matches several plans.")).todo("Type more of the id.")),
         };
         let plan: ContextPlan = serde_json::from_str(&stored).map_err(|error| unreadable(&error))?;
-        let mut code_set = None;
+        let code_set = self.code_set_of(&plan)?;
+        Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: self.store.plan_runs(id)?, code_set })
+    }
+
+    /// Returns the set of the search of the code that belongs to a plan.
+    pub(crate) fn code_set_of(&self, plan: &ContextPlan) -> Result<Option<Arc<CodeSet>>, Failure> {
         for id in plan.retrieval_set_ids.iter().rev() {
-            code_set = self.store.code_set(*id)?.map(Arc::new);
-            if code_set.is_some() {
-                break;
+            if let Some(found) = self.store.code_set(*id)? {
+                return Ok(Some(Arc::new(found)));
             }
         }
-        Ok(Answer::StoredPlan { plan: Arc::new(plan), runs: self.store.plan_runs(id)?, code_set })
+        Ok(None)
     }
 
     /// Returns the profiles that a request about servers concerns.
@@ -402,6 +412,17 @@ fn profile_finding(servers: &dyn crate::engine::startup::setup::Servers, profile
         },
         Err(error) => Finding { subject, ok: Some(false), text: error.what, todo: error.hint, facts: Vec::new() },
     }
+}
+
+/// Returns the row of an atom, or a row with the one message that the atom names.
+pub(crate) fn row_or_message(plan: &ContextPlan, atom: &Atom) -> Option<Row> {
+    if let Some(row) = plan.rows.iter().find(|row| row.atom == *atom) {
+        return Some(row.clone());
+    }
+    let Atom::Message { node } = atom else { return None };
+    let of = |row: &Row| -> Option<Item> { row.items.iter().find(|item| item.key == *node).cloned() };
+    let (row, item) = plan.rows.iter().find_map(|row| Some((row, of(row)?)))?;
+    Some(Row { items: vec![item], ..Row::new(*atom, RowKind::Message, row.verdict.clone(), row.reason.clone()) })
 }
 
 /// Reads the contents of nodes; nodes that no longer exist are omitted.

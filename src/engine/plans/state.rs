@@ -4,10 +4,10 @@
 
 use super::results::TrialWork;
 use super::snapshot::{RoundBefore, Snapshot};
-use super::worker::{Job, Planner, Solved, Tag};
+use super::worker::{Job, Planner, Solved, Stored, Tag};
 use crate::context::render::Outline;
 use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::{BranchId, NodeId};
+use crate::domain::base::ids::{BranchId, NodeId, RunId};
 use crate::engine::api::{Draft, Ticket};
 use crate::engine::turns::state::UnplannedAside;
 use std::collections::{HashMap, HashSet};
@@ -47,6 +47,8 @@ pub(crate) struct Plans {
     pub(crate) trials: Option<TrialWork>,
     /// The preview under way.
     pub(crate) previewing: Option<(Ticket, Arc<AtomicBool>)>,
+    /// The call whose request the screen shows, with its stored plan.
+    pub(crate) opened_call: Option<(RunId, Arc<Stored>)>,
     /// The draft on the screen.
     pub(crate) on_screen: Option<ScreenDraft>,
     /// Whether something changed since the plan of the draft on the screen was requested.
@@ -69,6 +71,7 @@ impl Plans {
             edited_sends: HashMap::new(),
             trials: None,
             previewing: None,
+            opened_call: None,
             on_screen: None,
             outdated: false,
             revisions: HashMap::new(),
@@ -167,6 +170,7 @@ impl Plans {
         self.drawn_before.remove(&branch);
         self.last_rounds.remove(&branch);
         self.outlines.remove(&branch);
+        self.opened_call = None;
         self.touch(branch);
     }
 }

@@ -155,7 +155,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::Tree => tree::update::open(model),
 
         // The next request.
-        A::Context if calls::update::of_message(model, out) => {}
+        A::Context if request::update_sent::of_message(model, out) => {}
         A::Context => request::update::open(model),
         A::TakeRow => request::update::toggle_row(model),
         A::TakeAll => request::update::toggle_all(model),

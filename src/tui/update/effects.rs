@@ -39,7 +39,8 @@ pub(crate) fn show_answer(model: &mut Model, result: Result<Answer, Failure>) {
         A::Branch(_) | A::Compared(_) | A::Steps(_) | A::Added(_) | A::Race(_) | A::Asked { .. } => {}
         // Plans and calls.
         A::Planned(_) | A::WhatIf(_) | A::Preview(_) | A::Raw(_) | A::Weighed(_) | A::Retrieved(_) => {}
-        A::Runs(_) | A::Ledger(_) | A::Uses(_) | A::StoredPlan { .. } | A::Diff(_) | A::History(_) => {}
+        A::Runs(_) | A::Ledger(_) | A::Uses(_) | A::StoredPlan { .. } | A::SentRequest(_) => {}
+        A::Diff(_) | A::History(_) => {}
         A::Replayed { .. } | A::Replaying(_) => {}
         // Summaries, memories, policies.
         A::Draft(_) | A::Summaries(_) | A::Stats(_) | A::Memories(_) | A::Modules(_) | A::Editables(..) => {}

@@ -7,7 +7,7 @@ use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::call::tokens::grouped;
 use crate::domain::conversation::branch::{Branch, StateVersion};
-use crate::domain::conversation::message::{NodeHead, Role};
+use crate::domain::conversation::message::{End, NodeHead, Role};
 use crate::engine::api::{
     Draft, DraftKind, Event, IndexingEvent, ProgramEvent, SessionEvent, SummaryEvent, ToolEvent, TurnEvent,
 };
@@ -51,7 +51,11 @@ fn session(model: &mut Model, event: SessionEvent, out: &mut Vec<Cmd>) {
     match event {
         SessionEvent::Nodes { session, heads } => {
             if model.session.as_ref().is_some_and(|open| open.card.id == session) {
+                let removed = heads.iter().any(|head| head.end == End::Removed);
                 nodes(model, heads);
+                if removed {
+                    screens::request::update_sent::removed(model, out);
+                }
             }
         }
         SessionEvent::Branch(branch) => {

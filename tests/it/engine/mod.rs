@@ -13,6 +13,7 @@ mod memory;
 mod plan_diffs;
 mod project;
 mod replanning;
+mod sent_requests;
 mod summary_drafts;
 mod titles;
 mod traces;

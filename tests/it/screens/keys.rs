@@ -346,16 +346,6 @@ fn a_turn_that_moved_the_end_of_the_branch_says_what_is_kept() {
     assert!(screen.contains("Ctrl+X u returns to them"), "{screen}");
 }
 
-#[test]
-fn the_request_key_on_a_past_message_opens_that_call() {
-    let mut stage = fixture::opened();
-    stage.press("tab g ctrl-o");
-    assert_eq!(stage.kept.last().unwrap(), &format!("run /plans show {}", run_id(1)));
-    assert!(stage.model.layers.is_empty());
-    stage.press("G ctrl-o");
-    assert!(stage.screen(120, 35).contains("Next request"), "a message without a call opens the next request");
-}
-
 /// An action that only screens handle has no effect on a screen that does not name it: its key would do nothing.
 #[test]
 fn each_key_of_a_screen_is_handled_there() {

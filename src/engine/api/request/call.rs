@@ -6,6 +6,7 @@ use super::super::draft::ItemName;
 use crate::domain::base::ids::{BranchId, RunId};
 use crate::domain::call::race::Limits;
 use crate::domain::conversation::branch::Overrides;
+use crate::domain::conversation::mark::Atom;
 
 /// A request about calls that were made.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,6 +29,21 @@ pub enum CallRequest {
     StoredPlan {
         /// A unique prefix of the plan's id or of a run's id.
         id: String,
+    },
+    /// Show the request of a call as the workbench shows it: the plan, what the server counted, the use of its items,
+    /// and the calls before and after it.
+    SentRequest {
+        /// The branch on the screen, which decides what the calls before and after are.
+        branch: BranchId,
+        /// The call; the newest of the branch if `None`.
+        run: Option<RunId>,
+    },
+    /// Show the text of a row of a stored plan, or of a message in it, as it was sent.
+    SentText {
+        /// The call.
+        run: RunId,
+        /// The atom of the row or of the message.
+        atom: Atom,
     },
     /// Compare two calls and name the causes of their differences. The answer lists the earlier call first.
     DiffPlans {

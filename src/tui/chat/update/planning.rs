@@ -58,7 +58,7 @@ fn show(model: &mut Model, shown: DisplayedPlan) {
             Planned::Plan { plan, .. } => Content::Plan(plan.clone()),
             Planned::Blocked(blocked) => Content::blocked(blocked),
         };
-        for overlay in model.layers.all_mut::<RequestScreen>() {
+        for overlay in model.layers.all_mut::<RequestScreen>().filter(|overlay| overlay.sent().is_none()) {
             overlay.show(content.clone());
         }
     }

@@ -7,7 +7,7 @@ use crate::domain::base::ids::RunId;
 use crate::domain::call::run::RunCard;
 use crate::domain::conversation::mark::Atom;
 use crate::engine::api::{Answer, CallRequest, CallSelector, ItemName, PlanRequest};
-use crate::tui::chat::update::{acts, printed};
+use crate::tui::chat::update::acts;
 use crate::tui::screens;
 use crate::tui::update::effects::{show_answer, show_failure};
 use crate::tui::update::prelude::*;
@@ -56,6 +56,7 @@ pub(crate) fn open_at(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
 /// Handles that a call began or changed.
 pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
     screens::usage::update::changed(model, out);
+    screens::request::update_sent::changed(model, card, out);
     for calls in model.layers.all_mut::<Calls>() {
         calls.upsert(card);
     }
@@ -70,24 +71,11 @@ pub(crate) fn enter(model: &mut Model, out: &mut Vec<Cmd>) {
     open_diff(model, before, CallSelector::Named(selected.to_string()), out);
 }
 
-/// Opens the request of the call that the selected message belongs to. Returns false if no message with a call is
-/// selected.
-pub(crate) fn of_message(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
-    if model.focus != Focus::Conversation || !model.layers.is_empty() {
-        return false;
-    }
-    let Some(session) = &model.session else { return false };
-    let Some(head) = model.conversation.selected().map(|slot| session.tree.head(slot)) else { return false };
-    let call = || session.run_of_answer(head.id).or_else(|| session.run_of_user(head.id)).map(|run| run.id);
-    let run = session.trace_of(head.id).map(|trace| trace.run).or_else(call);
-    run.map(|run| printed::line(model, &format!("/plans show {run}"), out)).is_some()
-}
-
-/// Prints the plan of the selected call: its rows, with the answer's use of each.
+/// Opens the request of the selected call.
 pub(crate) fn plan(model: &mut Model, out: &mut Vec<Cmd>) {
     let selected = model.layers.top::<Calls>().and_then(Calls::selected).map(|card| card.id);
-    if let Some(id) = selected {
-        printed::line(model, &format!("/plans show {id}"), out);
+    if selected.is_some() {
+        screens::request::update_sent::open(model, selected, out);
     }
 }
 
@@ -97,7 +85,8 @@ pub(crate) fn against_last(model: &mut Model, out: &mut Vec<Cmd>) {
     open_diff(model, Some(CallSelector::Last(branch)), CallSelector::Next(branch), out);
 }
 
-fn open_diff(model: &mut Model, before: Option<CallSelector>, after: CallSelector, out: &mut Vec<Cmd>) {
+/// Opens the differences between two calls.
+pub(crate) fn open_diff(model: &mut Model, before: Option<CallSelector>, after: CallSelector, out: &mut Vec<Cmd>) {
     let ticket = send(model, CallRequest::DiffPlans { before, after }, CallsPending::Diff, out);
     model.layers.push(DiffView { ticket, ..DiffView::default() });
 }

@@ -43,6 +43,11 @@ pub(crate) fn ask_how(model: &mut Model) {
         let text = "No call belongs to this message; select an answer, or a question that was answered.";
         return model.status.say(Severity::Notice, text, model.now);
     };
+    ask_about(model, id, &name);
+}
+
+/// Asks how to repeat a call that was sent to the model `name`.
+pub(crate) fn ask_about(model: &mut Model, id: RunId, name: &str) {
     model.layers.push(Question {
         title: "Replay this call?".to_owned(),
         words: vec![

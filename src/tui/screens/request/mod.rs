@@ -1,4 +1,5 @@
-//! The screen of the next request: one row per item, with its state, its reason, and the action that would change it.
+//! The screen of a request: one row per item, with its state, its reason, and the action that would change it. It shows
+//! the next request, or the request of a call that was made, which is only read.
 //! Not for: the exact bytes of the request (`raw_request`).
 
 pub mod model;
@@ -6,13 +7,16 @@ pub mod model_counts;
 pub mod model_filter;
 pub mod model_preview;
 pub mod model_range;
+pub mod model_sent;
 pub mod model_unused;
 pub(crate) mod update;
+pub(crate) mod update_sent;
 pub(crate) mod view;
 pub(crate) mod view_code_set;
 mod view_detail;
 pub(crate) mod view_figures;
 mod view_row;
+mod view_sent;
 
 use crate::tui::screens::screen::prelude::*;
 use model::RequestScreen;
@@ -65,7 +69,7 @@ impl Screen for RequestScreen {
                 Some(text) => out.push(Cmd::Copy(text.to_string())),
                 None => return Outcome::Pass,
             },
-            _ => return Outcome::Pass,
+            _ => return update_sent::own(self, action).unwrap_or(Outcome::Pass),
         }
         Outcome::Done
     }

@@ -5,8 +5,9 @@ use super::model_counts::RowCounts;
 use super::model_filter::{Group, Heading, ListArrangement, RowFilter};
 use super::model_preview::ActionPreview;
 use super::model_range::RangeTurn;
+use super::model_sent::RequestSource;
 use crate::domain::base::hash::Hash;
-use crate::domain::base::ids::NodeId;
+use crate::domain::base::ids::{NodeId, RunId};
 use crate::domain::call::item_use::UnusedItem;
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::planning::diff::ItemHistory;
@@ -76,6 +77,8 @@ impl Content {
 /// The request overlay.
 #[derive(Clone, Debug, Default)]
 pub struct RequestScreen {
+    /// What the rows belong to.
+    pub source: RequestSource,
     /// The plan shown; None until the first plan arrives.
     pub content: Option<Content>,
     /// Counts over its rows.
@@ -458,4 +461,10 @@ pub enum RequestPending {
     History(Atom),
     /// To show which rows no answer used.
     Unused,
+    /// To show the request of a call.
+    Sent,
+    /// To show the text of a row or of a message in the request of a call.
+    SentText(RunId, Atom),
+    /// To show the exact bytes of a call.
+    Bytes,
 }

@@ -42,7 +42,7 @@ pub struct ActionPreview {
 impl RequestScreen {
     /// What a preview made now would depend on; None without a solved plan.
     pub fn preview_key(&self) -> Option<PreviewKey> {
-        match self.content.as_ref()? {
+        match self.content.as_ref().filter(|_| self.sent().is_none())? {
             Content::Plan(plan) => Some((plan.id, self.selected_atom(), self.selection_version)),
             Content::Blocked(_) => None,
         }

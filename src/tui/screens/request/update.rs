@@ -6,7 +6,10 @@ use super::model::{Content, RequestPending, RequestScreen};
 use super::model_filter::ListArrangement;
 use super::model_preview::ActionPreview;
 use super::model_range::turns_of_range;
+use super::model_sent::SentCall;
+use super::update_sent;
 use crate::domain::base::failure::{Failure, FailureKind};
+use crate::domain::base::ids::RunId;
 use crate::domain::call::item_use::UnusedItem;
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::diff::ItemHistory;
@@ -36,16 +39,26 @@ pub(crate) fn answered(model: &mut Model, ticket: u64, pending: RequestPending, 
         (RequestPending::History(atom), Err(_)) => put_history(model, atom, None),
         (RequestPending::Unused, Ok(Answer::Ledger(found))) => set_unused(model, &found.uses.unused),
         (RequestPending::Unused, _) => set_unused(model, &[]),
-        (RequestPending::Steps(_), Err(_)) => {}
-        (RequestPending::Text(_) | RequestPending::Steps(_) | RequestPending::History(_), result) => {
-            show_answer(model, result);
-        }
+        (RequestPending::Sent, result) => update_sent::arrived(model, ticket, result),
+        (RequestPending::SentText(run, atom), Ok(Answer::Text(text))) => put_sent_text(model, run, atom, &text),
+        (RequestPending::SentText(run, atom), Err(failure)) => put_sent_text(model, run, atom, &failure.to_string()),
+        (RequestPending::Bytes, result) => update_sent::bytes_arrived(model, result),
+        (RequestPending::Steps(_) | RequestPending::SentText(..), _) => {}
+        (RequestPending::Text(_) | RequestPending::History(_), result) => show_answer(model, result),
     }
 }
 
 /// Shows the text of an item, or why it could not be loaded, in the detail pane.
 fn put_text(model: &mut Model, atom: Atom, text: &str) {
-    for overlay in model.layers.all_mut::<RequestScreen>() {
+    for overlay in model.layers.all_mut::<RequestScreen>().filter(|overlay| overlay.sent().is_none()) {
+        overlay.texts.insert(atom.key(), Arc::from(text));
+    }
+}
+
+/// Shows the text of an item of a call, or why it could not be loaded.
+fn put_sent_text(model: &mut Model, run: RunId, atom: Atom, text: &str) {
+    let of = |overlay: &&mut RequestScreen| overlay.sent().and_then(SentCall::run) == Some(run);
+    for overlay in model.layers.all_mut::<RequestScreen>().filter(of) {
         overlay.texts.insert(atom.key(), Arc::from(text));
     }
 }
@@ -143,7 +156,7 @@ pub(crate) fn leave(overlay: &mut RequestScreen) -> bool {
 
 /// Opens the overlay, or closes it if it is open.
 pub(crate) fn open(model: &mut Model) {
-    if model.layers.close::<RequestScreen>(|_| true) {
+    if model.layers.close::<RequestScreen>(|overlay| overlay.sent().is_none()) {
         return;
     }
     let mut overlay = RequestScreen { arrangement: model.request.arrangement, ..RequestScreen::default() };
@@ -191,9 +204,15 @@ pub(crate) fn request_contents(model: &mut Model, out: &mut Vec<Cmd>) {
     let requested = |what_for: Pending| model.requests.any(|p| *p == what_for);
     let needs_history =
         !overlay.history_answered.contains(&atom.key()) && !requested(Pending::Request(RequestPending::History(atom)));
-    if !overlay.texts.contains_key(&atom.key()) && !requested(Pending::Request(RequestPending::Text(atom))) {
-        send(model, PlanRequest::RowText { branch, atom }, RequestPending::Text(atom), out);
-        send(model, BranchRequest::Steps { branch, atom: Some(atom) }, RequestPending::Steps(atom), out);
+    let run = overlay.sent().and_then(SentCall::run);
+    let text = run.map_or(RequestPending::Text(atom), |run| RequestPending::SentText(run, atom));
+    if !overlay.texts.contains_key(&atom.key()) && !requested(Pending::Request(text)) {
+        if let Some(run) = run {
+            send(model, CallRequest::SentText { run, atom }, text, out);
+        } else {
+            send(model, PlanRequest::RowText { branch, atom }, text, out);
+            send(model, BranchRequest::Steps { branch, atom: Some(atom) }, RequestPending::Steps(atom), out);
+        }
     }
     // The engine drops this request when the next one arrives, so it is repeated when the cursor returns to this row.
     if needs_history {
@@ -205,8 +224,9 @@ pub(crate) fn request_contents(model: &mut Model, out: &mut Vec<Cmd>) {
 /// Requests once which rows no answer used, if the session has any record of uses.
 pub(crate) fn request_unused(model: &mut Model, out: &mut Vec<Cmd>) {
     let known = model.session.as_ref().is_some_and(Session::knows_uses);
-    let asked =
-        model.layers.top::<RequestScreen>().is_none_or(|overlay| overlay.unused.is_some() || overlay.content.is_none());
+    let has =
+        |overlay: &RequestScreen| overlay.unused.is_some() || overlay.content.is_none() || overlay.sent().is_some();
+    let asked = model.layers.top::<RequestScreen>().is_none_or(has);
     let requested = model.requests.any(|pending| *pending == Pending::Request(RequestPending::Unused));
     if let (true, Some(branch)) = (known && !asked && !requested, model.branch().map(|branch| branch.id)) {
         send(model, CallRequest::Ledger { branch, whole: false }, RequestPending::Unused, out);
@@ -215,7 +235,7 @@ pub(crate) fn request_unused(model: &mut Model, out: &mut Vec<Cmd>) {
 
 /// Stores which rows no answer used; empty if that is not known.
 fn set_unused(model: &mut Model, found: &[UnusedItem]) {
-    for overlay in model.layers.all_mut::<RequestScreen>() {
+    for overlay in model.layers.all_mut::<RequestScreen>().filter(|overlay| overlay.sent().is_none()) {
         overlay.show_unused(found.to_vec());
     }
 }

@@ -5,6 +5,7 @@ use super::model::{Content, Entry, RequestScreen};
 use super::model_range::RangeTurn;
 use super::view_detail;
 use super::view_row::{self, breaks_at};
+use super::view_sent;
 use crate::domain::planning::draft::Planned;
 use crate::domain::planning::plan::{Blocked, ContextPlan, Form, Item};
 use crate::domain::tool::cards::ToolCost;
@@ -23,7 +24,8 @@ pub(crate) fn list_rows(overlay: &RequestScreen, area: Rect) -> u16 {
 
 /// Rows above the list: the title, the meter, a line of warnings, one about the budget, and a rule.
 fn head_height(overlay: &RequestScreen, height: u16) -> u16 {
-    let warns = overlay.content.as_ref().and_then(plan_of).is_some_and(|plan| !plan.warnings.is_empty());
+    let plan = overlay.content.as_ref().and_then(plan_of);
+    let warns = plan.is_some_and(|plan| !plan.warnings.is_empty()) || view_sent::is_edited(overlay);
     if warns && height >= BOTH { 5 } else { 4 }
 }
 
@@ -54,6 +56,10 @@ pub(crate) fn draw(
     }
     head(view, overlay, inside, buf);
     let (list, pane) = split(overlay, inside);
+    if let Some(found) = overlay.sent().and_then(|sent| sent.found.as_ref()).filter(|found| found.plan.is_err()) {
+        let rows = view_sent::without_plan(view, found, usize::from(list.width).max(1));
+        paint::lines(view.theme, &rows, list, buf);
+    }
     entries(view, overlay, list, buf);
     let rows = view_detail::rows(view, overlay, cache, pane.width);
     let room = paint::divide(view.theme, inside, pane, buf);
@@ -72,7 +78,8 @@ pub(crate) fn draw(
 
 /// `Next request · 11 in, 9 left out · 1.1k of 1.3k · ≈ $0.0003`
 fn title(view: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
-    let mut line = Line::of(Ink::Heading, "Next request");
+    let name = overlay.sent().map_or_else(|| "Next request".to_owned(), view_sent::name);
+    let mut line = Line::of(Ink::Heading, &name);
     let dot = format!(" {} ", view.theme.glyphs.dot);
     let counts = &overlay.counts;
     match &overlay.content {
@@ -88,9 +95,15 @@ fn title(view: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
             line.push(Ink::Danger, &format!("{} of {}, does not fit", sizes[0], sizes[1]));
         }
     }
-    if let Some(Planned::Plan { cost: Some(cost), .. }) = view.model.plan.shown.as_ref().map(|shown| &shown.solved) {
-        line.push(Ink::Text, &format!("{dot}{}", text::about_money(view.theme.glyphs.about, cost.micro)));
-    }
+    let shown = view.model.plan.shown.as_ref().map(|shown| &shown.solved);
+    let cost = match (overlay.sent(), shown) {
+        (Some(sent), _) => view_sent::cost(sent),
+        (None, Some(Planned::Plan { cost: Some(cost), .. })) => {
+            Some(text::about_money(view.theme.glyphs.about, cost.micro))
+        }
+        (None, _) => None,
+    };
+    line.push(Ink::Text, &cost.map_or_else(String::new, |cost| format!("{dot}{cost}")));
     if overlay.filtering || !overlay.filter.is_empty() {
         line.push(Ink::Accent, &format!("  / {}", overlay.filter));
     }
@@ -105,6 +118,9 @@ fn title(view: &ViewContext<'_>, overlay: &RequestScreen) -> Line {
 }
 
 fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line {
+    if overlay.sent().is_some() {
+        return view_sent::hints(view, overlay, width);
+    }
     let suggests = overlay.entries.iter().any(|entry| matches!(entry, Entry::Suggested(_)));
     let words = [
         (Action::Pin, "pin"),
@@ -136,7 +152,13 @@ fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
     paint::line(view.theme, &title(view, overlay), top, buf);
     let room = usize::from(area.width);
     let below = match &overlay.content {
-        None => vec![Line::of(Ink::Dim, "Planning the request")],
+        None => match overlay.sent() {
+            None => vec![Line::of(Ink::Dim, "Planning the request")],
+            Some(sent) => match &sent.failure {
+                None => vec![Line::of(Ink::Dim, "Loading the request")],
+                Some(why) => TextRows::plain(why, room.max(1), Ink::Danger).into_iter().take(2).collect(),
+            },
+        },
         Some(Content::Blocked(blocked)) => {
             let percent = format!("{} %", u64::from(blocked.needed) * 100 / u64::from(blocked.budget.prompt.max(1)));
             if let Some(row) = rows.next() {
@@ -153,7 +175,11 @@ fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut B
                 next_request::meter(view, plan, meter_area(row, &percent), buf);
                 paint::right(view.theme, &Line::of(ink, &percent), row, buf);
             }
-            let both = [warnings(view, plan, room), Some(budget(view, plan, room))];
+            let below = match overlay.sent() {
+                Some(sent) => view_sent::facts(view, sent, room),
+                None => budget(view, plan, room),
+            };
+            let both = [warnings(view, overlay, plan, room), Some(below)];
             both.into_iter().flatten().take(usize::from(height.saturating_sub(3))).collect()
         }
     };
@@ -181,8 +207,7 @@ fn excess(blocked: &Blocked) -> String {
 /// Says in a rule where the cached prefix ends, if its row is above or below the rows that are shown.
 fn cache_break(view: &ViewContext<'_>, overlay: &RequestScreen, [list, pane]: [Rect; 2], buf: &mut Buffer) {
     let rows = overlay.content.as_ref().map(Content::rows).unwrap_or_default();
-    let breaks =
-        |entry: &Entry| matches!(entry, Entry::Row(at) if rows.get(*at).is_some_and(|row| breaks_at(view, row)));
+    let breaks = |entry: &Entry| matches!(entry, Entry::Row(at) if rows.get(*at).is_some_and(|row| breaks_at(view, overlay, row)));
     let Some(at) = overlay.entries.iter().position(breaks) else { return };
     let shown = usize::from(list.height);
     let from = paint::first_row(overlay.cursor, overlay.entries.len(), shown);
@@ -199,8 +224,9 @@ fn cache_break(view: &ViewContext<'_>, overlay: &RequestScreen, [list, pane]: [R
 }
 
 /// The plan's warnings.
-fn warnings(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Option<Line> {
-    let warnings: Vec<String> = plan.warnings.iter().map(crate::domain::planning::plan::Warning::sentence).collect();
+fn warnings(view: &ViewContext<'_>, overlay: &RequestScreen, plan: &ContextPlan, room: usize) -> Option<Line> {
+    let own = plan.warnings.iter().map(crate::domain::planning::plan::Warning::sentence);
+    let warnings: Vec<String> = view_sent::edited(view, overlay).into_iter().chain(own).collect();
     (!warnings.is_empty()).then(|| paint::cut(view.theme, Ink::Warn, &warnings.join(" "), room))
 }
 

@@ -2,19 +2,26 @@
 //! scores.
 //! Not for: searches of older messages, whose results are rows of their own.
 
+use super::model::RequestScreen;
 use crate::domain::call::code_set::{CodeCandidate, CodeOutcome, CodeSet};
 use crate::domain::conversation::mark::Atom;
 use crate::domain::planning::draft::Planned;
 use crate::domain::planning::plan::Row;
 use crate::tui::view::prelude::*;
 
-/// The set of the plan on the screen, for the row of its search; without `details` only the decision and the numbers.
-pub(crate) fn rows(view: &ViewContext<'_>, row: &Row, details: bool, room: usize) -> Vec<Line> {
+/// The set of the plan on the screen, for the row of its search; without the details only the decision and the numbers.
+pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
+    let details = overlay.details;
     if row.atom != Atom::code_search() {
         return Vec::new();
     }
     let shown = view.model.plan.shown.as_ref().map(|shown| &shown.solved);
-    let Some(Planned::Plan { code_set: Some(set), .. }) = shown else { return Vec::new() };
+    let set = match (overlay.sent(), shown) {
+        (Some(sent), _) => sent.found.as_ref().and_then(|found| found.code_set.as_ref()),
+        (None, Some(Planned::Plan { code_set, .. })) => code_set.as_ref(),
+        (None, _) => None,
+    };
+    let Some(set) = set else { return Vec::new() };
     let mut rows = TextRows::plain(&set.sentence(), room, Ink::Text);
     if !set.candidates.is_empty() {
         rows.extend(TextRows::plain(&numbers(set), room, Ink::Dim));

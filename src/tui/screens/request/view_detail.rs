@@ -4,7 +4,7 @@
 
 use super::model::{Content, RequestScreen};
 use super::view_row::breaks_at;
-use super::{view_code_set, view_figures};
+use super::{view_code_set, view_figures, view_sent};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::time;
 use crate::domain::conversation::mark::MarkKind;
@@ -27,28 +27,35 @@ const NAMED: usize = 5;
 pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut Cache, width: u16) -> Vec<Line> {
     let room = usize::from(width).max(1);
     if let Some(tool) = overlay.selected_tool() {
-        return one_tool(view, tool, room);
+        return one_tool(view, overlay, tool, room);
     }
     if overlay.on_tools() {
-        let words = "Tool definitions are sent with every request. Enter lists the tools with their tokens.";
-        return TextRows::plain(words, room, Ink::Accent);
+        let sent = if overlay.sent().is_some() { "were sent with this request" } else { "are sent with every request" };
+        let words = format!("Tool definitions {sent}. Enter lists the tools with their tokens.");
+        return TextRows::plain(&words, room, Ink::Accent);
     }
     let Some((row, item)) = overlay.selected() else { return Vec::new() };
     let mut rows = choices(view, overlay, room);
     rows.extend(selection(view, overlay, room));
     rows.extend(TextRows::plain(&row.reason.sentence(), room, Ink::Accent));
-    rows.extend(remedy(view, overlay, row, room));
+    if overlay.sent().is_some() {
+        rows.extend(view_sent::about_row(overlay, row, room));
+    } else {
+        rows.extend(remedy(view, overlay, row, room));
+    }
     rows.extend(unused(view, overlay, row, room));
     if overlay.selection.is_empty() {
         rows.extend(preview_of_action(view, overlay, room));
     }
-    if breaks_at(view, row) {
+    if breaks_at(view, overlay, row) {
         let words = "The cache breaks here: everything above is the same as in the last request on this branch.";
         rows.extend(TextRows::plain(words, room, Ink::Text));
     }
     rows.extend(TextRows::plain(&source(view, row, overlay.details), room, Ink::Dim));
-    rows.extend(origin(view, row, room));
-    rows.extend(view_code_set::rows(view, row, overlay.details, room));
+    if overlay.sent().is_none() {
+        rows.extend(origin(view, row, room));
+    }
+    rows.extend(view_code_set::rows(view, overlay, row, room));
     if overlay.details {
         rows.extend(score(row).iter().flat_map(|words| TextRows::plain(words, room, Ink::Dim)));
         let steps = overlay.selected_atom().and_then(|atom| overlay.steps.get(&atom.key()));
@@ -78,7 +85,18 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     rows
 }
 
-fn one_tool(view: &ViewContext<'_>, tool: &ToolCost, room: usize) -> Vec<Line> {
+fn one_tool(view: &ViewContext<'_>, overlay: &RequestScreen, tool: &ToolCost, room: usize) -> Vec<Line> {
+    if overlay.sent().is_some() {
+        let tokens = text::number(u64::from(tool.tokens));
+        let words = if tool.on {
+            format!("This request contained the tool's name, description, and arguments: {tokens} tokens.")
+        } else {
+            format!("You had disabled this tool on the branch; it would have added {tokens} tokens.")
+        };
+        let mut rows = TextRows::plain(&words, room, Ink::Accent);
+        rows.extend(TextRows::plain("Enter shows its description.", room, Ink::Dim));
+        return rows;
+    }
     let (key, tokens) = (view.key_in(Action::Exclude, When::Overlay), text::number(u64::from(tool.tokens)));
     let words = if tool.on {
         format!("Every request contains this tool's name, description, and arguments: {tokens} tokens.")

@@ -2,6 +2,7 @@
 //! Not for: the selected row (`view_detail`).
 
 use super::model::{Content, RequestScreen};
+use super::view_sent;
 use crate::domain::planning::draft::Planned;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
 use crate::tui::view::prelude::*;
@@ -14,7 +15,10 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize)
     let budget = &plan.budget;
     let mut words =
         vec![format!("Estimated: {} tokens, counted with {}.", number(plan.est_total), plan.encoding.title())];
-    if let Some(known) = view.model.plan.calibration() {
+    let sent = overlay.sent().and_then(|sent| sent.found.as_ref());
+    if let Some(found) = sent {
+        words.extend(view_sent::counts(&found.card, plan.est_total));
+    } else if let Some(known) = view.model.plan.calibration() {
         let within =
             known.error_pct.map_or_else(String::new, |error| format!(", {} {error:.0} %", view.theme.glyphs.within));
         let calls = text::counted(u64::from(known.samples), "call");
@@ -44,7 +48,9 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize)
         plan.policy, plan.policy_version, plan.profile, plan.model
     ));
     let mut ids = format!("plan {}", plan.id.short());
-    if let Some(Planned::Plan { request_digest: digest, bytes, cost, .. }) =
+    if let Some(found) = sent {
+        let _ = write!(ids, ", request {}, call {}", found.card.request_digest.short(), found.card.id);
+    } else if let Some(Planned::Plan { request_digest: digest, bytes, cost, .. }) =
         view.model.plan.shown.as_ref().map(|shown| &shown.solved)
     {
         let _ = write!(ids, ", request {}, {} bytes", digest.short(), text::number(*bytes));

@@ -40,7 +40,10 @@ fn state_sign(view: &ViewContext<'_>, row: &Row, quoted: bool) -> (Ink, String) 
 
 /// Whether the next request first differs at this row from the last call of the branch, which ends the cached prefix.
 /// The open turn always differs, so it does not count.
-pub(crate) fn breaks_at(view: &ViewContext<'_>, row: &Row) -> bool {
+pub(crate) fn breaks_at(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row) -> bool {
+    if overlay.sent().is_some() {
+        return false;
+    }
     let Some(Planned::Plan { breaks: Some(at), .. }) = view.model.plan.shown.as_ref().map(|shown| &shown.solved) else {
         return false;
     };
@@ -65,9 +68,13 @@ pub(crate) fn draw(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, a
     let room = usize::from(area.width).saturating_sub(label.width() + tokens.len() + 2);
     let right = why(view, overlay, row, room.saturating_sub(TITLE + blank + 2));
     let why_room = if right.pieces.is_empty() { 0 } else { right.width() + blank + 2 };
-    let (empty, broken) = (row.title.is_empty() && row.included(), breaks_at(view, row));
+    let (empty, broken) = (row.title.is_empty() && row.included(), breaks_at(view, overlay, row));
     let sign = if broken && why_room == 0 { format!("{} ", glyphs.differs) } else { String::new() };
-    let title = if empty { "(nothing typed yet)" } else { row.title.as_str() };
+    let title = match (empty, overlay.sent()) {
+        (true, Some(_)) => "(no text)",
+        (true, None) => "(nothing typed yet)",
+        (false, _) => row.title.as_str(),
+    };
     let title_room = room.saturating_sub(why_room + text::width(&sign));
     label.push(if empty { Ink::Dim } else { ink }, &text::fit(title, title_room, glyphs.ellipsis));
     let mut value = right;
@@ -98,7 +105,8 @@ fn label(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, quoted: boo
     if let Some(turn) = row.source.turn.filter(|_| !under) {
         label.push(Ink::Dim, &format!("{turn:>3} "));
     }
-    let mark = view.model.branch().and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
+    let branch = view.model.branch().filter(|_| overlay.sent().is_none());
+    let mark = branch.and_then(|branch| branch.marks.iter().find(|mark| mark.target == row.atom));
     if mark.and_then(|mark| mark.origin.as_ref()).is_some_and(|origin| view.stale(origin)) {
         label.push(Ink::Warn, "stale ");
     }
@@ -116,7 +124,7 @@ fn why(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) 
     if out && overlay.counts.cards_of(row) == 0 && !why.starts_with("left out") {
         why.insert_str(0, "left out: ");
     }
-    if breaks_at(view, row) {
+    if breaks_at(view, overlay, row) {
         let words = format!("{} cache breaks here", glyphs.differs);
         let with = Line::of(Ink::Dim, &format!("{why} {} ", glyphs.dot));
         let lines =
@@ -131,5 +139,13 @@ fn why(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) 
         (DecidedBy::Limit, false) => Ink::Warn,
         (DecidedBy::Limit, true) | (DecidedBy::Program, _) => Ink::Dim,
     };
-    Line::of(ink, &text::fit(&why, room, glyphs.ellipsis))
+    let used = overlay.use_of(row).map_or_else(Line::new, |item| {
+        let (ink, words) = if item.by.is_empty() { (Ink::Dim, "not used") } else { (Ink::Good, "used") };
+        Line::of(ink, &format!(" {} {words}", glyphs.dot))
+    });
+    let left = room.saturating_sub(used.width());
+    if left < LEAST.min(text::width(&why)) {
+        return Line::of(ink, &text::fit(&why, room, glyphs.ellipsis));
+    }
+    Line::of(ink, &text::fit(&why, left, glyphs.ellipsis)).and(used)
 }

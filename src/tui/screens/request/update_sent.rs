@@ -1,0 +1,221 @@
+//! Updates of the overlay while it shows the request of a call: opening it for a message or a call, stepping through the
+//! calls, comparing, replaying, and refusing to mark.
+//! Not for: the list itself (`update`), or the next request.
+
+use super::model::{RequestPending, RequestScreen};
+use super::model_sent::SentCall;
+use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::RunId;
+use crate::domain::call::run::RunCard;
+use crate::domain::conversation::message::Role;
+use crate::engine::api::{Answer, CallRequest, CallSelector};
+use crate::tui::model::session::Session;
+use crate::tui::screens::reader::model::Reader;
+use crate::tui::screens::screen::{Outcome, Run};
+use crate::tui::screens::{calls, race, search};
+use crate::tui::update::effects::{show_answer, show_failure};
+use crate::tui::update::prelude::*;
+
+/// What an action does that differs between the next request and the request of a call; None for all others.
+pub(crate) fn own(overlay: &RequestScreen, action: Action) -> Option<Outcome> {
+    let run: Run = if overlay.sent().is_none() {
+        match action {
+            Action::CallBefore => |model, out| open(model, None, out),
+            Action::CallAfter => |model, _| notice(model, "This is the next request; no call follows it."),
+            Action::ToMessage => to_message,
+            _ => return None,
+        }
+    } else {
+        match action {
+            Action::Context => |model, _| {
+                model.layers.pop();
+            },
+            Action::CallBefore => |model, out| step(model, false, out),
+            Action::CallAfter => |model, out| step(model, true, out),
+            Action::ToMessage => to_message,
+            Action::PlanDiff => compare,
+            Action::Replay => |model, _| replay(model),
+            Action::RawRequest => bytes,
+            action if is_refused(action) => refuse,
+            _ => return None,
+        }
+    };
+    Some(Outcome::Then(run))
+}
+
+/// Whether an action changes the next request, so that it makes no sense on the request of a call.
+fn is_refused(action: Action) -> bool {
+    use Action as A;
+    matches!(action, A::Pin | A::Lease | A::Exclude | A::ExcludeOnce | A::IncludeOnce | A::Dismiss | A::Reply)
+        || matches!(action, A::TakeRow | A::TakeAll | A::SearchAnyway | A::BudgetUp | A::BudgetDown)
+        || matches!(action, A::EditRequest | A::EditJson)
+}
+
+fn notice(model: &mut Model, text: impl Into<String>) {
+    model.status.say(Severity::Notice, text, model.now);
+}
+
+/// Says that the rows of a call cannot be changed, and where those of the next request are.
+fn refuse(model: &mut Model, _out: &mut Vec<Cmd>) {
+    let key = model.keys.key_of(Action::Context).unwrap_or_else(|| "/context".to_owned());
+    notice(model, format!("This request was sent; marks act on the next one: {key} from the composer."));
+}
+
+/// Opens the request of the call that the selected message belongs to; if no call does, the next request, with a notice.
+/// Returns false if no message is selected.
+pub(crate) fn of_message(model: &mut Model, out: &mut Vec<Cmd>) -> bool {
+    if model.focus != Focus::Conversation || !model.layers.is_empty() {
+        return false;
+    }
+    let Some(session) = &model.session else { return false };
+    let Some(slot) = model.conversation.selected() else { return false };
+    if let Some(run) = call_of(session, &model.conversation.path, model.conversation.cursor) {
+        open(model, Some(run), out);
+        return true;
+    }
+    let imported = session.tree.head(slot).imported;
+    super::update::open(model);
+    let why = if imported { "This message was imported" } else { "No call is stored for this message" };
+    notice(model, format!("{why}; this is the next request."));
+    true
+}
+
+/// The call that returned the message at a position of the path, or that executed its tools; for a user message, the
+/// first call that sent it for the answer on the path.
+fn call_of(session: &Session, path: &[u32], at: usize) -> Option<RunId> {
+    let head = session.tree.head(*path.get(at)?);
+    let answers = |slot: &u32| session.run_of_answer(session.tree.head(*slot).id).map(|card| card.id);
+    if head.role != Role::User {
+        return session.trace_of(head.id).map(|trace| trace.run).or_else(|| answers(&path[at]));
+    }
+    let next = path.get(at + 1).filter(|slot| session.tree.head(**slot).role == Role::Assistant);
+    next.and_then(answers).or_else(|| session.run_of_user(head.id).map(|card| card.id))
+}
+
+/// Opens the request of a call, or of the newest call of the branch.
+pub(crate) fn open(model: &mut Model, run: Option<RunId>, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let ticket = send(model, CallRequest::SentRequest { branch, run }, RequestPending::Sent, out);
+    let arrangement = model.request.arrangement;
+    model.layers.push(RequestScreen { arrangement, ..RequestScreen::of_call(ticket) });
+}
+
+/// Requests another call for the overlay on top, which shows the present one until the answer arrives.
+fn request(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let ticket = send(model, CallRequest::SentRequest { branch, run: Some(run) }, RequestPending::Sent, out);
+    if let Some(sent) = model.layers.top_mut::<RequestScreen>().and_then(RequestScreen::sent_mut) {
+        sent.ticket = ticket;
+    }
+}
+
+/// Goes to the call before or after the present one.
+fn step(model: &mut Model, after: bool, out: &mut Vec<Cmd>) {
+    let overlay = model.layers.top::<RequestScreen>();
+    let Some(found) = overlay.and_then(RequestScreen::sent).and_then(|sent| sent.found.as_ref()) else { return };
+    match if after { found.after } else { found.before } {
+        Some(run) => request(model, run, out),
+        None if after => {
+            let key = model.keys.key_of(Action::Context).unwrap_or_else(|| "/context".to_owned());
+            notice(model, format!("This is the newest call; {key} from the composer shows the next request."));
+        }
+        None => notice(model, "This is the first call."),
+    }
+}
+
+/// The call on top and its model, once the engine has answered.
+fn shown(model: &Model) -> Option<&RunCard> {
+    let sent = model.layers.top::<RequestScreen>()?.sent()?;
+    sent.found.as_ref().map(|found| &found.card)
+}
+
+/// Compares the call with the next request.
+fn compare(model: &mut Model, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let Some(run) = shown(model).map(|card| card.id) else { return };
+    let before = Some(CallSelector::Named(run.to_string()));
+    calls::update::open_diff(model, before, CallSelector::Next(branch), out);
+}
+
+/// Asks how to replay the call.
+fn replay(model: &mut Model) {
+    if let Some((run, name)) = shown(model).map(|card| (card.id, card.model.clone())) {
+        race::update::ask_about(model, run, &name);
+    }
+}
+
+/// Requests the exact bytes of the call.
+fn bytes(model: &mut Model, out: &mut Vec<Cmd>) {
+    if let Some(run) = shown(model).map(|card| card.id.to_string()) {
+        send(model, CallRequest::ReplayDryRun { run }, RequestPending::Bytes, out);
+    }
+}
+
+/// Shows the bytes of a call, and says whether they are those that were sent.
+pub(super) fn bytes_arrived(model: &mut Model, result: Result<Answer, Failure>) {
+    let (run, digest, body) = match result {
+        Ok(Answer::Replayed { run, digest, body }) => (run, digest, body),
+        other => return show_answer(model, other),
+    };
+    let same = digest == run.request_digest;
+    let title = if same { "Exact request, as it was sent" } else { "The request as it would be written now" };
+    model.layers.push(Reader::new(title, body, true));
+    if !same {
+        let text = "These are not the bytes that were sent: a message of the call was changed or deleted since.";
+        notice(model, text);
+    }
+}
+
+/// Goes to the message of the selected row in the conversation.
+fn to_message(model: &mut Model, out: &mut Vec<Cmd>) {
+    match model.layers.top::<RequestScreen>().and_then(RequestScreen::selected_node) {
+        Some(node) => search::update::go(model, node, out),
+        None => notice(model, "This row is not a message of the conversation."),
+    }
+}
+
+/// Shows a call that was requested, or why it cannot be shown.
+pub(super) fn arrived(model: &mut Model, ticket: u64, result: Result<Answer, Failure>) {
+    let waits = |overlay: &&mut RequestScreen| overlay.sent().is_some_and(|sent| sent.ticket == ticket);
+    let Some(overlay) = model.layers.all_mut::<RequestScreen>().find(waits) else { return };
+    match result {
+        Ok(Answer::SentRequest(found)) => overlay.show_sent(*found),
+        Ok(_) => {}
+        Err(failure) => match overlay.sent_mut().filter(|sent| sent.found.is_none()) {
+            Some(sent) => sent.failure = Some(failure.to_string()),
+            None => show_failure(model, &failure),
+        },
+    }
+}
+
+/// Handles that a call began or changed: an overlay that shows it asks for it again.
+pub(crate) fn changed(model: &mut Model, card: &RunCard, out: &mut Vec<Cmd>) {
+    let such = |overlay: &RequestScreen| overlay.sent().and_then(SentCall::run) == Some(card.id);
+    if model.layers.all::<RequestScreen>().any(such) {
+        ask_again(model, card.id, out);
+    }
+}
+
+/// Handles that messages were deleted permanently: texts that may contain theirs are dropped and loaded again.
+pub(crate) fn removed(model: &mut Model, out: &mut Vec<Cmd>) {
+    let mut runs = Vec::new();
+    for overlay in model.layers.all_mut::<RequestScreen>() {
+        if let Some(run) = overlay.sent().and_then(SentCall::run) {
+            overlay.texts.clear();
+            runs.push(run);
+        }
+    }
+    for run in runs {
+        ask_again(model, run, out);
+    }
+}
+
+fn ask_again(model: &mut Model, run: RunId, out: &mut Vec<Cmd>) {
+    let Some(branch) = model.branch().map(|branch| branch.id) else { return };
+    let ticket = send(model, CallRequest::SentRequest { branch, run: Some(run) }, RequestPending::Sent, out);
+    for overlay in model.layers.all_mut::<RequestScreen>() {
+        if let Some(sent) = overlay.sent_mut().filter(|sent| sent.run() == Some(run)) {
+            sent.ticket = ticket;
+        }
+    }
+}
