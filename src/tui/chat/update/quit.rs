@@ -57,7 +57,8 @@ pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>)
     match result {
         Ok(()) => model.quit = true,
         Err(why) => {
-            let title = format!("That file could not be written: {why}. Type another path, or press Esc");
+            let key = model.keys.key(Action::Leave);
+            let title = format!("That file could not be written: {why}. Type another path, or press {key}");
             model.layers.push(Prompt { title, text: path, purpose: Purpose::SaveUnsaved });
         }
     }

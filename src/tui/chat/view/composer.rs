@@ -7,9 +7,11 @@ use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::with_bound_keys;
 use crate::tui::model::status::Severity;
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::text::wrap;
+use crate::tui::view::MAX_HINTS;
 use crate::tui::view::prelude::*;
 use ratatui::widgets::Widget;
 
@@ -89,11 +91,12 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
         parts.push((Ink::Accent, format!("search{}", super::conversation::search_count(view, true))));
     }
     if let DraftKind::Edit(node) = model.composer.kind() {
+        let key = view.key(Action::Leave);
         let words = match model.conversation.later_than(&session.tree, node) {
-            0 => "editing your message; Esc restores the draft".to_owned(),
+            0 => format!("editing your message; {key} restores the draft"),
             later => {
                 let later = text::counted(later as u64, "later message");
-                format!("editing an earlier message; {later} kept as another version; Esc restores the draft")
+                format!("editing an earlier message; {later} kept as another version; {key} restores the draft")
             }
         };
         parts.push((Ink::Warn, words));
@@ -205,9 +208,6 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
         (Focus::Tools | Focus::Context, _) => &[(A::Open, "open"), (A::NextPane, "next pane"), (A::Leave, "type")],
     }
 }
-
-/// The most keys that are hinted.
-const MAX_HINTS: usize = 7;
 
 /// Whether a tool call needs approval.
 enum ApprovalState {
@@ -374,8 +374,10 @@ fn names(view: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
         let room = usize::from(place.width).saturating_sub(text::width(own) + 4);
         let mut line = Line::of(Ink::Accent, &format!("@{}", text::fit(own, usize::from(place.width) - 1, "")));
         line.push(Ink::Dim, &format!("  {}", text::fit(&folder, room, view.theme.glyphs.ellipsis)));
-        let key = if at == popup.cursor { "Tab or Enter accepts" } else { "" };
-        paint::pair(view.theme, &line, &Line::of(Ink::Dim, key), place, buf);
+        let key = |action| view.key_in(action, When::Composer);
+        let accepts = || format!("{} or {} accepts", key(Action::Complete), key(Action::Send));
+        let words = if at == popup.cursor { accepts() } else { String::new() };
+        paint::pair(view.theme, &line, &Line::of(Ink::Dim, &words), place, buf);
         if at == popup.cursor {
             paint::select(view.theme, place, buf);
         }
@@ -394,7 +396,8 @@ pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         Severity::Trouble => (Ink::Warn, "!"),
         Severity::Alarm => (Ink::Danger, "!!"),
     };
-    let words: Vec<&str> = said.text.split_whitespace().collect();
+    let text = with_bound_keys(&view.model.keys, &said.text);
+    let words: Vec<&str> = text.split_whitespace().collect();
     let shown = text::fit(&words.join(" "), notice_room(view.model, area.width), view.theme.glyphs.ellipsis);
     let line = Line::of(ink, &format!(" {sign} {shown}")).with(Ink::Dim, &notice_tail(view.model));
     paint::line(view.theme, &line, area, buf);
@@ -412,6 +415,6 @@ fn notice_room(model: &Model, width: u16) -> usize {
 fn notice_tail(model: &Model) -> String {
     match model.status.more() {
         0 => String::new(),
-        more => format!(" (+{more}, Esc)"),
+        more => format!(" (+{more}, {})", model.keys.key(Action::Leave)),
     }
 }

@@ -92,7 +92,7 @@ pub(crate) fn act(model: &mut Model, id: MemoryId, act: MemoryAct, out: &mut Vec
 fn changed(model: &mut Model, answer: &Answer, out: &mut Vec<Cmd>) {
     let text = match answer {
         Answer::Done(text) => text.clone(),
-        _ => "Remembered. u undoes it.".to_owned(),
+        _ => format!("Remembered. {} undoes it.", model.keys.key_in(Action::Undo, When::Panel)),
     };
     model.status.say(Severity::Notice, text, model.now);
     ask(model, out);
