@@ -5,6 +5,7 @@ use super::fixture::{self, MAIN, RETRY, node_id, run_id};
 use super::pictures::pictures;
 use super::{Stage, writing};
 use pleach::domain::conversation::branch::Branch;
+use pleach::domain::conversation::message::Role;
 use pleach::engine::api::{
     Answer, BranchRequest, DraftKind, Event, Request, SessionEvent, SessionRequest, TurnEvent, TurnRequest,
 };
@@ -97,7 +98,7 @@ fn leaving_the_search_line_returns_to_where_it_began() {
 #[test]
 fn the_end_of_a_long_last_message_is_reached() {
     let first = fixture::text_node(1, None, Role::User, "The question");
-    let text: String = (1..=90).map(|n| format!("- line {n}\n")).collect();
+    let text = (1..=90).map(|n| format!("- line {n}\n")).collect::<Vec<_>>().concat();
     let nodes = vec![first.clone(), fixture::text_node(2, Some(&first), Role::Assistant, &text)];
     let view = fixture::view(&nodes, vec![fixture::branch(fixture::MAIN, "main", nodes.last(), None)]);
     let mut stage = fixture::open(nodes, view);

@@ -6,6 +6,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::state;
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::msg::{Cmd, FileCmd};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};

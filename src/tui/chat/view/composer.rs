@@ -59,8 +59,14 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
     }
     if view.model.composer.is_empty() {
         let key = view.key(Action::Leave);
-        let words =
-            if focus { " Type a message, / for commands, @ for files".to_owned() } else { format!(" {key} to type") };
+        let words = if focus {
+            " Type a message, / for commands, @ for files".to_owned()
+        } else if screen_open(view.model) {
+            // The key closes the screen.
+            String::new()
+        } else {
+            format!(" {key} to type")
+        };
         let place = Rect { x: room.x + 1, width: room.width.saturating_sub(1), ..room };
         paint::line(view.theme, &paint::cut(view.theme, Ink::Dim, &words, usize::from(place.width)), place, buf);
     }
@@ -196,6 +202,10 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
             (A::Undo, "undo"),
             (A::Leave, "type"),
         ],
+        // The end of a path that has no branch.
+        (Focus::Branches, _) if view.model.panel.cursor >= view.model.panel.rows.len() => {
+            &[(A::Open, "create a branch here"), (A::Leave, "type")]
+        }
         (Focus::Branches, _) => &[
             (A::Open, "switch to"),
             (A::Fork, "fork"),
@@ -228,6 +238,11 @@ fn approval_state(model: &Model) -> ApprovalState {
     }
 }
 
+/// Whether a screen other than an approval is open.
+fn screen_open(model: &Model) -> bool {
+    !model.layers.is_empty() && !model.layers.on::<ApprovalScreen>()
+}
+
 fn hints(view: &ViewContext<'_>, width: usize) -> Line {
     let mut line = Line::new();
     // The approval names its own keys.
@@ -236,6 +251,9 @@ fn hints(view: &ViewContext<'_>, width: usize) -> Line {
         ApprovalState::Waits => (&[(Action::AnswerTool, "answer")], hint_words(view)),
         ApprovalState::Absent => (&[], hint_words(view)),
     };
+    // Beside an open screen, the key for leaving closes the screen, which says so itself.
+    let leaves = !screen_open(view.model);
+    let words = words.iter().filter(|(action, _)| leaves || *action != Action::Leave);
     for (action, word) in first.iter().chain(words).take(MAX_HINTS) {
         let Some(key) = hint_key(view, *action) else { continue };
         let sep = if line.pieces.is_empty() { "" } else { "  " };
@@ -318,7 +336,7 @@ fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
         paint::line(view.theme, &Line::of(Ink::Heading, &count), place, buf);
     }
     let width = |row: &Listed| if let Listed::Command(_, row) = row { text::width(&row.usage()) + 1 } else { 0 };
-    let widest = shown.iter().map(width).max().unwrap_or(0).min(usize::from(area.width) * 2 / 5);
+    let widest = shown.iter().map(width).max().unwrap_or(0).min(usize::from(area.width) / 3);
     for (listed, place) in shown.iter().zip(area.rows().skip(usize::from(title))) {
         let place = Rect { x: place.x + 1, width: place.width.saturating_sub(2), ..place };
         let (at, row) = match listed {

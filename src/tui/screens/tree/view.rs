@@ -34,7 +34,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf:
     if inside.height < 3 {
         return 1;
     }
-    paint::pair(view.theme, &filter(session, screen), &facts(session, screen), Rect { height: 1, ..inside }, buf);
+    paint::pair(view.theme, &filter(view, session, screen), &facts(session, screen), Rect { height: 1, ..inside }, buf);
     let list = Rect { y: inside.y + 2, height: inside.height - 2, ..inside };
     let page = usize::from(list.height).max(1);
     if screen.shown.is_empty() {
@@ -83,7 +83,7 @@ fn hints(view: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
     line
 }
 
-fn filter(session: &Session, screen: &TreeScreen) -> Line {
+fn filter(view: &ViewContext<'_>, session: &Session, screen: &TreeScreen) -> Line {
     let here = screen.selected(session).map(|row| row.first);
     if screen.wanted.is_some_and(|(_, stretch)| Some(stretch) == here) && !screen.filtering {
         let key = view.key_in(Action::Open, When::Panel);
