@@ -191,7 +191,7 @@ fn place(picker: &Picker, area: Rect) -> Rect {
         return paint::centered(area, 100, height);
     }
     let widest = picker.entries.iter().map(|entry| text::width(&entry.label)).max().unwrap_or_default();
-    let width = area.width.min(u16::try_from(widest + 4).unwrap_or(u16::MAX).max(60));
+    let width = area.width.min(u16::try_from(widest + 6).unwrap_or(u16::MAX).max(60));
     let height = area.height.min(11);
     let within = Rect { x: area.right() - width, y: area.y + area.height.min(1), ..area };
     Rect { width, height: height.min(area.height - area.height.min(1)), ..within }
