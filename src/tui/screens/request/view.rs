@@ -200,8 +200,8 @@ fn warnings(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Option<L
 fn budget(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
     let size = |n: u32| text::short(u64::from(n));
     let budget = &plan.budget;
-    // A cap is named as it was set, so that the smaller room of the prompt is explained.
-    let cap = budget.cap.filter(|cap| *cap == budget.prompt + budget.safety);
+    // A cap below what the model has room for is named as it was set, which explains the smaller prompt budget.
+    let cap = budget.cap.filter(|cap| *cap < budget.most() && *cap == budget.prompt + budget.safety);
     let mut words = format!(
         "budget {} of this model's {} context",
         size(cap.unwrap_or(budget.prompt)),
