@@ -16,7 +16,7 @@ mod support {
 use pleach::context::summary::survive::{RequiredFacts, Survival};
 use pleach::context::summary::{Size, extract};
 use pleach::domain::base::ids::{BranchId, NodeId};
-use pleach::domain::call::model::ModelInfo;
+use pleach::domain::call::model::{ModelInfo, Supports};
 use pleach::domain::call::tokens::{Encoding, approximate};
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::Role;
@@ -180,6 +180,7 @@ fn main() {
             exact_encoding: false,
             price: None,
             source: "table".into(),
+            supports: Supports::default(),
         });
     });
     let branch = client.session();

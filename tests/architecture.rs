@@ -5,6 +5,8 @@
 
 #[path = "architecture/cycles.rs"]
 mod cycles;
+#[path = "architecture/key_names.rs"]
+mod key_names;
 
 use cycles::Imports;
 use std::collections::BTreeSet;
@@ -641,6 +643,16 @@ fn architecture_rules_hold() {
 }
 
 /// The violations in a sample file, as `line: rule`.
+#[test]
+fn sentences_take_keys_from_the_key_table() {
+    let found: Vec<String> =
+        product_sources().iter().flat_map(|(file, text)| key_names::fixed_keys(file, text)).collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    let caught = |code: &str| key_names::fixed_keys("tui/a.rs", code).len();
+    assert_eq!(caught("fn a() { say(\"Esc closes, Ctrl+P lists, F5 shows\"); }"), 3);
+    assert_eq!(caught("// \"Esc\"\nfn a() { say(\"Escape\", Key::Esc, '\"', \"F13\"); }"), 0);
+}
+
 fn violations_in(file: &str, code: &str) -> Vec<String> {
     let text = format!("//! A planted file. Not for: anything.\n{code}\n");
     inspect(file, &text).into_iter().map(|violation| format!("{}: {}", violation.line, violation.rule)).collect()

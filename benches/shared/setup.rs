@@ -2,7 +2,7 @@
 
 use pleach::config::{policies, prompts};
 use pleach::domain::base::failure::Failure;
-use pleach::domain::call::model::{ModelInfo, Profile};
+use pleach::domain::call::model::{ModelInfo, Profile, Supports};
 use pleach::domain::call::provider::{Provider, ProviderError};
 use pleach::domain::call::tokens::Encoding;
 use pleach::domain::planning::policy::PolicySpec;
@@ -22,6 +22,7 @@ pub(crate) fn models(context_window: u32) -> ModelLookup {
         exact_encoding: true,
         price: None,
         source: "table".into(),
+        supports: Supports::default(),
     })
 }
 

@@ -119,7 +119,7 @@ fn effects(pending: &PendingApproval) -> Vec<String> {
             lines.push(format!("In {folder}, at most {} seconds:", command.seconds));
             lines.extend(folded(&command.line).iter().map(|row| format!("  $ {}", row.to_text())));
             lines.extend(length(&command.line).map(|length| format!("End of the text: {length}.")));
-            lines.extend(command.protection.iter().cloned());
+            lines.extend(command.confinement().cloned());
         }
         ToolEffect::Change(changes) => {
             lines.extend(
@@ -157,7 +157,13 @@ mod tests {
     #[test]
     fn the_approval_shows_the_end_of_a_command() {
         let line = format!("ls{}touch PWNED\u{200b}", "\n".repeat(200));
-        let effect = ToolEffect::Run(Command { line, folder: String::new(), seconds: 1, protection: Vec::new() });
+        let effect = ToolEffect::Run(Command {
+            line,
+            folder: String::new(),
+            seconds: 1,
+            protection: Vec::new(),
+            mechanisms: None,
+        });
         let lines = effects(&PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect, rule: None });
         let wanted = [
             "  $ ls",
@@ -179,6 +185,7 @@ mod tests {
                 folder: String::new(),
                 seconds: 1,
                 protection: Vec::new(),
+                mechanisms: None,
             });
             let pending = PendingApproval { index: 0, tool: "run".into(), args: "{}".into(), effect, rule: None };
             let Some(flag) = allow_flag(&pending) else {

@@ -2,7 +2,7 @@
 //! Not for: properties that a server reports (`llm`), which the engine gives precedence.
 
 use super::settings::ModelEntry;
-use crate::domain::call::model::{Backend, ModelInfo, Profile};
+use crate::domain::call::model::{Backend, ModelInfo, Profile, Supports};
 use crate::domain::call::tokens::Encoding;
 use std::collections::BTreeMap;
 
@@ -47,6 +47,7 @@ impl ModelTable {
             exact_encoding: own.exact.or(shipped.exact).unwrap_or(local),
             price: own.price.or(shipped.price),
             source: source.into(),
+            supports: Supports::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::http::{Endpoint, problem, runtime};
 use super::{LlmError, sdk};
-use crate::domain::call::model::{ModelInfo, Price, Profile};
+use crate::domain::call::model::{ModelInfo, Price, Profile, Supports};
 use crate::domain::call::provider::{ProviderError, ProviderErrorKind as Kind};
 use crate::domain::call::tokens::Encoding;
 use reqwest::Url;
@@ -107,7 +107,16 @@ fn read_model(item: &Value, profile: &Profile) -> Option<ModelInfo> {
         exact_encoding,
         price: price(item),
         source: source.to_owned(),
+        supports: supports(item),
     })
+}
+
+/// Reads what a model supports. `OpenRouter` lists the parameters of requests, Mistral has flags.
+fn supports(item: &Value) -> Supports {
+    let parameters = item.get("supported_parameters").and_then(Value::as_array);
+    let lists = |wanted: &str| parameters.map(|all| all.iter().any(|name| name.as_str() == Some(wanted)));
+    let flag = item.pointer("/capabilities/function_calling").and_then(Value::as_bool);
+    Supports { tools: lists("tools").or(flag), reasoning: lists("reasoning") }
 }
 
 fn number(item: &Value, paths: &[&str]) -> Option<u32> {
@@ -183,6 +192,19 @@ mod tests {
         let price = read(&priced).price.unwrap();
         assert!((price.input - 1.0).abs() < 1e-9 && (price.output - 2.0).abs() < 1e-9);
         assert_eq!(read(&json!({"id": "a", "pricing": {"prompt": "-1", "completion": "-1"}})).price, None);
+    }
+
+    #[test]
+    fn what_a_model_supports_is_read_and_never_guessed() {
+        for (item, words) in [
+            (json!({"id": "a"}), ""),
+            (json!({"id": "a", "supported_parameters": ["tools", "top_p", "reasoning"]}), "tools, reasoning"),
+            (json!({"id": "a", "supported_parameters": ["top_p"]}), "no tools"),
+            (json!({"id": "a", "capabilities": {"function_calling": true}}), "tools"),
+            (json!({"id": "a", "capabilities": {"function_calling": false}}), "no tools"),
+        ] {
+            assert_eq!(read(&item).supports.to_words(), words, "{item}");
+        }
     }
 
     #[test]

@@ -109,7 +109,13 @@ const SCREENS: &[(&str, Open)] = &[
         stage.press("f8");
     }),
     ("ApprovalScreen", |stage| {
-        let command = Command { line: "make".into(), folder: String::new(), seconds: 60, protection: Vec::new() };
+        let command = Command {
+            line: "make".into(),
+            folder: String::new(),
+            seconds: 60,
+            protection: Vec::new(),
+            mechanisms: None,
+        };
         let (tool, args) = ("run".into(), "{\"line\":\"make\"}".into());
         let asking = PendingApproval { index: 0, tool, args, effect: ToolEffect::Run(command), rule: None };
         stage.event(Event::Turn(TurnEvent::Opened { branch: MAIN, text: "Build it.".into(), after: None }));

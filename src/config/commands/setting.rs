@@ -5,6 +5,7 @@
 use super::args::mode;
 use super::example;
 use crate::config::settings::SummariesChoice;
+use crate::domain::call::tokens::grouped;
 use crate::domain::code::settings;
 use crate::domain::conversation::branch::Overrides;
 use crate::domain::conversation::lane::Lane;
@@ -213,7 +214,9 @@ impl Setting {
             Self::Policy(Some(name)) => format!("Branch {branch} now uses policy {name}."),
             Self::Policy(None) => back("policy"),
             Self::Budget(0) => back("budget"),
-            Self::Budget(cap) => format!("The prompt budget of branch {branch} is now {cap} tokens."),
+            Self::Budget(cap) => {
+                format!("The prompt budget of branch {branch} is now {} tokens.", grouped((*cap).into()))
+            }
             Self::Window(0) => format!("The window of branch {branch} is now the full history."),
             Self::Window(turns) => format!("The window of branch {branch} is now {turns} turns."),
             Self::Layout(Some(layout)) => format!("Branch {branch} now uses layout {}.", layout.name()),

@@ -301,6 +301,18 @@ impl Keymap {
         self.bindings.iter().filter(|b| wanted(b)).min_by_key(|b| (b.on.count() > 1, avoided(b)))
     }
 
+    /// Returns the key of an action for a sentence, or its command if it has no key.
+    pub fn key(&self, action: Action) -> String {
+        self.key_of(action).unwrap_or_else(|| format!("/{}", action.name()))
+    }
+
+    /// Returns the key of an action in a place, or else [`Keymap::key`].
+    pub fn key_in(&self, action: Action, when: When) -> String {
+        // Every screen names the same key for leaving, although a panel may have one more.
+        let bound = self.best(|b| b.run == action && b.when == when && action != Action::Leave);
+        bound.map_or_else(|| self.key(action), |binding| binding.on.to_string())
+    }
+
     /// Returns the key of the action with this name, or the name itself if the action has no key.
     pub fn key_named(&self, name: &str) -> String {
         Action::from_name(name).and_then(|action| self.key_of(action)).unwrap_or_else(|| name.to_owned())

@@ -307,6 +307,27 @@ pub struct ModelInfo {
     pub price: Option<Price>,
     /// The source of the window: `server`, `table`, `profile` or `assumed`.
     pub source: String,
+    /// What the server said that the model supports.
+    #[serde(skip)]
+    pub supports: Supports,
+}
+
+/// What a model supports, as far as its server said so; `None` if it did not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Supports {
+    /// Whether it accepts tools.
+    pub tools: Option<bool>,
+    /// Whether it can think before it answers.
+    pub reasoning: Option<bool>,
+}
+
+impl Supports {
+    /// Returns the words for a list of models, such as `tools, reasoning`; empty if nothing is known.
+    pub fn to_words(self) -> String {
+        let tools = self.tools.map(|tools| if tools { "tools" } else { "no tools" });
+        let reasoning = self.reasoning.filter(|reasons| *reasons).map(|_| "reasoning");
+        tools.into_iter().chain(reasoning).collect::<Vec<_>>().join(", ")
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::task::TaskSpan;
 use super::tree::{Slot, Tree};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
+use crate::domain::call::tokens::grouped;
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::Anchor;
 use crate::domain::summary::draft::AutoSummaryOverride;
@@ -90,7 +91,7 @@ impl Overrides {
     /// `None` if nothing changed, several settings changed, or the change is not one that a person would call a
     /// setting.
     pub fn act(&self, after: &Self, branch: &str) -> Option<String> {
-        let number = |value: Option<u32>| value.map(|n| n.to_string());
+        let number = |value: Option<u32>| value.map(|n| grouped(n.into()));
         let words = (!after.focus.is_empty()).then(|| after.focus.join(", "));
         let lane = |text: &String| Lane::read(text).word();
         let settings: [(&str, bool, Option<String>); 11] = [

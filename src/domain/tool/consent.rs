@@ -58,9 +58,6 @@ pub const BESIDE: usize = usize::MAX;
 /// The beginning of the result of a call that a person denied, as the model reads it.
 pub const DENIED_BY_PERSON: &str = "[refused] The person denied this call. Nothing was done.";
 
-/// The beginning of the sentence in [`Command::protection`] that names the mechanisms of the system.
-pub const MECHANISMS: &str = "enforced by: ";
-
 /// A command to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
@@ -71,8 +68,17 @@ pub struct Command {
     /// Timeout in seconds.
     pub seconds: u32,
     /// The confinement: first a summary in one sentence, then a sentence for each kind of protection, such as
-    /// `network: none`, then one that begins with [`MECHANISMS`].
+    /// `network: none`.
     pub protection: Vec<String>,
+    /// The mechanisms of the system that enforce it, in one sentence; a detail that approvals on the screen omit.
+    pub mechanisms: Option<String>,
+}
+
+impl Command {
+    /// Returns all sentences about the confinement, the mechanisms last.
+    pub fn confinement(&self) -> impl Iterator<Item = &String> {
+        self.protection.iter().chain(&self.mechanisms)
+    }
 }
 
 /// A file before and after.
@@ -326,7 +332,13 @@ mod tests {
     }
 
     fn run(line: &str) -> ToolEffect {
-        ToolEffect::Run(Command { line: line.into(), folder: String::new(), seconds: 60, protection: Vec::new() })
+        ToolEffect::Run(Command {
+            line: line.into(),
+            folder: String::new(),
+            seconds: 60,
+            protection: Vec::new(),
+            mechanisms: None,
+        })
     }
 
     fn verdict(rules: &[Rule], tool: &str, effect: &ToolEffect) -> Verdict {

@@ -72,9 +72,8 @@ impl Core {
         let kept = session.branch(id)?.clone();
         let of = |branch: BranchId| session.races.iter().find(|record| record.branch == branch);
         let Some(record) = of(id) else {
-            return Err(
-                Failure::user(format!("{} is not a branch of a race.", kept.name)).todo("Archive branches with D.")
-            );
+            return Err(Failure::user(format!("{} is not a branch of a race.", kept.name))
+                .todo("Archive it in the list of branches."));
         };
         let same = |branch: &&Branch| branch.id != id && of(branch.id).is_some_and(|other| other.race == record.race);
         let mut away: Vec<BranchId> =

@@ -390,12 +390,12 @@ impl Core {
         if self.turns.live.contains_key(&branch) {
             return Err(Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.")
                 .kept("Your draft is kept.")
-                .todo("Wait for it, stop it with Esc, or fork and ask there."));
+                .todo("Wait for it, stop it, or fork and ask there."));
         }
         if self.plans.about_to_send(branch) {
             return Err(Failure::new(FailureKind::Busy, "A message on this branch is about to be sent.")
                 .kept("Your draft is kept.")
-                .todo("Wait for it, or stop it with Esc."));
+                .todo("Wait for it, or stop it."));
         }
         let rules = self.rules(&self.sessions.branch(branch)?)?;
         self.setup

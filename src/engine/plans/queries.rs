@@ -9,7 +9,7 @@ use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::address;
 use crate::domain::call::code_set::CodeSet;
 use crate::domain::call::meter::CalibrationEntry;
-use crate::domain::call::model::{Backend, ModelInfo, Profile};
+use crate::domain::call::model::{Backend, ModelInfo, Profile, Quirk};
 use crate::domain::call::provider::ProviderError;
 use crate::domain::call::tokens::{CountTokens, Encoding, counted};
 use crate::domain::conversation::branch::Branch;
@@ -148,6 +148,7 @@ impl Core {
         let profiles = self.wanted_profiles(only)?;
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
         let (lookup, counter) = (self.setup.models.clone(), self.setup.counter.clone());
+        let quirks = self.learned.quirks.clone();
         self.jobs.answer("models", ticket, move || {
             let ask = |profile: Profile| -> Part<_> {
                 let servers = servers.clone();
@@ -161,7 +162,11 @@ impl Core {
             for (profile, found) in together(profiles.into_iter().map(ask).collect()).into_iter().flatten() {
                 let name = profile.name.clone();
                 let whole = |model| {
-                    let model = complete_model_info(model, &profile, &lookup);
+                    let mut model = complete_model_info(model, &profile, &lookup);
+                    let refused = quirks.get(&(name.clone(), model.name.clone()));
+                    if !profile.dialect.tools || refused.is_some_and(|all| all.contains(&Quirk::NoTools)) {
+                        model.supports.tools = Some(false);
+                    }
                     ModelInfo { encoding: counter.settle(model.encoding).0, ..model }
                 };
                 let found = found.map(|models| models.into_iter().map(whole).collect::<Vec<ModelInfo>>());
@@ -382,7 +387,7 @@ fn complete_model_info(
 ) -> ModelInfo {
     let known = lookup(&told.name, profile);
     if told.context_window == 0 {
-        return known;
+        return ModelInfo { supports: told.supports, ..known };
     }
     ModelInfo {
         price: told.price.or(known.price),
@@ -434,6 +439,7 @@ pub(crate) fn bodies(core: &Core, nodes: &[NodeId]) -> Result<Answer, Failure> {
 mod tests {
     use super::*;
     use crate::domain::base::hash::Hash;
+    use crate::domain::call::model::Supports;
 
     /// A counter that can load no vocabulary if it has a reason.
     struct Counter(Option<&'static str>);
@@ -459,6 +465,7 @@ mod tests {
             exact_encoding: false,
             price: None,
             source: "table".into(),
+            supports: Supports::default(),
         };
         let file = model(Encoding::File(Hash::default()));
         let found = tokenizer_finding(&file, &Counter(None)).unwrap();

@@ -306,7 +306,7 @@ impl From<crate::store::types::StoreError> for Failure {
             | E::Sql(_) => Kind::Store,
         };
         let todo = match &error {
-            E::Busy => "Wait for it, stop it with Esc, or fork and ask there.",
+            E::Busy => "Wait for it, stop it, or fork and ask there.",
             E::Moved => "Check the new state, then try again.",
             E::Newer { .. } => "Use the newer program, or another store with --store.",
             E::Corrupt { .. } => {

@@ -8,7 +8,7 @@ use crate::config::prompts;
 use crate::config::settings::StateBlockChoice;
 use crate::domain::base::damage::{Damage, RepairResult, StartWith};
 use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::call::model::{Backend, ModelInfo, Profile};
+use crate::domain::call::model::{Backend, ModelInfo, Profile, Supports};
 use crate::domain::call::provider::{Provider, ProviderError, ProviderErrorKind};
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::conversation::branch::Overrides;
@@ -466,6 +466,7 @@ fn own_model(profile: &Profile, name: &str) -> ModelInfo {
         exact_encoding: true,
         price: None,
         source: "profile".into(),
+        supports: Supports::default(),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::message::End;
 use crate::domain::conversation::operation::Change;
 use crate::domain::tool::consent::{
-    Command, Consent, FileChange, PendingApproval, Rule, RuleScope, ToolEffect, Verdict, decide,
+    Consent, FileChange, PendingApproval, Rule, RuleScope, ToolEffect, Verdict, decide,
 };
 use crate::domain::tool::resolution::files;
 use crate::domain::tool::trace::ToolStatus;
@@ -318,17 +318,16 @@ pub(crate) fn visibility_of(rules: &[(RuleScope, Rule)]) -> FileVisibility {
 
 /// Adds to a command a warning about denials that cannot be enforced, because the sandbox does not know the rules.
 pub(crate) fn with_rule_warning(effect: ToolEffect, sight: &FileVisibility) -> ToolEffect {
-    let ToolEffect::Run(command) = effect else { return effect };
+    let ToolEffect::Run(mut command) = effect else { return effect };
     let denied: Vec<String> = sight.denied().into_iter().take(8).map(|on| format!("{on:?}")).collect();
     if denied.is_empty() {
         return ToolEffect::Run(command);
     }
-    let mut protection = command.protection;
-    protection.push(format!(
+    command.protection.push(format!(
         "rules: a command can read the files of the workspace that rules deny ({}); only the line itself is checked",
         denied.join(", ")
     ));
-    ToolEffect::Run(Command { protection, ..command })
+    ToolEffect::Run(command)
 }
 
 /// Why a file that configures the program is not changed together with others: its change needs a separate approval.
@@ -358,7 +357,7 @@ fn remaining_results_sentence(count: usize, files: &BTreeSet<String>) -> String 
 /// The protection of a call, as sentences.
 pub(crate) fn protection(effect: &ToolEffect) -> Vec<String> {
     match effect {
-        ToolEffect::Run(command) => command.protection.clone(),
+        ToolEffect::Run(command) => command.confinement().cloned().collect(),
         ToolEffect::Look { .. } | ToolEffect::Change(_) | ToolEffect::Foreign { .. } => Vec::new(),
     }
 }

@@ -189,7 +189,7 @@ impl Core {
             Ok(Ok(_)) => Ok(None),
             Ok(Err(blocked)) => Err(Failure::new(FailureKind::Blocked, blocked.sentence())
                 .kept("Everything up to the tool results is kept.")
-                .todo("Raise the budget or exclude something, then continue with c.")),
+                .todo("Raise the budget or exclude something, then c continues.")),
             Err(failure) => Err(failure),
         };
         let event = match opened {

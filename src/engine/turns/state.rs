@@ -47,7 +47,7 @@ impl Turns {
     pub(crate) fn ensure_idle(&self, branch: BranchId) -> Result<(), Failure> {
         if self.live.contains_key(&branch) {
             return Err(Failure::new(FailureKind::Busy, "An answer is still arriving on this branch.")
-                .todo("Wait for it, or stop it with Esc."));
+                .todo("Wait for it, or stop it."));
         }
         Ok(())
     }

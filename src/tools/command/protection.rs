@@ -2,12 +2,11 @@
 //! Not for: the protection itself (`sandbox`).
 
 use super::credentials;
-use crate::domain::tool::consent::MECHANISMS;
 use crate::tools::effects::EffectTools;
 use crate::tools::sandbox::{MAX_FILE_BYTES, Namespaces, Protections};
 use std::os::unix::fs::MetadataExt as _;
 
-/// Returns a summary in one sentence, one sentence for each kind of protection, and one about the mechanisms.
+/// Returns a summary in one sentence, and one sentence for each kind of protection.
 pub(crate) fn describe(effects: &EffectTools, protections: Protections) -> Vec<String> {
     let whole = if cfg!(target_os = "linux") {
         "end: every process it starts ends with it"
@@ -37,7 +36,6 @@ pub(crate) fn describe(effects: &EffectTools, protections: Protections) -> Vec<S
             format!("hidden: {}, which may contain credentials; programs that must read them fail", path.display())
         }));
     }
-    sentences.push(mechanisms(protections));
     sentences
 }
 
@@ -57,7 +55,7 @@ fn summary(more: &str, network: bool, protections: Protections) -> String {
 }
 
 /// Names the mechanisms of the system that protect, and those that it lacks.
-fn mechanisms(protections: Protections) -> String {
+pub(crate) fn mechanisms(protections: Protections) -> String {
     let found = [
         (protections.landlock > 0, format!("landlock {}", protections.landlock), "landlock"),
         (protections.seccomp, "seccomp".to_owned(), "seccomp"),
@@ -67,7 +65,7 @@ fn mechanisms(protections: Protections) -> String {
     let lacks: Vec<String> = found.iter().filter(|(there, ..)| !there).map(|(.., name)| format!("no {name}")).collect();
     let there = if there.is_empty() { "nothing".to_owned() } else { there.join(", ") };
     let lacks = if lacks.is_empty() { String::new() } else { format!("; {} on this system", lacks.join(", ")) };
-    format!("{MECHANISMS}{there}{lacks}")
+    format!("enforced by: {there}{lacks}")
 }
 
 fn more_folders(effects: &EffectTools) -> String {

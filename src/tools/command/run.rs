@@ -46,7 +46,8 @@ pub(crate) fn prepare(space: &Workspace, args: &Args) -> Result<Command, ToolFai
     let seconds = seconds.unwrap_or(effects.options.usual).clamp(1, most);
     let protections = protections(effects)?;
     let protection = protection::describe(effects, protections);
-    Ok(Command { line: line.to_owned(), folder: path_text(&folder), seconds, protection })
+    let mechanisms = Some(protection::mechanisms(protections));
+    Ok(Command { line: line.to_owned(), folder: path_text(&folder), seconds, protection, mechanisms })
 }
 
 fn command_line(args: &Args) -> Result<&str, ToolFailure> {

@@ -2,3 +2,42 @@
 //! Not for: which key means which action (`config::keys`).
 
 pub use crate::config::keys::keymap::{Action, Chord, Key, Keymap, Step, When};
+
+/// Phrases of the engine, which does not know the key table: a default key, what the key does, and its action.
+const PHRASES: [(&str, &str, Action, When); 8] = [
+    ("u", "undoes it", Action::Undo, When::Panel),
+    ("u", "restores the previous version", Action::Undo, When::Panel),
+    ("U", "redoes it", Action::Redo, When::Panel),
+    ("U", "restores", Action::Redo, When::Panel),
+    ("c", "continues", Action::Continue, When::Conversation),
+    ("R", "asks again", Action::Regenerate, When::Conversation),
+    ("a", "adds it to the message", Action::UsePolicy, When::Workshop),
+    ("F5", "shows it", Action::Draft, When::Always),
+];
+
+/// Names the keys of the table in a sentence of the engine.
+pub(crate) fn with_bound_keys(keys: &Keymap, sentence: &str) -> String {
+    let named = |text: String, (key, does, action, when): &(&str, &str, Action, When)| {
+        let bound = keys.key_in(*action, *when);
+        if bound == *key { text } else { text.replace(&format!("{key} {does}"), &format!("{bound} {does}")) }
+    };
+    PHRASES.iter().fold(sentence.to_owned(), named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_of_the_engine_name_the_bound_keys() {
+        let built_in = Keymap::built_in();
+        for (key, does, ..) in PHRASES {
+            let sentence = format!("Done; {key} {does}.");
+            assert_eq!(with_bound_keys(&built_in, &sentence), sentence, "the default key");
+        }
+        let own = "bind = [{ on = \"u\", run = \"none\", when = \"panel\" }, { on = \"ctrl-y\", run = \"undo\", when = \"panel\" }]";
+        let own = Keymap::load(Some(own));
+        assert_eq!(with_bound_keys(&own, "Pinned. u undoes it."), "Pinned. Ctrl+Y undoes it.");
+        assert_eq!(with_bound_keys(&own, "Undone. U redoes it."), "Undone. U redoes it.");
+    }
+}

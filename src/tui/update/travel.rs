@@ -34,10 +34,14 @@ fn travel_pane(model: &mut Model, run: Action, by: i64) {
         Focus::Conversation if page => model.conversation.scroll += by,
         Focus::Conversation => {
             let last = model.conversation.path.len().saturating_sub(1);
-            let to = shift(model.conversation.cursor, by, last);
-            model.conversation.select(to);
-            if run == Action::Bottom {
-                model.conversation.follow();
+            let conversation = &mut model.conversation;
+            let to = shift(conversation.cursor, by, last);
+            // Downward from the last message, its end is shown, and not its beginning again.
+            if run == Action::Bottom || run == Action::Down && conversation.cursor == last {
+                conversation.point_at(to);
+                conversation.follow();
+            } else {
+                conversation.select(to);
             }
         }
         Focus::Branches => {

@@ -25,7 +25,7 @@ pub(crate) mod prelude;
 
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
-use crate::tui::model::keys::{Action, When};
+use crate::tui::model::keys::{Action, When, with_bound_keys};
 use crate::tui::model::pointer::{HitArea, Target};
 use crate::tui::model::status::Severity;
 use crate::tui::text::markdown::MarkdownStyle;
@@ -36,6 +36,9 @@ use ratatui::layout::Rect;
 
 /// Largest width of prose, in columns; longer lines are hard to read.
 const PROSE: usize = 100;
+
+/// The most keys that a line of keys names.
+pub(crate) const MAX_HINTS: usize = 7;
 
 /// The context that every view gets.
 pub struct ViewContext<'a> {
@@ -90,7 +93,7 @@ impl ViewContext<'_> {
             Severity::Trouble => Ink::Warn,
             Severity::Alarm => Ink::Danger,
         };
-        Some(paint::cut(self.theme, ink, &notice.text, room))
+        Some(paint::cut(self.theme, ink, &with_bound_keys(&self.model.keys, &notice.text), room))
     }
 
     pub(crate) fn focused(&self, focus: Focus) -> bool {
@@ -98,13 +101,11 @@ impl ViewContext<'_> {
     }
 
     pub(crate) fn key(&self, action: Action) -> String {
-        self.model.keys.key_of(action).unwrap_or_else(|| format!("/{}", action.name()))
+        self.model.keys.key(action)
     }
 
     pub(crate) fn key_in(&self, action: Action, when: When) -> String {
-        // Every screen names the same key for leaving, although a panel may have one more.
-        let bound = self.model.keys.best(|b| b.run == action && b.when == when && action != Action::Leave);
-        bound.map_or_else(|| self.key(action), |binding| binding.on.to_string())
+        self.model.keys.key_in(action, when)
     }
 
     /// Whether a result was merged from a branch that has new messages since.
@@ -146,17 +147,35 @@ impl ViewContext<'_> {
         }
     }
 
-    /// Keys with their descriptions, as many as fit into `width` columns.
+    /// Keys with their descriptions: as many as fit into `width` columns, at most [`MAX_HINTS`]. The help has the rest.
     pub(crate) fn keys_line(&self, when: When, words: &[(Action, &str)], width: usize) -> Line {
         let mut line = Line::new();
+        let mut shown = 0;
         for (action, word) in words {
             let key = self.key_in(*action, when);
-            if line.width() + text::width(&key) + text::width(word) + 7 > width {
+            if shown == MAX_HINTS || line.width() + text::width(&key) + text::width(word) + 7 > width {
                 continue;
             }
+            shown += 1;
             line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
             line.push(Ink::Dim, &format!(" {word}"));
         }
         line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::keys::keymap::Keymap;
+
+    #[test]
+    fn a_line_of_keys_names_at_most_seven() {
+        let model = Model { keys: Keymap::built_in(), ..Model::default() };
+        let theme = Theme::built_in("dark", false);
+        let view = ViewContext { theme: &theme, model: &model };
+        let words: Vec<(Action, &str)> = Action::ALL.iter().take(20).map(|action| (*action, "word")).collect();
+        assert_eq!(view.keys_line(When::Always, &words, 500).plain().matches(" word").count(), MAX_HINTS);
+        assert_eq!(view.keys_line(When::Always, &words, 20).plain().matches(" word").count(), 1);
     }
 }

@@ -5,7 +5,7 @@ use crate::support::bench::{Bench, Client, Dice, Echo, Model, Say, histories, me
 use pleach::domain::base::failure::FailureKind;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, NodeId};
-use pleach::domain::call::model::{ModelInfo, Price};
+use pleach::domain::call::model::{ModelInfo, Price, Supports};
 use pleach::domain::call::race::{BranchRun, Limit, Limits};
 use pleach::domain::call::run::RunStatus;
 use pleach::domain::call::tokens::Encoding;
@@ -513,6 +513,7 @@ fn race_cost_is_limited() {
             exact_encoding: false,
             price: Some(price),
             source: "table".into(),
+            supports: Supports::default(),
         });
         setup.race = Limits { cost_micro: Some(1), ..Limits::default() };
     });

@@ -7,6 +7,7 @@ use pleach::config::keys::keymap::Keymap;
 use pleach::config::settings::Screen;
 use pleach::config::themes::BUILT_IN;
 use pleach::domain::base::failure::Failure;
+use pleach::domain::call::model::{ModelInfo, Price, Supports};
 use pleach::engine::api::{Answer, BranchRequest, CallRequest, Event, ProgramRequest, Request, TurnEvent};
 use pleach::tui::model::focus::Focus;
 use pleach::tui::model::panes::{Arrangement, Shape};
@@ -106,6 +107,29 @@ fn theme_picker_snapshots() {
     let mut stage = opened();
     stage.press("ctrl-x T down down down");
     pictures("themes", &mut stage);
+}
+
+/// The list of models shows what their servers say that they support, and nothing for the others.
+#[test]
+fn the_list_of_models_says_what_they_support() {
+    let model = |name: &str, tools, reasoning| ModelInfo {
+        name: name.into(),
+        price: Some(Price { input: 0.4, output: 1.6, ..Price::default() }),
+        supports: Supports { tools, reasoning },
+        ..fixture::settings().model
+    };
+    let all = vec![
+        model("gpt-4.1-mini", None, None),
+        model("qwen3-32b", Some(true), Some(true)),
+        model("gemma-3-27b-it", Some(false), Some(false)),
+    ];
+    let mut stage = opened();
+    stage.press("f4");
+    stage.reply(
+        |request| matches!(request, Request::Program(ProgramRequest::Models { .. })),
+        Answer::Models(vec![("openai".into(), Ok(all))]),
+    );
+    pictures("models", &mut stage);
 }
 
 /// A theme changes only colors: the same text is in the same cells. Only without colors do signs distinguish the

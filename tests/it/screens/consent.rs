@@ -18,8 +18,8 @@ fn run(line: &str) -> ToolEffect {
             "Sandboxed: writes only in the workspace; home folder hidden; no network.".into(),
             "files: writes only in the workspace and a temporary folder".into(),
             "network: none".into(),
-            "enforced by: landlock 7, seccomp, namespaces".into(),
         ],
+        mechanisms: Some("enforced by: landlock 7, seccomp, namespaces".into()),
     })
 }
 

@@ -4,7 +4,7 @@ use super::Stage;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
 use pleach::domain::call::meter::{Calibration, PromptCost};
-use pleach::domain::call::model::ModelInfo;
+use pleach::domain::call::model::{ModelInfo, Supports};
 use pleach::domain::call::run::{RunCard, RunStatus};
 use pleach::domain::call::tokens::{Certainty, Encoding};
 use pleach::domain::call::usage::Usage;
@@ -87,6 +87,7 @@ pub(crate) fn settings() -> Settings {
             exact_encoding: true,
             price: None,
             source: "table".into(),
+            supports: Supports::default(),
         },
         mode: Mode::Light,
         policy: "layered".into(),

@@ -6,6 +6,7 @@ use super::pictures::pictures;
 use super::{Stage, writing};
 use pleach::config::keys::keymap::{Keymap, When};
 use pleach::domain::conversation::branch::Branch;
+use pleach::domain::conversation::message::Role;
 use pleach::engine::api::{
     Answer, BranchRequest, DraftKind, Event, Request, SessionEvent, SessionRequest, TurnEvent, TurnRequest,
 };
@@ -94,6 +95,29 @@ fn leaving_the_search_line_returns_to_where_it_began() {
     stage.press("esc");
     assert_eq!((stage.model.conversation.cursor, stage.model.conversation.place), (cursor, place));
     assert!(stage.model.conversation.search.is_none());
+}
+
+/// Of a last message longer than the screen, `G` and `j` show the end, and `g` goes to the beginning of the conversation.
+#[test]
+fn the_end_of_a_long_last_message_is_reached() {
+    let first = fixture::text_node(1, None, Role::User, "The question");
+    let text = (1..=90).map(|n| format!("- line {n}\n")).collect::<Vec<_>>().concat();
+    let nodes = vec![first.clone(), fixture::text_node(2, Some(&first), Role::Assistant, &text)];
+    let view = fixture::view(&nodes, vec![fixture::branch(fixture::MAIN, "main", nodes.last(), None)]);
+    let mut stage = fixture::open(nodes, view);
+    stage.screen(100, 30);
+    for (keys, shown, hidden) in [
+        ("tab g", "The question", "line 90"),
+        ("G", "line 90", "line 1\n"),
+        ("j", "line 90", "line 1\n"),
+        ("k", "The question", "line 90"),
+        ("j j", "line 90", "line 1\n"),
+    ] {
+        let screen = stage.press(keys).screen(100, 30);
+        let lines: Vec<&str> = screen.lines().map(str::trim_end).collect();
+        let has = |words: &str| lines.iter().any(|line| line.contains(words));
+        assert!(has(shown) && !screen.contains(hidden), "{keys}: {screen}");
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use pleach::domain::call::tokens::Certainty;
 use pleach::domain::code::symbols::{CodeRef, Kind, Parts};
 use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::planning::mode::Mode;
-use pleach::domain::planning::plan::{ContextPlan, Reason, RowKind, Verdict};
+use pleach::domain::planning::plan::{Budget, ContextPlan, Reason, RowKind, Verdict};
 use pleach::domain::planning::what_if::{ActPreview, MovedItem, PlanFigures};
 use pleach::domain::tool::cards::ToolCost;
 use pleach::engine::api::{
@@ -31,6 +31,34 @@ use uuid::Uuid;
 
 fn plan() -> ContextPlan {
     fixture::plan(&fixture::story())
+}
+
+/// The detail pane draws a text that a person or a model wrote as the conversation does; its details show the text as
+/// it is sent.
+#[test]
+fn texts_of_items_are_drawn_as_markdown_unless_details_are_shown() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o").screen(140, 40);
+    let text = "**Rotate** the `token`:\n\n```rust\nfn rotate() {}\n```\n";
+    stage.reply(|request| matches!(request, Request::Plan(PlanRequest::RowText { .. })), Answer::Text(text.into()));
+    let screen = stage.screen(140, 40);
+    assert!(screen.contains("Rotate the token:") && screen.contains("fn rotate() {}"), "{screen}");
+    assert!(!screen.contains("```") && !screen.contains("**"), "{screen}");
+    let screen = stage.press("v").screen(140, 40);
+    assert!(screen.contains("**Rotate** the `token`:") && screen.contains("```rust"), "{screen}");
+}
+
+/// The budget is named as a person set it, beside the smaller room that the safety margin leaves.
+#[test]
+fn the_budget_is_named_as_it_was_set() {
+    let mut stage = fixture::opened();
+    let mut plan = plan();
+    plan.budget = Budget::compute(33_000, None, None, Some(1_200));
+    stage.type_text("a").wait(1_000);
+    let planned = Answer::Planned(fixture::planned(plan));
+    stage.reply(|request| matches!(request, Request::Plan(PlanRequest::Replan { .. })), planned);
+    let screen = stage.press("ctrl-o").screen(140, 40);
+    assert!(screen.contains("budget 1,200 of this model's 33k context, less a safety margin of 150"), "{screen}");
 }
 
 #[test]

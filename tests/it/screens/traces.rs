@@ -170,7 +170,13 @@ fn rerun_beside_the_conversation() {
     stage.press("ctrl-t R");
     assert_eq!(asked(&stage, |act| matches!(act, TraceAct::Again { branch: MAIN, .. })), 1);
     let of = trace("f2", "run", &serde_json::json!({ "line": "cargo test" }), ToolStatus::Ok);
-    let command = Command { line: "cargo test".into(), folder: String::new(), seconds: 9, protection: Vec::new() };
+    let command = Command {
+        line: "cargo test".into(),
+        folder: String::new(),
+        seconds: 9,
+        protection: Vec::new(),
+        mechanisms: None,
+    };
     let asking = PendingApproval {
         index: BESIDE,
         tool: "run".into(),
@@ -220,7 +226,8 @@ fn typing_never_approves_a_rerun() {
     stage.press("ctrl-t R esc");
     assert!(stage.model.layers.is_empty());
     let of = trace("f2", "run", &serde_json::json!({ "line": "cargo test" }), ToolStatus::Ok);
-    let command = Command { line: "rm -r a".into(), folder: String::new(), seconds: 9, protection: Vec::new() };
+    let command =
+        Command { line: "rm -r a".into(), folder: String::new(), seconds: 9, protection: Vec::new(), mechanisms: None };
     let asking = PendingApproval {
         index: BESIDE,
         tool: "run".into(),

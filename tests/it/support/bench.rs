@@ -6,7 +6,7 @@ use crate::support::server::Server;
 use pleach::domain::base::failure::Failure;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
-use pleach::domain::call::model::{ModelInfo, Profile, Quirk};
+use pleach::domain::call::model::{ModelInfo, Profile, Quirk, Supports};
 use pleach::domain::call::provider::{
     CallEnd, Delta, Diagnostic, Outcome, Provider, ProviderError, ProviderErrorKind, Wire,
 };
@@ -203,6 +203,7 @@ fn model_of(name: &str) -> ModelInfo {
         exact_encoding: false,
         price: None,
         source: "table".into(),
+        supports: Supports::default(),
     }
 }
 

@@ -272,7 +272,13 @@ fn change(paths: &[&str]) -> ToolEffect {
 
 fn effects() -> Vec<(&'static str, ToolEffect)> {
     let run = |line: &str| {
-        ToolEffect::Run(Command { line: line.into(), folder: String::new(), seconds: 9, protection: Vec::new() })
+        ToolEffect::Run(Command {
+            line: line.into(),
+            folder: String::new(),
+            seconds: 9,
+            protection: Vec::new(),
+            mechanisms: None,
+        })
     };
     let look = |what: &str| ToolEffect::Look { what: what.into() };
     let foreign = |tool: &str, looks| ToolEffect::Foreign { server: "docs".into(), tool: tool.into(), looks };

@@ -100,10 +100,8 @@ impl Place {
 
     /// Whether the sandbox has a protection. Prints a note if not.
     fn has(&self, part: &str) -> bool {
-        let protection = self.effect(&json!({"line": "true"})).unwrap().protection;
-        let has = protection
-            .iter()
-            .any(|one| one.starts_with("enforced by: ") && one.contains(part) && !one.contains(&format!("no {part}")));
+        let mechanisms = self.effect(&json!({"line": "true"})).unwrap().mechanisms.unwrap();
+        let has = mechanisms.contains(part) && !mechanisms.contains(&format!("no {part}"));
         if !has {
             #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
             {

@@ -178,6 +178,7 @@ impl Conversation {
     pub fn follow(&mut self) {
         self.place = ScrollAnchor::Bottom;
         self.scroll = 0;
+        self.reveal = false;
     }
 }
 

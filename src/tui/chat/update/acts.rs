@@ -64,7 +64,8 @@ fn act(model: &mut Model, act: Act, message: bool, out: &mut Vec<Cmd>) {
 fn switch(model: &mut Model, branch: BranchId, tool: Option<ToolCost>, act: &Act, out: &mut Vec<Cmd>) {
     let out_key = model.keys.key_of(Action::Exclude).unwrap_or_default();
     let Some(tool) = tool else {
-        let words = format!("Enter lists the tools; {out_key} disables or enables a tool.");
+        let key = model.keys.key_in(Action::Open, When::Panel);
+        let words = format!("{key} lists the tools; {out_key} disables or enables a tool.");
         return model.status.say(Severity::Notice, words, model.now);
     };
     if !matches!(act, Act::Set { kind: MarkKind::Exclude, .. }) {

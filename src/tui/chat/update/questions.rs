@@ -25,16 +25,19 @@ pub(crate) fn open<const N: usize>(
 pub(crate) fn trust(model: &mut Model) {
     let Some((folder, trusted)) = model.session.as_ref().map(|session| session.workspace.clone()) else { return };
     let (title, words, yes) = if trusted {
-        ("Stop trusting this folder?", "The model will no longer be offered tools.", "yes, stop trusting it")
+        ("Stop trusting this folder?", "The model will no longer be offered tools.".to_owned(), "yes, stop trusting it")
     } else {
-        let words = "The model may then read, list, and search the files in this folder, and nothing outside it. \
+        let words = format!(
+            "The model may then read, list, and search the files in this folder, and nothing outside it. \
             Requests include a map of its code and its rules (AGENTS.md), and in mode Heavy parts of its \
-            code; Ctrl+O shows each. All of it is sent to the model's server. MCP servers in your settings \
-            will start. Each file change and each command asks you first, unless one of your rules allows it.";
+            code; {} shows each. All of it is sent to the model's server. MCP servers in your settings \
+            will start. Each file change and each command asks you first, unless one of your rules allows it.",
+            model.keys.key(Action::Context)
+        );
         ("Trust this folder?", words, "yes, offer tools here")
     };
     let choices = [('n', "no", Act::Close), ('y', yes, Act::Trust(!trusted))];
-    open(model, title, vec![folder, words.to_owned()], choices);
+    open(model, title, vec![folder, words], choices);
 }
 
 /// Asks whether to send the system prompt of an imported conversation, unless that was decided on the branch. At the

@@ -6,6 +6,7 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::call::tokens::counted;
 use crate::domain::conversation::state;
 use crate::tui::model::Model;
+use crate::tui::model::keys::Action;
 use crate::tui::msg::{Cmd, FileCmd};
 use crate::tui::screens::prompt::model::{Prompt, Purpose};
 use crate::tui::screens::question::model::{Act, Question};
@@ -57,7 +58,8 @@ pub(crate) fn saved(model: &mut Model, path: String, result: Result<(), String>)
     match result {
         Ok(()) => model.quit = true,
         Err(why) => {
-            let title = format!("That file could not be written: {why}. Type another path, or press Esc");
+            let key = model.keys.key(Action::Leave);
+            let title = format!("That file could not be written: {why}. Type another path, or press {key}");
             model.layers.push(Prompt { title, text: path, purpose: Purpose::SaveUnsaved });
         }
     }

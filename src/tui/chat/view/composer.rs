@@ -7,9 +7,11 @@ use crate::tui::chat::model::complete::CompletionPopup;
 use crate::tui::chat::model::slash::{self, CommandRow};
 use crate::tui::model::Model;
 use crate::tui::model::focus::Focus;
+use crate::tui::model::keys::with_bound_keys;
 use crate::tui::model::status::Severity;
 use crate::tui::screens::approval::model::ApprovalScreen;
 use crate::tui::text::wrap;
+use crate::tui::view::MAX_HINTS;
 use crate::tui::view::prelude::*;
 use ratatui::widgets::Widget;
 
@@ -57,8 +59,14 @@ pub(crate) fn draw(view: &ViewContext<'_>, area: Rect, notice: u16, buf: &mut Bu
     }
     if view.model.composer.is_empty() {
         let key = view.key(Action::Leave);
-        let words =
-            if focus { " Type a message, / for commands, @ for files".to_owned() } else { format!(" {key} to type") };
+        let words = if focus {
+            " Type a message, / for commands, @ for files".to_owned()
+        } else if screen_open(view.model) {
+            // The key closes the screen.
+            String::new()
+        } else {
+            format!(" {key} to type")
+        };
         let place = Rect { x: room.x + 1, width: room.width.saturating_sub(1), ..room };
         paint::line(view.theme, &paint::cut(view.theme, Ink::Dim, &words, usize::from(place.width)), place, buf);
     }
@@ -89,11 +97,12 @@ fn title(view: &ViewContext<'_>, area: Rect) -> Line {
         parts.push((Ink::Accent, format!("search{}", super::conversation::search_count(view, true))));
     }
     if let DraftKind::Edit(node) = model.composer.kind() {
+        let key = view.key(Action::Leave);
         let words = match model.conversation.later_than(&session.tree, node) {
-            0 => "editing your message; Esc restores the draft".to_owned(),
+            0 => format!("editing your message; {key} restores the draft"),
             later => {
                 let later = text::counted(later as u64, "later message");
-                format!("editing an earlier message; {later} kept as another version; Esc restores the draft")
+                format!("editing an earlier message; {later} kept as another version; {key} restores the draft")
             }
         };
         parts.push((Ink::Warn, words));
@@ -193,6 +202,10 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
             (A::Undo, "undo"),
             (A::Leave, "type"),
         ],
+        // The end of a path that has no branch.
+        (Focus::Branches, _) if view.model.panel.cursor >= view.model.panel.rows.len() => {
+            &[(A::Open, "create a branch here"), (A::Leave, "type")]
+        }
         (Focus::Branches, _) => &[
             (A::Open, "switch to"),
             (A::Fork, "fork"),
@@ -205,9 +218,6 @@ fn hint_words(view: &ViewContext<'_>) -> &'static [(Action, &'static str)] {
         (Focus::Tools | Focus::Context, _) => &[(A::Open, "open"), (A::NextPane, "next pane"), (A::Leave, "type")],
     }
 }
-
-/// The most keys that are hinted.
-const MAX_HINTS: usize = 7;
 
 /// Whether a tool call needs approval.
 enum ApprovalState {
@@ -228,6 +238,11 @@ fn approval_state(model: &Model) -> ApprovalState {
     }
 }
 
+/// Whether a screen other than an approval is open.
+fn screen_open(model: &Model) -> bool {
+    !model.layers.is_empty() && !model.layers.on::<ApprovalScreen>()
+}
+
 fn hints(view: &ViewContext<'_>, width: usize) -> Line {
     let mut line = Line::new();
     // The approval names its own keys.
@@ -236,6 +251,9 @@ fn hints(view: &ViewContext<'_>, width: usize) -> Line {
         ApprovalState::Waits => (&[(Action::AnswerTool, "answer")], hint_words(view)),
         ApprovalState::Absent => (&[], hint_words(view)),
     };
+    // Beside an open screen, the key for leaving closes the screen, which says so itself.
+    let leaves = !screen_open(view.model);
+    let words = words.iter().filter(|(action, _)| leaves || *action != Action::Leave);
     for (action, word) in first.iter().chain(words).take(MAX_HINTS) {
         let Some(key) = hint_key(view, *action) else { continue };
         let sep = if line.pieces.is_empty() { "" } else { "  " };
@@ -318,7 +336,7 @@ fn completions(view: &ViewContext<'_>, below: Rect, buf: &mut Buffer) {
         paint::line(view.theme, &Line::of(Ink::Heading, &count), place, buf);
     }
     let width = |row: &Listed| if let Listed::Command(_, row) = row { text::width(&row.usage()) + 1 } else { 0 };
-    let widest = shown.iter().map(width).max().unwrap_or(0).min(usize::from(area.width) * 2 / 5);
+    let widest = shown.iter().map(width).max().unwrap_or(0).min(usize::from(area.width) / 3);
     for (listed, place) in shown.iter().zip(area.rows().skip(usize::from(title))) {
         let place = Rect { x: place.x + 1, width: place.width.saturating_sub(2), ..place };
         let (at, row) = match listed {
@@ -374,8 +392,10 @@ fn names(view: &ViewContext<'_>, popup: &CompletionPopup, below: Rect, buf: &mut
         let room = usize::from(place.width).saturating_sub(text::width(own) + 4);
         let mut line = Line::of(Ink::Accent, &format!("@{}", text::fit(own, usize::from(place.width) - 1, "")));
         line.push(Ink::Dim, &format!("  {}", text::fit(&folder, room, view.theme.glyphs.ellipsis)));
-        let key = if at == popup.cursor { "Tab or Enter accepts" } else { "" };
-        paint::pair(view.theme, &line, &Line::of(Ink::Dim, key), place, buf);
+        let key = |action| view.key_in(action, When::Composer);
+        let accepts = || format!("{} or {} accepts", key(Action::Complete), key(Action::Send));
+        let words = if at == popup.cursor { accepts() } else { String::new() };
+        paint::pair(view.theme, &line, &Line::of(Ink::Dim, &words), place, buf);
         if at == popup.cursor {
             paint::select(view.theme, place, buf);
         }
@@ -394,7 +414,8 @@ pub(crate) fn notice(view: &ViewContext<'_>, area: Rect, buf: &mut Buffer) {
         Severity::Trouble => (Ink::Warn, "!"),
         Severity::Alarm => (Ink::Danger, "!!"),
     };
-    let words: Vec<&str> = said.text.split_whitespace().collect();
+    let text = with_bound_keys(&view.model.keys, &said.text);
+    let words: Vec<&str> = text.split_whitespace().collect();
     let shown = text::fit(&words.join(" "), notice_room(view.model, area.width), view.theme.glyphs.ellipsis);
     let line = Line::of(ink, &format!(" {sign} {shown}")).with(Ink::Dim, &notice_tail(view.model));
     paint::line(view.theme, &line, area, buf);
@@ -412,6 +433,6 @@ fn notice_room(model: &Model, width: u16) -> usize {
 fn notice_tail(model: &Model) -> String {
     match model.status.more() {
         0 => String::new(),
-        more => format!(" (+{more}, Esc)"),
+        more => format!(" (+{more}, {})", model.keys.key(Action::Leave)),
     }
 }

@@ -43,12 +43,13 @@ pub(crate) fn chat(view: &ViewContext<'_>, session: &Session, area: Rect, buf: &
         rows.extend(found(view, width));
     } else {
         rows.extend(steps(view, &FIRST_STEPS, width));
-        let words = if session.settings().is_some_and(|settings| settings.profile == "offline") {
-            "Or type a message and press Enter: the built-in offline model answers."
+        let then = if session.settings().is_some_and(|settings| settings.profile == "offline") {
+            "the built-in offline model answers"
         } else {
-            "Or type a message and press Enter: pleach sends exactly the request shown."
+            "pleach sends exactly the request shown"
         };
-        rows.extend(TextRows::plain(words, width, Ink::Text));
+        let key = view.key_in(Action::Send, When::Composer);
+        rows.extend(TextRows::plain(&format!("Or type a message and press {key}: {then}."), width, Ink::Text));
         if !session.workspace.1 {
             let words = "This folder is not trusted: no tools, no code. /trust-folder changes that.";
             rows.extend(TextRows::plain(words, width, Ink::Dim));

@@ -401,7 +401,8 @@ impl BlockBuilder<'_> {
         if let Some(retry) = &live.retry {
             let seconds = retry.until.saturating_sub(self.model.now).div_ceil(1000);
             let why = retry.why.trim_end_matches('.');
-            let words = format!("{why}. Attempt {} starts in {seconds} s; Esc stops.", retry.attempt);
+            let key = view.key(Action::Leave);
+            let words = format!("{why}. Attempt {} starts in {seconds} s; {key} stops.", retry.attempt);
             block.own(TextRows::plain(&words, width, Ink::Warn));
         }
         block.own(vec![Line::new()]);

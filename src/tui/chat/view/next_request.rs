@@ -181,7 +181,8 @@ fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
         rows.extend(TextRows::plain(&words, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
     }
     if view.focused(Focus::Context) {
-        let hint = format!("{} or Enter shows each item and why", view.key(Action::Context));
+        let (key, open) = (view.key(Action::Context), view.key_in(Action::Open, When::Panel));
+        let hint = format!("{key} or {open} shows each item and why");
         rows.extend(TextRows::plain(&hint, width, Ink::Dim).into_iter().map(|line| (line, Line::new())));
     }
     rows

@@ -205,8 +205,13 @@ mod tests {
 
     #[test]
     fn command_patterns_keep_the_first_two_words() {
-        let line =
-            |line: &str| Command { line: line.into(), folder: String::new(), seconds: 1, protection: Vec::new() };
+        let line = |line: &str| Command {
+            line: line.into(),
+            folder: String::new(),
+            seconds: 1,
+            protection: Vec::new(),
+            mechanisms: None,
+        };
         let on = |effect| ask(effect).rules().into_iter().filter_map(|rule| rule.on).collect::<Vec<_>>();
         assert_eq!(on(ToolEffect::Run(line("cargo test --lib x"))), ["cargo test --lib x", "cargo test *"]);
         assert_eq!(on(ToolEffect::Run(line("ls"))), ["ls"]);

@@ -83,16 +83,19 @@ pub(crate) fn decide(model: &mut Model, decision: ToolDecision, out: &mut Vec<Cm
     let Some(ask) = model.layers.top_mut::<ApprovalScreen>() else { return };
     ask.note = None;
     let to = (ask.branch, ask.pending.index);
+    let key = |action| model.keys.key_in(action, When::Consent);
     match decision {
         ToggleHunk => ask.toggle(),
         Allow | AllowAlways if ask.fresh(model.now) => {
             ask.note = Some("The request just appeared: read it first.".into());
         }
         Allow | AllowAlways if !ask.ended => {
-            ask.note = Some("You have not seen all of it: Page Down shows the rest, then y approves.".into());
+            let (page, yes) = (key(Action::ScrollDown), key(Action::AllowTool));
+            ask.note = Some(format!("You have not seen all of it: {page} shows the rest, then {yes} approves."));
         }
         Allow if ask.nothing() => {
-            ask.note = Some("No change is selected. Space selects one, n denies them all.".into());
+            let (choose, no) = (key(Action::TakeHunk), key(Action::RefuseTool));
+            ask.note = Some(format!("No change is selected. {choose} selects one, {no} denies them all."));
         }
         Allow => {
             let hunks = ask.chosen();

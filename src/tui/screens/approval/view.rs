@@ -2,7 +2,7 @@
 //! Not for: the list of tool calls (`tools`).
 
 use super::model::ApprovalScreen;
-use crate::domain::tool::consent::{FileChange, MECHANISMS, ToolEffect};
+use crate::domain::tool::consent::{FileChange, ToolEffect};
 use crate::domain::tool::folded_text::{Row, folded, folded_difference, length};
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
 use crate::tui::screens::traces::view::{AROUND, pretty};
@@ -147,7 +147,7 @@ fn head(ask: &ApprovalScreen, width: usize) -> (Vec<Line>, usize) {
             let place = format!("In {folder}, for at most {} seconds.", command.seconds);
             rows.extend(TextRows::plain(&place, width, Ink::Text));
             rows.push(Line::new());
-            for line in command.protection.iter().filter(|line| !line.starts_with(MECHANISMS)) {
+            for line in &command.protection {
                 rows.extend(TextRows::plain(line, width, Ink::Dim));
             }
         }

@@ -4,7 +4,7 @@
 use super::model::ApprovalScreen;
 use super::view;
 use crate::domain::base::hash::Fields;
-use crate::domain::tool::consent::{FileChange, MECHANISMS, PendingApproval, ToolEffect};
+use crate::domain::tool::consent::{FileChange, PendingApproval, ToolEffect};
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
 use crate::tui::screens::traces::view::pretty;
 use crate::tui::view::cache::CacheKey;
@@ -88,10 +88,7 @@ fn difference(change: &FileChange, width: usize) -> Vec<Line> {
 /// One sentence about the protection.
 fn protection(pending: &PendingApproval) -> Option<(Ink, String)> {
     match &pending.effect {
-        ToolEffect::Run(command) => {
-            let first = command.protection.iter().find(|words| !words.starts_with(MECHANISMS))?;
-            Some((Ink::Dim, first.clone()))
-        }
+        ToolEffect::Run(command) => Some((Ink::Dim, command.protection.first()?.clone())),
         ToolEffect::Foreign { .. } => Some((Ink::Warn, OUTSIDE.to_owned())),
         ToolEffect::Look { .. } => Some((Ink::Dim, "Only reads.".to_owned())),
         ToolEffect::Change(_) => Some(match pending.effect.config_change() {

@@ -76,7 +76,8 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     if let (Some(run), Some(_)) = (pane.run, &pane.card) {
         send(model, TurnRequest::KeepAside { run }, SessionPending::Fork(None), out);
     } else {
-        let text = "The answer is still arriving: wait for it, or close it with Esc.";
+        let text =
+            format!("The answer is still arriving: wait for it, or close it with {}.", model.keys.key(Action::Leave));
         model.status.say(Severity::Trouble, text, model.now);
     }
 }

@@ -64,7 +64,6 @@ fn hints(view: &ViewContext<'_>, screen: &CompareView, compared: &Comparison, wi
         (Action::TakeRange, "select up to here"),
         (Action::BringBack, "return the result"),
         (Action::Open, "compare plans"),
-        (Action::Undo, "undo"),
     ];
     view.keys_line(When::Compare, &words, width)
 }

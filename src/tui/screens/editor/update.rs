@@ -266,7 +266,8 @@ pub(crate) fn take(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(mut overrides) = model.branch().map(|branch| branch.overrides.clone()) else { return };
     overrides.policy = Some(name.clone());
     branches::set_overrides(model, overrides, out);
-    model.status.say(Severity::Notice, format!("This branch now uses {name}; u undoes it."), model.now);
+    let text = format!("This branch now uses {name}; {} undoes it.", model.keys.key_in(Action::Undo, When::Panel));
+    model.status.say(Severity::Notice, text, model.now);
     change_top(model, |screen| screen.policy_applied = true);
     reload(model, out);
 }
@@ -314,7 +315,8 @@ pub(crate) fn undo(model: &mut Model, forward: bool, out: &mut Vec<Cmd>) {
             Request::Tool(ToolRequest::Project(ProjectAct::Module(ModuleAct::Step { path, forward })))
         }
         (Some(item), _) if item.editing == Editability::Copy => {
-            let text = format!("{} is built in and can't be changed; e copies it.", item.id);
+            let key = model.keys.key_in(Action::EditThing, When::Workshop);
+            let text = format!("{} is built in and can't be changed; {key} copies it.", item.id);
             return model.status.say(Severity::Notice, text, model.now);
         }
         (Some(item), forward) => Request::Editable(EditableAct::StepPolicy { name: item.id.clone(), forward }),

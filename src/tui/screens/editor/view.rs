@@ -16,6 +16,7 @@ use crate::domain::planning::what_if::PlanFigures;
 use crate::domain::summary::versions::{Editability, Editable, EditableKind, Version};
 use crate::tui::screens::summaries::model::PendingModuleSummary;
 use crate::tui::screens::traces::view::AROUND;
+use crate::tui::view::MAX_HINTS;
 use crate::tui::view::prelude::*;
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
 
@@ -69,10 +70,12 @@ fn keys(view: &ViewContext<'_>, screen: &EditorScreen, width: usize) -> Line {
             (Action::TurnView, "switch view"),
         ]);
     }
-    own.extend((screen.kind == EditableKind::Policies).then_some((Action::CopyPolicy, "copy")));
     let stops = screen.kind == EditableKind::Modules && summing(view).is_some_and(|part| !part.stopping);
-    let rest =
-        [(Action::Undo, "undo"), (Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "close" })];
+    let mut rest = vec![(Action::NextPane, "next tab"), (Action::Leave, if stops { "stop" } else { "close" })];
+    own.truncate(MAX_HINTS - rest.len());
+    if own.len() + rest.len() < MAX_HINTS {
+        rest.insert(0, (Action::Undo, "undo"));
+    }
     let mut line = view.keys_line(When::Workshop, &own, width.saturating_sub(16));
     let more = view.keys_line(When::Panel, &rest, width.saturating_sub(line.width()));
     if !more.pieces.is_empty() && !line.pieces.is_empty() {
@@ -112,8 +115,9 @@ fn none(view: &ViewContext<'_>, kind: EditableKind) -> String {
         EditableKind::Rules => {
             "There is no AGENTS.md (or CLAUDE.md) in this folder, in a folder above it up to the repository's \
                 root, or beside your settings. Once a folder is trusted, its AGENTS.md is sent with every \
-                request. e creates one here."
+                request. "
                 .to_owned()
+                + &format!("{} creates one here.", view.key_in(Action::EditThing, When::Workshop))
         }
         EditableKind::Modules => {
             "No module summaries yet. /capsule PATH summarizes a folder or file from its own documentation; mode \

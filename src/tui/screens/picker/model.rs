@@ -83,12 +83,14 @@ pub struct Entry {
 }
 
 /// The columns of an entry, from left to right; see [`TITLES`].
-pub type Columns = [String; 5];
+pub type Columns = [String; 6];
 
 /// The titles of the columns. Prices are in dollars per million tokens.
-pub const TITLES: [&str; 5] = ["Context", "In", "Out", "Answer", "Profile"];
+pub const TITLES: [&str; 6] = ["Context", "In", "Out", "Answer", "Supports", "Profile"];
+/// From this column on, values are aligned at the left.
+pub const WORDS: usize = 4;
 /// In which order columns are left out if there is no room for them: indices into [`TITLES`].
-const LEFT_OUT_FIRST: [&[usize]; 4] = [&[4], &[3], &[0], &[1, 2]];
+const LEFT_OUT_FIRST: [&[usize]; 5] = [&[5], &[3], &[4], &[0], &[1, 2]];
 /// The space before a column.
 pub const GAP: usize = 2;
 /// A label is shortened to this width before a column is left out.
@@ -96,9 +98,9 @@ const LEAST_LABEL: usize = 22;
 
 /// Returns the width of the labels and those of the columns, 0 for a column that is left out, so that a row has at most
 /// `room` columns of the screen. `labels` is the width of the widest label, `wanted` the widths of the columns.
-pub fn fitting(labels: usize, wanted: [usize; 5], room: usize) -> (usize, [usize; 5]) {
+pub fn fitting(labels: usize, wanted: [usize; 6], room: usize) -> (usize, [usize; 6]) {
     let mut kept = wanted;
-    let needed = |kept: &[usize; 5]| kept.iter().filter(|width| **width > 0).map(|width| width + GAP).sum::<usize>();
+    let needed = |kept: &[usize; 6]| kept.iter().filter(|width| **width > 0).map(|width| width + GAP).sum::<usize>();
     for together in LEFT_OUT_FIRST {
         if labels.min(LEAST_LABEL) + needed(&kept) <= room {
             break;
@@ -314,12 +316,13 @@ mod tests {
 
     #[test]
     fn columns_are_left_out_whole() {
-        let wanted = [7, 6, 6, 6, 10];
+        let wanted = [7, 6, 6, 6, 8, 10];
         assert_eq!(fitting(30, wanted, 120), (30, wanted));
-        assert_eq!(fitting(40, wanted, 75), (30, wanted), "the label is shortened first");
-        assert_eq!(fitting(40, wanted, 60), (27, [7, 6, 6, 6, 0]));
-        assert_eq!(fitting(40, wanted, 39), (23, [0, 6, 6, 0, 0]), "the prices stay longest");
-        assert_eq!(fitting(40, wanted, 30), (30, [0; 5]));
+        assert_eq!(fitting(40, wanted, 85), (30, wanted), "the label is shortened first");
+        assert_eq!(fitting(40, wanted, 70), (27, [7, 6, 6, 6, 8, 0]));
+        assert_eq!(fitting(40, wanted, 60), (25, [7, 6, 6, 0, 8, 0]));
+        assert_eq!(fitting(40, wanted, 39), (23, [0, 6, 6, 0, 0, 0]), "the prices stay longest");
+        assert_eq!(fitting(40, wanted, 30), (30, [0; 6]));
         for room in 0..140 {
             let (label, kept) = fitting(30, wanted, room);
             let sum: usize = kept.iter().filter(|width| **width > 0).map(|width| width + GAP).sum();

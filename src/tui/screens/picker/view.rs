@@ -1,13 +1,12 @@
 //! Draws a list that is filtered by typing, as a box over the chat.
 //! Not for: filtering (`model`).
 
-use super::model::{self, Choice, GAP, Kind, Picker, PickerRow, TITLES};
+use super::model::{self, Choice, GAP, Kind, Picker, PickerRow, TITLES, WORDS};
 use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
     let place = place(picker, area);
-    let (title, hint) = heading(view, picker.kind);
-    let mut title = Line::of(Ink::Heading, title);
+    let mut title = Line::of(Ink::Heading, title(picker.kind));
     if !picker.entries.is_empty() {
         let (shown, all) = (picker.shown.len() as u64, picker.entries.len() as u64);
         let count = if shown < all { format!("{shown} of {all}") } else { text::number(all) };
@@ -16,12 +15,15 @@ pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mu
     if picker.columns.iter().any(|columns| !columns[1].is_empty()) {
         title.push(Ink::Dim, &format!(" {} $ per million tokens", view.theme.glyphs.dot));
     }
-    let hint = paint::cut(view.theme, Ink::Dim, &hint, usize::from(place.width.saturating_sub(6)));
-    let inside = view.screen(title, hint, place, buf);
+    let keys = view.keys_line(When::Picker, keys(picker.kind), usize::from(place.width));
+    let inside = view.screen(title, keys, place, buf);
     if inside.is_empty() {
         return;
     }
     let mut line = Line::of(Ink::Accent, "/ ").with(Ink::Text, &picker.filter).with(Ink::Accent, "_");
+    if picker.filter.is_empty() {
+        line.push(Ink::Dim, &format!(" {}", invitation(picker.kind)));
+    }
     if picker.loading {
         line.push(Ink::Dim, &format!("  {} searching", view.theme.glyphs.running));
     }
@@ -67,8 +69,11 @@ fn entries(view: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
             let line = highlighted(ink, &shortened, marks).and(in_columns(columns, &shortened, widths));
             paint::line(view.theme, &line, padded, buf);
         } else {
-            let value = paint::cut(view.theme, Ink::Dim, &entry.detail, usize::from(row.width) / 2);
-            let room = usize::from(padded.width).saturating_sub(value.width() + 3);
+            // The detail has half of the row, and what the label leaves of the other half.
+            let width = usize::from(padded.width);
+            let room = (width / 2).max(width.saturating_sub(text::width(&label) + 3));
+            let value = paint::cut(view.theme, Ink::Dim, &entry.detail, room);
+            let room = width.saturating_sub(value.width() + 3);
             let label = text::fit(&label, room, view.theme.glyphs.ellipsis);
             paint::pair(view.theme, &highlighted(ink, &label, marks), &value, padded, buf);
         }
@@ -77,9 +82,9 @@ fn entries(view: &ViewContext<'_>, picker: &Picker, list: Rect, buf: &mut Buffer
 }
 
 /// The widths of the labels and of the columns in rows of `room` columns of the screen.
-fn widths(picker: &Picker, room: usize) -> (usize, [usize; 5]) {
+fn widths(picker: &Picker, room: usize) -> (usize, [usize; 6]) {
     let with_columns = picker.entries.iter().zip(&picker.columns).filter(|(_, columns)| !columns[0].is_empty());
-    let (mut labels, mut wanted) = (0, [0; 5]);
+    let (mut labels, mut wanted) = (0, [0; 6]);
     for (entry, columns) in with_columns {
         labels = labels.max(text::width(&entry.label));
         for (width, column) in wanted.iter_mut().zip(columns) {
@@ -93,13 +98,12 @@ fn widths(picker: &Picker, room: usize) -> (usize, [usize; 5]) {
 }
 
 /// The columns after a label, numbers aligned at the right.
-fn in_columns(columns: &model::Columns, label: &str, (labels, widths): (usize, [usize; 5])) -> Line {
+fn in_columns(columns: &model::Columns, label: &str, (labels, widths): (usize, [usize; 6])) -> Line {
     let mut line = Line::of(Ink::Dim, &" ".repeat(labels.saturating_sub(text::width(label))));
     for (at, (column, width)) in columns.iter().zip(widths).enumerate().filter(|(_, (_, width))| *width > 0) {
         let pad = " ".repeat(width.saturating_sub(text::width(column)));
         let gap = " ".repeat(GAP);
-        let last = at + 1 == columns.len();
-        line.push(Ink::Dim, &if last { format!("{gap}{column}{pad}") } else { format!("{gap}{pad}{column}") });
+        line.push(Ink::Dim, &if at >= WORDS { format!("{gap}{column}{pad}") } else { format!("{gap}{pad}{column}") });
     }
     line
 }
@@ -114,27 +118,63 @@ fn shorten(label: &str, room: usize, ellipsis: &str) -> String {
     format!("{}{ellipsis}{}", text::fit(label, begin, ""), text::fit_end(label, end))
 }
 
-/// Title and keys of a list.
-fn heading(view: &ViewContext<'_>, kind: Kind) -> (&'static str, String) {
-    let key = |action| view.key_in(action, When::Picker);
-    let (new, rename, delete) = (key(Action::New), key(Action::Rename), key(Action::Delete));
+/// The title of a list.
+fn title(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Sessions => "Sessions",
+        Kind::Models => "Models",
+        Kind::ReplayModels(_) => "Replay the call with",
+        Kind::ReplayItems => "Replay the call without",
+        Kind::Memories => "Memories",
+        Kind::Labels => "Labeled and starred messages",
+        Kind::Themes => "Theme",
+        Kind::Copies => "Copy",
+        Kind::CompareWith => "Compare with",
+        Kind::Rules => "Tool rules",
+        Kind::Palette => "All actions",
+    }
+}
+
+/// The keys of a list.
+fn keys(kind: Kind) -> &'static [(Action, &'static str)] {
+    use Action as A;
     match kind {
         Kind::Sessions => {
-            ("Sessions", format!("type to search  Enter opens  {new} new  {rename} rename  {delete} delete"))
+            &[(A::Open, "open"), (A::New, "new"), (A::Rename, "rename"), (A::Delete, "delete"), (A::Leave, "close")]
         }
-        Kind::Models => ("Models", "type to filter  Enter uses it on this branch".to_owned()),
-        Kind::ReplayModels(_) => ("Replay the call with", "type to filter  Enter sends it".to_owned()),
-        Kind::ReplayItems => ("Replay the call without", "type to filter  Enter sends it".to_owned()),
-        Kind::Memories => {
-            let dismiss = key(Action::Dismiss);
-            ("Memories", format!("Enter confirms  {rename} edit  {dismiss} dismiss  {delete} delete  {new} new"))
-        }
-        Kind::Labels => ("Labeled and starred messages", "type to filter  Enter goes to it".to_owned()),
-        Kind::Themes => ("Theme", "previewed as you move  Enter keeps it  Esc restores the previous theme".to_owned()),
-        Kind::Copies => ("Copy", "type to filter  Enter copies it".to_owned()),
-        Kind::CompareWith => ("Compare with", "type to filter  Enter compares the two branches".to_owned()),
-        Kind::Rules => ("Tool rules", format!("{delete} removes a rule")),
-        Kind::Palette => ("All actions", "type to filter  Enter runs it".to_owned()),
+        Kind::Models => &[(A::Open, "use on this branch"), (A::Leave, "close")],
+        Kind::ReplayModels(_) | Kind::ReplayItems => &[(A::Open, "send"), (A::Leave, "close")],
+        Kind::Memories => &[
+            (A::Open, "confirm"),
+            (A::Rename, "edit"),
+            (A::Dismiss, "dismiss"),
+            (A::Delete, "delete"),
+            (A::New, "new"),
+            (A::Leave, "close"),
+        ],
+        Kind::Labels => &[(A::Open, "go to"), (A::Leave, "close")],
+        Kind::Themes => &[(A::Open, "keep"), (A::Leave, "restore the previous theme")],
+        Kind::Copies => &[(A::Open, "copy"), (A::Leave, "close")],
+        Kind::CompareWith => &[(A::Open, "compare"), (A::Leave, "close")],
+        Kind::Rules => &[(A::Delete, "remove"), (A::Leave, "close")],
+        Kind::Palette => &[(A::Open, "run"), (A::Leave, "close")],
+    }
+}
+
+/// What an empty filter says.
+fn invitation(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Sessions => "type to search",
+        Kind::Themes => "type to filter; the selected theme is previewed",
+        Kind::Models
+        | Kind::ReplayModels(_)
+        | Kind::ReplayItems
+        | Kind::Memories
+        | Kind::Labels
+        | Kind::Copies
+        | Kind::CompareWith
+        | Kind::Rules
+        | Kind::Palette => "type to filter",
     }
 }
 
@@ -150,7 +190,9 @@ fn place(picker: &Picker, area: Rect) -> Rect {
         let height = if picker.kind == Kind::Sessions { most } else { needed.clamp(6, most) };
         return paint::centered(area, 100, height);
     }
-    let (width, height) = (area.width.min(72), area.height.min(11));
+    let widest = picker.entries.iter().map(|entry| text::width(&entry.label)).max().unwrap_or_default();
+    let width = area.width.min(u16::try_from(widest + 6).unwrap_or(u16::MAX).max(60));
+    let height = area.height.min(11);
     let within = Rect { x: area.right() - width, y: area.y + area.height.min(1), ..area };
     Rect { width, height: height.min(area.height - area.height.min(1)), ..within }
 }
@@ -188,10 +230,10 @@ mod tests {
 
     #[test]
     fn columns_are_aligned() {
-        let columns = |context: &str, price: &str| [context, price, price, "", "own"].map(str::to_owned);
-        let widths = (6, [5, 4, 0, 0, 3]);
+        let columns = |context: &str, price: &str| [context, price, price, "", "tools", "own"].map(str::to_owned);
+        let widths = (6, [5, 4, 0, 0, 8, 3]);
         let row = |label: &str, columns| format!("{label}{}", in_columns(&columns, label, widths).plain());
-        assert_eq!(row("abc", columns("33k", "free")), "abc       33k  free  own");
-        assert_eq!(row("abcdef", columns("1.05M", "")), "abcdef  1.05M        own");
+        assert_eq!(row("abc", columns("33k", "free")), "abc       33k  free  tools     own");
+        assert_eq!(row("abcdef", columns("1.05M", "")), "abcdef  1.05M        tools     own");
     }
 }

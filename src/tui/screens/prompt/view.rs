@@ -7,7 +7,9 @@ use crate::tui::view::prelude::*;
 pub(crate) fn draw(view: &ViewContext<'_>, prompt: &Prompt, area: Rect, buf: &mut Buffer) {
     let place = paint::centered(area, 70, 3);
     let title = paint::cut(view.theme, Ink::Heading, &prompt.title, usize::from(place.width.saturating_sub(6)));
-    let inside = view.screen(title, Line::new(), place, buf);
+    let keys = [(Action::Open, "confirm"), (Action::Leave, "cancel")];
+    let keys = view.keys_line(When::Picker, &keys, usize::from(place.width));
+    let inside = view.screen(title, keys, place, buf);
     let shown = text::fit_end(&prompt.text, usize::from(inside.width).saturating_sub(1));
     let line = Line::of(Ink::Text, &shown).with(Ink::Accent, "_");
     paint::line(view.theme, &line, inside, buf);

@@ -161,7 +161,8 @@ pub(crate) fn keep(model: &mut Model, out: &mut Vec<Cmd>) {
     let race = screen.of == AnswerRelations::Race;
     let others = if race { screen.others() } else { Vec::new() };
     if others.iter().any(|other| model.live.contains_key(other)) {
-        let text = "Other answers are still arriving: wait for them, or keep all of them with Esc.";
+        let key = model.keys.key(Action::Leave);
+        let text = format!("Other answers are still arriving: wait for them, or keep all of them with {key}.");
         return model.status.say(Severity::Trouble, text, model.now);
     }
     model.layers.pop();
@@ -177,7 +178,8 @@ pub(crate) fn discard(model: &mut Model, out: &mut Vec<Cmd>) {
     let Some(screen) = model.layers.top_mut::<RaceScreen>() else { return };
     let Some(branch) = screen.selected().and_then(|column| column.branch) else { return };
     if model.live.contains_key(&branch) {
-        let text = "The answer is still arriving: wait for it, or close it with Esc.";
+        let text =
+            format!("The answer is still arriving: wait for it, or close it with {}.", model.keys.key(Action::Leave));
         return model.status.say(Severity::Trouble, text, model.now);
     }
     screen.columns.remove(screen.cursor);
@@ -228,7 +230,9 @@ pub(crate) fn start(model: &mut Model) {
     }
     let line = format!("/race mode:off mode:heavy {text}");
     model.composer.set(&line, DraftKind::Message);
-    let text =
-        "Race: settings such as mode:off or model:NAME, one for each branch, then the question; Enter starts it.";
+    let key = model.keys.key_in(Action::Send, When::Composer);
+    let text = format!(
+        "Race: settings such as mode:off or model:NAME, one for each branch, then the question; {key} starts it."
+    );
     model.status.report("race", text, model.now);
 }

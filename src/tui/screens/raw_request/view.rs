@@ -188,12 +188,12 @@ fn hints(view: &ViewContext<'_>, raw: &RawRequestScreen, width: usize) -> Line {
         (true, Action::EditRequest, if hand { "continue editing" } else { "edit once and send" }),
         (true, Action::EditJson, "edit as JSON"),
         (true, Action::Open, "fold"),
-        (true, Action::FoldAll, "fold all"),
-        (!hand, Action::Group, "by section"),
         (true, Action::Filter, "search"),
         (!raw.hits.is_empty(), Action::NextHit, "next"),
-        (true, Action::Copy, "copy"),
         (true, Action::Leave, "close"),
+        (true, Action::Copy, "copy"),
+        (!hand, Action::Group, "by section"),
+        (true, Action::FoldAll, "fold all"),
     ];
     let words: Vec<_> = words.into_iter().filter(|(on, ..)| *on).map(|(_, action, word)| (action, word)).collect();
     view.keys_line(When::Request, &words, width)

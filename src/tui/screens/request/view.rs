@@ -65,7 +65,7 @@ pub(crate) fn draw(
     let room = paint::divide(view.theme, inside, pane, buf);
     cache_break(view, overlay, [list, pane], buf);
     let most = rows.len().saturating_sub(usize::from(room.height));
-    paint::lines(view.theme, &rows[overlay.detail_scroll.min(most)..], room, buf);
+    paint::colored_lines(view.theme, &rows[overlay.detail_scroll.min(most)..], cache, room, buf);
     let foot = Rect { x: inside.x, y: area.bottom() - 1, width: inside.width, height: 1 };
     paint::line(view.theme, &hints(view, overlay, usize::from(foot.width)), foot, buf);
     let head = head_height(overlay, inside.height);
@@ -133,16 +133,8 @@ fn hints(view: &ViewContext<'_>, overlay: &RequestScreen, width: usize) -> Line 
         (Action::TakeRow, "select"),
         (Action::PlanDiff, "changes"),
     ];
-    let mut line = Line::new();
-    for (action, word) in words.into_iter().filter(|(action, _)| suggests || *action != Action::Dismiss) {
-        let key = view.key_in(action, When::Overlay);
-        if line.width() + key.len() + word.len() + 9 > width {
-            break;
-        }
-        line.push(Ink::Accent, &format!("{}{key}", if line.pieces.is_empty() { "" } else { "  " }));
-        line.push(Ink::Dim, &format!(" {word}"));
-    }
-    line
+    let words: Vec<_> = words.into_iter().filter(|(action, _)| suggests || *action != Action::Dismiss).collect();
+    view.keys_line(When::Overlay, &words, width)
 }
 
 fn head(view: &ViewContext<'_>, overlay: &RequestScreen, area: Rect, buf: &mut Buffer) {
@@ -234,7 +226,16 @@ fn warnings(view: &ViewContext<'_>, overlay: &RequestScreen, plan: &ContextPlan,
 fn budget(view: &ViewContext<'_>, plan: &ContextPlan, room: usize) -> Line {
     let size = |n: u32| text::short(u64::from(n));
     let budget = &plan.budget;
-    let mut words = format!("budget {} of this model's {} context", size(budget.prompt), size(budget.context_window));
+    // A cap below what the model has room for is named as it was set, which explains the smaller prompt budget.
+    let cap = budget.cap.filter(|cap| *cap < budget.most() && *cap == budget.prompt + budget.safety);
+    let mut words = format!(
+        "budget {} of this model's {} context",
+        size(cap.unwrap_or(budget.prompt)),
+        size(budget.context_window)
+    );
+    if cap.is_some() {
+        let _ = write!(words, ", less a safety margin of {}", size(budget.safety));
+    }
     if budget.results > 0 {
         let _ = write!(words, ", {} for this turn's results", size(budget.results));
     }

@@ -8,7 +8,8 @@ use super::{view_code_set, view_figures, view_sent};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::time;
 use crate::domain::conversation::mark::MarkKind;
-use crate::domain::planning::plan::{BlockedRemedy, Row, Verdict};
+use crate::domain::conversation::message::Role;
+use crate::domain::planning::plan::{BlockedRemedy, Item, Row, RowKind, Verdict};
 use crate::domain::planning::what_if::{ActPreview, MovedItem, PlanFigures};
 use crate::domain::tool::cards::ToolCost;
 use crate::tui::screens::calls::view_diff;
@@ -31,7 +32,8 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     }
     if overlay.on_tools() {
         let sent = if overlay.sent().is_some() { "were sent with this request" } else { "are sent with every request" };
-        let words = format!("Tool definitions {sent}. Enter lists the tools with their tokens.");
+        let key = view.key_in(Action::Open, When::Panel);
+        let words = format!("Tool definitions {sent}. {key} lists the tools with their tokens.");
         return TextRows::plain(&words, room, Ink::Accent);
     }
     let Some((row, item)) = overlay.selected() else { return Vec::new() };
@@ -75,14 +77,38 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     let found = overlay.selected_atom().and_then(|atom| overlay.texts.get(&atom.key()));
     match found {
         Some(text) => {
-            let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= DETAIL_BYTES).unwrap_or(text.len());
-            let of = CacheKey::Text(Hash::of(&text.as_bytes()[..end]), true);
-            let wrapped = cache.rows(of, width, || TextRows::exact(&text[..end], room, Ink::Text));
+            let text = &text[..text.floor_char_boundary(DETAIL_BYTES)];
+            let exact = overlay.details || !is_prose(row, item);
+            let of = CacheKey::Text(Hash::of(text.as_bytes()), exact);
+            let wrapped = cache.rows(of, width, || {
+                if exact {
+                    TextRows::exact(text, room, Ink::Text)
+                } else {
+                    TextRows::drawn(text, room, Ink::Text, view.markdown())
+                }
+            });
             rows.extend(wrapped.iter().take(4_000).cloned());
         }
         None => rows.extend(TextRows::plain(&row.title, room, Ink::Dim)),
     }
     rows
+}
+
+/// Whether the text of a row, or of one of its items, is written for people and thus drawn as Markdown, as in the
+/// conversation. The details show each text exactly as it is sent.
+fn is_prose(row: &Row, item: Option<usize>) -> bool {
+    use RowKind as K;
+    let written = |item: &Item| item.role != Role::Tool && item.calls == 0;
+    match row.kind {
+        K::Text | K::Note | K::Preamble | K::Turn | K::Card | K::Summary | K::Quote | K::Message | K::Memory => {
+            match item.and_then(|at| row.items.get(at)) {
+                Some(item) => written(item),
+                None => row.items.iter().all(written),
+            }
+        }
+        K::Rules | K::Module => true,
+        K::State | K::Range | K::Part | K::Search | K::Request | K::Skills | K::Code => false,
+    }
 }
 
 fn one_tool(view: &ViewContext<'_>, overlay: &RequestScreen, tool: &ToolCost, room: usize) -> Vec<Line> {
@@ -94,7 +120,11 @@ fn one_tool(view: &ViewContext<'_>, overlay: &RequestScreen, tool: &ToolCost, ro
             format!("You had disabled this tool on the branch; it would have added {tokens} tokens.")
         };
         let mut rows = TextRows::plain(&words, room, Ink::Accent);
-        rows.extend(TextRows::plain("Enter shows its description.", room, Ink::Dim));
+        rows.extend(TextRows::plain(
+            &format!("{} shows its description.", view.key_in(Action::Open, When::Panel)),
+            room,
+            Ink::Dim,
+        ));
         return rows;
     }
     let (key, tokens) = (view.key_in(Action::Exclude, When::Overlay), text::number(u64::from(tool.tokens)));
@@ -106,7 +136,8 @@ fn one_tool(view: &ViewContext<'_>, overlay: &RequestScreen, tool: &ToolCost, ro
     let mut rows = TextRows::plain(&words, room, Ink::Accent);
     let acts = if tool.on { "disables" } else { "enables" };
     rows.extend(TextRows::plain(&format!("{key} {acts} the tool on this branch."), room, Ink::Text));
-    rows.extend(TextRows::plain("Enter shows its description.", room, Ink::Dim));
+    let key = view.key_in(Action::Open, When::Panel);
+    rows.extend(TextRows::plain(&format!("{key} shows its description."), room, Ink::Dim));
     rows
 }
 
@@ -118,12 +149,13 @@ fn selection(view: &ViewContext<'_>, overlay: &RequestScreen, room: usize) -> Ve
     let count = text::counted(overlay.selection.len() as u64, "item");
     let key = |action| view.key_in(action, When::Overlay);
     let words = format!(
-        "{count} selected: {} {} {} {} {} apply to all of them; Esc clears the selection.",
+        "{count} selected: {} {} {} {} {} apply to all of them; {} clears the selection.",
         key(Action::Pin),
         key(Action::Lease),
         key(Action::Exclude),
         key(Action::ExcludeOnce),
-        key(Action::IncludeOnce)
+        key(Action::IncludeOnce),
+        key(Action::Leave)
     );
     let mut rows = TextRows::plain(&words, room, Ink::Pinned);
     rows.extend(preview_of_action(view, overlay, room));

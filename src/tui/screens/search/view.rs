@@ -23,10 +23,8 @@ const LEAD: usize = 3;
 
 /// Draws the search. Returns how many messages fit.
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &SearchScreen, area: Rect, buf: &mut Buffer) -> usize {
-    let back = view.key(Action::Back);
-    let hint = format!("Enter go to   {back} go back   up/down select   Esc close");
-    let room = usize::from(area.width.saturating_sub(6));
-    let keys = paint::cut(view.theme, Ink::Dim, &hint, room);
+    let words = [(Action::Open, "go to"), (Action::Back, "go back"), (Action::Leave, "close")];
+    let keys = view.keys_line(When::Picker, &words, usize::from(area.width));
     let inside = view.screen(Line::of(Ink::Heading, "Search all messages"), keys, area, buf);
     if inside.height < 4 {
         return 1;

@@ -129,11 +129,11 @@ fn hints(view: &ViewContext<'_>, screen: &DraftScreen, width: usize) -> Line {
             (Action::EditDraft, "edit"),
             (Action::KeepItem, keep),
             (Action::Open, "source"),
-            (Action::KeepAll, "keep what fits"),
+            (Action::Leave, if making { "stop" } else { "later" }),
             (Action::NextPane, "next part"),
+            (Action::KeepAll, "keep what fits"),
             (Action::Redraft, other),
             (Action::TakeBack, "undo the last"),
-            (Action::Leave, if making { "stop" } else { "later" }),
         ]
     };
     view.keys_line(When::Drafts, words, width)

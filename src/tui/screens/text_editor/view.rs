@@ -7,13 +7,13 @@ use crate::tui::view::prelude::*;
 use ratatui::widgets::Widget;
 
 pub(crate) fn draw(view: &ViewContext<'_>, editor: &Editor, area: Rect, buf: &mut Buffer) {
-    let (save, own) = (view.key(Action::Save), view.key_in(Action::Compose, When::Editor));
     let saves = match editor.what {
-        Edited::Request { .. } => "previews it",
-        _ => "saves",
+        Edited::Request { .. } => "preview",
+        _ => "save",
     };
-    let hint = format!("{save} {saves}  {own} your editor  Esc closes");
-    let inside = view.screen(Line::of(Ink::Heading, &editor.title), Line::of(Ink::Dim, &hint), area, buf);
+    let words = [(Action::Save, saves), (Action::Compose, "your editor"), (Action::Leave, "close")];
+    let keys = view.keys_line(When::Editor, &words, usize::from(area.width));
+    let inside = view.screen(Line::of(Ink::Heading, &editor.title), keys, area, buf);
     let fault =
         editor.fault.as_ref().map(|words| TextRows::plain(words, usize::from(inside.width).max(1), Ink::Danger));
     let rows = fault.unwrap_or_default();

@@ -126,8 +126,10 @@ fn title(view: &ViewContext<'_>, screen: &Traces) -> Line {
 
 fn hints(view: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
     if screen.filtering {
-        let words = "words, tool:run, state:failed, state:unfixed, file:src; Enter applies it, Esc removes it";
-        return Line::of(Ink::Dim, &text::fit(words, width.saturating_sub(4), view.theme.glyphs.ellipsis));
+        let keys = view.keys_line(When::Picker, &[(Action::Open, "apply"), (Action::Leave, "remove")], width);
+        let words = "words, tool:run, state:failed, state:unfixed, file:src  ";
+        let room = width.saturating_sub(keys.width() + 4);
+        return Line::of(Ink::Dim, &text::fit(words, room, view.theme.glyphs.ellipsis)).and(keys);
     }
     let whole = if screen.whole { "this branch" } else { "whole session" };
     let group = if screen.grouped { "all calls" } else { "failures" };
@@ -151,12 +153,15 @@ fn hints(view: &ViewContext<'_>, screen: &Traces, width: usize) -> Line {
 fn rows(view: &ViewContext<'_>, screen: &Traces, session: &Session, area: Rect, buf: &mut Buffer) -> usize {
     let page = usize::from(area.height);
     if screen.rows.is_empty() {
+        let key = |action| view.key_in(action, When::Tools);
         let words = match (screen.counts, screen.grouped, screen.filter.is_empty()) {
-            ((0, _), ..) => "No tool calls on this branch; a shows the whole session.",
-            (_, true, true) => "No failed calls; t lists all calls.",
-            _ => "No call matches the filter; Esc removes it.",
+            ((0, _), ..) => {
+                format!("No tool calls on this branch; {} shows the whole session.", key(Action::WholeSession))
+            }
+            (_, true, true) => format!("No failed calls; {} lists all calls.", key(Action::GroupFailures)),
+            _ => format!("No call matches the filter; {} removes it.", key(Action::Leave)),
         };
-        paint::lines(view.theme, &TextRows::plain(words, usize::from(area.width).max(1), Ink::Dim), area, buf);
+        paint::lines(view.theme, &TextRows::plain(&words, usize::from(area.width).max(1), Ink::Dim), area, buf);
         return page;
     }
     let from = paint::first_row(screen.cursor, screen.rows.len(), page);

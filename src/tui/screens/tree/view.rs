@@ -34,7 +34,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf:
     if inside.height < 3 {
         return 1;
     }
-    paint::pair(view.theme, &filter(session, screen), &facts(session, screen), Rect { height: 1, ..inside }, buf);
+    paint::pair(view.theme, &filter(view, session, screen), &facts(session, screen), Rect { height: 1, ..inside }, buf);
     let list = Rect { y: inside.y + 2, height: inside.height - 2, ..inside };
     let page = usize::from(list.height).max(1);
     if screen.shown.is_empty() {
@@ -58,20 +58,19 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &TreeScreen, area: Rect, buf:
 
 fn hints(view: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
     if screen.filtering {
-        let words = "words, label:NAME, fav   Enter keeps the filter   Esc removes it";
-        return paint::cut(view.theme, Ink::Dim, words, width.saturating_sub(4));
+        let keys = view.keys_line(When::Picker, &[(Action::Open, "keep"), (Action::Leave, "remove")], width);
+        return Line::of(Ink::Dim, "words, label:NAME, fav  ").and(keys);
     }
     let key = |action, when| view.key_in(action, when);
     let fold = format!("{} {}", key(Action::Fold, When::Tree), key(Action::Unfold, When::Tree));
     let words = [
-        ("Enter".to_owned(), "go to"),
+        (key(Action::Open, When::Panel), "go to"),
         (fold, "fold"),
         (key(Action::Filter, When::Panel), "filter"),
         (key(Action::Label, When::Tree), "name"),
         (key(Action::Favourite, When::Tree), "star"),
-        ("Esc".to_owned(), "close"),
+        (key(Action::Leave, When::Tree), "close"),
         (key(Action::Fork, When::Panel), "fork"),
-        (key(Action::Rename, When::Tree), "rename branch"),
     ];
     let mut line = Line::new();
     for (key, word) in words {
@@ -84,10 +83,11 @@ fn hints(view: &ViewContext<'_>, screen: &TreeScreen, width: usize) -> Line {
     line
 }
 
-fn filter(session: &Session, screen: &TreeScreen) -> Line {
+fn filter(view: &ViewContext<'_>, session: &Session, screen: &TreeScreen) -> Line {
     let here = screen.selected(session).map(|row| row.first);
     if screen.wanted.is_some_and(|(_, stretch)| Some(stretch) == here) && !screen.filtering {
-        return Line::of(Ink::Warn, " No branch contains that message; Enter creates a branch here.");
+        let key = view.key_in(Action::Open, When::Panel);
+        return Line::of(Ink::Warn, &format!(" No branch contains that message; {key} creates a branch here."));
     }
     if !screen.filtering && screen.filter.is_empty() {
         return Line::of(Ink::Dim, " A line is a run of messages; forks are indented.");
