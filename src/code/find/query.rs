@@ -26,9 +26,13 @@ pub struct Query {
     pub content: BTreeSet<Box<str>>,
     /// Those of its first line.
     pub first_line: BTreeSet<Box<str>>,
+    /// The terms of a label of its first line, such as `walk` in `walk: use a queue` and `fix(walk): use a queue`.
+    pub label: BTreeSet<Box<str>>,
     /// Whether its first line says what is to be changed: it has a kind of change before a colon, or begins with a verb of
-    /// change.
+    /// change. A line with a question mark does not.
     pub is_change: bool,
+    /// Whether its first line has an identifier, or words that are marked as code.
+    pub names_symbol: bool,
     /// The words of the terms, in lower case.
     pub words: BTreeMap<Box<str>, Box<str>>,
     /// Whether it is a question. The caller decides.
@@ -109,15 +113,23 @@ const VERBS: &[&str] = &[
 /// Verbs with which a message begins that says what is to be changed. Sorted.
 #[rustfmt::skip]
 const CHANGE_VERBS: &[&str] = &[
-    "add", "added", "adding", "adds", "adjust", "allow", "allowed", "allows", "avoid", "avoids", "bump", "change", "changed",
-    "changes", "clarify", "clean", "cleaned", "cleaning", "convert", "correct", "create", "delete", "deleted", "deprecate",
-    "disable", "drop", "dropped", "enable", "enables", "ensure", "extract", "fix", "fixed", "fixes", "fixing", "handle",
-    "handled", "handles", "hide", "implement", "implemented", "implements", "improve", "improved", "improves", "introduce",
-    "introduced", "make", "makes", "merge", "move", "moved", "moves", "optimize", "prevent", "provide", "refactor",
-    "refactored", "refactoring", "remove", "removed", "removes", "removing", "rename", "renamed", "renames", "replace",
-    "replaced", "replaces", "resolve", "resolves", "restore", "revert", "rework", "rewrite", "simplify", "split", "stop",
-    "support", "supports", "switch", "test", "tidy", "tweak", "unify", "update", "updated", "updates", "upgrade", "use",
-    "uses", "write",
+    "add", "added", "adding", "address", "adds", "adjust", "allow", "allowed", "allows", "apply", "avoid", "avoids", "bring",
+    "bump", "cap", "change", "changed", "changes", "clarify", "clean", "cleaned", "cleaning", "collapse", "configure",
+    "convert", "copy", "correct", "cover", "create", "deduplicate", "define", "delete", "deleted", "deprecate", "detect",
+    "disable", "disallow", "display", "document", "documented", "drop", "dropped", "emit", "enable", "enables", "enforce",
+    "ensure", "export", "expose", "extend", "extract", "fix", "fixed", "fixes", "fixing", "forbid", "format", "generate",
+    "group", "handle", "handled", "handles", "hide", "highlight", "ignore", "ignored", "ignores", "implement", "implemented",
+    "implementing", "implements", "import", "improve", "improved", "improves", "include", "included", "increase", "inline",
+    "install", "introduce", "introduced", "lazily", "limit", "load", "lower", "make", "makes", "mark", "merge", "migrate",
+    "move", "moved", "moves", "normalize", "omit", "only", "optimize", "parse", "pass", "pin", "placate", "port", "prefer",
+    "preserve", "prevent", "print", "propagate", "provide", "raise", "reduce", "refactor", "refactored", "refactoring",
+    "refine", "reformat", "regenerate", "reject", "remove", "removed", "removes", "removing", "rename", "renamed", "renames",
+    "render", "reorder", "reorganise", "reorganize", "replace", "replaced", "replaces", "require", "reset", "resolve",
+    "resolves", "respect", "restore", "restrict", "return", "returns", "reuse", "revert", "revise", "rework", "rewrite",
+    "round", "sanitize", "silence", "simplify", "skip", "sort", "specify", "split", "stash", "stop", "store", "strip",
+    "support", "supports", "suppress", "swap", "switch", "test", "throw", "tidy", "toggle", "track", "treat", "trim",
+    "tweak", "undid", "unify", "unset", "update", "updated", "updates", "upgrade", "use", "uses", "using", "validate",
+    "warn", "wrap", "write",
 ];
 
 /// Maximum bytes of a label before a colon, such as the name of a module.
@@ -137,10 +149,12 @@ pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
         let weight = if first { 1.0 } else { tuning.later };
         let whole = line;
         let line = if first || line.contains(':') { without_change_kind(line) } else { line };
-        query.is_change |= first && (line.len() < whole.len() || begins_with_change(line));
         read_line(analyzer, line, weight, tuning, &mut query);
         if first {
             query.first_line = query.content.clone();
+            query.is_change = !line.contains('?') && (line.len() < whole.len() || begins_with_change(line));
+            query.label = label(line).into_iter().flat_map(words_of).map(|word| analyzer.stem(word)).collect();
+            query.names_symbol = line.split_whitespace().any(|chunk| is_marked_as_code(chunk) || is_identifier(chunk));
         }
         first = false;
     }
@@ -227,8 +241,38 @@ fn begins_with_change(line: &str) -> bool {
         let word = words_of(text).next().map(str::to_lowercase);
         word.is_some_and(|word| CHANGE_VERBS.binary_search(&word.as_str()).is_ok())
     };
-    let labeled = line.split_once(':').filter(|(label, _)| label.len() < MAX_LABEL_BYTES);
-    verb(line) || labeled.is_some_and(|(_, rest)| verb(rest))
+    let verb = |text: &str| verb(text) || without_negation(text).is_some_and(verb);
+    verb(line) || label(line).is_some_and(|label| verb(line[label.len()..].trim_start_matches([':', ' '])))
+}
+
+/// Returns what follows `do not`, `don't`, or `never` at the beginning of a text.
+fn without_negation(text: &str) -> Option<&str> {
+    let (first, rest) = text.trim_start().split_once(' ')?;
+    match first.to_lowercase().replace('’', "'").as_str() {
+        "don't" | "never" => Some(rest),
+        "do" => {
+            rest.trim_start().split_once(' ').filter(|(not, _)| not.eq_ignore_ascii_case("not")).map(|(_, rest)| rest)
+        }
+        _ => None,
+    }
+}
+
+/// Returns what a line has before its first colon, if it is short and has at most two words.
+fn label(line: &str) -> Option<&str> {
+    let (label, _) = line.split_once(':')?;
+    (label.len() < MAX_LABEL_BYTES && label.split_whitespace().count() <= 2).then_some(label)
+}
+
+/// Returns whether a chunk is written as an identifier, with an underscore or an inner uppercase letter, or as an option
+/// of a command.
+fn is_identifier(chunk: &str) -> bool {
+    if chunk.strip_prefix("--").is_some_and(|name| name.starts_with(char::is_alphabetic)) {
+        return true;
+    }
+    words_of(chunk).any(|word| {
+        let letters: Vec<char> = word.chars().collect();
+        word.contains('_') || letters.windows(2).any(|pair| pair[0].is_lowercase() && pair[1].is_uppercase())
+    })
 }
 
 fn is_trailer(line: &str) -> bool {
@@ -280,6 +324,9 @@ mod tests {
             "docs: typing",
             "walk: Use a bounded queue.",
             "\n  - Removed the old parser\n\nIt was slow.",
+            "Do not round the times of the cache",
+            "walk: don’t follow links",
+            "Expose the parser",
         ] {
             assert!(read_plainly(text).is_change, "{text}");
         }
@@ -287,10 +334,28 @@ mod tests {
             "the fix works",
             "Thanks! That helped.\nFix it",
             "Wow: nice",
+            "Fix the parser?",
+            "Don't worry about it",
+            "do we expose the parser",
             "one sentence that is much longer than a label of a module: add nothing",
             "",
         ] {
             assert!(!read_plainly(text).is_change, "{text}");
+        }
+    }
+
+    #[test]
+    fn labels_and_identifiers_of_the_first_line_are_recognized() {
+        let label = |text: &str| read_plainly(text).label.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(label("walk: use a queue"), ["walk"]);
+        assert_eq!(label("fix(flags): undo the changes"), ["flag"]);
+        assert_eq!(label("fix: undo the changes: all"), [""; 0], "a kind of change is no label, nor are three words");
+        assert_eq!(label("use a queue\n\nwalk: it is slow"), [""; 0]);
+        for text in ["ToolResult class", "the reasoning_effort option", "a pager for --version", "`walk` is slow"] {
+            assert!(read_plainly(text).names_symbol, "{text}");
+        }
+        for text in ["the Tool of Results", "yes -- please", "SIGINFO is fatal", "slow\nwalk_tree is it"] {
+            assert!(!read_plainly(text).names_symbol, "{text}");
         }
     }
 
