@@ -325,7 +325,7 @@ mod tests {
             "walk: Use a bounded queue.",
             "\n  - Removed the old parser\n\nIt was slow.",
             "Do not round the times of the cache",
-            "walk: don’t follow links",
+            "walk: don’t skip links",
             "Expose the parser",
         ] {
             assert!(read_plainly(text).is_change, "{text}");
