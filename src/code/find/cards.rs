@@ -32,8 +32,8 @@ pub struct Limits {
     pub budget: u32,
     /// The most touchpoints.
     pub items: usize,
-    /// The number of touchpoints that are sent whatever their score; each further one must score nearly as well as the
-    /// best.
+    /// The number of touchpoints that are sent whatever their score; each further one must reach a share of the best
+    /// score.
     pub sure: usize,
     /// The most lines of one excerpt; with 0 a touchpoint is a signature with one line of documentation.
     pub lines: usize,
