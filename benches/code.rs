@@ -206,7 +206,7 @@ fn heavy(index: &Index, disk: &Disk, commits: &[Commit], count: &dyn Fn(&str) ->
     let (mut open_files, mut open_symbols) = (Vec::new(), Vec::new());
     for commit in commits {
         let mut asked = query::read(&mut analyzer, &commit.query, &tuning);
-        asked.asks = !asked.is_change && asks_something(&commit.query);
+        asked.asks = !asked.is_change && !asked.is_order && asks_something(&commit.query);
         let words = asked.words.clone();
         asked.content.retain(|term| words.get(term).is_none_or(|word| !is_filler(word)));
         let mut hits = rank(index, &asked, &tuning, 120);

@@ -196,8 +196,9 @@ fn changes_open_the_search_with_little_evidence() {
     for text in [
         "disk: use a bounded zebra quagga giraffe elephant",
         "fix(retry): undo zebras and giraffes of elephants",
-        "Don't validate giraffes of elephants",
-        "ZebraClient for elephants",
+        "Don't use the backoff of elephants",
+        "SyncValidate of it",
+        "Limit the backoff of elephants",
     ] {
         assert!(opens(text), "{text}");
     }
@@ -206,7 +207,11 @@ fn changes_open_the_search_with_little_evidence() {
         "I saw a disk: giraffes of elephants and zebras",
         "the zebras validate giraffes of elephants",
         "a Zebra client for elephants",
-        "ZebraQuagga for elephants",
+        "ZebraClient for elephants",
+        "send the zebra to the elephants",
+        "the sync of validate",
+        "the backoff of elephants",
+        "Return to the zebra",
         "Translate the letter of the zebra",
         "Add a giraffe to the story",
     ] {

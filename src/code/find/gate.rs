@@ -27,8 +27,10 @@ const MIN_COVERED_CHANGED: f32 = 0.2;
 enum MessageKind {
     Asks,
     States,
-    /// Says what is to be changed, "Fix the parser of dates", or has an identifier.
+    /// Says what is to be changed: "Fix the parser of dates".
     Changes,
+    /// May say what is to be changed, "Limit the queue", or has an identifier of known words.
+    Orders,
 }
 
 /// What the gate measures in a message, or in its first line.
@@ -58,12 +60,19 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipRea
     if query.asks {
         return Some(why);
     }
-    if query.is_change && labels_file(index, query) {
+    if (query.is_change || query.is_order) && labels_file(index, query) {
         return None;
     }
     // The first line says what a long message is about; no symbol contains much of the rest.
     let first: BTreeSet<Box<str>> = query.first_line.intersection(&query.content).cloned().collect();
-    let kind = if query.is_change || query.names_symbol { MessageKind::Changes } else { MessageKind::States };
+    let text = query.asks_for_text();
+    let has_identifier =
+        !query.identifiers.is_empty() && query.identifiers.iter().all(|term| index.contains_term(term, text));
+    let kind = match (query.is_change, query.is_order || has_identifier) {
+        (true, _) => MessageKind::Changes,
+        (false, true) => MessageKind::Orders,
+        (false, false) => MessageKind::States,
+    };
     decide(&measure(index, query, &first, hits), kind).map(|_| why)
 }
 
@@ -75,7 +84,7 @@ pub fn pass_reason(index: &Index, query: &Query) -> PassReason {
 
 /// Decides from the signals. A single content word must name something of the workspace. A question must be covered,
 /// less so if it names something; a statement must also share two words with one symbol, unless it says what is to be
-/// changed or has an identifier.
+/// changed, or may do so and names something.
 fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
     if signals.content == 0 {
         return Some(SkipReason::NoContent);
@@ -87,7 +96,8 @@ fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
         (MessageKind::Asks, true) => (1, MIN_COVERED_NAMED),
         (MessageKind::Asks, false) => (2, MIN_COVERED_UNNAMED),
         (MessageKind::States, true) => (2.min(signals.content), MIN_COVERED_STATED),
-        (MessageKind::States, false) => (2, MIN_COVERED_STATED),
+        (MessageKind::Orders, true) => (1, MIN_COVERED_STATED),
+        (MessageKind::States | MessageKind::Orders, false) => (2, MIN_COVERED_STATED),
         (MessageKind::Changes, true) => (1, MIN_COVERED_CHANGED),
         (MessageKind::Changes, false) => (1, MIN_COVERED_STATED),
     };
@@ -181,6 +191,7 @@ mod tests {
             is_named,
         };
         let (asks, states, changes) = (MessageKind::Asks, MessageKind::States, MessageKind::Changes);
+        let orders = MessageKind::Orders;
         for (signals, kind, wanted) in [
             (of(0, 0, 0, 0.0, false), asks, Some(SkipReason::NoContent)),
             (of(2, 0, 0, 0.0, false), asks, Some(SkipReason::Unknown)),
@@ -197,6 +208,10 @@ mod tests {
             (of(4, 2, 2, 0.29, false), states, faint),
             (of(4, 2, 1, 0.9, true), states, faint),
             (of(4, 2, 1, 0.3, false), changes, None),
+            (of(4, 2, 1, 0.3, true), orders, None),
+            (of(4, 2, 1, 0.29, true), orders, faint),
+            (of(4, 2, 1, 0.9, false), orders, faint),
+            (of(4, 2, 2, 0.3, false), orders, None),
             (of(4, 2, 1, 0.29, false), changes, faint),
             (of(4, 2, 1, 0.2, true), changes, None),
             (of(4, 2, 1, 0.19, true), changes, faint),

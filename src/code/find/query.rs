@@ -24,15 +24,18 @@ pub struct Query {
     pub paths: Vec<String>,
     /// The terms of content words: no stop words, and no verbs of change or of asking.
     pub content: BTreeSet<Box<str>>,
-    /// Those of its first line.
+    /// Those of its first line, without the verb of change with which it begins.
     pub first_line: BTreeSet<Box<str>>,
     /// The terms of a label of its first line, such as `walk` in `walk: use a queue` and `fix(walk): use a queue`.
     pub label: BTreeSet<Box<str>>,
     /// Whether its first line says what is to be changed: it has a kind of change before a colon, or begins with a verb of
     /// change. A line with a question mark does not.
     pub is_change: bool,
-    /// Whether its first line has an identifier, or words that are marked as code.
-    pub names_symbol: bool,
+    /// Whether its first line may say what is to be changed: it begins with a verb of change that begins other orders as
+    /// often.
+    pub is_order: bool,
+    /// The terms of identifiers of its first line, and of words in it that are marked as code.
+    pub identifiers: BTreeSet<Box<str>>,
     /// The words of the terms, in lower case.
     pub words: BTreeMap<Box<str>, Box<str>>,
     /// Whether it is a question. The caller decides.
@@ -113,23 +116,29 @@ const VERBS: &[&str] = &[
 /// Verbs with which a message begins that says what is to be changed. Sorted.
 #[rustfmt::skip]
 const CHANGE_VERBS: &[&str] = &[
-    "add", "added", "adding", "address", "adds", "adjust", "allow", "allowed", "allows", "apply", "avoid", "avoids", "bring",
-    "bump", "cap", "change", "changed", "changes", "clarify", "clean", "cleaned", "cleaning", "collapse", "configure",
-    "convert", "copy", "correct", "cover", "create", "deduplicate", "define", "delete", "deleted", "deprecate", "detect",
-    "disable", "disallow", "display", "document", "documented", "drop", "dropped", "emit", "enable", "enables", "enforce",
-    "ensure", "export", "expose", "extend", "extract", "fix", "fixed", "fixes", "fixing", "forbid", "format", "generate",
-    "group", "handle", "handled", "handles", "hide", "highlight", "ignore", "ignored", "ignores", "implement", "implemented",
-    "implementing", "implements", "import", "improve", "improved", "improves", "include", "included", "increase", "inline",
-    "install", "introduce", "introduced", "lazily", "limit", "load", "lower", "make", "makes", "mark", "merge", "migrate",
-    "move", "moved", "moves", "normalize", "omit", "only", "optimize", "parse", "pass", "pin", "placate", "port", "prefer",
-    "preserve", "prevent", "print", "propagate", "provide", "raise", "reduce", "refactor", "refactored", "refactoring",
-    "refine", "reformat", "regenerate", "reject", "remove", "removed", "removes", "removing", "rename", "renamed", "renames",
-    "render", "reorder", "reorganise", "reorganize", "replace", "replaced", "replaces", "require", "reset", "resolve",
-    "resolves", "respect", "restore", "restrict", "return", "returns", "reuse", "revert", "revise", "rework", "rewrite",
-    "round", "sanitize", "silence", "simplify", "skip", "sort", "specify", "split", "stash", "stop", "store", "strip",
-    "support", "supports", "suppress", "swap", "switch", "test", "throw", "tidy", "toggle", "track", "treat", "trim",
-    "tweak", "undid", "unify", "unset", "update", "updated", "updates", "upgrade", "use", "uses", "using", "validate",
-    "warn", "wrap", "write",
+    "add", "added", "adding", "adds", "adjust", "allow", "allowed", "allows", "avoid", "avoids", "bump", "change", "changed",
+    "changes", "clarify", "clean", "cleaned", "cleaning", "convert", "correct", "create", "delete", "deleted", "deprecate",
+    "disable", "drop", "dropped", "enable", "enables", "ensure", "extract", "fix", "fixed", "fixes", "fixing", "handle",
+    "handled", "handles", "hide", "implement", "implemented", "implements", "improve", "improved", "improves", "introduce",
+    "introduced", "make", "makes", "merge", "move", "moved", "moves", "optimize", "prevent", "provide", "refactor",
+    "refactored", "refactoring", "remove", "removed", "removes", "removing", "rename", "renamed", "renames", "replace",
+    "replaced", "replaces", "resolve", "resolves", "restore", "revert", "rework", "rewrite", "simplify", "split", "stop",
+    "support", "supports", "switch", "test", "tidy", "tweak", "unify", "update", "updated", "updates", "upgrade", "use",
+    "uses", "write",
+];
+
+/// Verbs of change that begin other orders as often. Sorted.
+#[rustfmt::skip]
+const ORDER_VERBS: &[&str] = &[
+    "address", "applied", "apply", "bring", "cap", "collapse", "configure", "copy", "cover", "deduplicate", "define",
+    "detect", "disallow", "display", "document", "documented", "emit", "enforce", "export", "expose", "extend", "forbid",
+    "format", "generate", "group", "highlight", "ignore", "ignored", "ignores", "implementing", "import", "include",
+    "included", "increase", "inline", "install", "lazily", "limit", "load", "lower", "mark", "migrate", "normalize", "omit",
+    "only", "parse", "pass", "pin", "placate", "port", "prefer", "preserve", "print", "propagate", "raise", "reduce",
+    "refine", "reformat", "regenerate", "reject", "render", "reorder", "reorganise", "reorganize", "require", "reset",
+    "respect", "restrict", "return", "returns", "reuse", "revise", "round", "sanitize", "silence", "skip", "sort", "specify",
+    "stash", "store", "strip", "suppress", "swap", "throw", "toggle", "track", "treat", "trim", "undid", "unset", "using",
+    "validate", "warn", "wrap",
 ];
 
 /// Maximum bytes of a label before a colon, such as the name of a module.
@@ -151,10 +160,7 @@ pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
         let line = if first || line.contains(':') { without_change_kind(line) } else { line };
         read_line(analyzer, line, weight, tuning, &mut query);
         if first {
-            query.first_line = query.content.clone();
-            query.is_change = !line.contains('?') && (line.len() < whole.len() || begins_with_change(line));
-            query.label = label(line).into_iter().flat_map(words_of).map(|word| analyzer.stem(word)).collect();
-            query.names_symbol = line.split_whitespace().any(|chunk| is_marked_as_code(chunk) || is_identifier(chunk));
+            read_first_line(analyzer, whole, line, &mut query);
         }
         first = false;
     }
@@ -164,6 +170,23 @@ pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
         query.terms = by_weight.into_iter().take(MAX_TERMS).collect();
     }
     query
+}
+
+/// Reads what only the first line says. `whole` is the line with its kind of change.
+fn read_first_line(analyzer: &Analyzer, whole: &str, line: &str, query: &mut Query) {
+    query.first_line = query.content.clone();
+    let verb = verb_of_change(line);
+    let has_kind = line.len() < whole.len();
+    let is_in = |verbs: &[&str]| verb.is_some_and(|verb| verbs.binary_search(&verb.to_lowercase().as_str()).is_ok());
+    query.is_change = !line.contains('?') && (has_kind || is_in(CHANGE_VERBS));
+    query.is_order = !line.contains('?') && !has_kind && is_in(ORDER_VERBS);
+    if let Some(verb) = verb {
+        query.first_line.remove(&analyzer.stem(verb));
+    }
+    query.label = label(line).into_iter().flat_map(words_of).map(|word| analyzer.stem(word)).collect();
+    let named = line.split_whitespace().filter(|chunk| is_marked_as_code(chunk) || is_identifier(chunk));
+    let terms = named.flat_map(words_of).flat_map(parts).map(|part| analyzer.stem(part));
+    query.identifiers = terms.filter(|term| query.content.contains(term)).collect();
 }
 
 fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, query: &mut Query) {
@@ -235,14 +258,18 @@ fn add_word(words: &mut BTreeMap<Box<str>, Box<str>>, term: &str, word: &str) {
     words.entry(term.into()).or_insert_with(|| word.to_lowercase().into());
 }
 
-/// Returns whether a line begins with a verb of change, alone or after a label.
-fn begins_with_change(line: &str) -> bool {
-    let verb = |text: &str| {
-        let word = words_of(text).next().map(str::to_lowercase);
-        word.is_some_and(|word| CHANGE_VERBS.binary_search(&word.as_str()).is_ok())
+/// Returns the verb of change with which a line begins, alone, after a label, or after a negation.
+fn verb_of_change(line: &str) -> Option<&str> {
+    let first = |text| {
+        let is_verb = |word: &&str| {
+            let lower = word.to_lowercase();
+            [CHANGE_VERBS, ORDER_VERBS].iter().any(|verbs| verbs.binary_search(&lower.as_str()).is_ok())
+        };
+        words_of(text).next().filter(is_verb)
     };
-    let verb = |text: &str| verb(text) || without_negation(text).is_some_and(verb);
-    verb(line) || label(line).is_some_and(|label| verb(line[label.len()..].trim_start_matches([':', ' '])))
+    let verb = |text| first(text).or_else(|| without_negation(text).and_then(first));
+    let rest = |label: &str| line[label.len()..].trim_start_matches([':', ' ']);
+    verb(line).or_else(|| label(line).map(rest).and_then(verb))
 }
 
 /// Returns what follows `do not`, `don't`, or `never` at the beginning of a text.
@@ -315,7 +342,7 @@ mod tests {
 
     #[test]
     fn messages_that_say_what_to_change_are_recognized() {
-        for words in [CHANGE_VERBS, VERBS, CHANGE_KINDS] {
+        for words in [CHANGE_VERBS, ORDER_VERBS, VERBS, CHANGE_KINDS] {
             assert!(words.is_sorted());
         }
         for text in [
@@ -324,9 +351,8 @@ mod tests {
             "docs: typing",
             "walk: Use a bounded queue.",
             "\n  - Removed the old parser\n\nIt was slow.",
-            "Do not round the times of the cache",
-            "walk: don’t skip links",
-            "Expose the parser",
+            "Do not use the times of the cache",
+            "walk: don’t support links",
         ] {
             assert!(read_plainly(text).is_change, "{text}");
         }
@@ -345,17 +371,35 @@ mod tests {
     }
 
     #[test]
+    fn verbs_that_begin_other_orders_are_recognized() {
+        let is_order = |text: &str| {
+            let query = read_plainly(text);
+            assert!(!query.is_change, "{text}");
+            query.is_order
+        };
+        for text in ["Limit the queue", "walk: don't skip links", "Do not round the times"] {
+            assert!(is_order(text), "{text}");
+        }
+        for text in ["Limit the queue?", "a limit of the queue", "do we limit it", "Don't worry"] {
+            assert!(!is_order(text), "{text}");
+        }
+    }
+
+    #[test]
     fn labels_and_identifiers_of_the_first_line_are_recognized() {
         let label = |text: &str| read_plainly(text).label.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(label("walk: use a queue"), ["walk"]);
         assert_eq!(label("fix(flags): undo the changes"), ["flag"]);
         assert_eq!(label("fix: undo the changes: all"), [""; 0], "a kind of change is no label, nor are three words");
         assert_eq!(label("use a queue\n\nwalk: it is slow"), [""; 0]);
-        for text in ["ToolResult class", "the reasoning_effort option", "a pager for --version", "`walk` is slow"] {
-            assert!(read_plainly(text).names_symbol, "{text}");
-        }
+        let identifiers =
+            |text: &str| read_plainly(text).identifiers.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(identifiers("ToolResult class"), ["result", "tool"]);
+        assert_eq!(identifiers("the reasoning_effort option"), ["effort", "reason"]);
+        assert_eq!(identifiers("a pager for --version"), ["version"]);
+        assert_eq!(identifiers("`walk` is slow"), ["walk"]);
         for text in ["the Tool of Results", "yes -- please", "SIGINFO is fatal", "slow\nwalk_tree is it"] {
-            assert!(!read_plainly(text).names_symbol, "{text}");
+            assert_eq!(identifiers(text), [""; 0], "{text}");
         }
     }
 
@@ -364,6 +408,9 @@ mod tests {
         let query = read_plainly("fix: panic of the battery\n\nThe gauge divided by zero.");
         let words = |terms: &BTreeSet<Box<str>>| terms.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(words(&query.first_line), ["batteri", "panic"]);
+        let query = read_plainly("gauge: Don't limit the battery");
+        assert_eq!(words(&query.content), ["batteri", "gaug", "limit"]);
+        assert_eq!(words(&query.first_line), ["batteri", "gaug"], "the verb is no subject");
         assert_eq!(words(&query.content), ["batteri", "divid", "gaug", "panic", "zero"]);
     }
 }

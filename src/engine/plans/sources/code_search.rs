@@ -74,7 +74,7 @@ const PRONOUNS: [&str; 17] = [
 /// "how does undo work".
 pub(crate) fn read_message(analyzer: &mut Analyzer, text: &str) -> Query {
     let mut asked = query::read(analyzer, text, &Tuning::default());
-    asked.asks = !asked.is_change && asks_something(text);
+    asked.asks = !asked.is_change && !asked.is_order && asks_something(text);
     let is_subject = |term: &str| asked.words.get(term).is_none_or(|word| !is_filler(word));
     let subjects: BTreeSet<Box<str>> = asked.content.iter().filter(|term| is_subject(term)).cloned().collect();
     if !subjects.is_empty() || !is_impersonal(text) {
