@@ -199,14 +199,14 @@ mod vectors {
 
 /// The row for Heavy, with its limits at its largest allowance.
 fn heavy(index: &Index, disk: &Disk, commits: &[Commit], count: &dyn Fn(&str) -> u32) {
-    let (tuning, mut analyzer) = (Tuning::default(), Analyzer::default());
+    let (tuning, mut analyzer) = (Tuning::for_plans(), Analyzer::default());
     let limits = Limits { budget: 4_000 - 64, items: 12, sure: 6, lines: 30, tokens: 600, excerpts: 50 };
     let (mut items, mut silent) = (0, 0);
     let (mut files, mut symbols) = (Vec::new(), Vec::new());
     let (mut open_files, mut open_symbols) = (Vec::new(), Vec::new());
     for commit in commits {
         let mut asked = query::read(&mut analyzer, &commit.query, &tuning);
-        asked.asks = asks_something(&commit.query);
+        asked.asks = !asked.is_change && !asked.is_order && asks_something(&commit.query);
         let words = asked.words.clone();
         asked.content.retain(|term| words.get(term).is_none_or(|word| !is_filler(word)));
         let mut hits = rank(index, &asked, &tuning, 120);

@@ -34,6 +34,8 @@ pub struct Tuning {
     pub test: f32,
     /// The factor for tests if the query is a question that does not speak of tests.
     pub test_asked: f32,
+    /// The factor for files of tests if the query is a statement that does not speak of tests.
+    pub test_stated: f32,
     /// The factor for files as symbols.
     pub whole: f32,
     /// The factor for modules and impl blocks.
@@ -54,8 +56,19 @@ pub struct Tuning {
     pub exact: f32,
     /// How strongly each further symbol of one file counts less.
     pub spread: f32,
-    /// The same for the few symbols that a plan sends, as a share of the best score.
-    pub spread_sent: f32,
+    /// The same for the few symbols that a plan sends, as shares of the best score: for the first ones, and for the rest.
+    pub spread_sent: [f32; 2],
+    /// The number of first ones.
+    pub first_sent: usize,
+}
+
+impl Tuning {
+    /// Returns the constants for the few symbols that a plan sends. Large symbols, files, and types count more, because
+    /// one symbol stands for its file. Files of tests count less, because they rarely say what is to be changed.
+    #[must_use]
+    pub fn for_plans() -> Self {
+        Self { size: 0.1, small: 1.0, whole: 0.8, test_stated: 0.5, ..Self::default() }
+    }
 }
 
 impl Default for Tuning {
@@ -76,6 +89,7 @@ impl Default for Tuning {
             file_size: 0.02,
             test: 0.85,
             test_asked: 0.5,
+            test_stated: 0.85,
             whole: 0.5,
             shell: 0.7,
             text: [0.5, 0.15],
@@ -86,7 +100,8 @@ impl Default for Tuning {
             prefix: 0.3,
             exact: 0.5,
             spread: 0.06,
-            spread_sent: 0.12,
+            spread_sent: [0.06, 0.4],
+            first_sent: 6,
         }
     }
 }

@@ -17,7 +17,7 @@ const LONGEST_LINE: usize = 240;
 /// Maximum number of near misses reported.
 const MAX_NEAR: usize = 12;
 /// The share of the best score that a touchpoint beyond the sure ones must have.
-const MIN_OF_BEST: f32 = 0.4;
+const MIN_OF_BEST: f32 = 0.25;
 
 /// Texts of files by their paths relative to the root.
 pub trait Sources {
@@ -32,8 +32,8 @@ pub struct Limits {
     pub budget: u32,
     /// The most touchpoints.
     pub items: usize,
-    /// The number of touchpoints that are sent whatever their score; each further one must score nearly as well as the
-    /// best.
+    /// The number of touchpoints that are sent whatever their score; each further one must reach a share of the best
+    /// score.
     pub sure: usize,
     /// The most lines of one excerpt; with 0 a touchpoint is a signature with one line of documentation.
     pub lines: usize,

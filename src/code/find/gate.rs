@@ -15,10 +15,12 @@ use std::collections::BTreeSet;
 /// Number of hits that decide whether a message is about code.
 const HITS_CONSIDERED: usize = 12;
 /// Share of a message's weight that one of the best symbols must contain: of a question that names something of the
-/// workspace, of another question, and of a statement or its first line.
+/// workspace, of another question, of a statement or its first line, and of a change that names something of the
+/// workspace.
 const MIN_COVERED_NAMED: f32 = 0.37;
 const MIN_COVERED_UNNAMED: f32 = 0.6;
 const MIN_COVERED_STATED: f32 = 0.3;
+const MIN_COVERED_CHANGED: f32 = 0.2;
 
 /// What a message does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +29,8 @@ enum MessageKind {
     States,
     /// Says what is to be changed: "Fix the parser of dates".
     Changes,
+    /// May say what is to be changed, "Limit the queue", or has an identifier of known words.
+    Orders,
 }
 
 /// What the gate measures in a message, or in its first line.
@@ -56,9 +60,19 @@ pub fn skip_reason(index: &Index, query: &Query, hits: &[Hit]) -> Option<SkipRea
     if query.asks {
         return Some(why);
     }
+    if (query.is_change || query.is_order) && labels_file(index, query) {
+        return None;
+    }
     // The first line says what a long message is about; no symbol contains much of the rest.
     let first: BTreeSet<Box<str>> = query.first_line.intersection(&query.content).cloned().collect();
-    let kind = if query.is_change { MessageKind::Changes } else { MessageKind::States };
+    let text = query.asks_for_text();
+    let has_identifier =
+        !query.identifiers.is_empty() && query.identifiers.iter().all(|term| index.contains_term(term, text));
+    let kind = match (query.is_change, query.is_order || has_identifier) {
+        (true, _) => MessageKind::Changes,
+        (false, true) => MessageKind::Orders,
+        (false, false) => MessageKind::States,
+    };
     decide(&measure(index, query, &first, hits), kind).map(|_| why)
 }
 
@@ -70,7 +84,7 @@ pub fn pass_reason(index: &Index, query: &Query) -> PassReason {
 
 /// Decides from the signals. A single content word must name something of the workspace. A question must be covered,
 /// less so if it names something; a statement must also share two words with one symbol, unless it says what is to be
-/// changed.
+/// changed, or may do so and names something.
 fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
     if signals.content == 0 {
         return Some(SkipReason::NoContent);
@@ -82,8 +96,10 @@ fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
         (MessageKind::Asks, true) => (1, MIN_COVERED_NAMED),
         (MessageKind::Asks, false) => (2, MIN_COVERED_UNNAMED),
         (MessageKind::States, true) => (2.min(signals.content), MIN_COVERED_STATED),
-        (MessageKind::States, false) => (2, MIN_COVERED_STATED),
-        (MessageKind::Changes, _) => (1, MIN_COVERED_STATED),
+        (MessageKind::Orders, true) => (1, MIN_COVERED_STATED),
+        (MessageKind::States | MessageKind::Orders, false) => (2, MIN_COVERED_STATED),
+        (MessageKind::Changes, true) => (1, MIN_COVERED_CHANGED),
+        (MessageKind::Changes, false) => (1, MIN_COVERED_STATED),
     };
     (signals.together < together || signals.covered < covered).then_some(SkipReason::Faint)
 }
@@ -92,6 +108,11 @@ fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
 fn spells_out(index: &Index, query: &Query) -> bool {
     query.names.keys().any(|name| index.defined(name).iter().any(|id| index.is_symbol(*id)))
         || query.paths.iter().any(|path| choose::place(index, path).is_some())
+}
+
+/// Returns whether a word of a message's label is the name of a file or folder outside the tests.
+fn labels_file(index: &Index, query: &Query) -> bool {
+    query.label.iter().any(|term| query.words.get(term).is_some_and(|word| is_file(index, (term, word), false)))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of symbols")]
@@ -138,11 +159,20 @@ fn names(index: &Index, (term, word): (&str, &str), text: bool) -> bool {
     }
     let mut letters = word.chars();
     let capitalized: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
-    let counts = |file: &File| !file.test && (text || !file.is_text());
-    let is_subject = |id: &SymbolId| index.symbol(*id).is_some_and(|(symbol, file)| !symbol.test && counts(file));
+    let is_subject = |id: &SymbolId| {
+        index.symbol(*id).is_some_and(|(symbol, file)| !symbol.test && !file.test && (text || !file.is_text()))
+    };
     let is_symbol = [word, capitalized.as_str()].iter().any(|name| index.defined(name).iter().any(is_subject));
-    let mut files = index.paths_with(term).iter().filter_map(|file| index.file(*file)).filter(|file| counts(file));
-    is_symbol || files.any(|file| module_path(&file.shown).iter().any(|part| part.eq_ignore_ascii_case(word)))
+    is_symbol || is_file(index, (term, word), text)
+}
+
+/// Returns whether a word is the name of a file or folder outside the tests. Text files count only if `text`.
+fn is_file(index: &Index, (term, word): (&str, &str), text: bool) -> bool {
+    let files = index.paths_with(term).iter().filter_map(|file| index.file(*file));
+    let mut files = files.filter(|file| !file.test && (text || !file.is_text()));
+    // Python marks inner modules with an underscore.
+    let is_name = |part: &String| part.trim_start_matches('_').eq_ignore_ascii_case(word);
+    files.any(|file| module_path(&file.shown).iter().any(is_name))
 }
 
 #[cfg(test)]
@@ -161,6 +191,7 @@ mod tests {
             is_named,
         };
         let (asks, states, changes) = (MessageKind::Asks, MessageKind::States, MessageKind::Changes);
+        let orders = MessageKind::Orders;
         for (signals, kind, wanted) in [
             (of(0, 0, 0, 0.0, false), asks, Some(SkipReason::NoContent)),
             (of(2, 0, 0, 0.0, false), asks, Some(SkipReason::Unknown)),
@@ -177,7 +208,13 @@ mod tests {
             (of(4, 2, 2, 0.29, false), states, faint),
             (of(4, 2, 1, 0.9, true), states, faint),
             (of(4, 2, 1, 0.3, false), changes, None),
-            (of(4, 2, 1, 0.29, true), changes, faint),
+            (of(4, 2, 1, 0.3, true), orders, None),
+            (of(4, 2, 1, 0.29, true), orders, faint),
+            (of(4, 2, 1, 0.9, false), orders, faint),
+            (of(4, 2, 2, 0.3, false), orders, None),
+            (of(4, 2, 1, 0.29, false), changes, faint),
+            (of(4, 2, 1, 0.2, true), changes, None),
+            (of(4, 2, 1, 0.19, true), changes, faint),
             (of(1, 0, 0, 0.0, false), changes, Some(SkipReason::Unknown)),
             (of(0, 0, 0, 0.0, false), changes, Some(SkipReason::NoContent)),
         ] {

@@ -24,11 +24,18 @@ pub struct Query {
     pub paths: Vec<String>,
     /// The terms of content words: no stop words, and no verbs of change or of asking.
     pub content: BTreeSet<Box<str>>,
-    /// Those of its first line.
+    /// Those of its first line, without the verb of change with which it begins.
     pub first_line: BTreeSet<Box<str>>,
+    /// The terms of a label of its first line, such as `walk` in `walk: use a queue` and `fix(walk): use a queue`.
+    pub label: BTreeSet<Box<str>>,
     /// Whether its first line says what is to be changed: it has a kind of change before a colon, or begins with a verb of
-    /// change.
+    /// change. A line with a question mark does not.
     pub is_change: bool,
+    /// Whether its first line may say what is to be changed: it begins with a verb of change that begins other orders as
+    /// often.
+    pub is_order: bool,
+    /// The terms of identifiers of its first line, and of words in it that are marked as code.
+    pub identifiers: BTreeSet<Box<str>>,
     /// The words of the terms, in lower case.
     pub words: BTreeMap<Box<str>, Box<str>>,
     /// Whether it is a question. The caller decides.
@@ -120,6 +127,20 @@ const CHANGE_VERBS: &[&str] = &[
     "uses", "write",
 ];
 
+/// Verbs of change that begin other orders as often. Sorted.
+#[rustfmt::skip]
+const ORDER_VERBS: &[&str] = &[
+    "address", "applied", "apply", "bring", "cap", "collapse", "configure", "copy", "cover", "deduplicate", "define",
+    "detect", "disallow", "display", "document", "documented", "emit", "enforce", "export", "expose", "extend", "forbid",
+    "format", "generate", "group", "highlight", "ignore", "ignored", "ignores", "implementing", "import", "include",
+    "included", "increase", "inline", "install", "lazily", "limit", "load", "lower", "mark", "migrate", "normalize", "omit",
+    "only", "parse", "pass", "pin", "placate", "port", "prefer", "preserve", "print", "propagate", "raise", "reduce",
+    "refine", "reformat", "regenerate", "reject", "render", "reorder", "reorganise", "reorganize", "require", "reset",
+    "respect", "restrict", "return", "returns", "reuse", "revise", "round", "sanitize", "silence", "skip", "sort", "specify",
+    "stash", "store", "strip", "suppress", "swap", "throw", "toggle", "track", "treat", "trim", "undid", "unset", "using",
+    "validate", "warn", "wrap",
+];
+
 /// Maximum bytes of a label before a colon, such as the name of a module.
 const MAX_LABEL_BYTES: usize = 40;
 
@@ -137,10 +158,9 @@ pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
         let weight = if first { 1.0 } else { tuning.later };
         let whole = line;
         let line = if first || line.contains(':') { without_change_kind(line) } else { line };
-        query.is_change |= first && (line.len() < whole.len() || begins_with_change(line));
         read_line(analyzer, line, weight, tuning, &mut query);
         if first {
-            query.first_line = query.content.clone();
+            read_first_line(analyzer, whole, line, &mut query);
         }
         first = false;
     }
@@ -150,6 +170,23 @@ pub fn read(analyzer: &mut Analyzer, text: &str, tuning: &Tuning) -> Query {
         query.terms = by_weight.into_iter().take(MAX_TERMS).collect();
     }
     query
+}
+
+/// Reads what only the first line says. `whole` is the line with its kind of change.
+fn read_first_line(analyzer: &Analyzer, whole: &str, line: &str, query: &mut Query) {
+    query.first_line = query.content.clone();
+    let verb = verb_of_change(line);
+    let has_kind = line.len() < whole.len();
+    let is_in = |verbs: &[&str]| verb.is_some_and(|verb| verbs.binary_search(&verb.to_lowercase().as_str()).is_ok());
+    query.is_change = !line.contains('?') && (has_kind || is_in(CHANGE_VERBS));
+    query.is_order = !line.contains('?') && !has_kind && is_in(ORDER_VERBS);
+    if let Some(verb) = verb {
+        query.first_line.remove(&analyzer.stem(verb));
+    }
+    query.label = label(line).into_iter().flat_map(words_of).map(|word| analyzer.stem(word)).collect();
+    let named = line.split_whitespace().filter(|chunk| is_marked_as_code(chunk) || is_identifier(chunk));
+    let terms = named.flat_map(words_of).flat_map(parts).map(|part| analyzer.stem(part));
+    query.identifiers = terms.filter(|term| query.content.contains(term)).collect();
 }
 
 fn read_line(analyzer: &mut Analyzer, line: &str, weight: f32, tuning: &Tuning, query: &mut Query) {
@@ -221,14 +258,48 @@ fn add_word(words: &mut BTreeMap<Box<str>, Box<str>>, term: &str, word: &str) {
     words.entry(term.into()).or_insert_with(|| word.to_lowercase().into());
 }
 
-/// Returns whether a line begins with a verb of change, alone or after a label.
-fn begins_with_change(line: &str) -> bool {
-    let verb = |text: &str| {
-        let word = words_of(text).next().map(str::to_lowercase);
-        word.is_some_and(|word| CHANGE_VERBS.binary_search(&word.as_str()).is_ok())
+/// Returns the verb of change with which a line begins, alone, after a label, or after a negation.
+fn verb_of_change(line: &str) -> Option<&str> {
+    let first = |text| {
+        let is_verb = |word: &&str| {
+            let lower = word.to_lowercase();
+            [CHANGE_VERBS, ORDER_VERBS].iter().any(|verbs| verbs.binary_search(&lower.as_str()).is_ok())
+        };
+        words_of(text).next().filter(is_verb)
     };
-    let labeled = line.split_once(':').filter(|(label, _)| label.len() < MAX_LABEL_BYTES);
-    verb(line) || labeled.is_some_and(|(_, rest)| verb(rest))
+    let verb = |text| first(text).or_else(|| without_negation(text).and_then(first));
+    let rest = |label: &str| line[label.len()..].trim_start_matches([':', ' ']);
+    verb(line).or_else(|| label(line).map(rest).and_then(verb))
+}
+
+/// Returns what follows `do not`, `don't`, or `never` at the beginning of a text.
+fn without_negation(text: &str) -> Option<&str> {
+    let (first, rest) = text.trim_start().split_once(' ')?;
+    match first.to_lowercase().replace('’', "'").as_str() {
+        "don't" | "never" => Some(rest),
+        "do" => {
+            rest.trim_start().split_once(' ').filter(|(not, _)| not.eq_ignore_ascii_case("not")).map(|(_, rest)| rest)
+        }
+        _ => None,
+    }
+}
+
+/// Returns what a line has before its first colon, if it is short and has at most two words.
+fn label(line: &str) -> Option<&str> {
+    let (label, _) = line.split_once(':')?;
+    (label.len() < MAX_LABEL_BYTES && label.split_whitespace().count() <= 2).then_some(label)
+}
+
+/// Returns whether a chunk is written as an identifier, with an underscore or an inner uppercase letter, or as an option
+/// of a command.
+fn is_identifier(chunk: &str) -> bool {
+    if chunk.strip_prefix("--").is_some_and(|name| name.starts_with(char::is_alphabetic)) {
+        return true;
+    }
+    words_of(chunk).any(|word| {
+        let letters: Vec<char> = word.chars().collect();
+        word.contains('_') || letters.windows(2).any(|pair| pair[0].is_lowercase() && pair[1].is_uppercase())
+    })
 }
 
 fn is_trailer(line: &str) -> bool {
@@ -271,7 +342,7 @@ mod tests {
 
     #[test]
     fn messages_that_say_what_to_change_are_recognized() {
-        for words in [CHANGE_VERBS, VERBS, CHANGE_KINDS] {
+        for words in [CHANGE_VERBS, ORDER_VERBS, VERBS, CHANGE_KINDS] {
             assert!(words.is_sorted());
         }
         for text in [
@@ -280,6 +351,8 @@ mod tests {
             "docs: typing",
             "walk: Use a bounded queue.",
             "\n  - Removed the old parser\n\nIt was slow.",
+            "Do not use the times of the cache",
+            "walk: don’t support links",
         ] {
             assert!(read_plainly(text).is_change, "{text}");
         }
@@ -287,6 +360,9 @@ mod tests {
             "the fix works",
             "Thanks! That helped.\nFix it",
             "Wow: nice",
+            "Fix the parser?",
+            "Don't worry about it",
+            "do we expose the parser",
             "one sentence that is much longer than a label of a module: add nothing",
             "",
         ] {
@@ -295,10 +371,46 @@ mod tests {
     }
 
     #[test]
+    fn verbs_that_begin_other_orders_are_recognized() {
+        let is_order = |text: &str| {
+            let query = read_plainly(text);
+            assert!(!query.is_change, "{text}");
+            query.is_order
+        };
+        for text in ["Limit the queue", "walk: don't skip links", "Do not round the times"] {
+            assert!(is_order(text), "{text}");
+        }
+        for text in ["Limit the queue?", "a limit of the queue", "do we limit it", "Don't worry"] {
+            assert!(!is_order(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn labels_and_identifiers_of_the_first_line_are_recognized() {
+        let label = |text: &str| read_plainly(text).label.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(label("walk: use a queue"), ["walk"]);
+        assert_eq!(label("fix(flags): undo the changes"), ["flag"]);
+        assert_eq!(label("fix: undo the changes: all"), [""; 0], "a kind of change is no label, nor are three words");
+        assert_eq!(label("use a queue\n\nwalk: it is slow"), [""; 0]);
+        let identifiers =
+            |text: &str| read_plainly(text).identifiers.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(identifiers("ToolResult class"), ["result", "tool"]);
+        assert_eq!(identifiers("the reasoning_effort option"), ["effort", "reason"]);
+        assert_eq!(identifiers("a pager for --version"), ["version"]);
+        assert_eq!(identifiers("`walk` is slow"), ["walk"]);
+        for text in ["the Tool of Results", "yes -- please", "SIGINFO is fatal", "slow\nwalk_tree is it"] {
+            assert_eq!(identifiers(text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
     fn the_first_line_has_its_own_content_words() {
         let query = read_plainly("fix: panic of the battery\n\nThe gauge divided by zero.");
         let words = |terms: &BTreeSet<Box<str>>| terms.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(words(&query.first_line), ["batteri", "panic"]);
+        let query = read_plainly("gauge: Don't limit the battery");
+        assert_eq!(words(&query.content), ["batteri", "gaug", "limit"]);
+        assert_eq!(words(&query.first_line), ["batteri", "gaug"], "the verb is no subject");
         assert_eq!(words(&query.content), ["batteri", "divid", "gaug", "panic", "zero"]);
     }
 }

@@ -258,7 +258,7 @@ impl ScoreTable {
         self.find_best(index);
         let flow = self.flow(index, tuning);
         let of_text = text_factor(query, tuning);
-        let of_tests = if query.asks && !query.names_tests() { tuning.test_asked } else { tuning.test };
+        let factors = TestFactors::new(query, tuning);
         let mut hits = Vec::new();
         for file in index.files() {
             let Some(number) = index.scored.get(file.first as usize).map(|scored| scored.file) else { continue };
@@ -295,8 +295,7 @@ impl ScoreTable {
                 let lines = symbol.lines.1.saturating_sub(symbol.lines.0).saturating_add(1) as f32;
                 let prior = tuning.size * lines.min(400.0).ln() + file_size;
                 let is_named = parts.exact > 0.0 || self.named_files[number as usize] > 0.0;
-                let of_tests = if is_named { tuning.test } else { of_tests };
-                let of_tests = if symbol.test || file.test { of_tests } else { 1.0 };
+                let of_tests = factors.of(symbol.test, file.test, is_named);
                 let factor = kind_factor(symbol.kind, tuning) * of_tests * of_class;
                 let sum = parts.sum() + prior;
                 parts.prior = sum * factor - parts.sum();
@@ -348,6 +347,33 @@ fn text_factor(query: &Query, tuning: &Tuning) -> f32 {
     }
 }
 
+/// The factors for tests: for tests that the query names, for files of tests, and for tests in other files.
+struct TestFactors {
+    named: f32,
+    file: f32,
+    inside: f32,
+}
+
+impl TestFactors {
+    fn new(query: &Query, tuning: &Tuning) -> Self {
+        let (file, inside) = match (query.names_tests(), query.asks) {
+            (true, _) => (tuning.test, tuning.test),
+            (false, true) => (tuning.test_asked, tuning.test_asked),
+            (false, false) => (tuning.test_stated, tuning.test),
+        };
+        Self { named: tuning.test, file, inside }
+    }
+
+    fn of(&self, symbol: bool, file: bool, is_named: bool) -> f32 {
+        match (symbol || file, is_named, file) {
+            (false, ..) => 1.0,
+            (true, true, _) => self.named,
+            (true, false, true) => self.file,
+            (true, false, false) => self.inside,
+        }
+    }
+}
+
 fn kind_factor(kind: Kind, tuning: &Tuning) -> f32 {
     match kind {
         Kind::File => tuning.whole,
@@ -357,11 +383,30 @@ fn kind_factor(kind: Kind, tuning: &Tuning) -> f32 {
     }
 }
 
-/// Prefers symbols of other files where only a few symbols are sent: a further symbol of a file must score clearly higher
-/// than the first of another.
+/// Prefers symbols of other files where only a few symbols are sent: among the first ones, a further symbol of a file must
+/// score clearly higher than the first of another; after them, other files come first.
 pub fn prefer_other_files(index: &Index, hits: &mut [Hit], tuning: &Tuning) {
     let best = hits.first().map_or(0.0, |hit| hit.score);
-    spread_over_files(index, hits, tuning.spread_sent * best);
+    let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+    let file_of = |hit: &Hit| index.scored.get(hit.id as usize).map_or(0, |scored| scored.file);
+    for at in 0..hits.len() {
+        let spread = best * tuning.spread_sent[usize::from(at >= tuning.first_sent)];
+        #[allow(clippy::cast_precision_loss, reason = "a count")]
+        let less = |hit: &Hit| counts.get(&file_of(hit)).map_or(0.0, |count| spread * (*count as f32).sqrt());
+        let mut next = (at, f32::MIN, 0.0);
+        for (place, hit) in hits.iter().enumerate().skip(at) {
+            let less = less(hit);
+            if hit.score - less > next.1 {
+                next = (place, hit.score - less, less);
+            }
+        }
+        let (place, _, less) = next;
+        hits[at..=place].rotate_right(1);
+        let hit = &mut hits[at];
+        hit.parts.prior -= less;
+        hit.score = hit.parts.sum();
+        *counts.entry(file_of(hit)).or_default() += 1;
+    }
 }
 
 /// Lowers later symbols of a file that already has many hits.

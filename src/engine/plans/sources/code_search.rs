@@ -74,7 +74,7 @@ const PRONOUNS: [&str; 17] = [
 /// "how does undo work".
 pub(crate) fn read_message(analyzer: &mut Analyzer, text: &str) -> Query {
     let mut asked = query::read(analyzer, text, &Tuning::default());
-    asked.asks = asks_something(text);
+    asked.asks = !asked.is_change && !asked.is_order && asks_something(text);
     let is_subject = |term: &str| asked.words.get(term).is_none_or(|word| !is_filler(word));
     let subjects: BTreeSet<Box<str>> = asked.content.iter().filter(|term| is_subject(term)).cloned().collect();
     if !subjects.is_empty() || !is_impersonal(text) {
@@ -108,7 +108,8 @@ pub(crate) fn own_words(asked: &str) -> &str {
 pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> FoundSymbols {
     let (index, asked, scope) = (&loaded.index, wanted.asked, wanted.scope);
     let beside: Vec<u32> = wanted.attached.iter().flat_map(|(path, lines)| symbols_at(loaded, path, *lines)).collect();
-    let mut hits = rank::rank(index, asked, &Tuning::default(), RANKED);
+    let tuning = Tuning::for_plans();
+    let mut hits = rank::rank(index, asked, &tuning, RANKED);
     let (among, unknown) = (index.len(), scope.unknown.clone());
     let mut found = FoundSymbols {
         items: Vec::new(),
@@ -140,7 +141,7 @@ pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> F
             choose::focused(index, choose::mentioned(index, asked, hits), scope, &beside)
         }
         Gate::Pass(_) => {
-            rank::prefer_other_files(index, &mut hits, &Tuning::default());
+            rank::prefer_other_files(index, &mut hits, &tuning);
             choose::focused(index, hits, scope, &beside)
         }
     };
@@ -306,7 +307,7 @@ mod tests {
             .unwrap();
         let because = |text: &str| {
             let asked = read_message(&mut Analyzer::default(), text);
-            gate::skip_reason(&index, &asked, &rank::rank(&index, &asked, &Tuning::default(), RANKED))
+            gate::skip_reason(&index, &asked, &rank::rank(&index, &asked, &Tuning::for_plans(), RANKED))
         };
         let (nothing, unknown, faint) =
             (Some(SkipReason::NoContent), Some(SkipReason::Unknown), Some(SkipReason::Faint));
