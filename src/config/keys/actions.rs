@@ -173,9 +173,9 @@ actions! {
     Project Session "project" "Manage project rules (AGENTS.md): read, edit, exclude.",
     Skills Session "skills" "List skills, and insert a skill into the message.",
     Modules Session "modules" "Manage module summaries: edit, compare, rewrite, undo.",
-    RenewThing Session "renew-thing" "Rewrite the module summary from its files.",
-    SwitchThing Session "switch-thing" "Exclude or include the rules (or the skill list) on this branch.",
-    EditThing Session "edit-thing" "Edit the selected text; a built-in policy is copied under a new name first.",
+    RewriteModule Session "rewrite-module" "Rewrite the module summary from its files.",
+    ToggleRules Session "toggle-rules" "Exclude or include the rules (or the skill list) on this branch.",
+    EditText Session "edit-text" "Edit the selected text; a built-in policy is copied under a new name first.",
     CopyPolicy Context "copy-policy" "Copy the selected policy under a new name.",
     UsePolicy Context "use-policy" "Use this policy or skill: the policy on this branch, the skill in the message.",
     TryPolicy Context "try-policy" "Preview the request under the selected policy.",
@@ -215,7 +215,12 @@ actions! {
 }
 
 /// The names of actions in earlier versions, which still work.
-const EARLIER_NAMES: &[(&str, Action)] = &[("favourite", Action::Favourite)];
+const EARLIER_NAMES: &[(&str, Action)] = &[
+    ("edit-thing", Action::EditText),
+    ("favourite", Action::Favourite),
+    ("renew-thing", Action::RewriteModule),
+    ("switch-thing", Action::ToggleRules),
+];
 
 impl Action {
     /// Finds an action by its name in the key table, or by its name in an earlier version.

@@ -404,6 +404,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn earlier_names_of_actions_and_places_still_work() {
+        let map = Keymap::load(Some(r#"bind = [{ on = "f9", run = "edit-thing", when = "workshop" }]"#));
+        assert!(
+            map.bindings()
+                .iter()
+                .any(|b| b.run == Action::EditText && b.when == When::Editors && b.on.to_string() == "F9")
+        );
+        let told = r#"your keymap.toml: "edit-thing" is now "edit-text". The earlier name still works."#;
+        assert_eq!(map.problems(), [told]);
+    }
+
+    #[test]
     fn the_built_in_table_is_clean() {
         let map = Keymap::built_in();
         assert_eq!(map.problems(), &[] as &[String]);

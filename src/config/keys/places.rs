@@ -4,11 +4,11 @@
 use serde::Deserialize;
 
 macro_rules! places {
-    ($($variant:ident $title:literal $doc:literal),* $(,)?) => {
+    ($($variant:ident $title:literal $doc:literal $(was $was:literal)?),* $(,)?) => {
         /// Where the focus must be for a binding to be active.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Deserialize)]
         #[serde(rename_all = "lowercase")]
-        pub enum When { $(#[doc = $doc] $variant,)* }
+        pub enum When { $(#[doc = $doc] $(#[serde(alias = $was)])? $variant,)* }
 
         impl When {
             /// All places, in the order of the help.
@@ -32,14 +32,14 @@ places! {
     Overlay "next request, sent request" "In the screen of the next request, and of a request that was sent.",
     Request "exact request" "In the exact request.",
     Tools "tool calls" "In the list of tool calls.",
-    Drafts "summaries" "In the draft of a summary, and in the list of summaries.",
-    Trials "what if, replays, races" "In side-by-side comparisons: what if, replays, races.",
+    Summaries "summaries" "In the draft of a summary, and in the list of summaries." was "drafts",
+    Variants "what if, replays, races" "In side-by-side comparisons: what if, replays, races." was "trials",
     Calls "call history" "In the call history, and in the difference between two calls.",
-    Stats "usage" "In the usage charts.",
-    Workshop "editors of state, summaries, memories, policies" "In the editors.",
+    Usage "usage" "In the usage charts." was "stats",
+    Editors "editors of state, summaries, memories, policies" "In the editors." was "workshop",
     Compare "branch comparison" "In the comparison of two branches.",
-    Consent "approval" "In the approval of a tool call.",
-    Toolbox "tools and MCP servers" "In the list of tools and MCP servers.",
+    Approval "approval" "In the approval of a tool call." was "consent",
+    Mcp "tools and MCP servers" "In the list of tools and MCP servers." was "toolbox",
     Picker "pickers" "In a list that typing filters.",
     Editor "text editors" "In a text editor other than the composer.",
 }

@@ -11,7 +11,7 @@ const PHRASES: [(&str, &str, Action, When); 8] = [
     ("U", "restores", Action::Redo, When::Panel),
     ("c", "continues", Action::Continue, When::Conversation),
     ("R", "asks again", Action::Regenerate, When::Conversation),
-    ("a", "adds it to the message", Action::UsePolicy, When::Workshop),
+    ("a", "adds it to the message", Action::UsePolicy, When::Editors),
     ("F5", "shows it", Action::Draft, When::Always),
 ];
 

@@ -215,7 +215,7 @@ pub(crate) fn run(model: &mut Model, action: Action, chord: Option<Chord>, out: 
         A::SendEdited | A::FoldAll | A::NextHit | A::PrevHit => {}
         A::ChooseCall | A::CallBefore | A::CallAfter | A::Mattered | A::Discard => {}
         A::TakeTurn | A::TakeRange | A::PickOver | A::BringBack => {}
-        A::RenewThing | A::SwitchThing | A::EditThing | A::CopyPolicy | A::UsePolicy | A::TryPolicy => {}
+        A::RewriteModule | A::ToggleRules | A::EditText | A::CopyPolicy | A::UsePolicy | A::TryPolicy => {}
         A::OlderVersion | A::NewerVersion | A::TurnView => {}
         A::ToggleTool | A::RestartServer | A::ApproveTool => {}
     }

@@ -11,7 +11,7 @@ use model::ApprovalScreen;
 
 impl Screen for ApprovalScreen {
     fn places(&self) -> &'static [When] {
-        if self.reason.is_some() { TYPING } else { &[When::Consent, When::Panel, When::Always] }
+        if self.reason.is_some() { TYPING } else { &[When::Approval, When::Panel, When::Always] }
     }
 
     fn full(&self) -> bool {

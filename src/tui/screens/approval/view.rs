@@ -126,7 +126,7 @@ fn hints(view: &ViewContext<'_>, ask: &ApprovalScreen, width: usize) -> Line {
     }
     let more = [(Action::RefuseWhy, "deny with a message"), (Action::AllowAlways, "always"), (Action::Leave, "later")];
     words.extend(more);
-    view.keys_line(When::Consent, &words, width)
+    view.keys_line(When::Approval, &words, width)
 }
 
 /// The rows above the hunks (for a command, all rows), and the number of rows after which the effect is complete.

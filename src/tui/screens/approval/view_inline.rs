@@ -108,5 +108,5 @@ fn keys(view: &ViewContext<'_>, key: &str, width: usize) -> Line {
         (Action::AllowAlways, "always"),
     ];
     let room = width.saturating_sub(lead.width());
-    lead.and(view.keys_line(When::Consent, &words, room))
+    lead.and(view.keys_line(When::Approval, &words, room))
 }

@@ -11,7 +11,7 @@ use model::AsidePane;
 
 impl Screen for AsidePane {
     fn places(&self) -> &'static [When] {
-        &[When::Trials, When::Panel, When::Always]
+        &[When::Variants, When::Panel, When::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

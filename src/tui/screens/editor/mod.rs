@@ -11,7 +11,7 @@ use model::EditorScreen;
 
 impl Screen for EditorScreen {
     fn places(&self) -> &'static [When] {
-        &[When::Workshop, When::Panel, When::Always]
+        &[When::Editors, When::Panel, When::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
@@ -46,10 +46,10 @@ impl Screen for EditorScreen {
             Action::NextPane => return Outcome::Then(|model, out| update::switch_kind(model, 1, out)),
             Action::PrevPane => return Outcome::Then(|model, out| update::switch_kind(model, -1, out)),
             Action::Leave if self.kind == EditableKind::Modules => return Outcome::Then(update::leave_modules),
-            Action::Open | Action::EditThing => return Outcome::Then(|model, _| update::edit(model)),
+            Action::Open | Action::EditText => return Outcome::Then(|model, _| update::edit(model)),
             Action::CopyPolicy => return Outcome::Then(|model, _| update::copy(model)),
-            Action::RenewThing => return Outcome::Then(update::write_again),
-            Action::SwitchThing => return Outcome::Then(update::switch),
+            Action::RewriteModule => return Outcome::Then(update::write_again),
+            Action::ToggleRules => return Outcome::Then(update::switch),
             Action::UsePolicy => return Outcome::Then(update::take),
             Action::TryPolicy => return Outcome::Then(update::try_out),
             Action::Undo => return Outcome::Then(|model, out| update::undo(model, false, out)),

@@ -53,15 +53,15 @@ fn split(screen: &EditorScreen, body: Rect) -> (Rect, Rect) {
 
 fn keys(view: &ViewContext<'_>, screen: &EditorScreen, width: usize) -> Line {
     let copies = screen.selected().is_some_and(|item| item.editing == Editability::Copy);
-    let edit = (Action::EditThing, if copies { "copy and edit" } else { "edit" });
+    let edit = (Action::EditText, if copies { "copy and edit" } else { "edit" });
     let mut own = match screen.kind {
         EditableKind::State | EditableKind::Summaries | EditableKind::Memories => vec![edit],
         EditableKind::Policies => vec![edit, (Action::UsePolicy, "use on this branch"), (Action::TryPolicy, "try")],
-        EditableKind::Rules => vec![(Action::SwitchThing, "exclude or include"), edit],
+        EditableKind::Rules => vec![(Action::ToggleRules, "exclude or include"), edit],
         EditableKind::Skills => {
-            vec![(Action::UsePolicy, "add to the message"), (Action::SwitchThing, "exclude or include list")]
+            vec![(Action::UsePolicy, "add to the message"), (Action::ToggleRules, "exclude or include list")]
         }
-        EditableKind::Modules => vec![(Action::RenewThing, "rewrite"), edit],
+        EditableKind::Modules => vec![(Action::RewriteModule, "rewrite"), edit],
     };
     if !matches!(screen.kind, EditableKind::Rules | EditableKind::Skills) {
         own.extend([
@@ -76,7 +76,7 @@ fn keys(view: &ViewContext<'_>, screen: &EditorScreen, width: usize) -> Line {
     if own.len() + rest.len() < MAX_HINTS {
         rest.insert(0, (Action::Undo, "undo"));
     }
-    let mut line = view.keys_line(When::Workshop, &own, width.saturating_sub(16));
+    let mut line = view.keys_line(When::Editors, &own, width.saturating_sub(16));
     let more = view.keys_line(When::Panel, &rest, width.saturating_sub(line.width()));
     if !more.pieces.is_empty() && !line.pieces.is_empty() {
         line.push(Ink::Dim, "  ");
@@ -117,7 +117,7 @@ fn none(view: &ViewContext<'_>, kind: EditableKind) -> String {
                 root, or beside your settings. Once a folder is trusted, its AGENTS.md is sent with every \
                 request. "
                 .to_owned()
-                + &format!("{} creates one here.", view.key_in(Action::EditThing, When::Workshop))
+                + &format!("{} creates one here.", view.key_in(Action::EditText, When::Editors))
         }
         EditableKind::Modules => {
             "No module summaries yet. /capsule PATH summarizes a folder or file from its own documentation; mode \

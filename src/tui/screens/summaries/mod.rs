@@ -12,7 +12,7 @@ use model::{DraftScreen, SummaryList};
 
 impl Screen for DraftScreen {
     fn places(&self) -> &'static [When] {
-        &[When::Drafts, When::Panel, When::Always]
+        &[When::Summaries, When::Panel, When::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {
@@ -54,7 +54,7 @@ impl Screen for DraftScreen {
 
 impl Screen for SummaryList {
     fn places(&self) -> &'static [When] {
-        &[When::Drafts, When::Panel, When::Always]
+        &[When::Summaries, When::Panel, When::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

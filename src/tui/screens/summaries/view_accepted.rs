@@ -19,7 +19,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, accepted: &SummaryList, area: Rect, b
         (Action::Copy, "copy"),
         (Action::Leave, "close"),
     ];
-    let keys = view.keys_line(When::Drafts, &words, usize::from(area.width));
+    let keys = view.keys_line(When::Summaries, &words, usize::from(area.width));
     let inside = view.screen(Line::of(Ink::Heading, "Summaries of this branch"), keys, area, buf);
     if accepted.cards.is_empty() {
         let key = view.key(Action::Draft);

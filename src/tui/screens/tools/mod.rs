@@ -10,7 +10,7 @@ use model::ToolsScreen;
 
 impl Screen for ToolsScreen {
     fn places(&self) -> &'static [When] {
-        &[When::Toolbox, When::Panel, When::Always]
+        &[When::Mcp, When::Panel, When::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

@@ -203,7 +203,7 @@ const REPLAY: [Part; 4] = [
     ),
     part(
         "Did the answer change? {} marks the turn as important and suggests it as a pin; {} closes without that.",
-        &[(A::Mattered, W::Trials), (A::Leave, W::Always)],
+        &[(A::Mattered, W::Variants), (A::Leave, W::Always)],
         |model, tour| mattered(model, tour) || !model.layers.on::<RaceScreen>(),
         "A call can be tested item by item.",
     ),

@@ -10,7 +10,7 @@ use model::UsageScreen;
 
 impl Screen for UsageScreen {
     fn places(&self) -> &'static [When] {
-        &[When::Stats, When::Panel, When::Always]
+        &[When::Usage, When::Panel, When::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

@@ -160,7 +160,7 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &UsageScreen, area: Rect, buf
         vec![(Action::CallBefore, "previous call"), (Action::CallAfter, "after"), (Action::Open, "open it")];
     words.extend(known.then_some((Action::Details, "items used")));
     words.extend([(Action::WholeSession, other), (Action::Leave, "close")]);
-    let inside = view.screen(title, view.keys_line(When::Stats, &words, usize::from(area.width)), area, buf);
+    let inside = view.screen(title, view.keys_line(When::Usage, &words, usize::from(area.width)), area, buf);
     let room = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     match &screen.ledger {
         None => paint::line(view.theme, &Line::of(Ink::Dim, "Loading the calls."), room, buf),

@@ -10,7 +10,7 @@ use model::WhatIfScreen;
 
 impl Screen for WhatIfScreen {
     fn places(&self) -> &'static [When] {
-        &[When::Trials, When::Panel, When::Always]
+        &[When::Variants, When::Panel, When::Always]
     }
 
     fn view(&mut self, view: &ViewContext<'_>, _cache: &mut Cache, area: Rect, buf: &mut Buffer) -> MissingContents {

@@ -36,7 +36,7 @@ impl Columns {
 
 pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, buf: &mut Buffer) {
     let words = [(Action::Open, "apply to this branch"), (Action::DetailDown, "more"), (Action::Leave, "close")];
-    let keys = view.keys_line(When::Trials, &words, usize::from(area.width));
+    let keys = view.keys_line(When::Variants, &words, usize::from(area.width));
     let inside = view.screen(Line::of(Ink::Heading, "What if: the next request under other settings"), keys, area, buf);
     let inside = Rect { width: inside.width.min(WIDTH), ..inside };
     let Some(present) = screen.line(0).map(|(_, result)| result) else {
