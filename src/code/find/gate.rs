@@ -96,10 +96,9 @@ fn decide(signals: &MessageSignals, kind: MessageKind) -> Option<SkipReason> {
         (MessageKind::Asks, true) => (1, MIN_COVERED_NAMED),
         (MessageKind::Asks, false) => (2, MIN_COVERED_UNNAMED),
         (MessageKind::States, true) => (2.min(signals.content), MIN_COVERED_STATED),
-        (MessageKind::Orders, true) => (1, MIN_COVERED_STATED),
+        (MessageKind::Orders, true) | (MessageKind::Changes, false) => (1, MIN_COVERED_STATED),
         (MessageKind::States | MessageKind::Orders, false) => (2, MIN_COVERED_STATED),
         (MessageKind::Changes, true) => (1, MIN_COVERED_CHANGED),
-        (MessageKind::Changes, false) => (1, MIN_COVERED_STATED),
     };
     (signals.together < together || signals.covered < covered).then_some(SkipReason::Faint)
 }

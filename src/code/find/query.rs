@@ -408,9 +408,9 @@ mod tests {
         let query = read_plainly("fix: panic of the battery\n\nThe gauge divided by zero.");
         let words = |terms: &BTreeSet<Box<str>>| terms.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(words(&query.first_line), ["batteri", "panic"]);
-        let query = read_plainly("gauge: Don't limit the battery");
-        assert_eq!(words(&query.content), ["batteri", "gaug", "limit"]);
-        assert_eq!(words(&query.first_line), ["batteri", "gaug"], "the verb is no subject");
+        let order = read_plainly("gauge: Don't limit the battery");
+        assert_eq!(words(&order.content), ["batteri", "gaug", "limit"]);
+        assert_eq!(words(&order.first_line), ["batteri", "gaug"], "the verb is no subject");
         assert_eq!(words(&query.content), ["batteri", "divid", "gaug", "panic", "zero"]);
     }
 }

@@ -106,9 +106,8 @@ pub(crate) fn own_words(asked: &str) -> &str {
 
 /// Searches the symbols of a workspace.
 pub(crate) fn search_symbols(loaded: &LoadedWorkspace, wanted: &Wanted<'_>) -> FoundSymbols {
-    let (index, asked, scope) = (&loaded.index, wanted.asked, wanted.scope);
+    let (index, asked, scope, tuning) = (&loaded.index, wanted.asked, wanted.scope, Tuning::for_plans());
     let beside: Vec<u32> = wanted.attached.iter().flat_map(|(path, lines)| symbols_at(loaded, path, *lines)).collect();
-    let tuning = Tuning::for_plans();
     let mut hits = rank::rank(index, asked, &tuning, RANKED);
     let (among, unknown) = (index.len(), scope.unknown.clone());
     let mut found = FoundSymbols {
