@@ -405,11 +405,11 @@ mod tests {
 
     #[test]
     fn earlier_names_of_actions_and_places_still_work() {
-        let map = Keymap::load(Some(r#"bind = [{ on = "f9", run = "edit-thing", when = "workshop" }]"#));
+        let map = Keymap::load(Some(r#"bind = [{ on = "K", run = "edit-thing", when = "workshop" }]"#));
         assert!(
             map.bindings()
                 .iter()
-                .any(|b| b.run == Action::EditText && b.when == When::Editors && b.on.to_string() == "F9")
+                .any(|b| b.run == Action::EditText && b.when == When::Editors && b.on.to_string() == "K")
         );
         let told = r#"your keymap.toml: "edit-thing" is now "edit-text". The earlier name still works."#;
         assert_eq!(map.problems(), [told]);

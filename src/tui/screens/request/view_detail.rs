@@ -59,13 +59,7 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
     }
     rows.extend(view_code_set::rows(view, overlay, row, room));
     if overlay.details {
-        rows.extend(score(row).iter().flat_map(|words| TextRows::plain(words, room, Ink::Dim)));
-        let steps = overlay.selected_atom().and_then(|atom| overlay.steps.get(&atom.key()));
-        for step in steps.into_iter().flatten().rev().take(STEPS) {
-            rows.extend(TextRows::plain(&format!("{} {step}", view.theme.glyphs.dot), room, Ink::Dim));
-        }
-        let recent_history = overlay.selected_atom().and_then(|atom| overlay.recent_history.get(&atom.key()));
-        rows.extend(recent_history.map(|history| view_diff::recent_calls(view, history, room)).unwrap_or_default());
+        rows.extend(scores_and_steps(view, overlay, row, room));
         rows.extend(view_figures::rows(view, overlay, room));
     }
     rows.push(Line::new());
@@ -91,6 +85,19 @@ pub(crate) fn rows(view: &ViewContext<'_>, overlay: &RequestScreen, cache: &mut 
         }
         None => rows.extend(TextRows::plain(&row.title, room, Ink::Dim)),
     }
+    rows
+}
+
+/// The parts of a row's score, the changes of its state, and its recent calls.
+fn scores_and_steps(view: &ViewContext<'_>, overlay: &RequestScreen, row: &Row, room: usize) -> Vec<Line> {
+    let mut rows: Vec<Line> = score(row).iter().flat_map(|words| TextRows::plain(words, room, Ink::Dim)).collect();
+    let atom = overlay.selected_atom().map(|atom| atom.key());
+    let steps = atom.and_then(|key| overlay.steps.get(&key));
+    for step in steps.into_iter().flatten().rev().take(STEPS) {
+        rows.extend(TextRows::plain(&format!("{} {step}", view.theme.glyphs.dot), room, Ink::Dim));
+    }
+    let recent_history = atom.and_then(|key| overlay.recent_history.get(&key));
+    rows.extend(recent_history.map(|history| view_diff::recent_calls(view, history, room)).unwrap_or_default());
     rows
 }
 
