@@ -59,6 +59,7 @@ impl Core {
         if switch {
             self.store.write(vec![Write::UseBranch(child)])?;
             self.sessions.of_branch_mut(child)?.current = child;
+            self.check_later(child);
         }
         Ok(Answer::Branch(Box::new(self.sessions.branch(child)?)))
     }

@@ -18,7 +18,7 @@ fn turns_by_commands(bench: &Bench) -> BranchId {
     branch
 }
 
-/// Opening a session, or switching to a branch, drafts what is due. The draft waits also after the program ended. What a
+/// Opening a session drafts what is due, and a branch that is forked or switched to shows the draft at once. The draft waits also after the program ended. What a
 /// person rejected is not drafted again.
 #[test]
 fn opening_a_branch_drafts_what_is_due() {
@@ -38,12 +38,15 @@ fn opening_a_branch_drafts_what_is_due() {
     let (again, next) = drafted(&mut second, 0);
     assert_eq!(again.summary, first.summary, "the same draft");
     plan(&mut second, branch);
-    let fork = BranchRequest::Fork { branch, at: None, name: None, switch: false };
-    let Answer::Branch(child) = second.must(Request::Branch(fork)) else { panic!("no branch") };
-    second.must(Request::Branch(BranchRequest::Switch { branch: child.id }));
-    plan(&mut second, child.id);
-    let on_child = |event: &Event| matches!(event, Event::Summary(SummaryEvent::Draft { branch, draft: Some(_) }) if *branch == child.id);
-    second.wait(next, on_child);
+    for switch in [true, false] {
+        let fork = BranchRequest::Fork { branch, at: None, name: None, switch };
+        let Answer::Branch(child) = second.must(Request::Branch(fork)) else { panic!("no branch") };
+        if !switch {
+            second.must(Request::Branch(BranchRequest::Switch { branch: child.id }));
+        }
+        let on_child = |event: &Event| matches!(event, Event::Summary(SummaryEvent::Draft { branch, draft: Some(_) }) if *branch == child.id);
+        second.wait(next, on_child);
+    }
     act(&mut second, branch, SummaryAct::Reject);
     second.must(Request::Branch(BranchRequest::Switch { branch }));
     second.stop();
