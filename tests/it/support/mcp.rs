@@ -21,7 +21,7 @@ pub(crate) const WORK: &str = "sum.rs";
 pub(crate) fn spec(name: &str, mode: &str) -> ServerSpec {
     let way = ServerTransport::Program {
         command: Secret::new(std::env::current_exe().unwrap().display().to_string()),
-        args: ["--exact", "mcp::stub", "--nocapture"].map(Secret::new).into(),
+        args: ["--exact", "tools::mcp::stub", "--nocapture"].map(Secret::new).into(),
         env: vec![(MODE.into(), Secret::new(mode)), ("TOKEN".into(), Secret::new("s3cretvalue"))],
         folder: "/".into(),
     };

@@ -751,7 +751,7 @@ fn command_line_lists_servers_without_secrets() {
     let home = Home::new("");
     let program = std::env::current_exe().unwrap().display().to_string();
     let file = json!({"mcpServers": {"s": {
-        "command": program, "args": ["--exact", "mcp::stub", "--nocapture"],
+        "command": program, "args": ["--exact", "tools::mcp::stub", "--nocapture"],
         "env": {MODE: "plain", "TOKEN": "s3cretvalue"},
     }}});
     std::fs::write(home.workspace().join(".mcp.json"), file.to_string()).unwrap();

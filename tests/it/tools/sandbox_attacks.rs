@@ -100,7 +100,13 @@ fn each(test: &str) {
     for (user, refused) in users.iter().flat_map(|user| REFUSED.iter().map(move |refused| (*user, *refused))) {
         let place = TempDir::new().unwrap();
         let mut own = Command::new(std::env::current_exe().unwrap());
-        own.args(["--ignored", "--exact", &format!("sandbox_attacks::{test}"), "--nocapture", "--test-threads=1"]);
+        own.args([
+            "--ignored",
+            "--exact",
+            &format!("tools::sandbox_attacks::{test}"),
+            "--nocapture",
+            "--test-threads=1",
+        ]);
         for name in ["home", "tmp"] {
             fs::create_dir(place.path().join(name)).unwrap();
             std::os::unix::fs::chown(place.path().join(name), user, user).unwrap();
@@ -122,7 +128,7 @@ fn each(test: &str) {
             Err(error) if user.is_some() && error.kind() == ErrorKind::PermissionDenied => {
                 let binary = std::env::current_exe().unwrap();
                 let notice = format!(
-                    "sandbox_attacks::{test}: not tried as user {user:?}, who may not start {}",
+                    "tools::sandbox_attacks::{test}: not tried as user {user:?}, who may not start {}",
                     binary.display()
                 );
                 std::io::stderr().write_all(format!("{notice}: {error}\n").as_bytes()).unwrap();
@@ -451,7 +457,7 @@ fn next_start_clears_what_a_killed_program_left() {
     let place = TempDir::new().unwrap();
     let own = |test: &str, home: &Path| {
         let mut own = Command::new(std::env::current_exe().unwrap());
-        own.args(["--ignored", "--exact", &format!("sandbox_attacks::{test}"), "--nocapture"]);
+        own.args(["--ignored", "--exact", &format!("tools::sandbox_attacks::{test}"), "--nocapture"]);
         let output = own.env("TMPDIR", place.path()).env("HOME", home).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
