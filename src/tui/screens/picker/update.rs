@@ -154,7 +154,7 @@ fn lists_no_model(profile: &str) -> Entry {
 /// An entry for a profile whose models could not be listed; Enter shows the whole reason.
 fn unavailable(profile: &str, failure: &Failure) -> Entry {
     let why = failure.what.split(": ").next().unwrap_or_default();
-    let words = format!("{profile}: {} {}", failure.what, failure.todo);
+    let words = format!("{profile}: {}. {}", failure.what.trim_end_matches('.'), failure.todo);
     Entry { label: format!("  {profile}: {why}"), detail: String::new(), choice: Choice::Explain(words) }
 }
 
