@@ -232,7 +232,9 @@ const UNSUPPORTED: [&str; 17] = [
 pub fn hint(kind: &Kind) -> &'static str {
     match kind {
         Kind::Connect => "Is the server running, and is base_url right? `pleach doctor` tries every profile.",
-        Kind::Auth => "Check the profile's key: its api_key_env or api_key_cmd.",
+        Kind::Auth => {
+            "Check the profile's key: the variable that api_key_env names, such as OPENAI_API_KEY, or api_key_cmd."
+        }
         Kind::Model => "Choose another model; `pleach models` lists what the server has.",
         Kind::RateLimit => "Wait a moment and send it again, or choose another model.",
         Kind::Quota => "The account has no credit left: add credit, or choose another profile.",

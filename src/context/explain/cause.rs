@@ -178,7 +178,7 @@ impl Case<'_> {
     fn entered(&self, after: &ItemPlace) -> Option<Cause> {
         let sentence = after.reason.sentence();
         let cause = match &after.reason {
-            Reason::Open if self.delta.before.is_none() => plain(CauseKind::You, "You sent it."),
+            Reason::Open if self.delta.before.is_none() => plain(CauseKind::You, "Your message for this call."),
             Reason::Open | Reason::GoOn => plain(CauseKind::Turn, &sentence),
             Reason::Recent if matches!(self.reason_before(), None | Some(Reason::Open)) => {
                 plain(CauseKind::Turn, "It has been answered and is now a turn in the window.")

@@ -269,6 +269,8 @@ impl SessionImport {
         records: Vec<PlacedRecord>,
     ) -> Result<(Vec<Node>, Vec<Tag>), StoreError> {
         let (mut nodes, mut tags) = (Vec::new(), Vec::new());
+        // The time of a first message without one: just before the others, which keep theirs.
+        let first = records.iter().filter_map(|it| it.record.at).min().map_or(self.now, |at| at.saturating_sub(1));
         for PlacedRecord { mut record, parent, reply_root } in records {
             if let Some((root, _)) = reply_root.and_then(|number| self.placed.get(number as usize)) {
                 record.lane = Lane::Reply(root.to_string()).text();
@@ -289,7 +291,7 @@ impl SessionImport {
             let own = own.map(|id| known.by_id(session, id)).transpose()?.flatten();
             let own = own.filter(|there| there.content == content || there.removed);
             let there = if own.is_some() { own } else { known.by_key(session, key)? };
-            let at = record.at.unwrap_or_else(|| above.map_or(self.now, |(_, above)| above.at));
+            let at = record.at.unwrap_or_else(|| above.map_or(first, |(_, above)| above.at));
             let at = at.max(above.map_or(i64::MIN, |(_, above)| above.at.saturating_add(1)));
             let spot = there.map_or_else(
                 || ImportedNode { id: NodeId(Uuid::now_v7()), at },

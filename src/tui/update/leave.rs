@@ -75,8 +75,9 @@ pub(crate) fn interrupt(model: &mut Model, out: &mut Vec<Cmd>) {
 }
 
 /// Handles Ctrl+C: closes the topmost screen, or else stops the answer, or else clears the message, or else quits at
-/// the second press.
+/// the second press in a row.
 pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
+    let asked_at = model.input.clear_at.take();
     if model.layers.pop() {
         return;
     }
@@ -94,7 +95,7 @@ pub(crate) fn clear(model: &mut Model, out: &mut Vec<Cmd>) {
         model.plan.touch(model.now);
         return;
     }
-    if model.input.clear_at.is_some_and(|at| model.now.saturating_sub(at) <= QUIT_WINDOW_MS) {
+    if asked_at.is_some_and(|at| model.now.saturating_sub(at) <= QUIT_WINDOW_MS) {
         return quit::quit(model);
     }
     model.input.clear_at = Some(model.now);

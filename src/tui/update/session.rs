@@ -36,9 +36,9 @@ pub(super) fn answered(
 fn forked(model: &mut Model, branch: Branch, draft: Option<Draft>, out: &mut Vec<Cmd>) {
     let id = branch.id;
     let parent = branch.parent.and_then(|parent| model.session.as_ref()?.find(parent));
-    let back = parent.map_or_else(String::new, |parent| format!(", also to return to {}", parent.name));
+    let back = parent.map_or_else(String::new, |parent| format!(", also back to {}", parent.name));
     let text = format!(
-        "You are now on the new branch {}. {} switches branches{back}.",
+        "Now on the new branch {}. {} switches branches{back}.",
         branch.name,
         model.key_anywhere(Action::Branches)
     );

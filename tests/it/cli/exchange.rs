@@ -432,3 +432,26 @@ fn bad_record_is_reported_and_the_rest_imported() {
     assert!(output.out.contains("2 added") || output.out.contains("3 added"), "{}", output.out);
     assert!(home.ok(&["message", "list", "--all", "--json"]).contains("\"y\""));
 }
+
+/// The first node of a ChatGPT conversation has neither a message nor a time; the messages below it keep their times.
+#[test]
+fn messages_below_a_first_node_without_a_time_keep_their_times() {
+    let home = Home::new("");
+    let message = |id: &str, role: &str, at: f64| json!({"id": id, "author": {"role": role}, "create_time": at, "content": {"content_type": "text", "parts": [id]}});
+    let made = json!([{"title": "Old", "create_time": 1_700_000_000.5, "current_node": "answer", "mapping": {
+        "root": {"id": "root", "message": null, "parent": null, "children": ["question"]},
+        "question": {"id": "question", "message": message("question", "user", 1_700_000_001.0), "parent": "root",
+            "children": ["answer"]},
+        "answer": {"id": "answer", "message": message("answer", "assistant", 1_700_000_060.0), "parent": "question",
+            "children": []},
+    }}]);
+    let file = write(&home, "conversations.json", &made.to_string());
+    home.ok(&["import", &file]);
+    let exported = home.ok(&LOOP);
+    let times: Vec<String> = exported
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["created_at"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(times[1..], ["2023-11-14T22:13:21Z", "2023-11-14T22:14:20Z"], "{exported}");
+    assert!(times[0] < times[1], "{exported}");
+}

@@ -132,6 +132,29 @@ fn the_list_of_models_says_what_they_support() {
     pictures("models", &mut stage);
 }
 
+/// The branch's model is in the list, marked and selected, although its server lists none; the title counts only models.
+#[test]
+fn the_list_of_models_has_the_model_in_use_although_no_server_lists_it() {
+    let offline = ModelInfo { name: "offline".into(), ..fixture::settings().model };
+    let mut stage = opened();
+    stage.press("f4");
+    stage.reply(
+        |request| matches!(request, Request::Program(ProgramRequest::Models { .. })),
+        Answer::Models(vec![("offline".into(), Ok(vec![offline])), ("openai".into(), Ok(Vec::new()))]),
+    );
+    let screen = stage.screen(120, 35);
+    for words in ["Models · 2", "● gpt-4.1-mini", "Not available", "openai: the server lists no models"] {
+        assert!(screen.contains(words), "{words} in {screen}");
+    }
+    stage.press("enter");
+    let asked = |request: &Request| format!("{request:?}").contains("model: Some(\"gpt-4.1-mini\")");
+    assert!(
+        stage.sent.iter().any(|(_, request)| asked(request)),
+        "Enter keeps the model in use: {:?}",
+        stage.sent.last()
+    );
+}
+
 /// A theme changes only colors: the same text is in the same cells. Only without colors do signs distinguish the
 /// meter's parts.
 #[test]

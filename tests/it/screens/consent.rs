@@ -211,6 +211,7 @@ fn the_conversation_shows_the_effect_and_the_footer_the_key() {
     for size in [(80, 24), (120, 35)] {
         let screen = asks("edit_file", change()).screen(size.0, size.1);
         assert!(screen.contains("src/auth/refresh.rs  (+3 -3)") && screen.contains("Alt+Y to answer: y"), "{screen}");
+        assert!(screen.contains("+const GRACE: u64 = 1_500;"), "changed lines before unchanged ones: {screen}");
     }
 }
 

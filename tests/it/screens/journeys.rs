@@ -274,6 +274,8 @@ fn ctrl_c_clears_then_quits() {
     assert!(stage.model.composer.is_empty() && !stage.model.quit);
     stage.press("ctrl-c");
     assert!(!stage.model.quit && stage.screen(100, 30).contains("again to quit"));
+    stage.type_text("more").press("ctrl-c ctrl-c");
+    assert!(!stage.model.quit, "clearing a message between the presses starts again");
     stage.press("ctrl-c");
     assert!(stage.model.quit);
     let mut other = fixture::opened();

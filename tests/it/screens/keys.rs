@@ -11,6 +11,7 @@ use pleach::engine::api::{
     Answer, BranchRequest, DraftKind, Event, Request, SessionEvent, SessionRequest, TurnEvent, TurnRequest,
 };
 use pleach::tui::model::focus::Focus;
+use pleach::tui::screens::request::model::RequestScreen;
 use pleach::tui::theme::{Ink, Theme};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -290,9 +291,9 @@ fn a_fork_says_where_the_person_is_and_how_to_return() {
         |r| matches!(r, Request::Branch(BranchRequest::Fork { .. })),
         Answer::Branch(Box::new(Branch { head: Some(node_id(6)), ..fork })),
     );
-    let screen = stage.screen(160, 35);
-    assert!(screen.contains("You are now on the new branch main-2."), "{screen}");
-    assert!(screen.contains("switches branches, also to return to main."), "{screen}");
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("Now on the new branch main-2."), "{screen}");
+    assert!(screen.contains("switches branches, also back to main."), "the whole notice fits: {screen}");
 }
 
 #[test]
@@ -402,4 +403,16 @@ fn each_key_of_a_screen_is_handled_there() {
         checked += 1;
     }
     assert!(checked > 25, "{checked}");
+}
+
+/// Esc ends the filter of the request overlay; the cursor stays on the row that the filter found.
+#[test]
+fn the_cursor_stays_on_the_found_row_when_the_filter_ends() {
+    let mut stage = fixture::opened();
+    stage.press("ctrl-o /").type_text("older turn about").press("enter");
+    let found = |stage: &Stage| stage.model.layers.top::<RequestScreen>().unwrap().selected_atom();
+    let row = found(&stage);
+    assert!(row.is_some());
+    stage.press("esc");
+    assert_eq!(found(&stage), row);
 }

@@ -3,7 +3,7 @@
 
 use super::fixture::{self, MAIN};
 use pleach::domain::base::hash::Hash;
-use pleach::domain::conversation::mark::Atom;
+use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::planning::blocked::{Blocked, BlockedRemedy};
 use pleach::domain::planning::plan::{Reason, RowKind, Verdict};
 use pleach::domain::planning::policy::Section;
@@ -66,4 +66,33 @@ fn a_request_that_does_not_fit_lists_what_is_required_and_what_is_left_out() {
         assert!(screen.contains(words), "{words} in {screen}");
     }
     assert!(!stage.sent.iter().any(|(_, request)| matches!(request, Request::Plan(PlanRequest::RowText { .. }))));
+}
+
+/// The panel warns of a marked item that is not sent, with the reason if it is the budget; not of one whose content
+/// another item already sends.
+#[test]
+fn the_warning_of_a_missing_lease_names_the_budget_only_where_it_is_the_cause() {
+    let cases = [
+        (Reason::Budget { free: 12 }, Some("1 lease left out: over budget")),
+        (Reason::ModeOff, Some("1 lease left out")),
+        (Reason::Duplicate, None),
+    ];
+    for (reason, expected) in cases {
+        let mut stage = fixture::opened();
+        let mut plan = fixture::plan(&fixture::story());
+        plan.id = Hash::of(format!("{reason:?}").as_bytes());
+        let mut row = plan.rows[6].clone();
+        (row.kind, row.atom) = (RowKind::Code, Atom::Section { text: Hash::of(b"code") });
+        (row.verdict, row.pin) = (Verdict::Out { needed: 0, remedy: None }, Some(MarkKind::Ephemeral));
+        row.reason = reason;
+        plan.rows.push(row);
+        let generation = stage.model.plan.generation;
+        stage.event(Event::Planned { branch: MAIN, generation, planned: fixture::planned(plan) });
+        let screen = stage.screen(140, 50);
+        let found = screen.lines().find(|line| line.contains("lease left out"));
+        assert_eq!(found.is_some(), expected.is_some(), "{screen}");
+        for (line, words) in found.into_iter().zip(expected) {
+            assert!(line.contains(words) && line.contains("over budget") == words.contains("over budget"), "{screen}");
+        }
+    }
 }

@@ -5,7 +5,7 @@
 use super::meter::{self, Part};
 use crate::domain::conversation::mark::MarkKind;
 use crate::domain::planning::level_use::{LevelUse, level_uses};
-use crate::domain::planning::plan::{Blocked, ContextPlan, Row, Verdict, Warning};
+use crate::domain::planning::plan::{Blocked, ContextPlan, Reason, Row, Verdict, Warning};
 use crate::domain::planning::policy::Section;
 use crate::tui::chat::model::plan::ReusedPrefix;
 use crate::tui::model::focus::Focus;
@@ -175,7 +175,7 @@ fn tail(view: &ViewContext<'_>, plan: &ContextPlan, width: usize) -> Vec<Pair> {
         let key = Line::of(Ink::Dim, &view.key(Action::Context));
         rows.push((Line::of(Ink::Accent, &format!("Suggested pins ({suggested}):")), key));
     }
-    rows.extend(cached(view));
+    rows.extend(cached(view, width));
     let warnings = plan.warnings.iter().map(Warning::sentence).chain(unmet(view));
     for words in warnings {
         rows.extend(TextRows::plain(&words, width, Ink::Warn).into_iter().map(|line| (line, Line::new())));
@@ -198,30 +198,59 @@ fn levels(plan: &ContextPlan) -> Vec<Pair> {
     level_uses(plan).into_iter().filter_map(one).collect()
 }
 
-/// Marked items that are left out all the same: `1 lease left out: no room`
+/// Marked items that are left out all the same: `1 lease left out: over budget`, without a reason if they have different
+/// ones. Items whose content another item already sends do not count.
 pub(crate) fn unmet(view: &ViewContext<'_>) -> Option<String> {
     let plan = view.model.plan.plan(view.model.branch()?.id)?;
     let mut counts = [("pin", 0_u64), ("lease", 0), ("include", 0)];
-    for row in plan.rows.iter().filter(|row| matches!(row.verdict, Verdict::Out { .. })) {
-        match row.pin {
-            Some(MarkKind::Sticky) => counts[0].1 += 1,
-            Some(MarkKind::Leased { .. } | MarkKind::Ephemeral) => counts[1].1 += 1,
-            Some(MarkKind::IncludeOnce) => counts[2].1 += 1,
-            Some(MarkKind::Exclude | MarkKind::ExcludeOnce) | None => {}
+    let mut all_over_budget = true;
+    let is_missing = |row: &&Row| matches!(row.verdict, Verdict::Out { .. }) && row.reason != Reason::Duplicate;
+    for row in plan.rows.iter().filter(is_missing) {
+        let Some(mark) = row.pin.filter(|mark| !matches!(mark, MarkKind::Exclude | MarkKind::ExcludeOnce)) else {
+            continue;
+        };
+        all_over_budget &= is_over_budget(&row.reason);
+        match mark {
+            MarkKind::Sticky => counts[0].1 += 1,
+            MarkKind::Leased { .. } | MarkKind::Ephemeral => counts[1].1 += 1,
+            MarkKind::IncludeOnce => counts[2].1 += 1,
+            MarkKind::Exclude | MarkKind::ExcludeOnce => {}
         }
     }
     let words: Vec<String> = counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| text::counted(*n, name)).collect();
-    (!words.is_empty()).then(|| format!("{} left out: over budget", words.join(", ")))
+    let why = if all_over_budget { ": over budget" } else { "" };
+    (!words.is_empty()).then(|| format!("{} left out{why}", words.join(", ")))
 }
 
-fn cached(view: &ViewContext<'_>) -> Option<Pair> {
+/// Whether a size limit left the item out: the budget, or the share of it that its kind may take.
+fn is_over_budget(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Budget { .. }
+            | Reason::TooLarge
+            | Reason::LeaseCap { .. }
+            | Reason::Allowance { .. }
+            | Reason::SoftTarget { .. }
+            | Reason::LevelFull { .. }
+            | Reason::SessionFull { .. }
+            | Reason::LevelsOver { .. }
+    )
+}
+
+/// `Cached prefix ≈ 82 %`, or what an edit loses: `Cached ≈ 82 %, was 92 % +$0.0123`, without the sign or the cost if
+/// they do not fit in `width` columns, and without a cost below $0.0001.
+fn cached(view: &ViewContext<'_>, width: usize) -> Option<Pair> {
     let now = ReusedPrefix::of(view.model.plan.shown.as_ref()?).filter(|now| now.tokens > 0)?;
     let value = format!("{} {} %", view.theme.glyphs.about, now.percent());
     let Some((before, cost)) = view.model.plan.lost_prefix() else {
         return Some((Line::of(Ink::Dim, "Cached prefix"), Line::of(Ink::Dim, &value)));
     };
-    let cost = if cost == 0 { String::new() } else { format!(" +{}", text::money(cost)) };
-    Some((Line::of(Ink::Dim, "Cached"), Line::of(Ink::Warn, &format!("{value}, was {before} %{cost}"))))
+    let label = Line::of(Ink::Dim, "Cached");
+    let short = format!("{} %, was {before} % +{}", now.percent(), text::money(cost));
+    let priced = [format!("{} {short}", view.theme.glyphs.about), short];
+    let fits = |words: &String| cost >= 100 && label.width() + 1 + text::width(words) <= width;
+    let words = priced.into_iter().find(fits).unwrap_or_else(|| format!("{value}, was {before} %"));
+    Some((label, Line::of(Ink::Warn, &words)))
 }
 
 fn full(view: &ViewContext<'_>, blocked: &Blocked, area: Rect, buf: &mut Buffer) {

@@ -89,7 +89,7 @@ fn rows(view: &ViewContext<'_>, ask: &ApprovalScreen, cache: &mut Cache, wide: u
         starts.push(rows.len());
         rows.push(mark(view, ask, at, change));
         let of = CacheKey::Text(ask.key(at), true);
-        let lines = cache.rows(of, wide, || hunk(change, taken.hunk, width));
+        let lines = cache.rows(of, wide, || hunk(change, taken.hunk, width, AROUND));
         rows.extend(lines.iter().cloned());
     }
     let end = if ask.hunks.is_empty() { end } else { rows.len() };
@@ -217,10 +217,10 @@ fn mark(view: &ViewContext<'_>, ask: &ApprovalScreen, at: usize, change: &FileCh
     if taken.taken { line } else { line.with(Ink::Excluded, "  left out") }
 }
 
-/// A hunk with the lines around it, none of them cut.
-pub(super) fn hunk(change: &FileChange, at: usize, width: usize) -> Vec<Line> {
+/// A hunk with at most `around` unchanged lines above and below it, none of them cut.
+pub(super) fn hunk(change: &FileChange, at: usize, width: usize, around: usize) -> Vec<Line> {
     let one = FileChange { hunks: vec![change.hunks[at].clone()], ..change.clone() };
-    let said = one.unified(AROUND);
+    let said = one.unified(around);
     let body = said.trim_end_matches('\n').splitn(4, '\n').nth(3).unwrap_or_default();
     let ink = |row: &Row| match row.sign() {
         Some('+') => Ink::Good,

@@ -6,7 +6,7 @@ use super::view;
 use crate::domain::base::hash::Fields;
 use crate::domain::tool::consent::{FileChange, PendingApproval, ToolEffect};
 use crate::domain::tool::mcp::{OUTSIDE, display_name};
-use crate::tui::screens::traces::view::pretty;
+use crate::tui::screens::traces::view::{AROUND, pretty};
 use crate::tui::view::cache::CacheKey;
 use crate::tui::view::prelude::*;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ const LEAST_ROWS: usize = 3;
 /// Below this height of the conversation, the protection gets only one row.
 const LOW: u16 = 10;
 
-/// The rows for a call that waits. The effect gets about a third of the conversation's height.
+/// The rows for a call that waits. The effect gets about a third of the conversation's height; where that is too little,
+/// a diff has only its changed lines.
 pub(crate) fn rows(
     view: &ViewContext<'_>,
     pending: &Arc<PendingApproval>,
@@ -30,11 +31,17 @@ pub(crate) fn rows(
         return TextRows::plain(&format!("{title}, see below"), width, Ink::Warn);
     }
     let mut rows = TextRows::plain(&format!("{title} ({key})"), width, Ink::Warn);
-    let fields = Fields::new("inline approval").text(&pending.tool).text(&pending.args);
-    let of = CacheKey::Text(fields.number(pending.index as u64).finish(), true);
     let room = width.saturating_sub(2).max(1);
-    let all = cache.rows(of, u16::try_from(room).unwrap_or(u16::MAX), || effect(pending, room));
+    let mut effect_rows = |around: usize| {
+        let fields = Fields::new("inline approval").text(&pending.tool).text(&pending.args).number(around as u64);
+        let of = CacheKey::Text(fields.number(pending.index as u64).finish(), true);
+        cache.rows(of, u16::try_from(room).unwrap_or(u16::MAX), || effect(pending, room, around))
+    };
     let most = (usize::from(view.model.conversation.page) / 3).max(LEAST_ROWS);
+    let mut all = effect_rows(AROUND);
+    if all.len() > most {
+        all = effect_rows(0);
+    }
     // A row that says how much is missing is not better than the row itself.
     let shown = if all.len() > most { most - 1 } else { all.len() };
     let indent = |line: &Line| Line::of(Ink::Text, "  ").and(line.clone());
@@ -52,8 +59,8 @@ pub(crate) fn rows(
     rows
 }
 
-/// What the call would do: the command line, the diff, or the call of a server's tool.
-fn effect(pending: &PendingApproval, width: usize) -> Vec<Line> {
+/// What the call would do: the command line, the diff with `around` unchanged lines, or the call of a server's tool.
+fn effect(pending: &PendingApproval, width: usize, around: usize) -> Vec<Line> {
     match &pending.effect {
         ToolEffect::Run(command) => {
             let mut rows = view::whole(&command.line, width);
@@ -68,12 +75,12 @@ fn effect(pending: &PendingApproval, width: usize) -> Vec<Line> {
             rows
         }
         ToolEffect::Look { what } => TextRows::exact(&format!("Read {what}"), width, Ink::Text),
-        ToolEffect::Change(changes) => changes.iter().flat_map(|change| difference(change, width)).collect(),
+        ToolEffect::Change(changes) => changes.iter().flat_map(|change| difference(change, width, around)).collect(),
     }
 }
 
-/// The name of a file with the size of its change, and its changed lines.
-fn difference(change: &FileChange, width: usize) -> Vec<Line> {
+/// The name of a file with the size of its change, and its changed lines with `around` unchanged ones.
+fn difference(change: &FileChange, width: usize, around: usize) -> Vec<Line> {
     let (more, less) = change.size();
     let what = match (&change.before, &change.after) {
         (None, _) => format!("new file, +{more}"),
@@ -81,7 +88,7 @@ fn difference(change: &FileChange, width: usize) -> Vec<Line> {
         _ => format!("+{more} -{less}"),
     };
     let mut rows = TextRows::exact(&format!("{}  ({what})", change.path), width, Ink::Heading);
-    rows.extend((0..change.hunks.len()).flat_map(|at| view::hunk(change, at, width)));
+    rows.extend((0..change.hunks.len()).flat_map(|at| view::hunk(change, at, width, around)));
     rows
 }
 

@@ -107,17 +107,22 @@ fn fill_sessions(model: &mut Model, ticket: u64, cards: &[SessionCard]) {
 
 fn fill_models(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<Vec<ModelInfo>, Failure>)>) {
     let settings = model.session.as_ref().and_then(|session| session.settings());
-    let current = settings.map(|settings| (settings.profile.clone(), settings.model.name.clone()));
+    let current = settings.map(|settings| (settings.profile.clone(), settings.model.clone()));
     let (mut models, mut failed) = (Vec::new(), Vec::new());
     for (profile, result) in by_profile {
         match result {
+            Ok(found) if found.is_empty() => failed.push(lists_no_model(&profile)),
             Ok(found) => models.extend(found.into_iter().map(|info| (profile.clone(), info))),
             Err(failure) => failed.push(unavailable(&profile, &failure)),
         }
     }
     let is_current = |profile: &String, info: &ModelInfo| {
-        current.as_ref().is_some_and(|(of, name)| of == profile && *name == info.name)
+        current.as_ref().is_some_and(|(of, known)| of == profile && known.name == info.name)
     };
+    // The branch's model, although its server does not list it or cannot be reached.
+    if let Some(known) = current.clone().filter(|_| !models.iter().any(|(profile, info)| is_current(profile, info))) {
+        models.insert(0, known);
+    }
     let cursor = models.iter().position(|(profile, info)| is_current(profile, info)).unwrap_or(0);
     let entry = |(profile, info): &(String, ModelInfo)| model_entry(profile, info, is_current(profile, info));
     let mut entries: Vec<Entry> = models.iter().map(entry).collect();
@@ -136,10 +141,20 @@ fn fill_models(model: &mut Model, ticket: u64, by_profile: Vec<(String, Result<V
     }
 }
 
+/// An entry for a profile whose server lists no model; Enter shows what to do.
+fn lists_no_model(profile: &str) -> Entry {
+    let words = format!("{profile}: the server lists no models. Start one there, or type /model NAME.");
+    Entry {
+        label: format!("  {profile}: the server lists no models"),
+        detail: String::new(),
+        choice: Choice::Explain(words),
+    }
+}
+
 /// An entry for a profile whose models could not be listed; Enter shows the whole reason.
 fn unavailable(profile: &str, failure: &Failure) -> Entry {
     let why = failure.what.split(": ").next().unwrap_or_default();
-    let words = format!("{profile}: {} {}", failure.what, failure.todo);
+    let words = format!("{profile}: {}. {}", failure.what.trim_end_matches('.'), failure.todo);
     Entry { label: format!("  {profile}: {why}"), detail: String::new(), choice: Choice::Explain(words) }
 }
 

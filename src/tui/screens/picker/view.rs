@@ -1,14 +1,17 @@
 //! Draws a list that is filtered by typing, as a box over the chat.
 //! Not for: filtering (`model`).
 
-use super::model::{self, Choice, GAP, Kind, Picker, PickerRow, TITLES, WORDS};
+use super::model::{self, Choice, Entry, GAP, Kind, Picker, PickerRow, TITLES, WORDS};
 use crate::tui::view::prelude::*;
 
 pub(crate) fn draw(view: &ViewContext<'_>, picker: &Picker, area: Rect, buf: &mut Buffer) {
     let place = place(picker, area);
     let mut title = Line::of(Ink::Heading, title(picker.kind));
     if !picker.entries.is_empty() {
-        let (shown, all) = (picker.shown.len() as u64, picker.entries.len() as u64);
+        let can_open = |entry: &Entry| !matches!(entry.choice, Choice::Explain(_));
+        let shown = picker.shown.iter().filter_map(|at| picker.entries.get(*at)).filter(|entry| can_open(entry));
+        let all = picker.entries.iter().filter(|entry| can_open(entry)).count() as u64;
+        let shown = shown.count() as u64;
         let count = if shown < all { format!("{shown} of {all}") } else { text::number(all) };
         title.push(Ink::Dim, &format!(" {} {count}", view.theme.glyphs.dot));
     }

@@ -250,7 +250,7 @@ impl RequestScreen {
     }
 
     /// Moves the cursor to the line of an atom, if it is listed.
-    fn select_atom(&mut self, atom: Option<Atom>) {
+    pub(super) fn select_atom(&mut self, atom: Option<Atom>) {
         let found = atom.and_then(|atom| self.entries.iter().position(|e| self.atom(*e) == Some(atom)));
         if let Some(at) = found {
             self.cursor = at;

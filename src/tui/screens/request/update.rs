@@ -139,16 +139,18 @@ pub(crate) fn selected_items(model: &Model) -> Option<Vec<ItemName>> {
     Some(overlay.selected_atoms().into_iter().map(ItemName::Atom).collect())
 }
 
-/// Handles Esc: clears the selection, or else the filter. Returns false if there was neither.
+/// Handles Esc: clears the selection, or else the filter; the cursor stays on its row. Returns false if there was
+/// neither.
 pub(crate) fn leave(overlay: &mut RequestScreen) -> bool {
     if !overlay.filtering && overlay.clear_selection() {
         return true;
     }
     if overlay.filtering || !overlay.filter.is_empty() {
+        let atom = overlay.selected_atom();
         overlay.filtering = false;
         overlay.filter.clear();
         overlay.rebuild();
-        overlay.skip_headings(1);
+        overlay.select_atom(atom);
         return true;
     }
     false

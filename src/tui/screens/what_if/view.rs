@@ -17,6 +17,10 @@ use crate::tui::view::prelude::*;
 
 /// Largest width of the table; beyond it, the figures would be too far from their titles.
 const WIDTH: u16 = 118;
+/// Columns for the difference in tokens: `+1,012,055` and a gap.
+const CHANGE: usize = 11;
+/// Columns for the budget: `1,012,055` and a gap.
+const BUDGET: usize = 11;
 
 /// Which columns of figures fit.
 #[derive(Clone, Copy)]
@@ -71,8 +75,8 @@ pub(crate) fn draw(view: &ViewContext<'_>, screen: &WhatIfScreen, area: Rect, bu
 fn header(columns: Columns) -> Line {
     let mut words = format!("{:>9}", "tokens");
     for (shown, title, width) in [
-        (columns.change, "change", 9),
-        (columns.room, "budget", 9),
+        (columns.change, "change", CHANGE),
+        (columns.room, "budget", BUDGET),
         (columns.cost, "cost", 10),
         (columns.cached, "cached", 8),
     ] {
@@ -103,10 +107,10 @@ fn one(
     let mut value = Line::of(Ink::Text, &format!("{:>9}", text::number(u64::from(known.est))));
     if columns.change {
         let change = present.map_or_else(String::new, |before| signed(before, known.est));
-        value.push(Ink::Dim, &format!("{change:>9}"));
+        value.push(Ink::Dim, &format!("{change:>CHANGE$}"));
     }
     if columns.room {
-        value.push(Ink::Dim, &format!("{:>9}", text::number(u64::from(known.room))));
+        value.push(Ink::Dim, &format!("{:>BUDGET$}", text::number(u64::from(known.room))));
     }
     if columns.cost {
         let cost = known.cost.map_or_else(|| "?".to_owned(), |cost| text::money(cost.micro));
