@@ -4,7 +4,7 @@
 use super::meter::Sample;
 use super::provider::Outcome;
 use super::run::RunCard;
-use super::tokens::{Certainty, grouped};
+use super::tokens::grouped;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::RunId;
 use crate::domain::planning::plan::ContextPlan;
@@ -63,10 +63,8 @@ impl Usage {
         Self { cached_read: read, cache_write: self.cache_write.map(|written| written.min(room)), ..self }
     }
 
-    /// Returns prompt and answer as text, each number with its label: `441 in (300 cached) · 18 out actual`, or `450 in
-    /// est` if nothing was reported. `est` is the estimate of the prompt; `dot` separates the parts.
+    /// Returns prompt and answer as text: `441 in (300 cached) · 18 out`, or `450 in (estimated)` if nothing was reported. `est` is the estimate of the prompt; `dot` separates the parts.
     pub fn to_text(&self, est: u32, dot: &str) -> String {
-        let (estimated, actual) = (Certainty::Estimated.label(), Certainty::Actual.label());
         let parts = |known: &[(Option<u32>, &str)]| -> String {
             let known = known.iter().filter_map(|(n, word)| Some((n.filter(|n| *n > 0)?, word)));
             let reported: Vec<String> = known.map(|(n, word)| format!("{} {word}", grouped(n.into()))).collect();
@@ -78,13 +76,13 @@ impl Usage {
         });
         let answer = self.completion.map(|tokens| {
             let more = parts(&[(self.reasoning, "reasoning")]);
-            format!("{} out{more} {actual}", grouped(tokens.into()))
+            format!("{} out{more}", grouped(tokens.into()))
         });
         match (prompt, answer) {
             (Some(prompt), Some(answer)) => format!("{prompt}{dot}{answer}"),
-            (Some(prompt), None) => format!("{prompt} {actual}"),
-            (None, Some(answer)) => format!("{} in {estimated}{dot}{answer}", grouped(est.into())),
-            (None, None) => format!("{} in {estimated}", grouped(est.into())),
+            (Some(prompt), None) => prompt,
+            (None, Some(answer)) => format!("{} in (estimated){dot}{answer}", grouped(est.into())),
+            (None, None) => format!("{} in (estimated)", grouped(est.into())),
         }
     }
 
@@ -215,12 +213,12 @@ mod tests {
     #[test]
     fn every_number_has_its_label() {
         let reported = Usage { completion: Some(1_018), ..usage(441, None, None) };
-        assert_eq!(reported.to_text(450, " · "), "441 in · 1,018 out actual");
+        assert_eq!(reported.to_text(450, " · "), "441 in · 1,018 out");
         let more = Usage { reasoning: Some(12), cached_read: Some(300), cache_write: Some(0), ..reported };
         assert_eq!(more.to_text(450, " · "), "441 in (300 cached) · 1,018 out (12 reasoning) actual");
         assert_eq!(usage(441, None, None).to_text(450, " · "), "441 in actual");
-        assert_eq!(Usage::default().to_text(1_450, " · "), "1,450 in est");
+        assert_eq!(Usage::default().to_text(1_450, " · "), "1,450 in (estimated)");
         let half = Usage { completion: Some(3), ..Usage::default() };
-        assert_eq!(half.to_text(1_450, " - "), "1,450 in est - 3 out actual");
+        assert_eq!(half.to_text(1_450, " - "), "1,450 in (estimated) - 3 out");
     }
 }

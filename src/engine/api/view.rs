@@ -285,7 +285,8 @@ impl TransitionReport {
         let at = self.at_turn.map_or_else(String::new, |turn| format!("turn {turn}: "));
         let to = match (self.step.from, self.step.to) {
             (ItemState::Leased, ItemState::Leased) => "renewed",
-            (_, ItemState::None) => "dropped",
+            (_, ItemState::None) => "removed",
+            (_, ItemState::Ephemeral) => "kept for one turn",
             (_, to) => to.name(),
         };
         // `by` already says that a person decided.
@@ -364,7 +365,7 @@ mod tests {
         for (told, expected) in [
             (said((Free, Leased), Actor::Engine, "named again", Some(12)), "turn 12: leased by pleach, named again"),
             (said((Leased, Leased), Actor::Model, "", None), "renewed by the model"),
-            (said((Leased, Free), Actor::User, "decided by the person", Some(3)), "turn 3: dropped by you"),
+            (said((Leased, Free), Actor::User, "decided by the person", Some(3)), "turn 3: removed by you"),
             (said((Free, Excluded), Actor::User, "", None), "excluded by you"),
         ] {
             assert_eq!(told, expected);

@@ -157,7 +157,7 @@ fn workbench_sends_what_it_shows() {
         screen.keys("\x1b");
         screen.until("the chat again", |text| !text.contains("Next request ·"));
         screen.keys("\r");
-        screen.until("the answer", |text| text.matches(" out actual").count() == number + 1);
+        screen.until("the answer", |text| text.matches(" in · ").count() == number + 1);
         let runs = home.json(&["plans", "list"]);
         let run = runs.as_array().unwrap().iter().max_by_key(|run| run["at"].as_i64()).unwrap().clone();
         let whole = run["request_digest"].as_str().unwrap();

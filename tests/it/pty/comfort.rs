@@ -195,7 +195,7 @@ fn long_call_sends_a_notification() {
     pty.see(READY);
     assert!(pty.ledger().on.contains(&1004), "focus is reported");
     pty.keys("One\r");
-    pty.until("the whole answer", |screen| screen.contains(" actual") && screen.contains("^P actions"));
+    pty.until("the whole answer", |screen| screen.contains(" in · ") && screen.contains("^P actions"));
     pty.keys("\x1b[O");
     pty.keys("Two\r");
     pty.until("both answers", |screen| screen.matches("I am the offline model").count() == 2);

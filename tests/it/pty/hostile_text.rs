@@ -156,7 +156,7 @@ fn from_the_keyboard() {
     }
     pty.until("the pastes", |screen| screen.contains("see ") || screen.contains("[pasted"));
     pty.keys("\r");
-    pty.until("the answer", |screen| screen.contains("I am the offline model") && screen.contains(" out actual"));
+    pty.until("the answer", |screen| screen.contains("I am the offline model") && screen.contains(" in · "));
     pty.see("⟨U+E0041⟩");
     assert_no_foreign_escapes(&pty.raw());
 }

@@ -53,7 +53,7 @@ fn newcomer() {
     pty.keys("How do bees dance?");
     pty.keys("\r");
     pty.see("I am the offline model");
-    pty.until("the answer is whole", |screen| screen.contains(" out actual"));
+    pty.until("the answer is whole", |screen| screen.contains(" in · "));
     pty.keys("And wasps?");
     pty.see("> And wasps?");
 
@@ -71,7 +71,7 @@ fn newcomer() {
     pty.keys("\x1b");
     pty.until("the chat again", |screen| screen.contains("> And wasps?"));
     pty.keys("\r");
-    pty.until("the second answer", |screen| screen.matches(" out actual").count() == 2);
+    pty.until("the second answer", |screen| screen.matches(" in · ").count() == 2);
     pty.keys("\x04");
     let ended = pty.ended();
     assert_eq!(ended.code, 0);
@@ -125,7 +125,7 @@ fn day_with_a_server() {
     pty.see("CTX: Off");
     pty.keys("Question two\r");
     pty.see("On the fork.");
-    pty.until("the turn is over", |screen| screen.contains(" out actual") || !screen.contains("^c"));
+    pty.until("the turn is over", |screen| screen.contains(" in · ") || !screen.contains("^c"));
     pty.keys("\x03\x04");
     assert_eq!(pty.ended().code, 0);
 

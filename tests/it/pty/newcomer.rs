@@ -40,9 +40,7 @@ fn ask(pty: &Pty, text: &str, answers: usize) {
     pty.keys(text);
     pty.see(&format!("> {text}"));
     press(pty, "Enter send");
-    pty.until("the answer", |screen| {
-        screen.matches(" out actual").count() == answers && screen.contains("Type a message")
-    });
+    pty.until("the answer", |screen| screen.matches(" in · ").count() == answers && screen.contains("Type a message"));
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn in_tmux() {
     tmux(&socket, &home, &["send-keys", "-t", "t", "-l", "Hello from tmux"]);
     until("the typed text", || shows("Hello from tmux"));
     tmux(&socket, &home, &["send-keys", "-t", "t", "Enter"]);
-    until("the answer", || shows("I am the offline model") && shows("actual"));
+    until("the answer", || shows("I am the offline model") && shows(" in · "));
     tmux(&socket, &home, &["kill-session", "-t", "t"]);
     until("the program is gone", || used(pid).is_none());
     tmux(&socket, &home, &["kill-server"]);

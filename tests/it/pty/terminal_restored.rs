@@ -168,7 +168,7 @@ fn demo_saves_nothing() {
     pty.until("a conversation", |screen| screen.contains("you ·") || screen.contains("offline ·"));
     pty.keys("Does it answer?\r");
     pty.see("I am the offline model");
-    pty.until("the answer is whole", |screen| screen.contains(" out actual"));
+    pty.until("the answer is whole", |screen| screen.contains(" in · "));
     pty.keys("\x04");
     let ended = clean(pty, 0);
     assert!(ended.ledger.entered);

@@ -82,7 +82,7 @@ fn the_tour() {
 fn ask_and_look_at_why(tour: &mut Tour) -> String {
     tour.shows("open: Enter sends exactly what the panel shows", &["Type a message", "Next request"]);
     tour.types(FIRST).keys("\r");
-    tour.shows("ask: the answer streams", &["loses nothing.", "in est"]);
+    tour.shows("ask: the answer streams", &["loses nothing.", "in (estimated)"]);
     tour.pty.until("the turn is over", |screen| screen.contains("Type a message"));
     tour.types(SECOND).keys("\r");
     tour.pty.until("the second answer", |screen| screen.matches("loses nothing.").count() == 2);
@@ -144,7 +144,7 @@ fn fork_and_race(tour: &mut Tour) {
         "race: one question, two models, side by side",
         &["Race: 2", "race-1: model swift", "race-2: model steady", SWIFT, "Store the new token"],
     );
-    tour.pty.until("both have ended", |screen| screen.matches(" in est").count() == 2);
+    tour.pty.until("both have ended", |screen| screen.matches(" in (estimated)").count() == 2);
     tour.keys("\x1b");
     tour.shows("race: all are kept as branches", &["○ race-1", "○ race-2"]);
 }
@@ -183,7 +183,7 @@ fn replay_without_an_item(tour: &mut Tour) {
         "replay: then and now, side by side",
         &["Replay without an item", "now, without Why does login", "may be chance"],
     );
-    tour.pty.until("both answers", |screen| screen.matches(" in est").count() == 2);
+    tour.pty.until("both answers", |screen| screen.matches(" in (estimated)").count() == 2);
     tour.keys("m");
     tour.pty.until("the note is taken", |screen| screen.contains("Replay without an item"));
     tour.keys("\x1b");

@@ -143,7 +143,7 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// The figures of a call, ` · 1,204 in (600 cached) · 310 out actual · $0.0011`: those that are known, shortened to
+    /// The figures of a call, ` · 1,204 in (600 cached) · 310 out · $0.0011`: those that are known, shortened to
     /// fit.
     fn account(&self, run: &RunCard, room: usize) -> String {
         let dot = self.dot();
@@ -151,14 +151,7 @@ impl BlockBuilder<'_> {
         let bare = Usage { prompt: usage.prompt, completion: usage.completion, ..Usage::default() };
         let cost = run.cost_micro.map_or_else(String::new, |micro| dot.clone() + &text::money(micro));
         let (full, less) = (usage.to_text(run.est_total, &dot), bare.to_text(run.est_total, &dot));
-        let short = match (usage.prompt, usage.completion) {
-            (Some(read), Some(said)) => {
-                let (read, said) = (text::number(u64::from(read)), text::number(u64::from(said)));
-                format!("{read}/{said} {}", Certainty::Actual.label())
-            }
-            _ => less.clone(),
-        };
-        let ways = [full + &cost, less.clone() + &cost, format!("{short}{cost}"), less, short];
+        let ways = [full + &cost, less.clone() + &cost, less];
         let fits = ways.into_iter().map(|words| dot.clone() + &words).find(|words| text::width(words) <= room);
         fits.unwrap_or_default()
     }
@@ -426,8 +419,9 @@ impl BlockBuilder<'_> {
         let (dot, sign, seconds) = (self.dot(), self.theme.glyphs.running, live.seconds(self.model.now));
         header.push(Ink::Accent, &format!("{dot}{sign} {doing} {seconds} s"));
         if live.tokens > 0 {
-            let label = live.certainty.map_or("", Certainty::label);
-            header.push(Ink::Dim, &format!("{dot}{} out {label}", text::number(u64::from(live.tokens))));
+            let counted = live.certainty == Some(Certainty::Actual);
+            let about = if counted { String::new() } else { format!("{} ", self.theme.glyphs.about) };
+            header.push(Ink::Dim, &format!("{dot}{about}{} out", text::number(u64::from(live.tokens))));
         }
         if let Some(cost) = live.cost {
             header.push(Ink::Dim, &format!("{dot}{}", text::about_money(self.theme.glyphs.about, cost)));

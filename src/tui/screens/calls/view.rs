@@ -82,11 +82,11 @@ fn branch(view: &ViewContext<'_>, card: &RunCard) -> String {
     session.and_then(|session| session.find(card.branch)).map_or_else(|| "?".to_owned(), |branch| branch.name.clone())
 }
 
-/// Tokens of the prompt, with their label: the server's count, or else the estimate.
+/// Tokens of the prompt, and a word if they are not the server's count.
 fn prompt(card: &RunCard) -> (u64, &'static str) {
     match card.usage.prompt {
-        Some(n) => (u64::from(n), "actual"),
-        None => (u64::from(card.est_total), "est"),
+        Some(n) => (u64::from(n), ""),
+        None => (u64::from(card.est_total), " (estimated)"),
     }
 }
 
@@ -112,7 +112,7 @@ fn detail(view: &ViewContext<'_>, card: &RunCard, room: usize) -> Vec<Line> {
     facts.extend(card.edited.then(|| "edited by hand".to_owned()));
     rows.extend(TextRows::plain(&facts.join(&dot), room, Ink::Dim));
     let (tokens, label) = prompt(card);
-    let mut sums = vec![format!("prompt {} tokens {label}", text::number(tokens))];
+    let mut sums = vec![format!("prompt {} tokens{label}", text::number(tokens))];
     sums.extend(card.usage.completion.map(|n| format!("answer {} tokens", text::number(u64::from(n)))));
     sums.extend(card.cost_micro.map(text::money));
     sums.extend(card.total_ms.map(text::duration));
