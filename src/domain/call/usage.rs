@@ -211,12 +211,12 @@ mod tests {
     }
 
     #[test]
-    fn every_number_has_its_label() {
+    fn estimates_are_marked() {
         let reported = Usage { completion: Some(1_018), ..usage(441, None, None) };
         assert_eq!(reported.to_text(450, " · "), "441 in · 1,018 out");
         let more = Usage { reasoning: Some(12), cached_read: Some(300), cache_write: Some(0), ..reported };
-        assert_eq!(more.to_text(450, " · "), "441 in (300 cached) · 1,018 out (12 reasoning) actual");
-        assert_eq!(usage(441, None, None).to_text(450, " · "), "441 in actual");
+        assert_eq!(more.to_text(450, " · "), "441 in (300 cached) · 1,018 out (12 reasoning)");
+        assert_eq!(usage(441, None, None).to_text(450, " · "), "441 in");
         assert_eq!(Usage::default().to_text(1_450, " · "), "1,450 in (estimated)");
         let half = Usage { completion: Some(3), ..Usage::default() };
         assert_eq!(half.to_text(1_450, " - "), "1,450 in (estimated) - 3 out");
