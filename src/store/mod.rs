@@ -57,12 +57,12 @@ impl Store {
 
     /// Returns the id of this process as an owner of runs.
     pub fn owner(&self) -> &str {
-        self.0.owners.own()
+        &self.0.owners.view.own
     }
 
     /// Returns whether the process with this owner id is alive, that is, holds its lock.
     pub fn owner_alive(&self, owner: &str) -> bool {
-        self.0.owners.alive(owner)
+        self.0.owners.view.alive(owner)
     }
 
     /// Returns the number of reads, from any store, that ran on the calling thread. The thread that draws the screen

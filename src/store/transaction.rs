@@ -16,23 +16,14 @@ pub(super) struct WriteTransaction<'a> {
     /// Nodes that were skipped because the session already has their key: the stored id by the id that the caller
     /// passed.
     twins: HashMap<NodeId, NodeId>,
-    purged: bool,
+    /// Whether text was permanently deleted.
+    pub(super) purged: bool,
 }
 
 impl<'a> WriteTransaction<'a> {
     /// Begins a transaction's writes on a connection.
     pub(super) fn new(conn: &'a Connection, owners: &'a OwnersView) -> Self {
         Self { conn, owners, twins: HashMap::new(), purged: false }
-    }
-
-    /// Returns whether text was permanently deleted.
-    pub(super) fn purged(&self) -> bool {
-        self.purged
-    }
-
-    /// Records that text was permanently deleted.
-    pub(super) fn purge(&mut self) {
-        self.purged = true;
     }
 
     /// Returns whether the process of an owner is alive.

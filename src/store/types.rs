@@ -264,8 +264,8 @@ pub enum Write {
         /// The result.
         text: Arc<str>,
     },
-    /// Stores a sealed segment of a session's word index. Skipped if its number is taken or if it does not continue the
-    /// previous segment.
+    /// Stores a sealed segment of a session's word index. Skipped if its number is taken, if it does not continue the
+    /// previous segment, or if one of its messages was removed.
     PutIndexSegment {
         /// The session.
         session: SessionId,
@@ -275,6 +275,8 @@ pub enum Write {
         before: Option<Hash>,
         /// The digest of this segment.
         digest: Hash,
+        /// The messages whose words it contains.
+        keys: Vec<Hash>,
         /// Its messages and their lengths; opaque to the store.
         header: Vec<u8>,
         /// Its postings by term; opaque to the store.

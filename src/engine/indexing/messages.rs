@@ -11,7 +11,7 @@ use crate::domain::conversation::message::{Content, Node, NodeHead, Role};
 use crate::domain::planning::plan::Form;
 use crate::engine::sessions::path::PathNode;
 use crate::retrieval::index::segment::Source;
-use crate::retrieval::index::session::{self, Index};
+use crate::retrieval::index::session::{self, Index, Sealed};
 use crate::retrieval::index::words::Term;
 use crate::retrieval::scope::Scope;
 use crate::retrieval::search::{MOST_HITS, MessageTexts};
@@ -217,8 +217,9 @@ impl SessionIndex {
             let Some(sealed) = self.index.sealed(segment) else { break };
             let before = self.stored.last().copied();
             let digest = Fields::new("shelf").maybe(before).bytes(&sealed.header).finish();
-            let (session, header, lists) = (self.session, sealed.header, sealed.lists);
-            let write = vec![Write::PutIndexSegment { session, segment, before, digest, header, lists }];
+            let Sealed { keys, header, lists } = sealed;
+            let session = self.session;
+            let write = vec![Write::PutIndexSegment { session, segment, before, digest, keys, header, lists }];
             if self.stored.len() < RESIDENT {
                 store.post(write);
             } else if store.write(write).is_ok() && store.holds_segment(session, segment, digest).unwrap_or(false) {

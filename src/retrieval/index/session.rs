@@ -11,6 +11,7 @@ use crate::domain::conversation::message::Role;
 use crate::retrieval::RetrievalError;
 use crate::retrieval::hints::marks;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Version of the byte format and of the conversion of words to terms; any other version requires a rebuild.
 const VERSION: u64 = 1;
@@ -67,6 +68,8 @@ pub struct Speaker {
 /// A sealed segment as stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sealed {
+    /// Messages whose words are in it.
+    pub keys: Vec<Hash>,
     /// Messages, lengths and speakers.
     pub header: Vec<u8>,
     /// Each term's postings, sorted by term.
@@ -172,7 +175,7 @@ impl Index {
     /// Returns a sealed segment for the store; `None` if `number` is open or unknown.
     pub fn sealed(&self, number: u32) -> Option<Sealed> {
         let segment = self.segments.get(number as usize).filter(|segment| segment.is_sealed())?;
-        Some(Sealed { header: self.header(number)?, lists: segment.lists() })
+        Some(Sealed { keys: self.keys_with_text(number), header: self.header(number)?, lists: segment.lists() })
     }
 
     /// Drops a sealed segment's postings from memory once the store has them.
@@ -212,17 +215,30 @@ impl Index {
     /// [`Index::resume`] continues. `None` if the last segment is sealed.
     pub fn tail(&self) -> Option<OpenSegment> {
         let number = self.segments.len().checked_sub(1)?;
-        let (segment, start) = (&self.segments[number], self.starts[number] as usize);
+        let segment = &self.segments[number];
         if segment.is_sealed() {
             return None;
         }
-        let header = self.header(small(number))?;
+        let number = small(number);
+        let header = self.header(number)?;
         let mut bytes = Vec::with_capacity(header.len() + segment.bytes());
         put(&mut bytes, header.len() as u64);
         bytes.extend_from_slice(&header);
         segment.write_open(&mut bytes);
-        let with_text = self.messages[start..].iter().filter(|known| known.passages > 0);
-        Some(OpenSegment { passages: segment.passages, keys: with_text.map(|known| known.key).collect(), bytes })
+        Some(OpenSegment { passages: segment.passages, keys: self.keys_with_text(number), bytes })
+    }
+
+    /// Returns the numbers of the messages of a segment.
+    fn messages_of(&self, number: u32) -> Option<Range<usize>> {
+        let (at, start) = (number as usize, *self.starts.get(number as usize)?);
+        let end = self.starts.get(at + 1).copied().unwrap_or_else(|| self.messages());
+        Some(start as usize..end as usize)
+    }
+
+    /// Returns the keys of the messages whose words are in a segment.
+    fn keys_with_text(&self, number: u32) -> Vec<Hash> {
+        let messages = &self.messages[self.messages_of(number).unwrap_or_default()];
+        messages.iter().filter(|known| known.passages > 0).map(|known| known.key).collect()
     }
 
     /// Returns the number of passages in the open segment.
@@ -323,22 +339,20 @@ impl Index {
 
     /// Returns the header of a segment.
     pub fn header(&self, number: u32) -> Option<Vec<u8>> {
-        let at = number as usize;
-        let (segment, start) = (self.segments.get(at)?, *self.starts.get(at)?);
-        let end = self.starts.get(at + 1).copied().unwrap_or_else(|| self.messages());
+        let (segment, messages) = (self.segments.get(number as usize)?, self.messages_of(number)?);
         let mut bytes = Vec::new();
-        for value in
-            [VERSION, u64::from(start), u64::from(segment.first), u64::from(end - start), u64::from(segment.passages)]
-        {
-            put(&mut bytes, value);
-        }
+        put(&mut bytes, VERSION);
+        put(&mut bytes, messages.start as u64);
+        put(&mut bytes, u64::from(segment.first));
+        put(&mut bytes, messages.len() as u64);
+        put(&mut bytes, u64::from(segment.passages));
         put(&mut bytes, self.speakers.len() as u64);
         for speaker in &self.speakers {
             bytes.extend_from_slice(&speaker.name.to_le_bytes());
             put(&mut bytes, speaker.terms.len() as u64);
             speaker.terms.iter().for_each(|term| bytes.extend_from_slice(&term.to_le_bytes()));
         }
-        for known in &self.messages[start as usize..end as usize] {
+        for known in &self.messages[messages] {
             bytes.extend_from_slice(&known.key.0);
             bytes.extend_from_slice(&known.at.to_le_bytes());
             for value in

@@ -17,8 +17,8 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often the end of a killed program's run is looked for, and the pause between two looks.
-const LOOKS: usize = 100;
+/// How often to check whether a killed program's run has ended, and the pause between two checks.
+const CHECKS: usize = 100;
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// A program that owns a claim, as shown to others.
@@ -103,11 +103,11 @@ impl Store {
 
     /// Waits until the program that held the claim before has lost its other locks as well: the system releases the locks
     /// of a killed program one after another, and its open run must count as dead before another one is opened. Only a
-    /// program with the claim opens runs, so this returns at once otherwise. Calls `pause` between two looks.
+    /// program with the claim opens runs, so this returns at once otherwise. Calls `pause` between two checks.
     pub(in crate::store) fn await_end_of_runs(&self, branch: BranchId, pause: &mut dyn FnMut()) {
         let is_open =
             |run: &OpenRun| run.card.branch == branch && run.owner != self.owner() && self.owner_alive(&run.owner);
-        for _ in 0..LOOKS {
+        for _ in 0..CHECKS {
             if !self.open_runs().is_ok_and(|runs| runs.iter().any(is_open)) {
                 return;
             }

@@ -81,7 +81,6 @@ impl Store {
 
     /// Removes that content from a backup.
     fn remove_in(&self, file: &Path, found: &RemovedContent) -> Result<(), StoreError> {
-        let owners = self.0.owners.view();
         let mut nodes: BTreeMap<SessionId, Vec<NodeId>> = BTreeMap::new();
         for (session, node) in &found.nodes {
             nodes.entry(*session).or_default().push(*node);
@@ -96,7 +95,7 @@ impl Store {
             transaction.execute_batch(
                 "DELETE FROM stream_chunk; UPDATE plan_run SET open = 0, owner = NULL, draft = NULL WHERE open = 1;",
             )?;
-            let mut tx = WriteTransaction::new(&transaction, &owners);
+            let mut tx = WriteTransaction::new(&transaction, &self.0.owners.view);
             removals.iter().try_for_each(|write| tx.apply(write))?;
             Ok(transaction.commit()?)
         })

@@ -2,11 +2,13 @@
 //! cannot be written.
 //! Not for: the tables (`schema`).
 
+use super::check::RunningCheck;
+use super::convert::Conversion;
 use super::damage::{FOREIGN, missing_content};
 use super::owners::Owners;
 use super::pool::{LOCK_TIMEOUT, Pool, reader};
 use super::writer::Writer;
-use super::{backup, check as whole, convert, private};
+use super::{backup, private};
 use crate::store::types::StoreError;
 use crate::store::{Inner, Store, schema, sql};
 use rusqlite::{Connection, OpenFlags};
@@ -135,9 +137,8 @@ fn open_for_writing(
     let logged = write_ahead(&conn, notices);
     upgrade(&mut conn, path, steps, alone)?;
     let pool = Pool::new(path.to_owned(), false);
-    let writer = Writer::start(conn, owners.view(), !logged, path)?;
-    let (check, conversion) = (whole::RunningCheck::default(), convert::Conversion::default());
-    Ok(Store(Arc::new(Inner { path: path.to_owned(), pool, writer: Some(writer), owners, check, conversion })))
+    let writer = Writer::start(conn, owners.view.clone(), !logged, path)?;
+    Ok(store(path, pool, Some(writer), owners))
 }
 
 pub(crate) fn lock_gate(gate: &File, notices: &mut Vec<String>) {
@@ -261,7 +262,10 @@ fn open_read_only(path: &Path, mut notices: Vec<String>) -> Result<Opened, Store
     }
     let pool = Pool::new(path.to_owned(), immutable);
     let owners = Owners::without_lock(owners_folder(path));
-    let (check, conversion) = (whole::RunningCheck::default(), convert::Conversion::default());
-    let store = Store(Arc::new(Inner { path: path.to_owned(), pool, writer: None, owners, check, conversion }));
-    Ok(Opened { store, notices })
+    Ok(Opened { store: store(path, pool, None, owners), notices })
+}
+
+fn store(path: &Path, pool: Pool, writer: Option<Writer>, owners: Owners) -> Store {
+    let (check, conversion) = (RunningCheck::default(), Conversion::default());
+    Store(Arc::new(Inner { path: path.to_owned(), pool, writer, owners, check, conversion }))
 }

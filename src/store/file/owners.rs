@@ -13,7 +13,8 @@ use std::sync::Mutex;
 
 /// This process's lock file, and access to the files of other processes.
 pub(crate) struct Owners {
-    view: OwnersView,
+    /// The ids and files of this and other processes.
+    pub(crate) view: OwnersView,
     /// Never read: dropping the file releases the lock.
     lock: Mutex<Option<File>>,
 }
@@ -35,21 +36,6 @@ impl Owners {
     /// Creates an owner that never writes and so needs no lock.
     pub(crate) fn without_lock(folder: PathBuf) -> Self {
         Self { view: OwnersView { folder, own: uuid::Uuid::now_v7().to_string() }, lock: Mutex::new(None) }
-    }
-
-    /// This process's id.
-    pub(crate) fn own(&self) -> &str {
-        &self.view.own
-    }
-
-    /// Creates a view of the same folder for the writer's thread.
-    pub(crate) fn view(&self) -> OwnersView {
-        self.view.clone()
-    }
-
-    /// Returns whether the owner's process is alive.
-    pub(crate) fn alive(&self, owner: &str) -> bool {
-        self.view.alive(owner)
     }
 
     /// Releases the lock: this process closed the store properly.
@@ -83,7 +69,8 @@ impl Drop for Owners {
 #[derive(Clone)]
 pub(crate) struct OwnersView {
     folder: PathBuf,
-    own: String,
+    /// This process's id.
+    pub(crate) own: String,
 }
 
 impl OwnersView {

@@ -33,16 +33,10 @@ pub(crate) fn purge_mark(path: &Path) -> PathBuf {
     path_with_suffix(path, ".purge-pending")
 }
 
-/// Reads inside the transaction and returns what to write.
-pub(crate) type WriteDecision = Box<dyn FnOnce(&Connection) -> Result<Vec<Write>, StoreError> + Send>;
-
-type Reply = SyncSender<Result<(), StoreError>>;
-
 enum Job {
-    Write(Vec<Write>, Reply),
-    Decide(WriteDecision, Reply),
     Post(Vec<Write>),
-    Call(Box<dyn FnOnce(&mut Connection) + Send>),
+    /// Work for a waiting caller.
+    Run(Box<dyn FnOnce(&mut WriterThread) + Send>),
     Stop,
 }
 
@@ -72,18 +66,26 @@ impl Writer {
 
     /// Writes, and waits for the result.
     pub(crate) fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
-        self.ask(|reply| Job::Write(writes, reply))
+        self.ask(move |thread| thread.after_posts(|thread| thread.commit(&[&writes])))
     }
 
-    /// Runs a decision, writes its result, and waits for it, all in one transaction.
-    pub(crate) fn decide(&self, work: WriteDecision) -> Result<(), StoreError> {
-        self.ask(|reply| Job::Decide(work, reply))
+    /// Reads, decides what to write, writes it, and waits for the result, all in one transaction.
+    pub(crate) fn decide<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<(Vec<Write>, T), StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.ask(move |thread| thread.after_posts(|thread| thread.decide(work)))
     }
 
-    /// Passes a job to the thread, and waits for its result.
-    fn ask<T>(&self, job: impl FnOnce(SyncSender<Result<T, StoreError>>) -> Job) -> Result<T, StoreError> {
+    /// Runs work on the thread after all jobs queued before it, and waits for its result.
+    fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut WriterThread) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let stopped = || StoreError::Sql("it is closed".into());
         let (reply, answer) = sync_channel(1);
-        self.jobs.send(job(reply)).map_err(|_| stopped())?;
+        let job = Job::Run(Box::new(move |thread| drop(reply.send(work(thread)))));
+        self.jobs.send(job).map_err(|_| stopped())?;
         answer.recv().map_err(|_| stopped())?
     }
 
@@ -104,7 +106,7 @@ impl Writer {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.ask(|reply| Job::Call(Box::new(move |conn| drop(reply.send(work(conn))))))
+        self.ask(|thread| work(&mut thread.conn))
     }
 
     /// Ends the thread after the queued jobs are done.
@@ -122,10 +124,6 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-fn stopped() -> StoreError {
-    StoreError::Sql("it is closed".into())
 }
 
 struct WriterThread {
@@ -161,14 +159,12 @@ impl WriterThread {
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             match job {
-                Job::Write(writes, reply) => self.answer(&reply, |thread| thread.commit(&[&writes])),
-                Job::Decide(work, reply) => self.answer(&reply, |thread| thread.decide(work)),
                 Job::Post(writes) => {
                     self.keep_pending(writes);
                     next = self.collect_posts(queue);
                     self.flush();
                 }
-                Job::Call(call) => call(&mut self.conn),
+                Job::Run(work) => work(&mut self),
                 Job::Stop => break,
             }
             self.finish_purge(Duration::ZERO);
@@ -179,12 +175,15 @@ impl WriterThread {
         }
     }
 
-    /// Runs a transaction with a waiting caller, after those that were posted before it.
-    fn answer(&mut self, reply: &Reply, transaction: impl FnOnce(&mut Self) -> Result<(), StoreError>) {
+    /// Runs a transaction with a waiting caller, after the posted transactions.
+    fn after_posts<T>(
+        &mut self,
+        transaction: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         self.flush();
         let result = transaction(self);
         self.record_disk_space(result.as_ref().err());
-        drop(reply.send(result));
+        result
     }
 
     /// Waits for a job; with a timeout while something must be retried.
@@ -219,24 +218,27 @@ impl WriterThread {
         if self.pending.is_empty() {
             return;
         }
-        let mut pending = std::mem::take(&mut self.pending);
+        let pending = std::mem::take(&mut self.pending);
         let all: Vec<&Vec<Write>> = pending.iter().collect();
         match self.commit(&all) {
-            Ok(()) => pending.clear(),
-            Err(error) if is_transient(&error) => self.record_delay(&error),
-            Err(_) => pending.retain(|writes| match self.commit(&[writes]) {
-                Ok(()) => false,
-                Err(error) if is_transient(&error) => {
-                    self.record_delay(&error);
-                    true
+            Ok(()) => {}
+            Err(error) if is_transient(&error) => {
+                self.record_delay(&error);
+                self.pending = pending;
+            }
+            Err(_) => {
+                for writes in pending {
+                    match self.commit(&[&writes]) {
+                        Ok(()) => {}
+                        Err(error) if is_transient(&error) => {
+                            self.record_delay(&error);
+                            self.pending.push_back(writes);
+                        }
+                        Err(error) => tracing::error!(%error, "dropped posted writes"),
+                    }
                 }
-                Err(error) => {
-                    tracing::error!(%error, "dropped posted writes");
-                    false
-                }
-            }),
+            }
         }
-        self.pending = pending;
         if self.pending.is_empty() {
             lock(&self.delay).take();
         }
@@ -272,37 +274,40 @@ impl WriterThread {
     fn commit(&mut self, groups: &[&Vec<Write>]) -> Result<(), StoreError> {
         self.sync_for(groups)?;
         if retried(|| self.transact(groups))? {
-            self.purge = true;
-            drop(private::make_file(&self.mark));
-            self.finish_purge(Duration::from_secs(1));
+            self.begin_purge();
         }
         Ok(())
     }
 
     /// Runs one transaction that reads before it writes. Only its beginning waits for other processes, so `work` runs
     /// only once.
-    fn decide(&mut self, work: WriteDecision) -> Result<(), StoreError> {
+    fn decide<T>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> Result<(Vec<Write>, T), StoreError>,
+    ) -> Result<T, StoreError> {
         self.sync_for(&[])?;
         retried(|| Ok(self.conn.execute_batch("BEGIN IMMEDIATE")?))?;
-        let done = work(&self.conn).and_then(|writes| {
-            let mut tx = WriteTransaction::new(&self.conn, &self.owners);
-            writes.iter().try_for_each(|write| tx.apply(write))?;
-            Ok(self.conn.execute_batch("COMMIT")?)
+        let done = work(&self.conn).and_then(|(writes, value)| {
+            let purged = apply_all(&self.conn, &self.owners, &self.mark, writes.iter())?;
+            self.purge |= purged;
+            self.conn.execute_batch("COMMIT")?;
+            Ok((purged, value))
         });
         if done.is_err() && !self.conn.is_autocommit() {
             self.conn.execute_batch("ROLLBACK")?;
         }
-        done
+        let (purged, value) = done?;
+        if purged {
+            self.begin_purge();
+        }
+        Ok(value)
     }
 
     /// Runs one transaction; returns whether it deleted text.
     fn transact(&mut self, groups: &[&Vec<Write>]) -> Result<bool, StoreError> {
         let transaction = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut tx = WriteTransaction::new(&transaction, &self.owners);
-        for write in groups.iter().copied().flatten() {
-            tx.apply(write)?;
-        }
-        let purged = tx.purged();
+        let purged = apply_all(&transaction, &self.owners, &self.mark, groups.iter().copied().flatten())?;
+        self.purge |= purged;
         transaction.commit()?;
         Ok(purged)
     }
@@ -318,6 +323,16 @@ impl WriterThread {
             self.full = full;
         }
         Ok(())
+    }
+
+    /// Follows a transaction that deleted text: drops the pending writes that may have been computed from that text,
+    /// because they would store parts of it again, and truncates the log.
+    fn begin_purge(&mut self) {
+        for writes in &mut self.pending {
+            writes.retain(|write| !is_computed(write));
+        }
+        self.pending.retain(|writes| !writes.is_empty());
+        self.finish_purge(Duration::from_secs(1));
     }
 
     /// Truncates the log while deleted text may be in it. Waits at most `timeout` for readers of other processes.
@@ -344,6 +359,30 @@ impl WriterThread {
         }
         matches!(done, Ok(0))
     }
+}
+
+/// Executes writes inside a transaction. Returns whether they delete text. Creates the marker file then, so that the next
+/// start truncates the log even if this process ends right after the commit.
+fn apply_all<'a>(
+    conn: &Connection,
+    owners: &OwnersView,
+    mark: &Path,
+    mut writes: impl Iterator<Item = &'a Write>,
+) -> Result<bool, StoreError> {
+    let mut tx = WriteTransaction::new(conn, owners);
+    writes.try_for_each(|write| tx.apply(write))?;
+    if tx.purged {
+        drop(private::make_file(mark));
+    }
+    Ok(tx.purged)
+}
+
+/// Returns whether a write stores values that were computed from texts and can be computed again.
+fn is_computed(write: &Write) -> bool {
+    matches!(
+        write,
+        Write::PutCounts(_) | Write::PutEmbeddings { .. } | Write::PutIndexSegment { .. } | Write::PutIndexTail { .. }
+    )
 }
 
 /// Repeats an attempt while another process blocks the store, up to [`MAX_ATTEMPTS`] times.

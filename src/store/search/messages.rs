@@ -2,7 +2,7 @@
 //! Not for: parsing the query (`domain::conversation::search`), or retrieval into prompts.
 //!
 //! Results are not ranked: with a million messages, ranking a common word reads all of its messages, while the newest
-//! ones are available at once. Words are looked up in the index from the newest message to the oldest, filters are
+//! messages are available at once. Words are looked up in the index from the newest message to the oldest, filters are
 //! tested on each message, and excerpts are made only for results.
 //!
 //! A word that is still being typed is a prefix of many words, and the index merges their lists before it returns the
@@ -146,9 +146,9 @@ fn scan_newest(conn: &Connection, wanted: &MessageTest<'_>, limit: usize) -> Res
     Ok(done.then_some(found))
 }
 
-/// Returns the matching rows, newest first: those that the index returns for `words` and, with a prefix, that contain a
-/// word with it. Also returns whether the result is complete: it is not if so many rows were read that the index should
-/// look up the prefix instead.
+/// Returns the matching rows, newest first: the rows that the index returns for `words` and that, with a prefix, contain
+/// a word with it. Also returns whether the result is complete. It is not if so many rows were read that the index
+/// should look up the prefix instead.
 fn scan(
     conn: &Connection,
     wanted: &MessageTest<'_>,

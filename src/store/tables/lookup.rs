@@ -5,12 +5,9 @@ use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::conversation::message::End;
 use crate::store::Store;
-use crate::store::file::pool::lock;
-use crate::store::file::writer::WriteDecision;
 use crate::store::sql::{all_rows, first_row, uint};
 use crate::store::types::{StoreError, Write};
 use rusqlite::{Connection, Row};
-use std::sync::{Arc, Mutex};
 
 /// The store as seen inside a transaction.
 pub struct StoreLookup<'a>(pub(crate) &'a Connection);
@@ -50,15 +47,7 @@ impl Store {
         &self,
         work: impl FnOnce(&StoreLookup<'_>) -> Result<(Vec<Write>, T), StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let result: Arc<Mutex<Option<T>>> = Arc::default();
-        let put = Arc::clone(&result);
-        let decided: WriteDecision = Box::new(move |conn| {
-            let (writes, value) = work(&StoreLookup(conn))?;
-            *lock(&put) = Some(value);
-            Ok(writes)
-        });
-        self.writer()?.decide(decided).map_err(|error| self.with_path(error))?;
-        lock(&result).take().ok_or_else(|| StoreError::Sql("a transaction returned no result".into()))
+        self.writer()?.decide(|conn| work(&StoreLookup(conn))).map_err(|error| self.with_path(error))
     }
 }
 

@@ -56,15 +56,18 @@ impl Store {
     }
 }
 
-/// Stores a segment if it continues the stored ones; otherwise does nothing.
+/// Stores a segment if it continues the stored ones and all of its messages exist; otherwise does nothing.
 pub(crate) fn put(tx: &WriteTransaction<'_>, write: &Write) -> Result<(), StoreError> {
-    let Write::PutIndexSegment { session, segment, before, digest, header, lists } = write else { return Ok(()) };
+    let Write::PutIndexSegment { session, segment, before, digest, keys, header, lists } = write else { return Ok(()) };
     let row = tx.session(*session)?;
     let sql = "SELECT digest FROM shelf WHERE session = ?1 AND segment = ?2";
     let digest_of = |segment: i64| first_row(tx.conn, sql, (row, segment), |row| row.get::<_, Hash>(0));
     let number = i64::from(*segment);
     let first = number == 0;
     if first != before.is_none() || digest_of(number)?.is_some() || digest_of(number - 1)? != *before {
+        return Ok(());
+    }
+    if !all_exist(tx, row, keys)? {
         return Ok(());
     }
     tx.run(
@@ -92,14 +95,23 @@ pub(crate) fn put_tail(
     if first_row(tx.conn, sql, [row], |row| row.get(0))? != before {
         return Ok(());
     }
+    if !all_exist(tx, row, keys)? {
+        return Ok(());
+    }
+    tx.run("INSERT OR REPLACE INTO shelf_tail (session, before, body) VALUES (?1, ?2, ?3)", &[&row, &before, &body])
+}
+
+/// Returns whether the session has all of these messages, and none of them was removed. Another program may still have
+/// the words of a removed message in memory.
+fn all_exist(tx: &WriteTransaction<'_>, session: i64, keys: &[Hash]) -> Result<bool, StoreError> {
     let mut existing =
         tx.conn.prepare_cached("SELECT 1 FROM node WHERE session = ?1 AND key = ?2 AND content IS NOT NULL")?;
     for key in keys {
-        if !existing.exists((row, key))? {
-            return Ok(());
+        if !existing.exists((session, key))? {
+            return Ok(false);
         }
     }
-    tx.run("INSERT OR REPLACE INTO shelf_tail (session, before, body) VALUES (?1, ?2, ?3)", &[&row, &before, &body])
+    Ok(true)
 }
 
 /// Deletes the whole index of a session.

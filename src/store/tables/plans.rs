@@ -47,7 +47,7 @@ impl Store {
         self.writer()?.call(drop_all).map_err(|error| self.with_path(error))
     }
 
-    /// Converts some of those for a few milliseconds. Returns how many remain.
+    /// Converts old plans for a few milliseconds. Returns how many remain.
     pub(crate) fn convert_plans(&self) -> Result<u64, StoreError> {
         self.writer()?.call(convert_some).map_err(|error| self.with_path(error))
     }

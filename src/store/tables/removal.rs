@@ -108,7 +108,7 @@ pub(crate) fn nodes(tx: &mut WriteTransaction<'_>, session: SessionId, nodes: &[
     names(tx, row, &removed)?;
     super::tags::forget(tx, row, &|tag| tagged(tag, &removed))?;
     operations(tx, row, &removed)?;
-    tx.purge();
+    tx.purged = true;
     Ok(())
 }
 
@@ -246,7 +246,7 @@ fn plans(tx: &WriteTransaction<'_>, session: i64, removed: &RemovedNodes) -> Res
         if !ours.contains(&id) && !removed.names.iter().any(|name| body.contains(name)) {
             return Ok(None);
         }
-        // The plans after one that is not JSON depend on its text, so it is emptied instead of deleted.
+        // A plan that is not JSON is emptied instead of deleted, because later plans depend on its text.
         let Ok(mut plan) = serde_json::from_str::<Value>(body) else { return Ok(Some("{}".into())) };
         Ok(blank_titles(&mut plan, removed).then(|| plan.to_string()))
     })?;
@@ -398,7 +398,7 @@ pub(crate) fn session(tx: &mut WriteTransaction<'_>, id: SessionId) -> Result<()
             &[],
         )?;
     }
-    tx.purge();
+    tx.purged = true;
     Ok(())
 }
 

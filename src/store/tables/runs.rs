@@ -13,7 +13,7 @@ use crate::store::types::{OpenRun, StoreError};
 use rusqlite::{Connection, Params, Row};
 use std::collections::HashMap;
 
-/// The plus keeps SQLite from reading every run in order of row id; an index lists the few open ones.
+/// The open runs. The plus makes SQLite use the index of open runs instead of reading every run in order of row id.
 pub(crate) const OPEN_RUNS: &str = "SELECT card, owner, after, head, draft FROM plan_run WHERE open = 1 ORDER BY +n";
 
 /// The user message of a run, stored in the run's row until it is a node.

@@ -107,7 +107,7 @@ pub(crate) fn put(tx: &WriteTransaction<'_>, session: SessionId, summary: &Summa
     Ok(())
 }
 
-/// Sets the summaries that a branch uses if the current ones are the expected ones, otherwise fails with `Moved`.
+/// Sets the summaries that a branch uses if `expect` is current; otherwise fails with `Moved`.
 pub(crate) fn set_used(
     tx: &WriteTransaction<'_>,
     branch: BranchId,
@@ -155,7 +155,7 @@ pub(crate) fn delete_draft(tx: &WriteTransaction<'_>, branch: BranchId, expect: 
     tx.run_one("DELETE FROM summary_draft WHERE branch = ?1 AND summary = ?2", &[&branch, &expect])
 }
 
-/// Deletes the drafts that read one of these messages, and those that cannot be read.
+/// Deletes the drafts that read one of these messages, and unreadable drafts.
 fn forget_drafts(tx: &WriteTransaction<'_>, session: i64, nodes: &[Hash]) -> Result<(), StoreError> {
     let sql = "SELECT branch, body FROM summary_draft WHERE session = ?1";
     let drafts: Vec<(BranchId, String)> = all_rows(tx.conn, sql, [session], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -209,6 +209,52 @@ fn a_purge_waits_for_readers_and_reports_it() {
 }
 
 #[test]
+fn a_removal_that_was_decided_in_its_transaction_leaves_no_trace() {
+    let place = TempStore::new();
+    let store = place.open();
+    let scene = scene(&store, [&format!("the word is {SECRET}"), "I will", "thanks"]);
+    let (session, nodes) = (scene.session, vec![scene.nodes[0].head.id]);
+    let other = rusqlite::Connection::open(place.path()).unwrap();
+    other.execute_batch("BEGIN; SELECT count(*) FROM node;").unwrap();
+    store.decide(move |_| Ok((vec![Write::Tombstone { session, nodes }], ()))).unwrap();
+    assert!(store.purge_pending(), "another program still reads the log");
+    other.execute_batch("COMMIT").unwrap();
+    store.close();
+    assert!(!store.purge_pending());
+    assert_eq!(hits(place.path().parent().unwrap()), 0);
+}
+
+#[test]
+fn posted_values_of_a_removed_text_are_not_stored_after_it() {
+    let place = TempStore::new();
+    let store = place.open();
+    let scene = scene(&store, [SECRET, "answer", "more"]);
+    let (session, key) = (scene.session, Hash::of(SECRET.as_bytes()));
+    let limit = |spare: i64| {
+        on_writer(&store, move |conn| {
+            let pages: i64 = conn.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+            conn.query_row(&format!("PRAGMA max_page_count = {}", pages + spare), [], |_| Ok(())).unwrap();
+        });
+    };
+    limit(50);
+    let put = |value: &str| Write::SetValue { key: "note".into(), value: Some(value.repeat(1_000_000)) };
+    store.post(vec![Write::PutCounts(vec![(key, Encoding::O200kBase, 5)]), put("n")]);
+    store.post(vec![Write::PutEmbeddings { model: "m".into(), codes: vec![(key, vec![7; 1_000_000])] }]);
+    store
+        .write(vec![
+            Write::DropEmbeddings(vec![key]),
+            Write::Tombstone { session, nodes: vec![scene.nodes[0].head.id] },
+        ])
+        .unwrap();
+    assert!(store.post_delay().is_some(), "the other posted write is kept");
+    limit(1_000_000);
+    store.close();
+    assert!(store.setting("note").unwrap().is_some());
+    assert!(store.counts(&[key], Encoding::O200kBase).unwrap().is_empty());
+    assert!(store.embeddings("m", &[key]).unwrap().is_empty());
+}
+
+#[test]
 fn an_index_with_removed_words_is_rejected() {
     let place = TempStore::new();
     let store = place.open();
@@ -226,6 +272,15 @@ fn an_index_with_removed_words_is_rejected() {
     assert_eq!(store.index_tail(session).unwrap(), None, "it is deleted with the message");
     assert_eq!(put(None, &keys), None, "a program with the old messages can't store it again");
     assert!(put(None, &keys[1..]).is_some());
+    let seal = |keys: &[Hash]| {
+        let (digest, keys, header) = (Hash::of(b"segment"), keys.to_vec(), SECRET.as_bytes().to_vec());
+        let lists = Vec::new();
+        store
+            .write(vec![Write::PutIndexSegment { session, segment: 0, before: None, digest, keys, header, lists }])
+            .unwrap();
+        store.index_segments(session).unwrap().len()
+    };
+    assert_eq!([seal(&keys), seal(&keys[1..])], [0, 1], "nor a sealed segment");
     store.write(vec![Write::DeleteSession(session)]).unwrap();
     assert_eq!(number(&store, "SELECT count(*) FROM shelf_tail"), 0);
 }
@@ -259,8 +314,8 @@ fn segments_of_an_index_follow_one_another() {
     let digest = |name: &str| Hash::of(name.as_bytes());
     let put = |segment: u32, before: Option<&str>, name: &str| {
         let (before, digest) = (before.map(digest), digest(name));
-        let (header, lists) = (name.as_bytes().to_vec(), vec![(7, name.as_bytes().to_vec())]);
-        store.write(vec![Write::PutIndexSegment { session, segment, before, digest, header, lists }]).unwrap();
+        let (keys, header, lists) = (Vec::new(), name.as_bytes().to_vec(), vec![(7, name.as_bytes().to_vec())]);
+        store.write(vec![Write::PutIndexSegment { session, segment, before, digest, keys, header, lists }]).unwrap();
         let known = store.index_segments(session).unwrap();
         assert_eq!(store.postings(session, &[7]).unwrap().len(), known.len());
         known.iter().map(|(_, header)| String::from_utf8(header.clone()).unwrap()).collect::<Vec<_>>().join(" ")
