@@ -4,7 +4,7 @@
 
 use super::json::{self, Object};
 use super::lines::{MAX_MESSAGES, too_large, trimmed};
-use super::message::{Draft, Parent};
+use super::message::{self, Draft, Parent};
 use super::notes::Notes;
 use super::source::Source;
 use super::split::{self, Kept, Separator};
@@ -170,8 +170,7 @@ fn family(
     Ok((listed, family))
 }
 
-/// Returns all nodes depth first: those that no list contains, each with its descendants, and then those that none of
-/// these reaches.
+/// Returns all nodes depth first: the nodes that no list contains, each with its descendants, and then all other nodes.
 fn order(listed: &[u32], family: &Family) -> Vec<u32> {
     let mut order = Vec::with_capacity(listed.len());
     let mut seen = vec![false; listed.len()];
@@ -207,12 +206,11 @@ fn draft(key: String, listed_under: Option<String>, node: Value, prefix: &str, n
     let parent = json::id(&mut node, "parent").or(listed_under);
     let mut draft = Draft::placeholder(key, parent.map_or(Parent::Root, Parent::Of), 0, "node");
     match node.shift_remove("message") {
-        Some(Value::Object(message)) => {
-            if let Err(why) = fill(&mut draft, message) {
-                notes.skip(draft.place(prefix), format!("{why}; an empty message replaces it"));
-            }
-        }
-        None | Some(Value::Null) => {}
+        Some(Value::Object(message)) => match fill(&mut draft, message) {
+            Ok(()) => draft.is_blank = draft.record.role == Role::System && is_blank(&draft.record.content),
+            Err(why) => notes.skip(draft.place(prefix), format!("{why}; an empty message replaces it")),
+        },
+        None | Some(Value::Null) => draft.is_blank = true,
         Some(other) => notes.skip(draft.place(prefix), format!("its message is {}", json::kind(&other))),
     }
     // In this format, an unreadable or empty node is part of the tree even if it has no descendants.
@@ -224,9 +222,7 @@ fn fill(draft: &mut Draft, mut message: Object) -> Result<(), String> {
     let Some(Value::Object(mut author)) = message.shift_remove("author") else {
         return Err("it has no author".into());
     };
-    let role_name = json::text(&mut author, "role").unwrap_or_default();
-    let role = Role::from_name(&role_name)
-        .ok_or_else(|| format!("unknown role {:?}", role_name.chars().take(40).collect::<String>()))?;
+    let role = message::read_role(&json::text(&mut author, "role").unwrap_or_default())?;
     json::drop_null(&mut author, "name");
     let name = json::text(&mut author, "name");
     if author.get("metadata").and_then(Value::as_object).is_some_and(serde_json::Map::is_empty) {
@@ -264,6 +260,10 @@ fn fill(draft: &mut Draft, mut message: Object) -> Result<(), String> {
     }
     record.content = Content { parts, extra: (!message.is_empty()).then_some(Value::Object(message)) };
     Ok(())
+}
+
+fn is_blank(content: &Content) -> bool {
+    content.parts.iter().all(|part| matches!(part, Part::Text { text } if text.trim().is_empty()))
 }
 
 fn hidden(message: &Object) -> bool {

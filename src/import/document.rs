@@ -1,5 +1,5 @@
-//! Reads one conversation that is a JSON value of its own (a list of messages, or a `ChatGPT` export's mapping) and can
-//! have any size: its messages are read one by one from their offsets in the file.
+//! Reads one conversation of any size that is a JSON value of its own (a list of messages, or a `ChatGPT` export's
+//! mapping): its messages are read one by one from their offsets in the file.
 //! Not for: files of single messages (`lines`), or the fields around a conversation's messages (`outline`).
 
 use super::chatgpt::{self, Nodes};
@@ -20,7 +20,7 @@ use memchr::memmem;
 use serde_json::Value;
 use std::io::{self, Cursor};
 
-/// A conversation that is being read.
+/// The state of reading one conversation.
 pub(super) struct Document {
     /// The reader to continue with after the conversation.
     outer: Reader,
@@ -29,7 +29,7 @@ pub(super) struct Document {
     session_buffer: SessionBuffer,
     /// The id of the current message, if the file names one.
     current: Option<String>,
-    /// What is known of a chat of Telegram.
+    /// What is known about a Telegram chat.
     chat: Option<Chat>,
     messages: u32,
     number: u64,

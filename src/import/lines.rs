@@ -54,9 +54,9 @@ pub struct Stream {
     names: (usize, usize),
     /// The result of a pass through the whole file, if one was needed.
     facts: Option<HashMap<Option<String>, Facts>>,
-    /// The offsets of the lists that follow the one that is being read.
+    /// The offsets of the lists after the current one.
     further: VecDeque<u64>,
-    /// The conversation that is being read.
+    /// The current conversation.
     pub(super) document: Option<Box<Document>>,
     pub(super) out: VecDeque<Piece>,
     /// The index of the session whose messages can be placed further.

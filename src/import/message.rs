@@ -21,15 +21,18 @@ pub(super) enum Parent {
 
 /// A record that is not placed in its tree yet.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about a message")]
 pub(super) struct Draft {
     /// The message's number in the file, for sentences.
     pub(super) number: u64,
-    /// The word for what the number counts.
+    /// What the number counts, such as `line`.
     pub(super) unit: &'static str,
     /// Its parent.
     pub(super) parent: Parent,
     /// Whether the message is unreadable. Then only its position matters, and only if it has children.
     pub(super) placeholder: bool,
+    /// See [`PlacedRecord::is_blank`](crate::domain::conversation::record::PlacedRecord::is_blank).
+    pub(super) is_blank: bool,
     /// Whether it is a tool result that does not name its call.
     pub(super) loose: bool,
     /// Whether it is the conversation's current message.
@@ -57,7 +60,17 @@ impl Draft {
             label: String::new(),
             favourite: false,
         };
-        Self { number, unit, parent, placeholder: true, loose: false, current: false, weight: 0, record }
+        Self {
+            number,
+            unit,
+            parent,
+            placeholder: true,
+            is_blank: false,
+            loose: false,
+            current: false,
+            weight: 0,
+            record,
+        }
     }
 
     /// Describes the message's position in the file.
@@ -84,7 +97,7 @@ pub(super) fn read(mut object: Object, number: u64, unit: &'static str) -> Resul
     json::drop_null(&mut object, "parent");
     let mut draft = Draft::placeholder(id, parent, number, unit);
     let role = match object.get("role") {
-        Some(Value::String(name)) => Role::from_name(name).ok_or_else(|| format!("unknown role {:?}", short(name))),
+        Some(Value::String(name)) => read_role(name),
         Some(other) => Err(format!("its role is {}", json::kind(other))),
         None => Err("it has no role".to_owned()),
     };
@@ -97,8 +110,9 @@ pub(super) fn read(mut object: Object, number: u64, unit: &'static str) -> Resul
     }
 }
 
-fn short(name: &str) -> String {
-    name.chars().take(40).collect()
+/// Returns the role with this name. The error states that there is none.
+pub(super) fn read_role(name: &str) -> Result<Role, String> {
+    Role::from_name(name).ok_or_else(|| format!("unknown role {:?}", name.chars().take(40).collect::<String>()))
 }
 
 fn fill(draft: &mut Draft, role: Role, object: &mut Object) -> Result<(), String> {
@@ -249,12 +263,12 @@ fn content_parts(object: &mut Object, kept: &mut Vec<Value>) -> Result<Vec<Part>
 
 fn content_item(item: Value, kept: &mut Vec<Value>) -> Part {
     let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
-    let words = match kind {
+    let text = match kind {
         "text" | "input_text" | "output_text" | "" => item.get("text").or(Some(&item)).and_then(Value::as_str),
         "refusal" => item.get("refusal").and_then(Value::as_str),
         _ => None,
     };
-    match words {
+    match text {
         Some(text) => Part::Text { text: text.to_owned() },
         None => json::opaque(item, kept),
     }

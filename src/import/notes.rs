@@ -53,11 +53,11 @@ impl Notes {
     }
 }
 
-fn clipped(mut words: String) -> String {
-    if let Some((end, _)) = words.char_indices().nth(MAX_SENTENCE_CHARS) {
-        words.truncate(end);
-        words.push('…');
-        words.shrink_to_fit();
+fn clipped(mut sentence: String) -> String {
+    if let Some((end, _)) = sentence.char_indices().nth(MAX_SENTENCE_CHARS) {
+        sentence.truncate(end);
+        sentence.push('…');
+        sentence.shrink_to_fit();
     }
-    words
+    sentence
 }

@@ -2,21 +2,17 @@
 //! Not for: reading the messages.
 
 use super::shorten::Shortener;
-use super::split::{COMPARED_BYTES, Separator};
-use memchr::memchr2;
+use super::split::{Separator, StringScanner};
 
 /// The state of the scan.
 #[derive(Default)]
-#[allow(clippy::struct_excessive_bools, reason = "independent facts about the place in the text")]
 pub(super) struct Outline {
     around: Shortener,
     /// The number of bytes scanned so far.
     place: u64,
     depth: usize,
-    quoted: bool,
-    escaped: bool,
-    /// The last string of the outermost object.
-    word: Vec<u8>,
+    /// Keeps the strings of the outermost object.
+    strings: StringScanner,
     /// The name of the current field of the outermost object.
     name: Vec<u8>,
     /// Whether the scan is inside the messages.
@@ -41,32 +37,19 @@ impl Outline {
     /// Scans more bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         let (mut at, mut from) = (0, 0);
-        while at < bytes.len() && !self.closed {
-            if self.escaped {
-                self.escaped = false;
-                at += 1;
-            } else if self.quoted {
-                let end = memchr2(b'"', b'\\', &bytes[at..]).map_or(bytes.len(), |mark| at + mark);
-                if self.depth == 1 {
-                    let room = COMPARED_BYTES - self.word.len();
-                    self.word.extend(bytes[at..end].iter().take(room));
-                }
-                at = end;
-                if let Some(byte) = bytes.get(at) {
-                    self.quoted = *byte != b'"';
-                    self.escaped = self.quoted;
-                    at += 1;
-                }
-            } else {
-                let inside = self.inside;
-                self.mark(bytes[at], self.place + at as u64 + 1);
-                match (inside, self.inside) {
-                    (false, true) => self.around.feed(&bytes[from..=at]),
-                    (true, false) => from = at,
-                    _ => {}
-                }
-                at += 1;
+        while !self.closed {
+            let Some(here) = self.strings.outside(bytes, at) else {
+                at = bytes.len();
+                break;
+            };
+            let inside = self.inside;
+            self.mark(bytes[here], self.place + here as u64 + 1);
+            match (inside, self.inside) {
+                (false, true) => self.around.feed(&bytes[from..=here]),
+                (true, false) => from = here,
+                _ => {}
             }
+            at = here + 1;
         }
         if !self.inside {
             self.around.feed(&bytes[from..at]);
@@ -77,11 +60,8 @@ impl Outline {
     /// Handles a byte outside strings. `next` is the offset after it.
     fn mark(&mut self, byte: u8, next: u64) {
         match byte {
-            b'"' => {
-                self.quoted = true;
-                self.word.clear();
-            }
-            b':' if self.depth == 1 => self.name = std::mem::take(&mut self.word),
+            b'"' => self.strings.begin(self.depth == 1),
+            b':' if self.depth == 1 => self.name = std::mem::take(&mut self.strings.word),
             b'{' | b'[' => {
                 // A mapping has precedence over messages beside it.
                 let mapping = matches!(self.list, Some((_, Separator::Object)));

@@ -12,13 +12,13 @@ use super::tree_builder::FilePosition;
 use serde_json::Value;
 use std::io;
 
-/// How a file is split, and the words for its elements.
+/// How a file is split, and what its elements are called in sentences.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub(super) separator: Separator,
-    /// The word for an element in sentences: `line`, `element`, `document`, or `chat`.
+    /// The name of an element: `line`, `element`, `document`, or `chat`.
     pub(super) element: &'static str,
-    /// The word for a single message in sentences.
+    /// The name of a single message.
     pub(super) unit: &'static str,
     /// The offset of the first element.
     pub(super) start: u64,

@@ -127,7 +127,7 @@ impl Shortener {
         while at < bytes.len() {
             if self.quoted && self.escape == 0 {
                 let end = memchr2(b'"', b'\\', &bytes[at..]).map_or(bytes.len(), |found| at + found);
-                self.words(&bytes[at..end]);
+                self.string_content(&bytes[at..end]);
                 at = end;
                 if let Some(byte) = bytes.get(at) {
                     self.mark(*byte);
@@ -166,7 +166,7 @@ impl Shortener {
     }
 
     /// Handles string content without quotes and backslashes.
-    fn words(&mut self, bytes: &[u8]) {
+    fn string_content(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }

@@ -1,5 +1,5 @@
-//! Splits a stream into lines, or a JSON array into its elements, without parsing them, so that one malformed element
-//! does not affect the rest. Large elements are shortened.
+//! Splits a stream into lines, or a JSON array into its elements, without parsing them. So one malformed element does
+//! not affect the rest. Large elements are shortened.
 //! Not for: parsing the elements, or how they are shortened (`shorten`).
 
 use super::shorten::{MAX_VALUE_BYTES, MAX_VALUE_WEIGHT, Shortener, weight};
@@ -26,7 +26,7 @@ pub(super) struct Element {
     pub(super) place: u64,
     /// The element's size in the file in bytes.
     pub(super) size: u64,
-    /// The element's bytes, or those that were kept.
+    /// The element's bytes, or its kept part.
     pub(super) bytes: Vec<u8>,
     /// The weight of these bytes in memory.
     pub(super) weight: u64,
@@ -158,7 +158,7 @@ pub(super) fn list_of(text: &[u8], name: &str) -> Option<usize> {
         let mut ends = EndFinder::new(Separator::Array);
         ends.walk(&text[..at], |_, _| false);
         let rest = text[at + quoted.len()..].trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
-        let rest = rest.strip_prefix(b"[").filter(|_| ends.depth == 1 && !ends.quoted)?;
+        let rest = rest.strip_prefix(b"[").filter(|_| ends.depth == 1 && !ends.strings.quoted)?;
         Some(text.len() - rest.len())
     })
 }
@@ -185,15 +185,55 @@ pub(super) fn find_lists(source: &mut Source, lists: ([&str; 2], &str)) -> io::R
 /// The number of bytes of a field's name that are compared.
 pub(super) const COMPARED_BYTES: usize = 16;
 
+/// Finds the bytes of JSON outside strings, over several reads.
+#[derive(Default)]
+pub(super) struct StringScanner {
+    quoted: bool,
+    escaped: bool,
+    keeps: bool,
+    /// The first bytes of the last string, if they are kept.
+    pub(super) word: Vec<u8>,
+}
+
+impl StringScanner {
+    /// Begins a string after its quote. With `keeps`, its first bytes are kept.
+    pub(super) fn begin(&mut self, keeps: bool) {
+        (self.quoted, self.keeps) = (true, keeps);
+        self.word.clear();
+    }
+
+    /// Returns the index of the next byte outside strings, from `at` on.
+    pub(super) fn outside(&mut self, bytes: &[u8], mut at: usize) -> Option<usize> {
+        while at < bytes.len() {
+            if self.escaped {
+                self.escaped = false;
+                at += 1;
+            } else if self.quoted {
+                let end = memchr2(b'"', b'\\', &bytes[at..]).map_or(bytes.len(), |mark| at + mark);
+                if self.keeps {
+                    let room = COMPARED_BYTES - self.word.len();
+                    self.word.extend(bytes[at..end].iter().take(room));
+                }
+                at = end;
+                if let Some(byte) = bytes.get(at) {
+                    self.quoted = *byte != b'"';
+                    self.escaped = self.quoted;
+                    at += 1;
+                }
+            } else {
+                return Some(at);
+            }
+        }
+        None
+    }
+}
+
 /// The names of the fields that contain the current position, for the two outermost levels.
 #[derive(Default)]
 struct Names {
     depth: usize,
-    quoted: bool,
-    escaped: bool,
+    strings: StringScanner,
     closed: bool,
-    /// The last string.
-    word: Vec<u8>,
     of: [Vec<u8>; 2],
 }
 
@@ -207,37 +247,21 @@ impl Names {
     /// Scans more bytes. Calls `list` with the offset of each `[` that begins the value of a field of the second level.
     fn feed(&mut self, bytes: &[u8], mut list: impl FnMut(&Self, usize)) {
         let mut at = 0;
-        while at < bytes.len() && !self.closed {
-            if self.escaped {
-                self.escaped = false;
-                at += 1;
-            } else if self.quoted {
-                let end = memchr2(b'"', b'\\', &bytes[at..]).map_or(bytes.len(), |mark| at + mark);
-                let room = COMPARED_BYTES - self.word.len();
-                self.word.extend(bytes[at..end].iter().take(room));
-                at = end;
-                if let Some(byte) = bytes.get(at) {
-                    self.quoted = *byte != b'"';
-                    self.escaped = self.quoted;
-                    at += 1;
-                }
-            } else {
-                if bytes[at] == b'[' && self.depth == 2 {
-                    list(self, at);
-                }
-                self.mark(bytes[at]);
-                at += 1;
+        while !self.closed
+            && let Some(here) = self.strings.outside(bytes, at)
+        {
+            if bytes[here] == b'[' && self.depth == 2 {
+                list(self, here);
             }
+            self.mark(bytes[here]);
+            at = here + 1;
         }
     }
 
     fn mark(&mut self, byte: u8) {
         match byte {
-            b'"' => {
-                self.quoted = true;
-                self.word.clear();
-            }
-            b':' if (1..=2).contains(&self.depth) => self.of[self.depth - 1] = std::mem::take(&mut self.word),
+            b'"' => self.strings.begin(true),
+            b':' if (1..=2).contains(&self.depth) => self.of[self.depth - 1] = std::mem::take(&mut self.strings.word),
             b'{' | b'[' => {
                 self.depth += 1;
                 if self.depth == 2 {
@@ -275,15 +299,14 @@ fn skip_separators(source: &mut Source) -> io::Result<bool> {
 struct EndFinder {
     separator: Separator,
     depth: usize,
-    quoted: bool,
-    escaped: bool,
+    strings: StringScanner,
     /// For a single value: whether it is complete.
     closed: bool,
 }
 
 impl EndFinder {
     fn new(separator: Separator) -> Self {
-        Self { separator, depth: 0, quoted: false, escaped: false, closed: false }
+        Self { separator, depth: 0, strings: StringScanner::default(), closed: false }
     }
 
     fn find(&mut self, bytes: &[u8]) -> Option<usize> {
@@ -304,28 +327,18 @@ impl EndFinder {
 
     fn walk(&mut self, bytes: &[u8], stop: impl Fn(&Self, u8) -> bool) -> Option<usize> {
         let mut at = 0;
-        while at < bytes.len() {
-            if self.escaped {
-                self.escaped = false;
-                at += 1;
-            } else if self.quoted {
-                at += memchr2(b'"', b'\\', &bytes[at..])?;
-                self.quoted = bytes[at] != b'"';
-                self.escaped = self.quoted;
-                at += 1;
-            } else {
-                let byte = bytes[at];
-                if stop(self, byte) {
-                    return Some(at);
-                }
-                match byte {
-                    b'"' => self.quoted = true,
-                    b'{' | b'[' => self.depth += 1,
-                    b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                    _ => {}
-                }
-                at += 1;
+        while let Some(here) = self.strings.outside(bytes, at) {
+            let byte = bytes[here];
+            if stop(self, byte) {
+                return Some(here);
             }
+            match byte {
+                b'"' => self.strings.begin(false),
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+            at = here + 1;
         }
         None
     }

@@ -46,9 +46,9 @@ pub(super) fn of(source: &mut Source, shape: Shape) -> io::Result<HashMap<Option
     }
     let here = source.place();
     source.seek_to(shape.start)?;
-    let words = ["\"parent\"", "\"source\"", "\"title\""].map(Finder::new);
+    let names = ["\"parent\"", "\"source\"", "\"title\""].map(Finder::new);
     while let Some(element) = split::next(source, shape.separator)? {
-        if !words.iter().any(|word| word.find(&element.bytes).is_some()) {
+        if !names.iter().any(|name| name.find(&element.bytes).is_some()) {
             continue;
         }
         let text = String::from_utf8_lossy(&element.bytes);
@@ -66,9 +66,9 @@ pub(super) fn of(source: &mut Source, shape: Shape) -> io::Result<HashMap<Option
 pub(super) fn is_tree(source: &mut Source, shape: Shape) -> io::Result<bool> {
     let here = source.place();
     source.seek_to(shape.start)?;
-    let (word, mut tree) = (Finder::new("\"parent\""), false);
+    let (name, mut tree) = (Finder::new("\"parent\""), false);
     while !tree && let Some(element) = split::next(source, shape.separator)? {
-        if word.find(&element.bytes).is_some() {
+        if name.find(&element.bytes).is_some() {
             let text = String::from_utf8_lossy(&element.bytes);
             let light = serde_json::from_str::<MessageFields>(trimmed(&text));
             tree = light.is_ok_and(|light| id(light.parent).is_some_and(|parent| !parent.is_empty()));

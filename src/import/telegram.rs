@@ -17,7 +17,7 @@ pub(super) const FORMAT: &str = "telegram";
 /// The fields of an account's export that contain chats, and the name of the list in each of them.
 pub(super) const LISTS: ([&str; 2], &str) = (["chats", "left_chats"], "list");
 
-/// The types of chats, apart from those that end in `_chat`, `_group`, `_supergroup`, or `_channel`.
+/// The types of chats that do not end in `_chat`, `_group`, `_supergroup`, or `_channel`.
 const TYPES: [&str; 3] = ["saved_messages", "replies", "verify_codes"];
 
 /// The maximum length of a name in characters.
@@ -188,9 +188,9 @@ fn action(object: &Object) -> String {
 /// Returns the parts of a message: its texts, and markers for everything else, whose values are added to `kept`.
 fn parts(object: &mut Object, kept: &mut Vec<Value>) -> Vec<Part> {
     let entities = object.shift_remove("text_entities");
-    let mut text = object.shift_remove("text").map(|text| words(&text)).unwrap_or_default();
+    let mut text = object.shift_remove("text").map(|text| text_of(&text)).unwrap_or_default();
     if text.is_empty() {
-        text = entities.map(|entities| words(&entities)).unwrap_or_default();
+        text = entities.map(|entities| text_of(&entities)).unwrap_or_default();
     }
     let mut parts = Vec::new();
     if !text.is_empty() {
@@ -205,7 +205,7 @@ fn parts(object: &mut Object, kept: &mut Vec<Value>) -> Vec<Part> {
 }
 
 /// Returns a text, or the joined texts of a list of entities. Code becomes Markdown code, and a link keeps its address.
-fn words(text: &Value) -> String {
+fn text_of(text: &Value) -> String {
     let entity = |entity: &Value| -> String {
         let field = |key: &str| entity.get(key).and_then(Value::as_str).unwrap_or_default();
         let (text, href) = (field("text"), field("href"));
@@ -226,10 +226,10 @@ fn words(text: &Value) -> String {
 }
 
 fn poll(poll: &Value) -> Option<String> {
-    let question = poll.get("question").map(words).filter(|question| !question.is_empty())?;
+    let question = poll.get("question").map(text_of).filter(|question| !question.is_empty())?;
     let answers = poll.get("answers").and_then(Value::as_array).into_iter().flatten();
     let answers: String =
-        answers.filter_map(|answer| answer.get("text")).flat_map(|text| ["\n- ".to_owned(), words(text)]).collect();
+        answers.filter_map(|answer| answer.get("text")).flat_map(|text| ["\n- ".to_owned(), text_of(text)]).collect();
     Some(format!("Poll: {question}{answers}"))
 }
 

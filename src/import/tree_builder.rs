@@ -64,7 +64,7 @@ enum Next {
 /// The state of the tree that is being built.
 #[derive(Default)]
 pub(super) struct TreeBuilder {
-    /// The word for a message in sentences.
+    /// What a message is called in sentences.
     pub(super) unit: &'static str,
     /// The prefix of a message's position in sentences.
     pub(super) prefix: String,
@@ -267,11 +267,11 @@ impl TreeBuilder {
         if draft.current && !draft.placeholder && draft.number >= self.marked {
             (self.current, self.marked) = (Some(number), draft.number);
         }
-        let mut record = draft.record;
+        let (mut record, is_blank) = (draft.record, draft.is_blank);
         self.call_matcher.observe(&mut record, id, draft.loose);
         self.weight = self.weight.saturating_add(draft.weight).saturating_add(256);
         let reply_root = record.reply_root().and_then(|id| self.number(&id)).filter(|root| *root < number);
-        self.ready.push(PlacedRecord { record, parent, reply_root });
+        self.ready.push(PlacedRecord { record, parent, reply_root, is_blank });
     }
 }
 
@@ -299,7 +299,7 @@ fn twin_id(id: &str, twin: u32) -> String {
     format!("{id}-{twin}")
 }
 
-/// Makes a result answer this call.
+/// Makes a result the answer to this call.
 fn answer(record: &mut Record, id: &str, called: &str) {
     if let Some(Part::Reply { call, name, .. }) = record.content.parts.first_mut() {
         id.clone_into(call);

@@ -96,6 +96,8 @@ pub struct PlacedRecord {
     pub parent: Option<u32>,
     /// The number of the record at the root of its chain of replies, if its lane names one of this session.
     pub reply_root: Option<u32>,
+    /// Whether it is a system message without content. It becomes no message; its children follow its parent.
+    pub is_blank: bool,
 }
 
 /// A portion of a file, small enough to keep in memory. Sessions are numbered from 0; their portions may alternate.
@@ -188,7 +190,7 @@ impl Transcript {
         let (mut records, mut bytes) = (Vec::new(), 0);
         for ((record, parent), reply_root) in self.records.into_iter().zip(parents).zip(roots) {
             bytes = record.content.bytes().saturating_add(bytes);
-            records.push(PlacedRecord { record, parent, reply_root });
+            records.push(PlacedRecord { record, parent, reply_root, is_blank: false });
             if bytes >= PORTION || records.len() >= PORTION_RECORDS {
                 pieces.push(Piece::Records { session, records: std::mem::take(&mut records) });
                 bytes = 0;

@@ -35,6 +35,7 @@ struct ImportedNode {
 }
 
 /// The import of one session.
+#[derive(Default)]
 struct SessionImport {
     source: String,
     title: String,
@@ -45,6 +46,8 @@ struct SessionImport {
     made: bool,
     /// By the record's number: the key of its node, and the number of the file's records below it.
     placed: Vec<(Hash, u32)>,
+    /// By the number of a record that became no node: the number of the record that its children follow.
+    skipped: HashMap<u32, Option<u32>>,
     roots: u32,
     /// The most recent nodes with the numbers of their records, as a ring buffer.
     recent: Vec<(u32, ImportedNode)>,
@@ -185,21 +188,7 @@ fn kept(sessions: &[ImportResult], added: u64) -> String {
 
 impl SessionImport {
     fn new(source: String, title: String, now: i64) -> Self {
-        Self {
-            source,
-            title,
-            now,
-            session: None,
-            made: false,
-            placed: Vec::new(),
-            roots: 0,
-            recent: Vec::new(),
-            added: 0,
-            known: 0,
-            states: 0,
-            head: None,
-            waiting: Vec::new(),
-        }
+        Self { source, title, now, ..Self::default() }
     }
 
     /// Returns the result of the import of this session; `None` if nothing was written.
@@ -271,19 +260,12 @@ impl SessionImport {
         let (mut nodes, mut tags) = (Vec::new(), Vec::new());
         // The time of a first message without one: just before the others, which keep theirs.
         let first = records.iter().filter_map(|it| it.record.at).min().map_or(self.now, |at| at.saturating_sub(1));
-        for PlacedRecord { mut record, parent, reply_root } in records {
+        for PlacedRecord { mut record, parent, reply_root, is_blank } in records {
+            let parent = self.kept(parent);
             if let Some((root, _)) = reply_root.and_then(|number| self.placed.get(number as usize)) {
                 record.lane = Lane::Reply(root.to_string()).text();
             }
-            let above = match parent {
-                Some(number) => self.node_of_record(known, session, number)?,
-                None => None,
-            };
-            let siblings = match parent.and_then(|number| self.placed.get_mut(number as usize)) {
-                Some((_, children)) => children,
-                None => &mut self.roots,
-            };
-            let ord = std::mem::replace(siblings, *siblings + 1);
+            let above = self.node_of_record(known, session, parent)?;
             let content = (!record.content.parts.is_empty()).then(|| record.content.hash());
             let origin = (self.source.as_str(), record.id.as_str());
             let key = node_key(above.map(|(key, _)| key), record.role, content, 0, Some(origin));
@@ -298,7 +280,17 @@ impl SessionImport {
                 |there| ImportedNode { id: there.id, at: there.at },
             );
             let key = there.map_or(key, |there| there.key);
-            self.put(key, spot);
+            let number = self.put(key, spot);
+            // An earlier version stored such records. In a conversation that it imported, they stay.
+            if is_blank && there.is_none() {
+                self.skipped.insert(number, parent);
+                continue;
+            }
+            let siblings = match parent.and_then(|number| self.placed.get_mut(number as usize)) {
+                Some((_, children)) => children,
+                None => &mut self.roots,
+            };
+            let ord = std::mem::replace(siblings, *siblings + 1);
             let tag = Tag { node: key, label: record.label.clone(), favourite: record.favourite };
             if !tag.is_empty() && !known.tagged(session, key)? && !tags.iter().any(|other: &Tag| other.node == key) {
                 tags.push(tag);
@@ -313,14 +305,21 @@ impl SessionImport {
         Ok((nodes, tags))
     }
 
-    fn put(&mut self, key: Hash, spot: ImportedNode) {
-        let number = self.placed.len();
+    /// Adds the node of the next record. Returns the record's number.
+    fn put(&mut self, key: Hash, spot: ImportedNode) -> u32 {
+        let at = self.placed.len();
         self.placed.push((key, 0));
-        let entry = (u32::try_from(number).unwrap_or(u32::MAX), spot);
-        match self.recent.get_mut(number % RECENT) {
-            Some(old) => *old = entry,
-            None => self.recent.push(entry),
+        let number = u32::try_from(at).unwrap_or(u32::MAX);
+        match self.recent.get_mut(at % RECENT) {
+            Some(old) => *old = (number, spot),
+            None => self.recent.push((number, spot)),
         }
+        number
+    }
+
+    /// Returns the number of a record or, if it became no node, of the record that its children follow.
+    fn kept(&self, number: Option<u32>) -> Option<u32> {
+        number.and_then(|number| self.skipped.get(&number).copied().unwrap_or(Some(number)))
     }
 
     /// Returns the key and the node of a record.
@@ -328,8 +327,9 @@ impl SessionImport {
         &self,
         known: &StoreLookup<'_>,
         session: SessionId,
-        number: u32,
+        number: Option<u32>,
     ) -> Result<Option<(Hash, ImportedNode)>, StoreError> {
+        let Some(number) = self.kept(number) else { return Ok(None) };
         let Some((key, _)) = self.placed.get(number as usize).copied() else { return Ok(None) };
         if let Some((whose, spot)) = self.recent.get(number as usize % RECENT).copied()
             && whose == number
@@ -345,7 +345,6 @@ impl SessionImport {
         session: SessionId,
         number: Option<u32>,
     ) -> Result<Option<NodeId>, StoreError> {
-        let Some(number) = number else { return Ok(None) };
         Ok(self.node_of_record(known, session, number)?.map(|(_, spot)| spot.id))
     }
 

@@ -1,6 +1,7 @@
 //! Turns through the whole engine: one POST, what is kept, recovery, and two windows on one store.
 
 use crate::support::bench::{Bench, Dice, Echo, Model, Say, draft, message, path, quirk_failure, run_sql, text};
+use crate::support::chatgpt;
 use crate::support::server::{Server, end, send, stream, words};
 use pleach::domain::base::failure::{Failure, FailureKind};
 use pleach::domain::base::ids::{BranchId, NodeId, RunId};
@@ -11,7 +12,7 @@ use pleach::domain::call::run::{RunCard, RunStatus};
 use pleach::domain::conversation::branch::Overrides;
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::{Content, End, NodeHead, Part, Role};
-use pleach::domain::conversation::record::{IncomingPieces, Piece, PieceReader, Report};
+use pleach::domain::conversation::record::{ImportedFile, IncomingPieces, Piece, PieceReader, Report};
 use pleach::domain::planning::mode::SearchChoice;
 use pleach::domain::planning::plan::{BlockedRemedy, Reason, Row, RowKind, Warning};
 use pleach::domain::planning::policy::Section;
@@ -749,6 +750,44 @@ fn interrupted_import_resumes() {
 }
 
 #[test]
+fn an_empty_system_message_of_chatgpt_becomes_no_message() {
+    const BLANK: u64 = 2;
+    let open = |nodes| {
+        let json = chatgpt::export(1, nodes).json.into_bytes();
+        pleach::import::open(Box::new(std::io::Cursor::new(json)), "conversations.json").unwrap()
+    };
+    let sizes = [60, 90].map(|nodes| chatgpt::export(1, nodes).trees[0].len() as u64);
+    for earlier in [false, true] {
+        let bench = Bench::new(&Model::new([]));
+        let mut client = bench.start();
+        let mut import = |reading| match client.must(Request::Session(SessionRequest::Import { reading })) {
+            Answer::Imported { sessions, .. } => (sessions[0].added, sessions[0].known),
+            other => panic!("{other:?}"),
+        };
+        // Earlier versions stored all records of the file.
+        let blank = if earlier { 0 } else { BLANK };
+        let first = if earlier {
+            import(ImportedFile::collect(&mut open(60)).unwrap().incoming())
+        } else {
+            import(IncomingPieces::new(open(60)))
+        };
+        assert_eq!(first, (sizes[0] - blank, 0));
+        for added in [sizes[1] - sizes[0], 0] {
+            let counts = import(IncomingPieces::new(open(90)));
+            assert_eq!(counts, (added, sizes[1] - blank - added), "the conversation goes on where it was");
+        }
+        let view = client.open();
+        let roots: Vec<&NodeHead> = view.nodes.iter().filter(|node| node.parent.is_none()).collect();
+        assert_eq!(roots.len(), 1);
+        assert_eq!(roots[0].preview.is_empty(), earlier);
+        let empty = view.nodes.iter().filter(|node| node.role == Role::System && node.preview.is_empty()).count();
+        assert_eq!(empty as u64, BLANK - blank);
+        let head = view.nodes.iter().find(|node| Some(node.id) == view.branches[0].head).unwrap();
+        assert_eq!(head.external_id.as_ref(), Some(&chatgpt::export(1, 90).current[0]));
+    }
+}
+
+#[test]
 fn export_imports_as_the_same_tree() {
     let model = Model::new([]);
     let bench = Bench::new(&model);
@@ -770,11 +809,7 @@ fn export_imports_as_the_same_tree() {
         other => panic!("{other:?}"),
     };
     let out = transcript(&mut client);
-    let reading = pleach::domain::conversation::record::ImportedFile {
-        format: "jsonl".into(),
-        transcripts: vec![out.clone()],
-        skipped: Vec::new(),
-    };
+    let reading = ImportedFile { format: "jsonl".into(), transcripts: vec![out.clone()], skipped: Vec::new() };
     let import = || Request::Session(SessionRequest::Import { reading: reading.clone().incoming() });
     let Answer::Imported { sessions, .. } = client.must(import()) else { panic!() };
     assert_eq!((sessions[0].added, sessions[0].known), (0, out.records.len() as u64));
