@@ -35,9 +35,9 @@ impl Listeners {
         let listeners = self.lock();
         if let Some((_, listener)) = listeners.iter().find(|(token, _)| *token == params.progress_token) {
             let of = params.total.map_or_else(String::new, |total| format!(" of {total}"));
-            let words: String = params.message.as_deref().unwrap_or_default().chars().take(300).collect();
-            let words = if words.is_empty() { words } else { format!(": {words}") };
-            let _ = listener.send(format!("{}{of}{words}\n", params.progress));
+            let message: String = params.message.as_deref().unwrap_or_default().chars().take(300).collect();
+            let message = if message.is_empty() { message } else { format!(": {message}") };
+            let _ = listener.send(format!("{}{of}{message}\n", params.progress));
         }
     }
 }
@@ -69,7 +69,7 @@ impl WaitingCall {
     pub(super) fn wait(self, watch: &dyn ToolObserver) -> (ToolOutput, Option<String>) {
         loop {
             match self.events.recv_timeout(POLL_INTERVAL) {
-                Ok(CallEvent::Progress(words)) => watch.on_output(&words),
+                Ok(CallEvent::Progress(line)) => watch.on_output(&line),
                 Ok(CallEvent::Done(output, gone)) => return (output, gone),
                 Err(RecvTimeoutError::Timeout) => {
                     if watch.cancelled() {
@@ -124,10 +124,10 @@ impl Call {
         let (listener, mut progress_events) = unbounded_channel();
         self.listeners.lock().push((token.clone(), listener));
         let mut pieces = 0;
-        let mut report = |words| {
+        let mut report = |line| {
             pieces += 1;
             if pieces <= MAX_PROGRESS {
-                let _ = sender.send(CallEvent::Progress(words));
+                let _ = sender.send(CallEvent::Progress(line));
             }
         };
         let (begun, mut until) = (Instant::now(), Instant::now() + patience);
@@ -135,8 +135,8 @@ impl Call {
             tokio::select! {
                 answer = &mut handle.rx => {
                     // Progress that arrived before the answer is reported before it.
-                    while let Ok(words) = progress_events.try_recv() {
-                        report(words);
+                    while let Ok(line) = progress_events.try_recv() {
+                        report(line);
                     }
                     break match answer {
                         Ok(Ok(result)) => (self.result(result), None),
@@ -152,9 +152,9 @@ impl Call {
                     cancel(handle, "timeout: no message from the server").await;
                     break (given_up(begun.elapsed()), None);
                 }
-                Some(words) = progress_events.recv() => {
+                Some(line) = progress_events.recv() => {
                     until = (Instant::now() + patience).min(begun + patience * MAX_EXTENSIONS);
-                    report(words);
+                    report(line);
                 }
             }
         };

@@ -30,8 +30,8 @@ impl<T> ListeningTransport<T> {
             ServerNotification::ToolListChangedNotification(_) => self.changed.notify_one(),
             #[allow(deprecated, reason = "current servers still send it")]
             ServerNotification::LoggingMessageNotification(line) => {
-                let words: String = line.params.data.to_string().chars().take(MAX_LINE).collect();
-                self.server_output.take(format!("{words}\n").as_bytes());
+                let text: String = line.params.data.to_string().chars().take(MAX_LINE).collect();
+                self.server_output.take(format!("{text}\n").as_bytes());
             }
             _ => return false,
         }

@@ -24,9 +24,9 @@ pub(super) fn chain(error: &dyn Error) -> String {
     let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        let words = error.to_string();
-        if !message.contains(&words) {
-            message = format!("{message}: {words}");
+        let text = error.to_string();
+        if !message.contains(&text) {
+            message = format!("{message}: {text}");
         }
         cause = error.source();
     }

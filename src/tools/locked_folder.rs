@@ -1,5 +1,5 @@
-//! Temporary folders that are removed at the end, and, after a program was killed, by a later start: a file in each is
-//! locked while its program runs.
+//! Temporary folders. A program removes its folders when it ends; a later start removes the folders of killed programs.
+//! A file in each folder is locked while its program runs.
 //! Not for: what is in them (`command::scratch`, `engine::startup`).
 
 use std::fs::{self, File};
@@ -82,8 +82,8 @@ fn remove(path: &Path) {
     }
 }
 
-/// Lets the owner list and change a folder and all folders in it. Follows no link, also not one that a program that
-/// still runs puts in a folder's place.
+/// Lets the owner list and change a folder and all folders in it. Follows no links, even if a running program replaces a
+/// folder with one.
 #[cfg(target_os = "linux")]
 fn open_folders(parent: std::os::fd::BorrowedFd<'_>, name: impl rustix::path::Arg) -> rustix::io::Result<()> {
     use rustix::fs::{Dir, Mode, OFlags, chmod, openat};

@@ -54,7 +54,7 @@ fn summary(more: &str, network: bool, protections: Protections) -> String {
     }
 }
 
-/// Names the mechanisms of the system that protect, and those that it lacks.
+/// Names the protecting mechanisms that the system has, and the ones that it lacks.
 pub(crate) fn mechanisms(protections: Protections) -> String {
     let found = [
         (protections.landlock > 0, format!("landlock {}", protections.landlock), "landlock"),
@@ -149,14 +149,14 @@ mod tests {
             let protections = Protections { landlock, seccomp, namespaces };
             (summary("", false, protections), mechanisms(protections))
         };
-        let (words, by) = of(7, true, Namespaces::Full);
-        assert_eq!(words, "Sandboxed: writes only in the workspace; home folder hidden; no network.");
+        let (sentence, by) = of(7, true, Namespaces::Full);
+        assert_eq!(sentence, "Sandboxed: writes only in the workspace; home folder hidden; no network.");
         assert_eq!(by, "enforced by: landlock 7, seccomp, namespaces");
-        let (words, by) = of(0, false, Namespaces::None);
-        assert!(words.starts_with("Not sandboxed: can read and write all your files; network open"), "{words}");
+        let (sentence, by) = of(0, false, Namespaces::None);
+        assert!(sentence.starts_with("Not sandboxed: can read and write all your files; network open"), "{sentence}");
         assert_eq!(by, "enforced by: nothing; no landlock, no seccomp, no namespaces on this system");
-        let (words, _) = of(0, true, Namespaces::Mounts);
-        assert!(words.starts_with("Partly sandboxed") && words.contains("can read all your files"), "{words}");
+        let (sentence, _) = of(0, true, Namespaces::Mounts);
+        assert!(sentence.starts_with("Partly sandboxed") && sentence.contains("can read all your files"), "{sentence}");
         assert!(of(3, false, Namespaces::Full).0.contains("network open"), "landlock 3 does not limit the network");
         assert!(of(4, false, Namespaces::Full).0.contains("no TCP"));
     }

@@ -120,15 +120,15 @@ mod tests {
         /// A long text ends after its last line that fits, or with a character if no line does, and says how much is
         /// missing.
         #[test]
-        fn long_differences_are_cut_at_lines(said in "(é|a|\n){0,30}", limit in 0_usize..40) {
-            let fits = |end: &usize| *end <= limit && said.is_char_boundary(*end);
-            let ends = || (0..said.len()).filter(fits);
-            let line = ends().rfind(|end| said[..*end].ends_with('\n'));
-            let end = line.or_else(|| ends().next_back()).filter(|_| said.len() > limit).unwrap_or(said.len());
-            let rest = said.len() - end;
+        fn long_differences_are_cut_at_lines(report in "(é|a|\n){0,30}", limit in 0_usize..40) {
+            let fits = |end: &usize| *end <= limit && report.is_char_boundary(*end);
+            let ends = || (0..report.len()).filter(fits);
+            let line = ends().rfind(|end| report[..*end].ends_with('\n'));
+            let end = line.or_else(|| ends().next_back()).filter(|_| report.len() > limit).unwrap_or(report.len());
+            let rest = report.len() - end;
             let note = format!("[{rest} bytes of the diff are not shown; read_file shows the current file]\n");
             let note = if rest > 0 { note } else { String::new() };
-            prop_assert_eq!(cut(said.clone(), limit), format!("{}{note}", &said[..end]));
+            prop_assert_eq!(cut(report.clone(), limit), format!("{}{note}", &report[..end]));
         }
     }
 }

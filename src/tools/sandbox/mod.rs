@@ -114,7 +114,8 @@ mod instructions {
         pub(in crate::tools) processes: u32,
         /// The number of threads that the user has besides the command's.
         pub(in crate::tools) threads: u64,
-        /// The protections to probe, or those that were found. If fewer are available, the command is not run.
+        /// The protections to probe, or the protections that the probe found. If fewer are available, the command is not
+        /// run.
         pub(in crate::tools) need: Protections,
         /// The priority that the command gets.
         pub(in crate::tools) priority: i32,
