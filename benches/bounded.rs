@@ -35,13 +35,10 @@ use pleach::domain::call::retrieval_set::SkipReason;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::{ContextPlan, Reason};
 use pleach::engine::api::{Answer, BranchRequest, Event, IndexingEvent, PlanRequest, Planned, Request, SessionRequest};
-use pleach::llm::counting::tokens::Tokenizers;
-use pleach::store::{OpenOptions, Store};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use support::bench::{Bench, Client, Model, message};
+use support::bench::{Client, message};
 
 const SIZES: [usize; 3] = [1_000, 100_000, 1_000_000];
 /// Messages of the second session.
@@ -92,18 +89,6 @@ fn megabytes(kilobytes: u64) -> String {
     format!("{:.0} MB", kilobytes as f64 / 1024.0)
 }
 
-fn start(store: &Path) -> (Bench, Client) {
-    let bench = Bench::new(&Model::new([]));
-    let store = Store::open(&OpenOptions { path: store.to_owned(), read_only: false }).unwrap().store;
-    let client = bench.start_with(|setup| {
-        setup.store = store;
-        setup.counter = Arc::new(Tokenizers::new());
-        setup.policies = shared::presets();
-        setup.models = shared::models(1_047_576);
-    });
-    (bench, client)
-}
-
 /// Opens a session and returns its branch.
 fn open(client: &mut Client, title: &str) -> BranchId {
     let session = Some(title.to_owned());
@@ -120,7 +105,7 @@ fn mode(client: &mut Client, branch: BranchId, mode: Mode) {
 
 /// The first plan with a search, after which every message is indexed.
 fn first(store: &Path) {
-    let (_bench, mut client) = start(store);
+    let (_bench, mut client) = fill::start(store);
     let since = Instant::now();
     let branch = open(&mut client, fill::LONG);
     let opened = since.elapsed();
@@ -201,7 +186,7 @@ fn search_times(client: &mut Client, stops: bool, dice: &mut Dice) -> (Vec<Durat
 }
 
 fn measure(size: usize, store: &Path) {
-    let (_bench, mut client) = start(store);
+    let (_bench, mut client) = fill::start(store);
     let mut dice = Dice(7);
     let since = Instant::now();
     let beside = open(&mut client, fill::SHORT);

@@ -16,15 +16,15 @@ mod support {
 use pleach::context::summary::survive::{RequiredFacts, Survival};
 use pleach::context::summary::{Size, extract};
 use pleach::domain::base::ids::{BranchId, NodeId};
-use pleach::domain::call::model::{ModelInfo, Supports};
-use pleach::domain::call::tokens::{Encoding, approximate};
+use pleach::domain::call::model::ModelInfo;
+use pleach::domain::call::tokens::approximate;
 use pleach::domain::conversation::mark::MarkKind;
 use pleach::domain::conversation::message::Role;
 use pleach::domain::summary::accepted::SummaryKind;
 use pleach::domain::summary::draft::{AnchorKind, SALIENT, SourceTurn, SummaryAuthor, SummaryDraft};
 use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, PlanRequest, Request, SummaryAct};
 use std::sync::Arc;
-use support::bench::{Bench, Client, Model, message};
+use support::bench::{Bench, Client, Model, message, model_of};
 
 const SUMMARIES: usize = 20;
 const TURNS_EACH: usize = 8;
@@ -166,22 +166,12 @@ fn percent(survival: &Survival, kind: Option<AnchorKind>) -> String {
 
 const WAYS: [&str; 4] = ["newest only", "extract 20 %", "extract, same room", "with the checker"];
 
-#[allow(clippy::too_many_lines, reason = "one story, told from its beginning to its end")]
+#[allow(clippy::too_many_lines, reason = "one sequence of steps")]
 fn main() {
     let pairs = talk();
     let bench = Bench::new(&Model::new([]));
     let mut client = bench.start_with(|setup| {
-        setup.models = Arc::new(|name, _| ModelInfo {
-            name: name.into(),
-            context_window: 48_000,
-            input_limit: None,
-            max_output: None,
-            encoding: Encoding::Approximate,
-            exact_encoding: false,
-            price: None,
-            source: "table".into(),
-            supports: Supports::default(),
-        });
+        setup.models = Arc::new(|name, _| ModelInfo { context_window: 48_000, ..model_of(name) });
     });
     let branch = client.session();
     let each = ((pairs.len().saturating_sub(8)) / SUMMARIES).max(1);

@@ -1,12 +1,16 @@
 //! A store with many messages of random words with Zipf-distributed frequencies, written in large batches.
 
 use crate::dice::Dice;
+use crate::shared;
+use crate::support::bench::{Bench, Client, Model};
 use pleach::domain::base::ids::{BranchId, NodeId, SessionId};
 use pleach::domain::conversation::branch::Branch;
 use pleach::domain::conversation::message::{Content, End, Node, NodeHead, Role, node_key};
+use pleach::llm::counting::tokens::Tokenizers;
 use pleach::store::types::Write;
 use pleach::store::{OpenOptions, Store};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 use uuid::Uuid;
 
@@ -70,6 +74,19 @@ fn session(store: &Store, title: &str, (count, longest): (usize, usize), dice: &
     }
     let branch = Branch::new(BranchId(Uuid::now_v7()), id, "main", last.map(|head| head.id), 5);
     store.write(vec![Write::PutBranch(Box::new(branch))]).unwrap();
+}
+
+/// Starts an engine on this store.
+pub(crate) fn start(store: &Path) -> (Bench, Client) {
+    let bench = Bench::new(&Model::new([]));
+    let store = Store::open(&OpenOptions { path: store.to_owned(), read_only: false }).unwrap().store;
+    let client = bench.start_with(|setup| {
+        setup.store = store;
+        setup.counter = Arc::new(Tokenizers::new());
+        setup.policies = shared::presets();
+        setup.models = shared::models(1_047_576);
+    });
+    (bench, client)
 }
 
 /// Creates a store with a session of `count` messages and one of `beside` messages.

@@ -1,8 +1,8 @@
 //! The scripted model of the session: it reads the request, calls tools, and quotes what it was sent.
 
+use crate::support::bench::complete;
 use pleach::domain::base::ids::RunId;
 use pleach::domain::call::provider::{CallEnd, Delta, Outcome, Provider, Wire};
-use pleach::domain::call::usage::Usage;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -84,16 +84,7 @@ impl Provider for Answering {
                 sink(Delta::Call { index: 0, id, name, args: args.to_string() })
             }
         };
-        Outcome {
-            end: if on { CallEnd::Complete } else { CallEnd::Cancelled },
-            any: false,
-            finish_reason: Some("stop".into()),
-            usage: Usage::default(),
-            error: None,
-            attempts: 1,
-            ttft_ms: Some(1),
-            total_ms: 2,
-        }
+        Outcome { end: if on { CallEnd::Complete } else { CallEnd::Cancelled }, ..complete() }
     }
 }
 

@@ -2,30 +2,14 @@
 
 use crate::dice::Dice;
 use crate::fill::{self, LONG, question};
-use crate::shared;
-use crate::support::bench::{Bench, Client, Model};
 use crate::support::live::Live;
 use pleach::engine::api::{Answer, Request, SessionRequest};
-use pleach::llm::counting::tokens::Tokenizers;
-use pleach::store::{OpenOptions, Store};
+use pleach::store::Store;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Questions that are typed into the search.
 const QUESTIONS: u64 = 20;
-
-fn start(store: &Path) -> (Bench, Client) {
-    let bench = Bench::new(&Model::new([]));
-    let store = Store::open(&OpenOptions { path: store.to_owned(), read_only: false }).unwrap().store;
-    let client = bench.start_with(|setup| {
-        setup.store = store;
-        setup.counter = Arc::new(Tokenizers::new());
-        setup.policies = shared::presets();
-        setup.models = shared::models(1_047_576);
-    });
-    (bench, client)
-}
 
 fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
@@ -53,7 +37,7 @@ pub(crate) fn session(size: (u16, u16)) {
     let reads = Store::reads_of_this_thread();
     let (mut opened, mut planned) = (Vec::new(), Vec::new());
     for round in 0..6 {
-        let (bench, client) = start(&path);
+        let (bench, client) = fill::start(&path);
         let since = Instant::now();
         let mut live = Live::open(client, LONG, size);
         opened.push(since.elapsed());
@@ -71,7 +55,7 @@ pub(crate) fn session(size: (u16, u16)) {
     }
     report("to open it and draw it", opened);
     report("to the first plan after a start", planned);
-    let (_bench, client) = start(&path);
+    let (_bench, client) = fill::start(&path);
     let mut live = Live::open(client, LONG, size);
     live.types("Where does the token ");
     live.until(is_planned);
@@ -104,7 +88,7 @@ pub(crate) fn search(messages: usize, kept: Option<&Path>) {
     }
     println!("\nthe search over {messages} stored messages, ms from a key to its results:");
     println!("{:<52} {:>8} {:>8} {:>8}", "", "p50", "p95", "most");
-    let (_bench, mut client) = start(&path);
+    let (_bench, mut client) = fill::start(&path);
     let (mut each, mut last) = (Vec::new(), Vec::new());
     for seed in 0..QUESTIONS {
         let line = question(&mut Dice(seed + 7), seed % 2 == 0);

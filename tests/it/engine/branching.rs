@@ -1,14 +1,13 @@
 //! Work across branches: picking, comparing, racing and keeping a winner, side questions, names, and tags; with undo
 //! and redo, restarts, removals, and a second window on the same store.
 
-use crate::support::bench::{Bench, Client, Dice, Echo, Model, Say, histories, message, path, text};
+use crate::support::bench::{Bench, Client, Dice, Echo, Model, Say, histories, message, model_of, path, text};
 use pleach::domain::base::failure::FailureKind;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, NodeId};
-use pleach::domain::call::model::{ModelInfo, Price, Supports};
+use pleach::domain::call::model::{ModelInfo, Price};
 use pleach::domain::call::race::{BranchRun, Limit, Limits};
 use pleach::domain::call::run::RunStatus;
-use pleach::domain::call::tokens::Encoding;
 use pleach::domain::conversation::branch::{Branch, Overrides};
 use pleach::domain::conversation::compare::Comparison;
 use pleach::domain::conversation::mark::{Mark, MarkKind};
@@ -504,17 +503,7 @@ fn race_cost_is_limited() {
     let bench = Bench::new(&model);
     let mut client = bench.start_with(|setup| {
         let price = Price { input: 10.0, output: 10.0, ..Price::default() };
-        setup.models = Arc::new(move |name, _| ModelInfo {
-            name: name.into(),
-            context_window: 6_000,
-            input_limit: None,
-            max_output: None,
-            encoding: Encoding::Approximate,
-            exact_encoding: false,
-            price: Some(price),
-            source: "table".into(),
-            supports: Supports::default(),
-        });
+        setup.models = Arc::new(move |name, _| ModelInfo { price: Some(price), ..model_of(name) });
         setup.race = Limits { cost_micro: Some(1), ..Limits::default() };
     });
     let main = client.session();

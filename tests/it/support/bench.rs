@@ -117,16 +117,7 @@ impl Provider for Model {
             bodies.len()
         };
         let script = self.scripts.lock().unwrap().pop_front().unwrap_or_else(|| text(&format!("answer {number}")));
-        let mut end = Outcome {
-            end: CallEnd::Complete,
-            any: false,
-            finish_reason: Some("stop".into()),
-            usage: Usage::default(),
-            error: None,
-            attempts: 1,
-            ttft_ms: Some(1),
-            total_ms: 2,
-        };
+        let mut end = complete();
         for (index, step) in (0_u32..).zip(script) {
             let on = match step {
                 Say::Text(words) => sink(Delta::Text(words)),
@@ -153,6 +144,20 @@ impl Provider for Model {
             }
         }
         end
+    }
+}
+
+/// The outcome of a call that ended normally.
+pub(crate) fn complete() -> Outcome {
+    Outcome {
+        end: CallEnd::Complete,
+        any: false,
+        finish_reason: Some("stop".into()),
+        usage: Usage::default(),
+        error: None,
+        attempts: 1,
+        ttft_ms: Some(1),
+        total_ms: 2,
     }
 }
 
@@ -193,7 +198,8 @@ impl Servers for Backend {
     }
 }
 
-fn model_of(name: &str) -> ModelInfo {
+/// A model with a window of 6,000 tokens, counted approximately.
+pub(crate) fn model_of(name: &str) -> ModelInfo {
     ModelInfo {
         name: name.into(),
         context_window: 6_000,

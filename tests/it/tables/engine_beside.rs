@@ -1,7 +1,7 @@
 //! What happens beside turns, through the whole engine: side questions, races, repeated calls, learned server details,
 //! picking and comparing, and diagnostics.
 
-use super::record::Record;
+use super::record::{Record, notice};
 use super::same;
 use crate::support::bench::{Bench, Client, Echo, Model, Say, draft, message, quirk_failure, text};
 use pleach::domain::base::damage::BackupAct;
@@ -14,7 +14,7 @@ use pleach::domain::conversation::mark::{Atom, MarkKind};
 use pleach::domain::planning::mode::Mode;
 use pleach::engine::api::{
     Act, Answer, AsideView, BranchRequest as B, CallRequest as C, CallSelector, DraftKind, Event, ItemName,
-    PlanRequest, ProgramEvent, ProgramRequest as P, Request, SessionRequest as S, TurnEvent, TurnRequest as T,
+    PlanRequest, ProgramRequest as P, Request, SessionRequest as S, TurnEvent, TurnRequest as T,
 };
 use std::sync::Arc;
 
@@ -53,15 +53,9 @@ impl Talk {
     }
 
     fn record_notices(&mut self, from: usize) {
-        let record_notices: Vec<String> = self.client.seen[from..]
-            .iter()
-            .filter_map(|event| match event {
-                Event::Program(ProgramEvent::Notice(words) | ProgramEvent::Alarm(words)) => Some(words.clone()),
-                _ => None,
-            })
-            .collect();
-        if !record_notices.is_empty() {
-            self.record.note("told", &record_notices);
+        let notices: Vec<String> = self.client.seen[from..].iter().filter_map(notice).collect();
+        if !notices.is_empty() {
+            self.record.note("told", &notices);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Sessions through the whole engine: naming, searching, opening, importing, exporting, and deleting; and suggestions
 //! in state blocks, with every decision about them.
 
-use super::record::Record;
+use super::record::{Record, notice};
 use super::same;
 use crate::support::bench::{Bench, Client, Echo, Model, Say, draft, message, text};
 use pleach::config::settings::Titles;
@@ -14,7 +14,7 @@ use pleach::domain::summary::draft::SummaryAuthor;
 use pleach::domain::summary::versions::EditableKind;
 use pleach::engine::api::{
     Answer, BranchRequest as B, DraftKind, EditableAct, Event, ItemName, MemoryAct, MemoryRequest, MemoryScope,
-    ProgramEvent, Request, SessionEvent, SessionRequest as S, TurnEvent,
+    Request, SessionEvent, SessionRequest as S, TurnEvent,
 };
 use std::sync::Arc;
 
@@ -34,20 +34,19 @@ impl Talk {
 
     /// Records notices that are not answers.
     fn record_notices(&mut self, from: usize) {
-        let record_notices: Vec<String> = self.client.seen[from..]
+        let notices: Vec<String> = self.client.seen[from..]
             .iter()
             .filter_map(|event| match event {
-                Event::Program(ProgramEvent::Notice(words) | ProgramEvent::Alarm(words)) => Some(words.clone()),
                 Event::Session(SessionEvent::State { version, missing, .. }) => {
                     Some(format!("state {:?} missing {missing}", version.as_ref().map(|version| version.version)))
                 }
                 Event::Session(SessionEvent::Card(card)) => Some(format!("{:?} has {}", card.title, card.messages)),
                 Event::Turn(TurnEvent::Retrying { attempt, why, .. }) => Some(format!("attempt {attempt}: {why}")),
-                _ => None,
+                other => notice(other),
             })
             .collect();
-        if !record_notices.is_empty() {
-            self.record.note("told", &record_notices);
+        if !notices.is_empty() {
+            self.record.note("told", &notices);
         }
     }
 

@@ -1,7 +1,7 @@
 //! MCP servers through the whole engine: offered, approved, switched, and called tools, storing and reading long
 //! results, decisions of rules and persons, and reruns.
 
-use super::record::Record;
+use super::record::{Consents, Record, notice};
 use super::same;
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use pleach::domain::base::hash::Hash;
@@ -14,8 +14,8 @@ use pleach::domain::tool::mcp::{
 use pleach::domain::tool::rerun::RerunState;
 use pleach::domain::tool::trace::{ToolObserver, ToolOutput, ToolStatus};
 use pleach::engine::api::{
-    Answer, BranchRequest, Event, ItemName, ProgramEvent, ProgramRequest, Request, RuleAct, ServerAct, SessionRequest,
-    ToolEvent, ToolRequest as T, TraceAct, TraceWhole, TurnRequest,
+    Answer, BranchRequest, Event, ItemName, ProgramRequest, Request, RuleAct, ServerAct, SessionRequest, ToolEvent,
+    ToolRequest as T, TraceAct, TraceWhole,
 };
 use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
@@ -187,16 +187,10 @@ impl Work {
     }
 
     fn record_notices(&mut self, from: usize) {
-        let record_notices: Vec<String> = self.client.seen[from..]
-            .iter()
-            .filter_map(|event| match event {
-                Event::Program(ProgramEvent::Notice(words) | ProgramEvent::Alarm(words)) => Some(words.clone()),
-                _ => None,
-            })
-            .collect();
+        let notices: Vec<String> = self.client.seen[from..].iter().filter_map(notice).collect();
         let done = std::mem::take(&mut *self.servers.done.lock().unwrap());
-        if !record_notices.is_empty() || !done.is_empty() {
-            self.record.note("told", &(record_notices, done));
+        if !notices.is_empty() || !done.is_empty() {
+            self.record.note("told", &(notices, done));
         }
     }
 
@@ -206,7 +200,7 @@ impl Work {
     }
 
     /// A turn in which the model makes these calls, with a person's decision for each call that asks.
-    fn calls(&mut self, words: &str, calls: &[(&str, Value)], consents: &[(Consent, Option<(RuleScope, Rule)>)]) {
+    fn calls(&mut self, words: &str, calls: &[(&str, Value)], consents: Consents<'_>) {
         let script = calls.iter().map(|(name, args)| {
             Say::Call((*name).into(), args.as_str().map_or_else(|| args.to_string(), str::to_owned))
         });
@@ -214,24 +208,7 @@ impl Work {
         self.model.then(text("Done."));
         let from = self.client.seen.len();
         self.client.send(self.branch, &message(words)).unwrap();
-        let mut at = from;
-        for (consent, always) in consents {
-            at = self
-                .client
-                .wait(at, |event| matches!(event, Event::Tool(ToolEvent::Approval { pending: Some(_), .. })));
-            let Event::Tool(ToolEvent::Approval { pending: Some(pending), .. }) = self.client.seen[at].clone() else {
-                panic!()
-            };
-            self.record.note("asks", &(&pending.tool, &pending.effect, &pending.rule));
-            let (branch, index) = (self.branch, pending.index);
-            let request =
-                |index| TurnRequest::Consent { branch, index, consent: consent.clone(), always: always.clone() };
-            if index > 0 {
-                self.record.ask(&mut self.client, "another call", Request::Turn(request(index - 1)));
-            }
-            self.record.ask(&mut self.client, "word", Request::Turn(request(index)));
-            at += 1;
-        }
+        self.record.decide(&mut self.client, self.branch, from, consents, true);
         let closed = self.client.closed(from, self.branch);
         self.record.note(words, &closed);
         self.record_notices(from);
@@ -305,9 +282,9 @@ impl Work {
         }
         let Event::Tool(ToolEvent::Rerun(view)) = self.client.seen[at].clone() else { panic!() };
         let trace = &view.trace;
-        let record_notices =
+        let facts =
             (trace.title(), &view.change, trace.status, &trace.word, trace.bytes, trace.truncated_from, &trace.changed);
-        self.record.note("ran again", &record_notices);
+        self.record.note("ran again", &facts);
         self.record_notices(from);
     }
 }

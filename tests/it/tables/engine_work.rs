@@ -1,7 +1,7 @@
 //! Work on a folder through the whole engine: code and rules in requests, tool calls with rules and approval, traces,
 //! undoing file changes, and diagnostics about the folder.
 
-use super::record::Record;
+use super::record::{Consents, Record};
 use super::same;
 use crate::support::bench::{Bench, Client, Model, Say, message, text};
 use pleach::domain::base::ids::BranchId;
@@ -13,8 +13,8 @@ use pleach::domain::summary::draft::SummaryAuthor;
 use pleach::domain::summary::versions::EditableKind;
 use pleach::domain::tool::consent::{Consent, Rule, RuleScope, Verdict};
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CodeAct, EditableAct, Event, FileAct, ItemName, ModuleAct, PlanRequest, ProjectAct,
-    Request, RuleAct, ServerAct, SessionRequest, ToolEvent, ToolRequest, TraceAct, TurnRequest,
+    Act, Answer, BranchRequest, CodeAct, EditableAct, FileAct, ItemName, ModuleAct, PlanRequest, ProjectAct, Request,
+    RuleAct, ServerAct, SessionRequest, ToolRequest, TraceAct,
 };
 use pleach::tools::{EffectOptions, Workspace};
 use serde_json::{Value, json};
@@ -86,28 +86,13 @@ impl Work {
     }
 
     /// A turn in which the model makes these calls, with a decision for each call that asks.
-    fn calls(&mut self, words: &str, calls: &[(&str, Value)], consents: &[(Consent, Option<(RuleScope, Rule)>)]) {
+    fn calls(&mut self, words: &str, calls: &[(&str, Value)], consents: Consents<'_>) {
         let script = calls.iter().map(|(name, args)| Say::Call((*name).into(), args.to_string())).collect();
         self.model.then(script);
         self.model.then(text("Done."));
         let from = self.client.seen.len();
         self.client.send(self.branch, &message(words)).unwrap();
-        let mut at = from;
-        for (consent, always) in consents {
-            at = self
-                .client
-                .wait(at, |event| matches!(event, Event::Tool(ToolEvent::Approval { pending: Some(_), .. })));
-            let Event::Tool(ToolEvent::Approval { pending: Some(pending), .. }) = self.client.seen[at].clone() else {
-                panic!()
-            };
-            self.record.note("asks", &(&pending.tool, &pending.effect, &pending.rule));
-            let (branch, index) = (self.branch, pending.index);
-            self.ask(
-                "word",
-                Request::Turn(TurnRequest::Consent { branch, index, consent: consent.clone(), always: always.clone() }),
-            );
-            at += 1;
-        }
+        self.record.decide(&mut self.client, self.branch, from, consents, false);
         let closed = self.client.closed(from, self.branch);
         self.record.note(words, &closed);
         let list = self.client.must(Request::Tool(ToolRequest::Traces(TraceAct::List { most: calls.len() })));

@@ -4,10 +4,15 @@
 
 use crate::support::bench::{Bench, Client};
 use pleach::domain::base::hash::Hash;
-use pleach::engine::api::{Answer, Request};
+use pleach::domain::base::ids::BranchId;
+use pleach::domain::tool::consent::{Consent, Rule, RuleScope};
+use pleach::engine::api::{Answer, Event, ProgramEvent, Request, ToolEvent, TurnRequest};
 use regex::{Captures, Regex};
 use std::collections::HashMap;
 use std::fmt::Write as _;
+
+/// The decisions about calls that ask, in order, each with a rule that is added.
+pub(crate) type Consents<'a> = &'a [(Consent, Option<(RuleScope, Rule)>)];
 
 /// The longest line to which nested values are joined.
 const WIDTH: usize = 150;
@@ -103,6 +108,34 @@ impl Record {
         }
     }
 
+    /// Records each approval that the events from `at` on ask for, and sends the decision. With `others`, first sends each
+    /// decision about another call of the turn.
+    pub(crate) fn decide(
+        &mut self,
+        client: &mut Client,
+        branch: BranchId,
+        mut at: usize,
+        consents: Consents<'_>,
+        others: bool,
+    ) {
+        for (consent, always) in consents {
+            at = client.wait(at, |event| matches!(event, Event::Tool(ToolEvent::Approval { pending: Some(_), .. })));
+            let Event::Tool(ToolEvent::Approval { pending: Some(pending), .. }) = client.seen[at].clone() else {
+                panic!()
+            };
+            self.note("asks", &(&pending.tool, &pending.effect, &pending.rule));
+            let request = |index| {
+                let (consent, always) = (consent.clone(), always.clone());
+                Request::Turn(TurnRequest::Consent { branch, index, consent, always })
+            };
+            if others && pending.index > 0 {
+                self.ask(client, "another call", request(pending.index - 1));
+            }
+            self.ask(client, "word", request(pending.index));
+            at += 1;
+        }
+    }
+
     /// Records the rows of every table in the store, except tables of binary data and cached token counts, which depend
     /// on earlier plans.
     pub(crate) fn store(&mut self, bench: &Bench) {
@@ -111,8 +144,8 @@ impl Record {
             .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
             .unwrap();
         let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        let compacted = |name: &&String| !["_fts", "search_", "token_count"].iter().any(|part| name.contains(part));
-        for name in names.iter().filter(compacted) {
+        let is_recorded = |name: &&String| !["_fts", "search_", "token_count"].iter().any(|part| name.contains(part));
+        for name in names.iter().filter(is_recorded) {
             let mut rows = file.prepare(&format!("SELECT * FROM \"{name}\"")).unwrap();
             let columns: Vec<String> = rows.column_names().into_iter().map(str::to_owned).collect();
             let mut all: Vec<String> = Vec::new();
@@ -124,15 +157,22 @@ impl Record {
                     .map(|(at, column)| format!("{column}={}", cell(row.get_ref(at).unwrap())));
                 all.push(cells.filter(|cell| !cell.ends_with('=')).collect::<Vec<_>>().join(" "));
             }
-            let compacted: Vec<String> = all.iter().map(|row| self.beginning(row)).collect();
-            let compacted = compacted.join("\n");
-            let _ = writeln!(self.out, "-- table {name}: {} rows\n{compacted}", all.len());
+            let rows: Vec<String> = all.iter().map(|row| self.beginning(row)).collect();
+            let _ = writeln!(self.out, "-- table {name}: {} rows\n{}", all.len(), rows.join("\n"));
         }
     }
 
     /// The complete record.
     pub(crate) fn end(self) -> String {
         self.out
+    }
+}
+
+/// The text of a notice or an alarm.
+pub(crate) fn notice(event: &Event) -> Option<String> {
+    match event {
+        Event::Program(ProgramEvent::Notice(text) | ProgramEvent::Alarm(text)) => Some(text.clone()),
+        _ => None,
     }
 }
 
