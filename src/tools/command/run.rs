@@ -135,19 +135,14 @@ fn instructions(effects: &EffectTools, stage: Stage, need: Protections) -> Instr
     let names = |paths: &[PathBuf]| paths.iter().map(|path| path.clone().into_os_string()).collect();
     Instructions {
         stage,
-        line: String::new(),
         root: effects.root.clone().into_os_string(),
-        identity: (0, 0),
-        folder: OsString::new(),
         network: effects.options.network,
         writable: names(&effects.options.writable),
         readable: names(&effects.options.readable),
         hidden: names(&effects.options.hidden),
-        covers: Vec::new(),
-        threads: 0,
         processes: effects.options.processes,
         need,
-        priority: 0,
+        ..Instructions::default()
     }
 }
 

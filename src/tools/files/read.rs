@@ -34,7 +34,7 @@ pub(crate) fn run(
     let range = (args.number("start_line")?.unwrap_or(1), args.number("lines")?);
     let (file, size) = space.open_visible(&path, visibility)?;
     let mut reader = BufReader::with_capacity(64 << 10, file);
-    let start = reader.fill_buf().map_err(|error| stop(&path, &error))?;
+    let start = fill(&mut reader, &path)?;
     if start.iter().take(8 << 10).any(|byte| *byte == 0) {
         return Err(ToolFailure::Failed(format!("{} is not a text file ({size} bytes).", shown(&path))));
     }

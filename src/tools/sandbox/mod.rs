@@ -58,9 +58,10 @@ mod instructions {
     use std::ffi::OsString;
 
     /// The role of a process that this program starts.
-    #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+    #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
     pub(in crate::tools) enum Stage {
         /// Probes the protections and ends.
+        #[default]
         Probe,
         /// Probes the protections inside the namespaces.
         Trial,
@@ -94,7 +95,7 @@ mod instructions {
     }
 
     /// The instructions for a new process.
-    #[derive(Clone, Debug, Serialize, Deserialize)]
+    #[derive(Clone, Default, Debug, Serialize, Deserialize)]
     pub(in crate::tools) struct Instructions {
         pub(in crate::tools) stage: Stage,
         /// The command line for the shell.

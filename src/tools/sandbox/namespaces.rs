@@ -213,23 +213,11 @@ mod tests {
         }
         let path = PathBuf::from;
         let mut instructions = Instructions {
-            stage: crate::tools::sandbox::Stage::Confined,
-            line: String::new(),
             root: name("work"),
-            identity: (0, 0),
-            folder: OsString::new(),
-            network: false,
-            writable: Vec::new(),
-            readable: Vec::new(),
-            hidden: Vec::new(),
-            covers: Vec::new(),
-            processes: 1,
-            threads: 0,
-            need: crate::tools::sandbox::Protections::default(),
-            priority: 0,
+            hidden: vec![name("data/own"), name("nowhere")],
+            writable: vec![name("more/../more"), name("data"), name("data/own"), name("gone")],
+            ..Instructions::default()
         };
-        instructions.hidden = vec![name("data/own"), name("nowhere")];
-        instructions.writable = vec![name("more/../more"), name("data"), name("data/own"), name("gone")];
         let found: Vec<PathBuf> =
             writable_paths(&instructions).into_iter().filter(|place| place.starts_with(&whole)).collect();
         assert_eq!(found, [path(name("work")), path(name("more"))]);

@@ -12,9 +12,12 @@ struct Toolchain {
     variable: Option<&'static str>,
     /// Subpaths that may be read. An empty name stands for the whole folder.
     parts: &'static [&'static str],
-    /// Subpaths of these parts that stay hidden, because they contain names or keys of servers. A component can be `*`.
-    but: &'static [&'static str],
+    /// Settings beneath these parts that stay hidden, because they contain names or keys of servers.
+    but: &'static [Settings],
 }
+
+/// Folders beneath a toolchain's folder, and the settings in each of them. A component of a path can be `*`.
+type Settings = (&'static str, &'static [&'static str]);
 
 const fn of(folders: &'static [&'static str], parts: &'static [&'static str]) -> Toolchain {
     Toolchain { folders, variable: None, parts, but: &[] }
@@ -26,23 +29,16 @@ const fn named(variable: &'static str, toolchain: Toolchain) -> Toolchain {
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "a constant")]
-const fn but(toolchain: Toolchain, but: &'static [&'static str]) -> Toolchain {
+const fn but(toolchain: Toolchain, but: &'static [Settings]) -> Toolchain {
     Toolchain { but, ..toolchain }
 }
 
 /// Settings of pip and conda in a Python folder.
 const OF_PYTHON: &[&str] = &["pip.conf", ".condarc", "condarc", "envs/*/pip.conf", "envs/*/.condarc", "envs/*/condarc"];
-/// Settings of npm, pip and conda beneath `installs`.
-const OF_INSTALLS: &[&str] = &[
-    "installs/node/*/etc",
-    "installs/nodejs/*/etc",
-    "installs/python/*/pip.conf",
-    "installs/python/*/.condarc",
-    "installs/python/*/condarc",
-    "installs/python/*/envs/*/pip.conf",
-    "installs/python/*/envs/*/.condarc",
-    "installs/python/*/envs/*/condarc",
-];
+/// Settings of npm in a Node folder.
+const OF_NODE: &[&str] = &["etc"];
+const OF_INSTALLS: &[Settings] =
+    &[("installs/node/*", OF_NODE), ("installs/nodejs/*", OF_NODE), ("installs/python/*", OF_PYTHON)];
 const TOOLCHAINS: &[Toolchain] = &[
     named("CARGO_HOME", of(&[".cargo"], &["bin", "registry", "git", "env", "config.toml", "config"])),
     named("RUSTUP_HOME", of(&[".rustup"], &["toolchains", "settings.toml", "update-hashes"])),
@@ -52,23 +48,16 @@ const TOOLCHAINS: &[Toolchain] = &[
     but(of(&[".local/share/mise"], &["installs", "shims", "plugins"]), OF_INSTALLS),
     but(
         named("NVM_DIR", of(&[".nvm"], &["versions", "alias", "nvm.sh", "nvm-exec", "bash_completion"])),
-        &["versions/node/*/etc"],
+        &[("versions/node/*", OF_NODE)],
     ),
-    but(of(&[".fnm"], &["aliases", "node-versions"]), &["node-versions/*/installation/etc"]),
-    but(of(&[".volta"], &["bin", "cache", "hooks.json", "layout.v4", "tools"]), &["tools/image/node/*/etc"]),
+    but(of(&[".fnm"], &["aliases", "node-versions"]), &[("node-versions/*/installation", OF_NODE)]),
+    but(of(&[".volta"], &["bin", "cache", "hooks.json", "layout.v4", "tools"]), &[("tools/image/node/*", OF_NODE)]),
     but(
         named(
             "PYENV_ROOT",
             of(&[".pyenv"], &["bin", "completions", "libexec", "plugins", "pyenv.d", "shims", "version", "versions"]),
         ),
-        &[
-            "versions/*/pip.conf",
-            "versions/*/.condarc",
-            "versions/*/condarc",
-            "versions/*/envs/*/pip.conf",
-            "versions/*/envs/*/.condarc",
-            "versions/*/envs/*/condarc",
-        ],
+        &[("versions/*", OF_PYTHON)],
     ),
     named("RBENV_ROOT", of(&[".rbenv"], &["bin", "libexec", "plugins", "rbenv.d", "shims", "version", "versions"])),
     but(of(&[".asdf"], &["asdf.sh", "bin", "completions", "installs", "lib", "plugins", "shims"]), OF_INSTALLS),
@@ -90,8 +79,8 @@ const TOOLCHAINS: &[Toolchain] = &[
     named("JAVA_HOME", of(&[], &[""])),
     of(&[".m2"], &["repository", "wrapper"]),
     of(&[".gradle"], &["wrapper", "caches", "jdks"]),
-    but(named("CONDA_PREFIX", of(&["miniconda3", "anaconda3", "miniforge3"], &[""])), OF_PYTHON),
-    but(named("VIRTUAL_ENV", of(&[], &[""])), OF_PYTHON),
+    but(named("CONDA_PREFIX", of(&["miniconda3", "anaconda3", "miniforge3"], &[""])), &[("", OF_PYTHON)]),
+    but(named("VIRTUAL_ENV", of(&[], &[""])), &[("", OF_PYTHON)]),
     of(&[".config/git"], &["config", "ignore", "attributes"]),
     of(&[".gitconfig", ".gitignore", ".gitignore_global", ".gitattributes"], &[""]),
 ];
@@ -223,7 +212,10 @@ pub(crate) fn secrets(home: Option<&Path>) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = SECRETS.iter().filter_map(|name| Some(home?.join(name))).collect();
     for toolchain in TOOLCHAINS {
         for folder in folders(toolchain, home) {
-            all.extend(toolchain.but.iter().flat_map(|pattern| matching(&folder, pattern)));
+            for (below, settings) in toolchain.but {
+                let found = matching(&folder, below);
+                all.extend(found.iter().flat_map(|at| settings.iter().flat_map(|name| matching(at, name))));
+            }
         }
     }
     if rustix::process::geteuid().is_root() {
