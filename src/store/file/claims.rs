@@ -17,7 +17,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often to check whether a killed program's run has ended, and the pause between two checks.
+/// The number of checks whether a killed program's run has ended, and the pause between two checks.
 const CHECKS: usize = 100;
 const PAUSE: Duration = Duration::from_millis(2);
 

@@ -26,23 +26,28 @@ const REPORT_AFTER: Duration = Duration::from_secs(3);
 /// The conversion in progress.
 #[derive(Default)]
 pub(crate) struct Conversion {
-    stop: Arc<AtomicBool>,
-    /// Interrupts the one long statement that blocks writers.
-    compacting: Arc<Mutex<Option<InterruptHandle>>>,
+    shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    stop: AtomicBool,
+    /// Interrupts the one long statement that blocks writers.
+    compacting: Mutex<Option<InterruptHandle>>,
 }
 
 impl Conversion {
     /// Interrupts the statement that blocks a pending write.
     pub(crate) fn yield_to_writer(&self) {
-        if let Some(handle) = lock(&self.compacting).as_ref() {
+        if let Some(handle) = lock(&self.shared.compacting).as_ref() {
             handle.interrupt();
         }
     }
 
     /// Stops the work and waits for its end.
     pub(crate) fn stop(&self) {
-        self.stop.store(true, Ordering::Release);
+        self.shared.stop.store(true, Ordering::Release);
         let Some(thread) = lock(&self.thread).take() else { return };
         while !thread.is_finished() {
             self.yield_to_writer();
@@ -60,11 +65,7 @@ impl Store {
         if self.read_only() {
             return;
         }
-        let work = ConversionTask {
-            store: Arc::downgrade(&self.0),
-            stop: Arc::clone(&self.0.conversion.stop),
-            compacting: Arc::clone(&self.0.conversion.compacting),
-        };
+        let work = ConversionTask { store: Arc::downgrade(&self.0), shared: Arc::clone(&self.0.conversion.shared) };
         let run = move || {
             if let Err(error) = work.run(&report) {
                 tracing::info!(%error, "some stored plans were not converted");
@@ -79,13 +80,12 @@ impl Store {
 
 struct ConversionTask {
     store: Weak<Inner>,
-    stop: Arc<AtomicBool>,
-    compacting: Arc<Mutex<Option<InterruptHandle>>>,
+    shared: Arc<Shared>,
 }
 
 impl ConversionTask {
     fn store(&self) -> Option<Store> {
-        self.store.upgrade().filter(|_| !self.stop.load(Ordering::Acquire)).map(Store)
+        self.store.upgrade().filter(|_| !self.shared.stop.load(Ordering::Acquire)).map(Store)
     }
 
     fn run(&self, report: &dyn Fn(String)) -> Result<(), StoreError> {
@@ -147,9 +147,9 @@ impl ConversionTask {
         if mode != "wal" {
             return Ok(false);
         }
-        *lock(&self.compacting) = Some(conn.get_interrupt_handle());
+        *lock(&self.shared.compacting) = Some(conn.get_interrupt_handle());
         let done = conn.execute_batch("VACUUM");
-        *lock(&self.compacting) = None;
+        *lock(&self.shared.compacting) = None;
         if let Err(error) = done {
             tracing::info!(%error, "the store was not compacted");
             return Ok(false);
@@ -191,7 +191,7 @@ mod tests {
         let options = OpenOptions { path: home.path().join("pleach.db"), read_only: false };
         let store = Store::open(&options).unwrap().store;
         let blocking = Connection::open_in_memory().unwrap();
-        *lock(&store.0.conversion.compacting) = Some(blocking.get_interrupt_handle());
+        *lock(&store.0.conversion.shared.compacting) = Some(blocking.get_interrupt_handle());
         let endless = "WITH RECURSIVE n (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n) SELECT n FROM n";
         let writes: [(&str, &dyn Fn()); 3] = [
             ("write", &|| store.write(Vec::new()).unwrap()),

@@ -9,7 +9,7 @@ use crate::domain::conversation::branch::StateVersion;
 use crate::domain::conversation::message::{Content, End, NodeHead, Part, Role};
 use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::tag::Tag;
-use crate::domain::tool::trace::ToolTrace;
+use crate::domain::tool::trace::{ToolStatus, ToolTrace, sample};
 use crate::store::Store;
 use crate::store::types::Write;
 use std::path::Path;
@@ -45,25 +45,8 @@ fn version(head: &NodeHead) -> StateVersion {
 }
 
 fn trace(run: RunId) -> ToolTrace {
-    ToolTrace {
-        call_id: "c1".into(),
-        run,
-        node: None,
-        turn: None,
-        name: "read".into(),
-        args: format!("{{\"path\":\"{SECRET}\"}}"),
-        status: None,
-        bytes: 1,
-        truncated_from: None,
-        est_tokens: 1,
-        duration_ms: 1,
-        at: 1,
-        preview: SECRET.into(),
-        word: None,
-        exit: None,
-        changed: Vec::new(),
-        more: crate::domain::tool::trace::TraceDetails::default(),
-    }
+    let args = format!("{{\"path\":\"{SECRET}\"}}");
+    ToolTrace { call_id: "c1".into(), run, status: None, ..sample("read", &args, ToolStatus::Ok, SECRET) }
 }
 
 fn plan(key: Hash, title: &str) -> serde_json::Value {

@@ -15,7 +15,7 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::conversation::state_suggestions::SuggestedPin;
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Anchor, Form};
-use crate::domain::tool::trace::{ToolStatus, ToolTrace};
+use crate::domain::tool::trace::{ToolStatus, ToolTrace, sample};
 use crate::store::Store;
 use crate::store::types::{OpenRun, StoreError, Write};
 use proptest::prelude::*;
@@ -345,21 +345,11 @@ fn plans_traces_usage_counts_settings() {
     let trace = |call: &str, status| ToolTrace {
         call_id: call.into(),
         run: run.id,
-        node: None,
         turn: Some(Hash::of(b"t")),
-        name: "read".into(),
-        args: "{}".into(),
         status,
         bytes: 9,
         truncated_from: Some(10),
-        est_tokens: 2,
-        duration_ms: 3,
-        at: 4,
-        preview: "p".into(),
-        word: None,
-        exit: None,
-        changed: Vec::new(),
-        more: crate::domain::tool::trace::TraceDetails::default(),
+        ..sample("read", "{}", ToolStatus::Ok, "p")
     };
     let report = report(&run, plan);
     let (key, other) = (Hash::of(b"k"), Hash::of(b"o"));
