@@ -317,20 +317,24 @@ fn window_grows_with_errors() {
     assert!(same.scores.parts.iter().any(|(name, part)| name == "similarity" && *part == 0));
 }
 
-#[test]
-fn levels_score_recurring_items_higher() {
-    let model = Model::new([text("It is in refresh_token."), text("Nice weather."), text("refresh_token again.")]);
-    let bench = Bench::new(&model);
-    let levels = Levels { total: 1_000, permanent: 0, session: 0, working: 400, ..Levels::default() };
-    let spec = PolicySpec {
+/// The policy `levels` with these numbers, and without leases of the program.
+fn by_levels(levels: Levels) -> PolicySpec {
+    PolicySpec {
         name: "levels".into(),
         choose: TurnSelection::Levels,
         anchored: false,
         levels,
         activation: Activation { on: false, ..Activation::default() },
         ..PolicySpec::default()
-    };
-    let mut client = client(&bench, spec);
+    }
+}
+
+#[test]
+fn levels_score_recurring_items_higher() {
+    let model = Model::new([text("It is in refresh_token."), text("Nice weather."), text("refresh_token again.")]);
+    let bench = Bench::new(&model);
+    let levels = Levels { total: 1_000, permanent: 0, session: 0, working: 400, ..Levels::default() };
+    let mut client = client(&bench, by_levels(levels));
     let branch = client.session();
     let long = |words: &str| format!("{words} {}", "so ".repeat(180));
     for words in ["Where is refresh_token made?", "How is it outside?", "And where is it read?"] {
@@ -356,15 +360,7 @@ fn higher_priority_stays_longer() {
     let none = Milli(0);
     let weights = Levels { recency: none, references: none, task: none, recent_share: none, ..Levels::default() };
     let levels = Levels { total: 1_000, permanent: 0, session: 0, working: 400, ..weights };
-    let spec = PolicySpec {
-        name: "levels".into(),
-        choose: TurnSelection::Levels,
-        anchored: false,
-        levels,
-        activation: Activation { on: false, ..Activation::default() },
-        ..PolicySpec::default()
-    };
-    let mut client = client(&bench, spec);
+    let mut client = client(&bench, by_levels(levels));
     let branch = client.session();
     for priority in [Some(90), None, None] {
         let text = "so ".repeat(180);

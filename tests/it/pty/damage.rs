@@ -144,6 +144,21 @@ fn file_is_checked_after_a_kill() {
     assert!(output.contains("✗ store") && output.contains("damaged") && output.contains("doctor --repair"), "{output}");
 }
 
+/// Starts the program with room for few more bytes in the store, and a turn whose answer does not fit.
+#[cfg(target_os = "linux")]
+fn answer_on_full_disk(home: &Home, server: &Server) -> Pty {
+    let (output, code) = home.cli(&["session", "new"]);
+    assert_eq!(code, 0, "{output}");
+    let size = std::fs::metadata(home.path("data/pleach/pleach.db")).unwrap().len() / 1_024 + 48;
+    let line = format!("ulimit -S -f {size}; exec {}", env!("CARGO_BIN_EXE_pleach"));
+    let pty = Start::new(home).program(Path::new("/bin/bash")).args(&["-c", &line]).size(180, 40).run();
+    pty.see("Type a message");
+    pty.keys("A question\r");
+    pty.see("The beginning.");
+    server.release();
+    pty
+}
+
 /// The disk fills up during an answer: the answer stays on the screen, the problem is reported, and the answer is saved
 /// once there is room.
 #[cfg(target_os = "linux")]
@@ -162,15 +177,7 @@ fn full_disk_during_an_answer() {
     ];
     let server = Server::start_posts(vec![script]);
     let home = Home::server(&server.base_url());
-    let (output, code) = home.cli(&["session", "new"]);
-    assert_eq!(code, 0, "{output}");
-    let size = std::fs::metadata(home.path("data/pleach/pleach.db")).unwrap().len() / 1_024 + 48;
-    let line = format!("ulimit -S -f {size}; exec {}", env!("CARGO_BIN_EXE_pleach"));
-    let pty = Start::new(&home).program(Path::new("/bin/bash")).args(&["-c", &line]).size(180, 40).run();
-    pty.see("Type a message");
-    pty.keys("A question\r");
-    pty.see("The beginning.");
-    server.release();
+    let pty = answer_on_full_disk(&home, &server);
     pty.until("it is said, and what came is there", |screen| {
         screen.contains("The store can't be written") && screen.contains("The middle.")
     });
@@ -200,15 +207,7 @@ fn quitting_on_a_full_disk() {
     let server = Server::start_posts(vec![script]);
     let mut home = Home::server(&server.base_url());
     home.set("TMPDIR", &home.path("").display().to_string());
-    let (output, code) = home.cli(&["session", "new"]);
-    assert_eq!(code, 0, "{output}");
-    let size = std::fs::metadata(home.path("data/pleach/pleach.db")).unwrap().len() / 1_024 + 48;
-    let line = format!("ulimit -S -f {size}; exec {}", env!("CARGO_BIN_EXE_pleach"));
-    let pty = Start::new(&home).program(Path::new("/bin/bash")).args(&["-c", &line]).size(180, 40).run();
-    pty.see("Type a message");
-    pty.keys("A question\r");
-    pty.see("The beginning.");
-    server.release();
+    let pty = answer_on_full_disk(&home, &server);
     pty.until("it is said", |screen| screen.contains("The store can't be written") && screen.contains("The middle."));
     pty.keys("half a thought");
     pty.see("> half a thought");

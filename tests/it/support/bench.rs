@@ -14,9 +14,10 @@ use pleach::domain::call::run::RunCard;
 use pleach::domain::call::tokens::{CountTokens, Encoding, approximate};
 use pleach::domain::call::usage::Usage;
 use pleach::domain::code::settings::CodeSettings;
+use pleach::domain::conversation::message::Role;
 use pleach::domain::planning::plan::ContextPlan;
 use pleach::domain::planning::policy::PolicySpec;
-use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus};
+use pleach::domain::tool::trace::{RunTools, ToolOutput, ToolSpec, ToolStatus, ToolTrace};
 use pleach::engine::api::{
     Answer, CallRequest, Draft, DraftKind, Event, Events, PlanRequest, Planned, Request, RequestSender, SessionRequest,
     SessionView, Ticket, TurnEvent, TurnRequest,
@@ -520,6 +521,21 @@ impl Client {
     pub(crate) fn runs(&mut self) -> Vec<RunCard> {
         match self.must(Request::Call(CallRequest::List)) {
             Answer::Runs(runs) => runs,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The newest tool call of the session.
+    pub(crate) fn last_trace(&mut self) -> ToolTrace {
+        self.open().traces.last().cloned().unwrap()
+    }
+
+    /// The text of the newest tool result.
+    pub(crate) fn last_result(&mut self) -> String {
+        let nodes = self.open().nodes.clone();
+        let last = nodes.iter().rev().find(|node| node.role == Role::Tool).unwrap().id;
+        match self.must(Request::Session(SessionRequest::Bodies { nodes: vec![last] })) {
+            Answer::Bodies(bodies) => bodies[0].content.plain_text(),
             other => panic!("{other:?}"),
         }
     }

@@ -5,9 +5,8 @@ use crate::support::bench::{Bench, Client, Model, Say, text};
 use crate::support::binary::Home;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::BranchId;
-use pleach::domain::conversation::message::Role;
 use pleach::domain::tool::consent::{Consent, FileChange, Hunk, PendingApproval, Rule, RuleScope, ToolEffect, Verdict};
-use pleach::domain::tool::trace::{RunTools, ToolObserver, ToolOutcome, ToolOutput, ToolSpec, ToolStatus, ToolTrace};
+use pleach::domain::tool::trace::{RunTools, ToolObserver, ToolOutcome, ToolOutput, ToolSpec, ToolStatus};
 use pleach::engine::api::{
     Answer, BranchRequest, Event, ItemName, Request, RuleAct, SessionRequest, ToolEvent, ToolRequest, TurnRequest,
 };
@@ -129,19 +128,6 @@ impl Setup {
         self.client.must(Request::Turn(TurnRequest::Consent { branch: self.branch, index, consent, always }));
         from
     }
-
-    fn trace(&mut self) -> ToolTrace {
-        self.client.open().traces.last().cloned().unwrap()
-    }
-
-    fn result(&mut self) -> String {
-        let nodes = self.client.open().nodes.clone();
-        let last = nodes.iter().rev().find(|node| node.role == Role::Tool).unwrap().id;
-        match self.client.must(Request::Session(SessionRequest::Bodies { nodes: vec![last] })) {
-            Answer::Bodies(bodies) => bodies[0].content.plain_text(),
-            other => panic!("{other:?}"),
-        }
-    }
 }
 
 fn yes() -> Consent {
@@ -170,7 +156,7 @@ fn nothing_runs_before_approval_and_undo_restores_the_file() {
     let asking = setup.asked("Now two.");
     let from = setup.word(asking.index, yes(), None);
     setup.client.closed(from, setup.branch);
-    let trace = setup.trace();
+    let trace = setup.client.last_trace();
     assert_eq!((trace.word.as_deref(), trace.changed.as_slice()), (Some("you"), &["a".to_owned()][..]));
     let undo = |setup: &mut Setup, wanted: Option<&str>| {
         let Answer::Done(sentence) = setup.client.must(Request::Session(SessionRequest::Undo)) else { panic!() };
@@ -226,8 +212,11 @@ fn denial_changes_nothing_and_reaches_the_model() {
     let from = setup.word(asking.index, Consent::No { why }, None);
     setup.client.closed(from, setup.branch);
     assert_eq!(setup.files.of("a"), None);
-    assert_eq!(setup.result(), "[refused] The person denied this call. Nothing was done. The build is running.");
-    assert_eq!(setup.trace().status, Some(ToolStatus::Refused));
+    assert_eq!(
+        setup.client.last_result(),
+        "[refused] The person denied this call. Nothing was done. The build is running."
+    );
+    assert_eq!(setup.client.last_trace().status, Some(ToolStatus::Refused));
     let stale = setup.client.ask(Request::Turn(TurnRequest::Consent {
         branch: setup.branch,
         index: 0,
@@ -266,10 +255,14 @@ fn rules_decide_where_a_person_set_them() {
     setup.client.closed(from, setup.branch);
     setup.client.say(setup.branch, "b");
     assert_eq!(setup.files.of("src/b").as_deref(), Some("two\n"), "no approval was requested");
-    assert_eq!(setup.trace().word.as_deref(), Some("rule allow write \"src/*\""));
+    assert_eq!(setup.client.last_trace().word.as_deref(), Some("rule allow write \"src/*\""));
     setup.client.say(setup.branch, "env");
     assert_eq!(setup.files.of("src/.env"), None);
-    assert!(setup.result().contains("One of the person's rules denies it"), "{}", setup.result());
+    assert!(
+        setup.client.last_result().contains("One of the person's rules denies it"),
+        "{}",
+        setup.client.last_result()
+    );
     let listed = match setup.client.must(Request::Tool(ToolRequest::Rule(RuleAct::List))) {
         Answer::Rules(rules) => rules,
         other => panic!("{other:?}"),
@@ -336,7 +329,7 @@ fn reads_need_no_approval() {
     let look = vec![Say::Call("look".into(), "{}".into())];
     let mut setup = setup(vec![look, text("Done.")], Vec::new());
     assert!(setup.client.say(setup.branch, "Look.").failure.is_none());
-    assert_eq!(setup.result(), "looked");
+    assert_eq!(setup.client.last_result(), "looked");
     assert!(!setup.client.seen.iter().any(|event| matches!(event, Event::Tool(ToolEvent::Approval { .. }))));
 }
 

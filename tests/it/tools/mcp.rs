@@ -7,7 +7,6 @@ use crate::support::mcp::{MODE, WORK, WORKS, serve, spec};
 use crate::support::server::{Server as Http, json as answer};
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::BranchId;
-use pleach::domain::conversation::message::Role;
 use pleach::domain::tool::cards::{FileDecision, ServerCard, ToolCard, Toolbox};
 use pleach::domain::tool::consent::{Consent, PendingApproval, Rule, ToolEffect, Verdict};
 use pleach::domain::tool::mcp::{
@@ -398,19 +397,6 @@ impl Setup {
         Some(asking)
     }
 
-    fn trace(&mut self) -> ToolTrace {
-        self.client.open().traces.last().cloned().unwrap()
-    }
-
-    fn result(&mut self) -> String {
-        let nodes = self.client.open().nodes.clone();
-        let last = nodes.iter().rev().find(|node| node.role == Role::Tool).unwrap().id;
-        match self.client.must(Request::Session(SessionRequest::Bodies { nodes: vec![last] })) {
-            Answer::Bodies(bodies) => bodies[0].content.plain_text(),
-            other => panic!("{other:?}"),
-        }
-    }
-
     /// The names of the tools in the last posted body.
     fn posted(&self) -> Vec<String> {
         let body: Value = serde_json::from_slice(self.model.bodies().last().unwrap()).unwrap();
@@ -450,13 +436,13 @@ fn server_tool_is_planned_approved_and_called() {
         "even a tool that claims to be read-only"
     );
     assert_eq!(setup.posted(), ["echo", "mcp__s__echo", "mcp__s__act"]);
-    let trace = setup.trace();
+    let trace = setup.client.last_trace();
     assert_eq!(
         (trace.name.as_str(), trace.status, trace.word.as_deref()),
         ("mcp__s__echo", Some(ToolStatus::Ok), Some("you"))
     );
     assert_eq!((trace.bytes, trace.preview.as_str(), trace.est_tokens > 0), (8, "hi there", true));
-    assert_eq!(setup.result(), "hi there");
+    assert_eq!(setup.client.last_result(), "hi there");
 }
 
 #[test]
@@ -465,15 +451,18 @@ fn denial_calls_nothing_and_rules_apply_to_servers() {
     let mut scene1 = setup(vec![spec("s", "plain")], vec![ask(), text("I see.")], Vec::new());
     scene1.card("s");
     scene1.turn("Echo it.", &Consent::No { why: None });
-    assert_eq!(scene1.trace().status, Some(ToolStatus::Refused));
+    assert_eq!(scene1.client.last_trace().status, Some(ToolStatus::Refused));
     let rules = vec![rule("mcp__s__*", Verdict::Allow), rule("mcp__s__act", Verdict::Deny)];
     let answers = vec![ask(), text("Done."), call("mcp__s__act", &json!({})), text("I see.")];
     let mut scene2 = setup(vec![spec("s", "plain")], answers, rules);
     scene2.card("s");
     assert!(scene2.turn("Echo it.", &yes()).is_none(), "a rule allows it");
-    assert_eq!((scene2.result().as_str(), scene2.trace().word.as_deref()), ("hi", Some("rule allow mcp__s__*")));
+    assert_eq!(
+        (scene2.client.last_result().as_str(), scene2.client.last_trace().word.as_deref()),
+        ("hi", Some("rule allow mcp__s__*"))
+    );
     assert!(scene2.turn("Act.", &yes()).is_none());
-    assert_eq!(scene2.trace().status, Some(ToolStatus::Refused));
+    assert_eq!(scene2.client.last_trace().status, Some(ToolStatus::Refused));
 }
 
 #[test]
@@ -494,7 +483,7 @@ fn tools_are_disabled_on_a_branch_and_restored_by_undo() {
     assert!(on.abs_diff(less) <= 4 && costs[1].tokens.abs_diff(whole - less) <= 4, "{costs:?}");
     assert!(setup.turn("Echo.", &yes()).is_none(), "the model calls it anyway");
     assert_eq!(setup.posted(), ["echo", "mcp__s__act"]);
-    assert!(setup.result().contains("switched mcp__s__echo off"), "{}", setup.result());
+    assert!(setup.client.last_result().contains("switched mcp__s__echo off"), "{}", setup.client.last_result());
     setup.done(off(&["s/*"]));
     setup.done(off(&["echo"]));
     assert_eq!(setup.cost(), 0);
@@ -535,7 +524,7 @@ fn dead_servers_tools_leave_the_plan() {
     setup.card("s");
     let whole = setup.cost();
     setup.turn("Act.", &yes());
-    assert_eq!(setup.trace().status, Some(ToolStatus::Failed));
+    assert_eq!(setup.client.last_trace().status, Some(ToolStatus::Failed));
     let gone = |event: &Event| {
         matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("The \
         server s ended: it ended with exit code 9"))
@@ -543,7 +532,7 @@ fn dead_servers_tools_leave_the_plan() {
     setup.client.wait(0, gone);
     assert!(setup.cost() < whole);
     setup.turn("Act again.", &yes());
-    assert!(setup.result().contains("no longer available"), "{}", setup.result());
+    assert!(setup.client.last_result().contains("no longer available"), "{}", setup.client.last_result());
     setup.done(ServerAct::Restart { server: "s".into() });
     assert_eq!(setup.card("s").state, ServerState::Ready);
     assert_eq!(setup.cost(), whole);
@@ -626,8 +615,8 @@ fn reading(mode: &str) -> Setup {
 
 /// The path of the newest stored result, the text that the model read, and the line from which it may read on.
 fn cut_at(setup: &mut Setup) -> (String, String, u64) {
-    let path = kept_path(&setup.trace().id());
-    let cut = setup.result();
+    let path = kept_path(&setup.client.last_trace().id());
+    let cut = setup.client.last_result();
     let at = cut.find("continues at line ").unwrap_or_else(|| panic!("{cut}"));
     let line = cut[at + 18..].split(':').next().unwrap().parse().unwrap();
     (path, cut, line)
@@ -643,7 +632,7 @@ fn cut_results_are_read_in_parts() {
     );
     assert!(cut.ends_with("row 4000 of it") && cut.len() < 3_300, "{}", cut.len());
     let back = format!("read_file or search with path {path}, from line {line} on");
-    let trace = setup.trace();
+    let trace = setup.client.last_trace();
     assert_eq!((trace.more.back.clone(), trace.more.kept), (Some(back), trace.truncated_from));
     setup.model.then(call("read_file", &json!({"path": path, "start_line": line, "lines": 2})));
     setup.model.then(call("search", &json!({"path": path, "pattern": "row 2500 "})));
@@ -651,7 +640,7 @@ fn cut_results_are_read_in_parts() {
     setup.turn("And the rest?", &yes());
     let all = setup.client.open().traces.clone();
     assert_eq!(all[1].preview, format!("row {line} of it"));
-    assert!(setup.result().contains(":2500: row 2500 of it"), "{}", setup.result());
+    assert!(setup.client.last_result().contains(":2500: row 2500 of it"), "{}", setup.client.last_result());
     let off = |key: &str| ServerAct::Switch { keys: vec![key.into()], on: false };
     setup.done(off("search"));
     setup.model.then(call("search", &json!({"path": path, "pattern": "row"})));
@@ -660,12 +649,12 @@ fn cut_results_are_read_in_parts() {
     setup.turn("Again.", &yes());
     let refused = setup.client.open().traces[3].clone();
     assert_eq!(refused.status, Some(ToolStatus::Refused), "a disabled tool cannot read stored results");
-    assert!(setup.trace().more.back.unwrap().starts_with("read_file with path"));
+    assert!(setup.client.last_trace().more.back.unwrap().starts_with("read_file with path"));
     setup.done(off("read_file"));
     setup.model.then(call("mcp__s__act", &json!({})));
     setup.model.then(text("I see."));
     setup.turn("Again.", &yes());
-    let trace = setup.trace();
+    let trace = setup.client.last_trace();
     assert_eq!((trace.more.back.as_deref(), trace.more.kept), (Some("ask the tool for less"), None));
 }
 
@@ -680,7 +669,7 @@ fn one_line_results_are_read_in_parts() {
     setup.turn("And the rest?", &yes());
     let read = setup.client.open().traces[1].clone();
     assert!(read.preview.starts_with("{\"n\":") && read.bytes < 400, "{read:?}");
-    assert!(setup.result().contains("{\"n\":2500}"), "{}", setup.result());
+    assert!(setup.client.last_result().contains("{\"n\":2500}"), "{}", setup.client.last_result());
 }
 
 /// A folder's settings file that names the stub.
@@ -741,7 +730,7 @@ fn stopped_call_is_in_the_trace() {
         .wait(from, |event| matches!(event, Event::Tool(ToolEvent::Output { text, .. }) if text.starts_with('1')));
     setup.client.must(Request::Turn(TurnRequest::Cancel { branch: setup.branch }));
     setup.client.closed(from, setup.branch);
-    assert_eq!(setup.trace().status, Some(ToolStatus::Cancelled));
+    assert_eq!(setup.client.last_trace().status, Some(ToolStatus::Cancelled));
 }
 
 // ---- on the command line
