@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::load::{Environment, Sources, load};
-use crate::domain::base::damage::{BackupAct, BackupCard, BackupOutcome, Holding};
+use crate::domain::base::damage::{BackupAct, BackupCard, BackupOutcome, BackupReport};
 use crate::domain::base::failure::FailureKind;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, RunId, SessionId};
@@ -617,7 +617,10 @@ fn irreversible_commands_ask_for_confirmation() {
                 let backup = BackupCard { path: "/s/b".into(), at: "2026-01-01 10:00 UTC".into(), bytes: 9 };
                 let removed = u64::from(*act == BackupAct::List);
                 let fate = if *act == BackupAct::List { BackupOutcome::Kept } else { BackupOutcome::Deleted };
-                vec![answer(ticket, Answer::Backups(vec![Holding { backup, removed, fate, older: true, fault: None }]))]
+                vec![answer(
+                    ticket,
+                    Answer::Backups(vec![BackupReport { backup, removed, fate, older: true, fault: None }]),
+                )]
             }
             _ => done(ticket, request),
         };

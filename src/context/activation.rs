@@ -289,7 +289,6 @@ impl DecisionState<'_> {
         true
     }
 
-    /// Returns the tokens of all leases.
     fn tokens(&self) -> u32 {
         let own = self.items.iter().zip(&self.leased).filter(|(_, leased)| **leased);
         own.fold(self.context.taken, |sum, (item, _)| sum.saturating_add(item.tokens))

@@ -9,9 +9,7 @@ const MAX_NAMES: usize = 8;
 const MAX_SYMBOLS: usize = 400;
 /// Minimum and maximum characters of a quotation; shorter ones would match everywhere.
 const QUOTATION_CHARS: (usize, usize) = (20, 300);
-/// Minimum words of a quotation.
 const MIN_QUOTATION_WORDS: usize = 4;
-/// Minimum characters of a symbol.
 const MIN_SYMBOL_CHARS: usize = 4;
 /// A name that this many items of a call contain identifies none of them.
 pub const SHARED: usize = 3;

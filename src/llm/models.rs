@@ -203,7 +203,7 @@ mod tests {
             (json!({"id": "a", "capabilities": {"function_calling": true}}), "tools"),
             (json!({"id": "a", "capabilities": {"function_calling": false}}), "no tools"),
         ] {
-            assert_eq!(read(&item).supports.to_words(), words, "{item}");
+            assert_eq!(read(&item).supports.to_text(), words, "{item}");
         }
     }
 

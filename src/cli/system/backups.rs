@@ -5,7 +5,7 @@ use crate::cli::Run;
 use crate::cli::client::unexpected;
 use crate::cli::stop::Stop;
 use crate::config::commands::system::WithBackups;
-use crate::domain::base::damage::{BackupAct, BackupOutcome, Holding};
+use crate::domain::base::damage::{BackupAct, BackupOutcome, BackupReport};
 use crate::engine::api::{Answer, ProgramRequest, Request};
 use serde_json::{Value, json};
 
@@ -33,13 +33,13 @@ pub(crate) fn backups(run: &mut Run<'_, '_>, rewrite: bool, delete: bool, yes: b
     if act != BackupAct::List && all.iter().any(|copy| copy.removed > 0) { Err(Stop::Printed(1)) } else { Ok(()) }
 }
 
-fn request_backups(run: &mut Run<'_, '_>, act: BackupAct) -> Result<Vec<Holding>, Stop> {
+fn request_backups(run: &mut Run<'_, '_>, act: BackupAct) -> Result<Vec<BackupReport>, Stop> {
     let answer = run.call(ProgramRequest::Backups(act))?;
     let Answer::Backups(all) = answer else { return Err(unexpected(&answer)) };
     Ok(all)
 }
 
-fn shape(copy: &Holding) -> Value {
+fn shape(copy: &BackupReport) -> Value {
     json!({
         "path": copy.backup.path,
         "at": copy.backup.at,
@@ -73,7 +73,7 @@ pub(crate) fn after_removal(
         _ => return Ok(()),
     };
     let left = request_backups(run, act)?;
-    let uncleaned: Vec<&Holding> = left.iter().filter(|copy| copy.removed > 0).collect();
+    let uncleaned: Vec<&BackupReport> = left.iter().filter(|copy| copy.removed > 0).collect();
     // A rewrite should keep the backups, so each backup that it had to delete is reported.
     let deleted = left.iter().filter(|copy| copy.fate == BackupOutcome::Deleted && act == BackupAct::Rewrite);
     for copy in deleted.chain(uncleaned.iter().copied()) {

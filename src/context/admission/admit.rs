@@ -25,7 +25,6 @@ const OPEN_RESULT: u32 = 5_000;
 /// How the allowance for retrieved candidates is spent.
 #[derive(Clone, Copy)]
 pub(in crate::context) enum AllowanceUse {
-    /// Offers spend it.
     Offered,
     /// This many tokens stay free instead.
     KeptFree(u32),
@@ -39,7 +38,6 @@ pub(in crate::context) struct Admitted<'a> {
     /// The maximum size of the request that the window may produce, if smaller than the budget.
     pub(in crate::context) most: Option<u32>,
     pub(in crate::context) choice: PolicyChoice,
-    /// The place of each turn.
     pub(in crate::context) places: Vec<RowPosition>,
     /// For each block: `None` if it is not a lease and is sent.
     pub(in crate::context) leases: Vec<Option<RowPosition>>,
@@ -58,7 +56,6 @@ pub(in crate::context) struct Admitted<'a> {
 }
 
 impl Admitted<'_> {
-    /// Returns the free tokens.
     pub(in crate::context) fn free(&self) -> u32 {
         self.input.budget.prompt.saturating_sub(self.total)
     }
@@ -68,7 +65,6 @@ impl Admitted<'_> {
         self.offers.blocks(&|turn| self.places[turn].is_sent())
     }
 
-    /// Returns the candidates that were not admitted.
     pub(in crate::context) fn omitted_candidates(&self) -> Vec<OmittedItem> {
         self.offers.omitted(&|turn| self.places[turn].is_sent())
     }

@@ -4,8 +4,7 @@
 //! Not for: the formulas (`policy`), the start of the window (`window`) or the budget (`admit`).
 
 use super::coverage::SummaryCoverage;
-use super::forms::is_lease;
-use super::forms::{Marks, turn_cost};
+use super::forms::{Marks, is_lease, turn_cost};
 use super::window::{self, CLOSED_RESULT};
 use crate::context::policy::levels::{self, EvictionReason, FixedTokens, LargestParts, LevelTurn, TurnOutcomes};
 use crate::context::policy::relevance::{self, Candidate, ChosenTurn, WindowRoom};
@@ -17,7 +16,6 @@ use crate::domain::planning::policy::Section;
 use crate::domain::planning::tuning::TurnSelection;
 use std::collections::HashMap;
 
-/// Sections of the session level.
 pub(in crate::context) const SESSION_LEVEL: [Section; 5] =
     [Section::State, Section::SessionSummary, Section::LaneSummary, Section::Orientation, Section::LeasedPins];
 
@@ -41,6 +39,22 @@ pub(in crate::context) struct PolicyChoice {
 }
 
 impl PolicyChoice {
+    /// Returns all turns in full: the choice that decides whether a call is blocked, whatever the policy would choose.
+    pub(in crate::context) fn all(input: &PlanInput, marks: &Marks<'_>) -> Self {
+        let turns = input.turns.len();
+        let is_wanted = |turn: &TurnInput| marks.turn(turn).is_some_and(|mark| mark.kind.includes());
+        Self {
+            reasons: vec![None; turns],
+            takes: vec![Reason::Recent; turns],
+            forms: vec![Form::Full; turns],
+            marked: input.turns.iter().map(is_wanted).collect(),
+            scores: Vec::new(),
+            levels: None,
+            over: 0,
+            warnings: Vec::new(),
+        }
+    }
+
     /// Returns whether the policy withholds this turn and no mark brings it back.
     pub(in crate::context) fn withholds(&self, turn: usize) -> bool {
         self.reasons[turn].is_some() && !self.marked[turn]
@@ -67,7 +81,6 @@ impl PolicyChoice {
     }
 }
 
-/// Returns the shorter of two forms.
 fn shorter_form(a: Form, b: Form) -> Form {
     let rank = |form: Form| match form {
         Form::Cut(_) => 1,
@@ -77,28 +90,10 @@ fn shorter_form(a: Form, b: Form) -> Form {
     if rank(b) > rank(a) { b } else { a }
 }
 
-impl PolicyChoice {
-    /// Returns all turns in full: the choice that decides whether a call is blocked, whatever the policy would choose.
-    pub(in crate::context) fn all(input: &PlanInput, marks: &Marks<'_>) -> Self {
-        let turns = input.turns.len();
-        let is_wanted = |turn: &TurnInput| marks.turn(turn).is_some_and(|mark| mark.kind.includes());
-        Self {
-            reasons: vec![None; turns],
-            takes: vec![Reason::Recent; turns],
-            forms: vec![Form::Full; turns],
-            marked: input.turns.iter().map(is_wanted).collect(),
-            scores: Vec::new(),
-            levels: None,
-            over: 0,
-            warnings: Vec::new(),
-        }
-    }
-}
-
 /// Applies the policy. `taken` is the cost of everything beside the closed turns (blocks, offers, tools, framing, open
 /// turn), and `open` is the cost of the open turn; `offered` returns the tokens that offers take in some sections. With
 /// `before`, a choice made in less room, a policy by relevance or levels only adds turns to it. In a later round of a
-/// turn, they repeat the choice of the round before. What the turn's own results add to the budget is not counted.
+/// turn, they repeat the choice of the previous round. What the turn's own results add to the budget is not counted.
 pub(in crate::context) fn choose(
     input: &PlanInput,
     marks: &Marks<'_>,
@@ -133,11 +128,11 @@ enum Earlier<'a> {
     Nothing,
     /// A choice made in less room, to which turns are added.
     Smaller(&'a PolicyChoice),
-    /// The choice of the round before, which is repeated.
+    /// The choice of the previous round, which is repeated.
     Round(&'a PolicyChoice),
 }
 
-/// Returns the choice of the round before. Turns that it did not decide about are withheld.
+/// Returns the choice of the previous round. Turns that it did not decide about are withheld.
 fn decided_before(input: &PlanInput, marks: &Marks<'_>, before: &[TurnBefore]) -> PolicyChoice {
     let mut choice = PolicyChoice::all(input, marks);
     let by_atom: HashMap<Atom, &TurnBefore> = before.iter().map(|turn| (turn.atom, turn)).collect();
@@ -196,7 +191,7 @@ fn by_relevance(input: &PlanInput, taken: u32, (floor, earlier): (usize, Earlier
     let (spec, relevant) = (&input.policy.adaptive, &input.policy.relevance);
     let facts: Vec<_> = input.turns.iter().map(|turn| &turn.facts).collect();
     let size = adaptive::replay(&facts, spec);
-    let most = window::capped_prompt(input);
+    let most = input.budget.without_results();
     let (target, before) = (size.target.min(most), size.before.min(most));
     choice.scores = facts.iter().map(|facts| relevance::turn(facts, relevant)).collect();
     let tokens = target.saturating_sub(taken);
@@ -286,7 +281,7 @@ fn by_levels(input: &PlanInput, fixed: FixedTokens, (floor, earlier): (usize, Ea
     }
 }
 
-/// Returns why a turn is withheld: as in the round before, otherwise by the policy's own reason.
+/// Returns why a turn is withheld: as in the previous round, otherwise by the policy's own reason.
 fn withheld(earlier: Earlier<'_>, turn: usize, reason: Reason) -> Reason {
     match earlier {
         Earlier::Round(before) => before.reasons[turn].clone().unwrap_or(reason),
@@ -332,7 +327,7 @@ pub(in crate::context) fn most_offered(input: &PlanInput, summed: &SummaryCovera
         TurnSelection::Recent | TurnSelection::Lane => return u32::MAX,
         TurnSelection::Relevance => {
             let facts: Vec<_> = input.turns.iter().map(|turn| &turn.facts).collect();
-            adaptive::replay(&facts, &input.policy.adaptive).target.min(window::capped_prompt(input))
+            adaptive::replay(&facts, &input.policy.adaptive).target.min(input.budget.without_results())
         }
         TurnSelection::Levels => levels::trigger_tokens(levels_total(input), &input.policy.levels),
     };
@@ -345,7 +340,7 @@ pub(in crate::context) fn most_offered(input: &PlanInput, summed: &SummaryCovera
 
 /// Returns the maximum of all levels together, in tokens.
 fn levels_total(input: &PlanInput) -> u32 {
-    input.policy.levels.total.min(window::capped_prompt(input))
+    input.policy.levels.total.min(input.budget.without_results())
 }
 
 fn largest(input: &PlanInput) -> LargestParts {

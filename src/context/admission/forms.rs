@@ -10,7 +10,6 @@ use crate::domain::planning::input::{Block, CALL_FRAMING, MESSAGE_FRAMING, Messa
 use crate::domain::planning::plan::{Form, Reason};
 use std::collections::HashMap;
 
-/// Marks by their target.
 pub(in crate::context) struct Marks<'a> {
     by_turn: HashMap<Hash, Vec<&'a Mark>>,
     by_message: HashMap<Hash, &'a Mark>,
@@ -47,7 +46,7 @@ impl<'a> Marks<'a> {
         own.filter(has_effect).or_else(|| self.message_mark(turn))
     }
 
-    /// Returns the mark on one of the turn's messages that applies to the whole turn: the one that lasts longest.
+    /// Returns the mark on one of the turn's messages that applies to the whole turn: the longest-lasting one.
     pub(in crate::context) fn message_mark(&self, turn: &TurnInput) -> Option<&'a Mark> {
         if self.by_message.is_empty() {
             return None;

@@ -157,7 +157,6 @@ impl Leases {
     }
 }
 
-/// Returns whether a turn is in the window.
 pub(in crate::context) fn is_in_window(
     turn: &TurnInput,
     at: usize,

@@ -302,16 +302,8 @@ impl OfferDecision<'_> {
         let candidates = self.offer.candidates.iter().enumerate();
         let each = candidates.filter_map(|(at, Candidate { block, remedy, .. })| {
             let is_repeated = self.is_repeated(at, is_sent).then_some(Reason::Duplicate);
-            Some(OmittedItem {
-                reason: is_repeated.or_else(|| self.out[at].clone())?,
-                atom: block.atom.unwrap_or(Atom::Section { text: block.text }),
-                kind: block.kind,
-                title: block.title.clone(),
-                tokens: block.tokens,
-                remedy: remedy.clone(),
-                source: block.source.clone(),
-                scores: block.scores.clone(),
-            })
+            let reason = is_repeated.or_else(|| self.out[at].clone())?;
+            Some(OmittedItem::of(block, reason, remedy.clone()))
         });
         each.collect()
     }

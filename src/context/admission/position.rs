@@ -6,7 +6,6 @@ use crate::domain::planning::policy::Section;
 /// The place of a closed turn or leased text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::context) enum RowPosition {
-    /// In the window.
     Window,
     /// Before the window, as a card.
     Card(Section),
@@ -34,7 +33,6 @@ impl RowPosition {
         matches!(self, Self::Window | Self::Card(_))
     }
 
-    /// Returns whether a person excluded it.
     pub(in crate::context) fn is_excluded(self) -> bool {
         matches!(self, Self::Excluded { .. })
     }

@@ -6,8 +6,7 @@
 use super::admit::{self, Admitted, AllowanceUse};
 use super::coverage::SummaryCoverage;
 use super::position::RowPosition;
-use crate::domain::conversation::mark::Atom;
-use crate::domain::planning::input::{Block, OmittedItem, PlanInput, TurnInput};
+use crate::domain::planning::input::{OmittedItem, PlanInput, TurnInput};
 use crate::domain::planning::plan::{Blocked, Reason};
 use std::borrow::Cow;
 
@@ -34,7 +33,8 @@ pub(in crate::context) fn with_state_request(input: &PlanInput) -> Result<Cow<'_
     };
     if let Some(free) = free {
         decided.blocks.pop();
-        decided.near.push(omitted_request(request, free));
+        let remedy = (WRITE_ONE.0.to_owned(), WRITE_ONE.1.to_owned());
+        decided.near.push(OmittedItem::of(request, Reason::Budget { free }, remedy));
     }
     Ok(Cow::Owned(decided))
 }
@@ -57,17 +57,4 @@ fn leaves_out_turns(admitted: &Admitted<'_>) -> bool {
     };
     input.gaps.iter().any(|gap| !gap.elsewhere && admitted.summed.gap(gap).is_none())
         || input.turns.iter().enumerate().any(is_lost)
-}
-
-fn omitted_request(request: &Block, free: u32) -> OmittedItem {
-    OmittedItem {
-        atom: Atom::Section { text: request.text },
-        kind: request.kind,
-        reason: Reason::Budget { free },
-        title: request.title.clone(),
-        tokens: request.tokens,
-        source: request.source.clone(),
-        remedy: (WRITE_ONE.0.to_owned(), WRITE_ONE.1.to_owned()),
-        scores: request.scores.clone(),
-    }
 }

@@ -9,7 +9,6 @@ use crate::domain::conversation::mark::MarkKind;
 use crate::domain::planning::input::{MESSAGE_FRAMING, PlanInput, TurnInput};
 use crate::domain::planning::plan::Form;
 
-/// Prefix sums over the turns, so that the cost of any window takes a few additions.
 pub(in crate::context) struct Sums {
     pub(in crate::context) fixed: u32,
     /// Tokens of the offers, by the start of the window.
@@ -53,7 +52,6 @@ impl Sums {
         }
     }
 
-    /// Adds the leases of a person.
     pub(in crate::context) fn lease(&mut self, leases: &PersonsLeases) {
         let cards = leases.by_start(self.leased.len() - 1);
         self.leased = cards.into_iter().map(|cost| cost.saturating_add(leases.block_tokens)).collect();

@@ -97,7 +97,7 @@ fn cheapest(input: &PlanInput, costs: &impl Costs, low: usize) -> u32 {
 /// that the policy still allows, and its turn among the input. `None` if the policy anchors no window.
 fn anchored_window(input: &PlanInput, floor: usize) -> Option<Window> {
     let anchor = input.anchor.as_ref().filter(|_| input.policy.anchored)?;
-    let same = anchor.policy == input.policy.name && anchor.budget == capped_prompt(input);
+    let same = anchor.policy == input.policy.name && anchor.budget == input.budget.without_results();
     if !same || !tool_forms(input).any(|form| form == anchor.form) {
         return None;
     }
@@ -108,7 +108,7 @@ fn anchored_window(input: &PlanInput, floor: usize) -> Option<Window> {
     Some(Window { start: start.max(floor), shortened, form: anchor.form, floor, refilled: false })
 }
 
-/// Returns the window of the round before of a turn: it starts with the first turn, from `floor` on, that was in the
+/// Returns the window of a turn's previous round: it starts with the first turn, from `floor` on, that was in the
 /// window then. Earlier turns stay outside, even marked ones that cost less in the window than as cards.
 fn round_window(input: &PlanInput, floor: usize) -> Option<Window> {
     let before: HashSet<Atom> =
@@ -202,11 +202,6 @@ pub(in crate::context) fn choose_within(input: &PlanInput, costs: &impl Costs, m
     with_newest(input, costs, room, chosen)
 }
 
-/// Returns the prompt budget without the tokens that the open turn's results add to it.
-pub(in crate::context) fn capped_prompt(input: &PlanInput) -> u32 {
-    input.budget.prompt - input.budget.results
-}
-
 /// Returns the summaries that were sent with the last call, if its anchor is still valid.
 pub(in crate::context) fn retained_summaries(input: &PlanInput) -> impl Iterator<Item = Hash> {
     let anchor = input.anchor.as_ref().filter(|_| anchored_window(input, 0).is_some());
@@ -224,7 +219,7 @@ pub(in crate::context) fn anchor(input: &PlanInput, window: Window, summaries: &
         start: first(window.start)?,
         shortened_to: window.shortened.checked_sub(1).and_then(last),
         form: window.form,
-        budget: capped_prompt(input),
+        budget: input.budget.without_results(),
         policy: input.policy.name.clone(),
         summaries: summaries.to_vec(),
     })

@@ -122,23 +122,23 @@ impl Case<'_> {
             (_, Some(Reason::Retrieved { .. } | Reason::ErrorBefore | Reason::ErrorResolved)) => {
                 plain(CauseKind::Retrieval, "It is no longer among the best matches.")
             }
-            (RowKind::Memory, _) => self
-                .memory_op()
-                .unwrap_or_else(|| plain(CauseKind::Retrieval, "The memory does not match this message.")),
+            (RowKind::Memory, _) => {
+                or_else(self.memory_op(), CauseKind::Retrieval, "The memory does not match this message.")
+            }
             (RowKind::Rules | RowKind::Skills | RowKind::Module, _) => {
                 self.changed_mode().unwrap_or_else(|| self.project_text_removed())
             }
-            (RowKind::Code, _) => self
-                .changed_mode()
-                .unwrap_or_else(|| plain(CauseKind::Retrieval, "The code is no longer among the best matches.")),
-            (RowKind::Note, _) => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, "The note was removed.")),
+            (RowKind::Code, _) => {
+                or_else(self.changed_mode(), CauseKind::Retrieval, "The code is no longer among the best matches.")
+            }
+            (RowKind::Note, _) => or_else(self.mark_op(), CauseKind::You, "The note was removed."),
             (RowKind::Quote, _) => {
                 plain(CauseKind::Turn, "The new message is not a reply, or replies to another message.")
             }
             (RowKind::Search, _) => plain(CauseKind::Retrieval, "The search found nothing for this message."),
             (RowKind::Summary, _) => self.summary_op("The summary is no longer sent."),
             (RowKind::Text | RowKind::State, _) => {
-                self.setting().unwrap_or_else(|| plain(CauseKind::Turn, "This call has no such text."))
+                or_else(self.setting(), CauseKind::Turn, "This call has no such text.")
             }
             _ => plain(CauseKind::Turn, "It is part of another row of the later call."),
         }
@@ -147,18 +147,18 @@ impl Case<'_> {
     fn left(&self, after: &ItemPlace) -> Cause {
         let sentence = || after.reason.sentence();
         match &after.reason {
-            Reason::UserExcluded { .. } => self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &sentence())),
+            Reason::UserExcluded { .. } => or_else(self.mark_op(), CauseKind::You, &sentence()),
             Reason::TtlExpired | Reason::LeaseCap { .. } => plain(CauseKind::Lease, &sentence()),
             Reason::Superseded { .. } => self.summary_op(&sentence()),
-            Reason::ModeOff => self.setting().unwrap_or_else(|| plain(CauseKind::Mode, &sentence())),
+            Reason::ModeOff => or_else(self.setting(), CauseKind::Mode, &sentence()),
             Reason::NotSearched { .. }
             | Reason::BelowThreshold
             | Reason::Unrelated
             | Reason::Allowance { .. }
             | Reason::CodeReading
             | Reason::NoCode { .. }
-            | Reason::StaleFile => self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, &sentence())),
-            Reason::OutsideLane => self.setting().unwrap_or_else(|| plain(CauseKind::You, &sentence())),
+            | Reason::StaleFile => or_else(self.changed_mode(), CauseKind::Retrieval, &sentence()),
+            Reason::OutsideLane => or_else(self.setting(), CauseKind::You, &sentence()),
             Reason::OtherLane => plain(CauseKind::You, &format!("{} The call belongs to another message.", sentence())),
             Reason::OffPath => plain(CauseKind::Branch, &sentence()),
             Reason::Removed | Reason::EditedAway | Reason::SwitchedOff => plain(CauseKind::You, &sentence()),
@@ -170,7 +170,7 @@ impl Case<'_> {
             | Reason::LevelFull { .. }
             | Reason::SessionFull { .. }
             | Reason::LevelsOver { .. } => self.by_window(&sentence()),
-            _ => self.setting().unwrap_or_else(|| plain(CauseKind::Turn, &sentence())),
+            _ => or_else(self.setting(), CauseKind::Turn, &sentence()),
         }
     }
 
@@ -185,20 +185,18 @@ impl Case<'_> {
             }
             Reason::Recent | Reason::Relevant | Reason::WorkingLevel => match self.reason_before() {
                 Some(Reason::UserExcluded { .. }) => {
-                    self.mark_op().unwrap_or_else(|| plain(CauseKind::You, "Its exclusion was removed."))
+                    or_else(self.mark_op(), CauseKind::You, "Its exclusion was removed.")
                 }
                 Some(Reason::Superseded { .. }) => self.summary_op("The summary that replaced it was undone."),
                 Some(before) if depends_on_mark(before) => {
                     plain(CauseKind::Lease, "It was marked before and is now included automatically.")
                 }
-                _ => self.setting().unwrap_or_else(|| plain(CauseKind::Window, &sentence)),
+                _ => or_else(self.setting(), CauseKind::Window, &sentence),
             },
             Reason::Sticky
             | Reason::IncludedOnce
             | Reason::Leased { engine: false, .. }
-            | Reason::ConversationInstructions { .. } => {
-                self.mark_op().unwrap_or_else(|| plain(CauseKind::You, &sentence))
-            }
+            | Reason::ConversationInstructions { .. } => or_else(self.mark_op(), CauseKind::You, &sentence),
             Reason::Leased { engine: true, .. } | Reason::Ephemeral => plain(CauseKind::Lease, &sentence),
             Reason::Retrieved { .. }
             | Reason::Searched { .. }
@@ -207,12 +205,12 @@ impl Case<'_> {
             | Reason::KeptCode { .. }
             | Reason::Oriented
             | Reason::ErrorBefore
-            | Reason::ErrorResolved => self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, &sentence)),
+            | Reason::ErrorResolved => or_else(self.changed_mode(), CauseKind::Retrieval, &sentence),
             Reason::Replied => plain(CauseKind::You, &sentence),
             Reason::Summary => self.summary_op(&sentence),
-            Reason::Memory { .. } => self.memory_op().unwrap_or_else(|| plain(CauseKind::Retrieval, &sentence)),
-            Reason::CurrentState => self.state_op().unwrap_or_else(|| plain(CauseKind::Model, &sentence)),
-            Reason::Configured => self.setting_op().unwrap_or_else(|| plain(CauseKind::You, &sentence)),
+            Reason::Memory { .. } => or_else(self.memory_op(), CauseKind::Retrieval, &sentence),
+            Reason::CurrentState => or_else(self.state_op(), CauseKind::Model, &sentence),
+            Reason::Configured => or_else(self.setting_op(), CauseKind::You, &sentence),
             Reason::PinSuggested => plain(CauseKind::Model, &sentence),
             Reason::ProjectRules { .. } | Reason::OwnRules { .. } | Reason::Skills { .. } | Reason::Module { .. } => {
                 self.mark_op().or_else(|| self.changed_mode()).unwrap_or_else(|| self.project_text_added())
@@ -225,12 +223,10 @@ impl Case<'_> {
     fn reshaped(&self, after: &ItemPlace) -> Cause {
         match &after.reason {
             Reason::Open => plain(CauseKind::Turn, "The open turn grew."),
-            Reason::CurrentState => {
-                self.state_op().unwrap_or_else(|| plain(CauseKind::Model, "The model wrote a new state block."))
-            }
+            Reason::CurrentState => or_else(self.state_op(), CauseKind::Model, "The model wrote a new state block."),
             Reason::Summary => self.summary_op("Another summary is sent."),
             Reason::Configured | Reason::Instructions | Reason::Guideline | Reason::StateRequested { .. } => {
-                self.setting_op().unwrap_or_else(|| plain(CauseKind::Policy, "The text was changed in the settings."))
+                or_else(self.setting_op(), CauseKind::Policy, "The text was changed in the settings.")
             }
             Reason::Searched { .. } => plain(CauseKind::Retrieval, "The search found other messages."),
             Reason::ProjectRules { .. } | Reason::OwnRules { .. } => plain(CauseKind::You, "Its file changed."),
@@ -244,9 +240,9 @@ impl Case<'_> {
             _ if matches!(self.reason_before(), Some(Reason::Open)) => {
                 plain(CauseKind::Turn, "It has been answered: the whole turn is sent.")
             }
-            _ if self.before.model != self.after.model => self
-                .setting()
-                .unwrap_or_else(|| plain(CauseKind::OtherModel, "Another model counts its tokens differently.")),
+            _ if self.before.model != self.after.model => {
+                or_else(self.setting(), CauseKind::OtherModel, "Another model counts its tokens differently.")
+            }
             _ if self.delta.row == RowKind::Code => self.reshaped_code(),
             _ if self.has_shorter_results() => {
                 self.by_window("Its tool results are shortened to make room for newer turns.")
@@ -254,7 +250,7 @@ impl Case<'_> {
             _ => {
                 let shorter = self.delta.kind() == DiffKind::Shortened;
                 let words = if shorter { "Less of it is sent." } else { "More of it is sent." };
-                self.mark_op().or_else(|| self.setting()).unwrap_or_else(|| plain(CauseKind::Window, words))
+                or_else(self.mark_op().or_else(|| self.setting()), CauseKind::Window, words)
             }
         }
     }
@@ -271,7 +267,7 @@ impl Case<'_> {
             (_, DiffKind::Lengthened) => "A longer piece of this code is sent.",
             _ => "Another piece of this code is sent.",
         };
-        self.changed_mode().unwrap_or_else(|| plain(CauseKind::Retrieval, words))
+        or_else(self.changed_mode(), CauseKind::Retrieval, words)
     }
 
     /// Returns whether tool results of the row are sent shorter than before.
@@ -293,9 +289,7 @@ impl Case<'_> {
         match (self.reason_before(), self.delta.row) {
             (Some(Reason::UserExcluded { .. }), _) => plain(CauseKind::You, "Its exclusion was removed."),
             (Some(Reason::SwitchedOff), _) => plain(CauseKind::You, "The settings include it again."),
-            (Some(Reason::Budget { .. }), _) => {
-                self.setting().unwrap_or_else(|| plain(CauseKind::Budget, "It fits now."))
-            }
+            (Some(Reason::Budget { .. }), _) => or_else(self.setting(), CauseKind::Budget, "It fits now."),
             (Some(Reason::BelowThreshold | Reason::Unrelated | Reason::Allowance { .. }), _) => {
                 plain(CauseKind::Retrieval, "It is closer to the named or touched files than other summaries.")
             }
@@ -314,21 +308,28 @@ impl Case<'_> {
         }
     }
 
-    /// Returns the budget as cause.
     fn by_budget(&self, sentence: &str) -> Cause {
-        let (old, new) = (self.before.budget.prompt, self.after.budget.prompt);
-        if new < old || self.before.model != self.after.model || self.before.policy != self.after.policy {
-            return self.setting().unwrap_or_else(|| plain(CauseKind::Budget, sentence));
+        let (old, new) = (&self.before.budget, &self.after.budget);
+        if new.without_results() < old.without_results()
+            || self.before.model != self.after.model
+            || self.before.policy != self.after.policy
+        {
+            return or_else(self.setting(), CauseKind::Budget, sentence);
         }
-        plain(CauseKind::Budget, &format!("{sentence} The text sent before it grew."))
+        let why = if new.results < old.results {
+            "The tool results of the earlier call no longer add to the budget."
+        } else {
+            "The text sent before it grew."
+        };
+        plain(CauseKind::Budget, &format!("{sentence} {why}"))
     }
 
-    /// Returns the window as cause.
     fn by_window(&self, sentence: &str) -> Cause {
-        self.setting().unwrap_or_else(|| plain(CauseKind::Window, &format!("{sentence} Newer turns were added.")))
+        or_else(self.setting(), CauseKind::Window, &format!("{sentence} Newer turns were added."))
     }
 
-    /// Returns the most important setting that differs, with the act that changed it.
+    /// Returns the most important setting that differs, with the act that changed it. Results of the turn's own tools
+    /// change the budget without a setting.
     fn setting(&self) -> Option<Cause> {
         let (old, new) = (self.before, self.after);
         let differs = |name: &str, a: &str, b: &str| format!("The {name} is {b}; it was {a}.");
@@ -341,9 +342,9 @@ impl Case<'_> {
             (CauseKind::Policy, differs("policy", &named(old), &named(new)))
         } else if old.model != new.model {
             (CauseKind::OtherModel, differs("model", &old.model, &new.model))
-        } else if old.budget.prompt != new.budget.prompt {
-            let of = |n: u32| grouped(u64::from(n));
-            (CauseKind::Budget, differs("prompt budget", &of(old.budget.prompt), &of(new.budget.prompt)))
+        } else if old.budget.without_results() != new.budget.without_results() {
+            let budget = |plan: &ContextPlan| grouped(plan.budget.without_results().into());
+            (CauseKind::Budget, differs("prompt budget", &budget(old), &budget(new)))
         } else if old.layout != new.layout {
             (CauseKind::Policy, differs("layout", old.layout.name(), new.layout.name()))
         } else {
@@ -405,7 +406,10 @@ fn plain(by: CauseKind, words: &str) -> Cause {
     Cause { by, words: words.to_owned(), at: None }
 }
 
-/// Returns whether the reason depends on a mark of the item.
+fn or_else(found: Option<Cause>, by: CauseKind, words: &str) -> Cause {
+    found.unwrap_or_else(|| plain(by, words))
+}
+
 fn depends_on_mark(reason: &Reason) -> bool {
     matches!(
         reason,
@@ -422,7 +426,6 @@ fn depends_on_mark(reason: &Reason) -> bool {
     )
 }
 
-/// Returns a transition as a cause.
 fn transition_cause(step: &Transition) -> Cause {
     let by = match step.by {
         Actor::User => CauseKind::You,

@@ -12,7 +12,7 @@ use crate::domain::planning::diff::{CauseKind, DiffKind, ItemPlace, PlanDiff};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::{Basis, Budget, ContextPlan, Form, Item, Reason, Row, RowKind, Source, Verdict};
 use crate::domain::planning::policy::{Layout, Section};
-use crate::domain::planning::row_matching::{deltas, kinds, place, same_reason};
+use crate::domain::planning::row_matching::{deltas, kinds, place, same_reason, settings};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -137,6 +137,29 @@ fn settings_come_before_the_window() {
     assert_eq!(caused(&before, &off, &nothing()), [(DiffKind::Left, CauseKind::Mode)]);
     let other = ContextPlan { policy: "window".into(), ..after() };
     assert_eq!(caused(&before, &other, &nothing()), [(DiffKind::Left, CauseKind::Policy)]);
+}
+
+/// Results of the turn's own tools change the budget, but no setting.
+#[test]
+fn results_of_tools_are_not_a_setting() {
+    let capped = |results, rows| {
+        let budget = Budget::compute(64_000, None, None, Some(4_000)).with_results(results);
+        ContextPlan { budget, ..plan(rows) }
+    };
+    let before = || vec![sent(1, 50, Reason::Recent)];
+    let cause = |(old, new), reason: Reason| {
+        let (before, after) = (capped(old, before()), capped(new, vec![out(1, reason)]));
+        assert_eq!(settings(&before, &after), []);
+        let (mut found, _) = deltas(&before, &after, NONE);
+        set_causes(&mut found, &before, &after, &nothing());
+        (found[0].causes[0].by, found[0].causes[0].words.clone())
+    };
+    let window = |change| cause(change, Reason::OutsideWindow);
+    assert_eq!([window((0, 900)).0, window((900, 0)).0], [CauseKind::Window; 2]);
+    let (grew, shrank) = (cause((0, 900), Reason::Budget { free: 0 }), cause((900, 0), Reason::Budget { free: 0 }));
+    assert_eq!((grew.0, shrank.0), (CauseKind::Budget, CauseKind::Budget));
+    assert!(grew.1.ends_with("The text sent before it grew."), "{}", grew.1);
+    assert!(shrank.1.ends_with("no longer add to the budget."), "{}", shrank.1);
 }
 
 #[test]
@@ -398,8 +421,11 @@ fn shortening_is_named_precisely() {
         let (mut found, _) = deltas(&before, &after, NONE);
         set_causes(&mut found, &before, &after, &nothing());
         assert_eq!((found[0].kind(), found[0].causes[0].by), (DiffKind::Shortened, by));
-        let said = &found[0].causes[0].words;
-        assert!(said.contains(words) && said.contains("tool results") == (words == "tool results"), "{said}");
+        let sentence = &found[0].causes[0].words;
+        assert!(
+            sentence.contains(words) && sentence.contains("tool results") == (words == "tool results"),
+            "{sentence}"
+        );
     }
 }
 
@@ -484,16 +510,16 @@ fn figures_of_two_plans_side_by_side() {
     assert_eq!((names(&figures.gained), names(&figures.lost)), (vec![(Some(3), 30), (Some(4), 40)], vec![]));
     assert_eq!((figures.sums, figures.items, figures.changed), ([(2, 70), (0, 0)], 4, 2));
     assert_eq!((figures.est, figures.same), (86, Some(86)), "no more is the same than there is");
-    assert_eq!((figures.same_pct(), figures.same_text().as_str()), (Some(100), "100 %"));
+    assert_eq!(figures.same_text(), "100 %");
     let back = PlanFigures::of(&present, &other, Some(10), None);
     assert_eq!(
         (names(&back.lost), back.sums, back.items, back.changed),
         (vec![(Some(3), 30), (Some(4), 40)], [(0, 0), (2, 70)], 2, 2)
     );
-    assert_eq!((back.est, back.same_pct()), (37, Some(27)));
+    assert_eq!((back.est, back.same_text().as_str()), (37, "27 %"));
     let itself = PlanFigures::of(&present, &present, None, None);
     assert_eq!((itself.sums, itself.changed, itself.same_text().as_str()), ([(0, 0); 2], 0, "?"));
-    assert_eq!(PlanFigures::of(&plan(vec![]), &plan(vec![]), Some(5), None).same_pct(), Some(0));
+    assert_eq!(PlanFigures::of(&plan(vec![]), &plan(vec![]), Some(5), None).same_text(), "0 %");
     let many = plan((0..250).map(|n| card(n + 10, n + 10, RowKind::Turn, 1)).collect());
     let figures = PlanFigures::of(&many, &present, None, None);
     assert_eq!((figures.gained.len(), figures.sums), (200, [(250, 250), (2, 30)]));
@@ -501,7 +527,6 @@ fn figures_of_two_plans_side_by_side() {
 
 #[test]
 fn every_changed_setting_is_listed() {
-    use crate::domain::planning::row_matching::settings;
     let before = plan(vec![]);
     assert!(settings(&before, &before).is_empty());
     let after = ContextPlan {

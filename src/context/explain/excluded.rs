@@ -107,7 +107,6 @@ fn add(older: Row, merged: &mut Option<Row>, rows: &mut Vec<Row>) {
     });
 }
 
-/// Merges two adjacent ranges into one.
 fn merge_rows(newer: &Row, older: &Row) -> Row {
     let ends = |row: &Row| row.atom.ends().unwrap_or_default();
     range(

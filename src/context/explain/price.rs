@@ -229,7 +229,6 @@ impl Admitted<'_> {
         Price { pushes: (tokens, turns), is_sent }
     }
 
-    /// Returns whether the call would not be blocked.
     fn is_not_blocked(&self, addition: Addition) -> bool {
         self.loose.is_none() || self.missing(addition, &CostsWithAddition { costs: &self.costs, addition }).is_none()
     }
@@ -276,7 +275,6 @@ impl Costs for CostsWithoutOffers<'_> {
     }
 }
 
-/// Costs with an addition.
 struct CostsWithAddition<'a> {
     costs: &'a Sums,
     addition: Addition,

@@ -74,7 +74,7 @@ fn error_word(word: &str, error_words: &[String]) -> bool {
     named || error_words.iter().any(|known| is_word(word, known))
 }
 
-/// Returns the same word in any case, or its plural.
+/// Returns whether a word is `known` in any case, or its plural.
 fn is_word(word: &str, known: &str) -> bool {
     let word = word.to_lowercase();
     word == *known || word.strip_suffix('s') == Some(known)

@@ -376,7 +376,7 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    /// With `working` tokens for turns with cut results.
+    /// Creates a state with `working` tokens for turns with cut results.
     fn new(turns: &'a [LevelTurn], forms: TurnOutcomes, working: u32, spec: &Levels) -> Self {
         Self { turns, newest: newest(turns, spec.recent_share.share(working)), forms }
     }

@@ -64,7 +64,7 @@ pub fn message(facts: &MessageFacts, similarity: Option<i32>, spec: &Relevance) 
     Score::of(parts)
 }
 
-/// Returns the relevance of a turn: that of its most relevant message (the first among equals).
+/// Returns the relevance of a turn, which is the relevance of its most relevant message (the first among equals).
 pub fn turn(facts: &TurnFacts, spec: &Relevance) -> Score {
     let scores = facts.messages.iter().map(|one| message(one, facts.similarity, spec));
     let mut best: Option<Score> = None;

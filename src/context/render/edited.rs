@@ -103,7 +103,7 @@ fn rows_by_message(base: PlannedRequest<'_>) -> HashMap<u32, Vec<usize>> {
     found
 }
 
-/// Returns the rows of which some part is not sent unchanged.
+/// Returns the rows that are not sent whole and unchanged.
 fn changed(
     base: PlannedRequest<'_>,
     kept: &[Option<u32>],
@@ -124,7 +124,7 @@ struct EditedPlan<'a> {
 }
 
 impl EditedPlan<'_> {
-    /// Adds the rows of a message of the edited body: those it was rendered from, or one of its own.
+    /// Adds the rows that a message of the edited body was rendered from, or a row of its own.
     fn message(&mut self, at: usize, message: &Value, kept: Option<u32>, is_question: bool) {
         let place = u32::try_from(at).ok();
         if let Some(before) = kept {
@@ -175,7 +175,7 @@ fn framing(message: &Value) -> u32 {
     MESSAGE_FRAMING + CALL_FRAMING * u32::try_from(calls).unwrap_or(0)
 }
 
-/// Returns the rows left out of an edited request: those that the edit removed, and those that were left out before.
+/// Returns the rows left out of an edited request: by the edit, or already before it.
 fn omitted_rows(plan: &ContextPlan, kept_rows: &[Row]) -> Vec<Row> {
     let is_removed = |row: &&Row| !kept_rows.iter().any(|known| known.atom == row.atom && known.text == row.text);
     let removed = plan.included().filter(is_removed).map(|row| Row {

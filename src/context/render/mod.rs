@@ -1,4 +1,4 @@
-//! Renders the bytes of a request from a plan, once. What is hashed here is what is posted.
+//! Renders the bytes of a request from a plan, once. The bytes that are hashed here are posted unchanged.
 //! Not for: choosing (`admission`) or posting (`llm`).
 //!
 //! One leading instruction message contains the program's own texts. Texts from outside (cards, quoted replies) are in

@@ -101,12 +101,10 @@ pub(crate) mod tests {
     use crate::domain::conversation::message::Role;
     use crate::domain::summary::draft::{SourceMessage, SourceTurn};
 
-    /// Returns a message with this text.
     pub(crate) fn message(role: Role, text: &str) -> SourceMessage {
         SourceMessage { node: Hash::of(text.as_bytes()), content: Hash::of(text.as_bytes()), role, text: text.into() }
     }
 
-    /// Returns a turn of these messages.
     pub(crate) fn turn(number: u32, messages: &[SourceMessage]) -> SourceTurn {
         let key = |at: usize| messages.get(at).map_or(Hash::default(), |m| m.node);
         SourceTurn {

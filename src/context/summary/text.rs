@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-/// The context of a sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SentencePlace {
     /// Prose, a list item, a heading.
@@ -14,7 +13,6 @@ pub(crate) enum SentencePlace {
     Code,
 }
 
-/// A sentence or line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Sentence<'a> {
     pub(crate) text: &'a str,
@@ -99,8 +97,7 @@ fn ends_in_abbreviation(before: &str) -> bool {
     known.contains(&plain.as_str()) || last.chars().count() == 1
 }
 
-/// Stop words.
-const STOP: &[&str] = &[
+const STOP_WORDS: &[&str] = &[
     "a", "about", "after", "again", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been",
     "before", "being", "both", "but", "by", "can", "could", "did", "do", "does", "doing", "done", "down", "each",
     "for", "from", "further", "get", "gets", "got", "had", "has", "have", "having", "he", "her", "here", "him", "his",
@@ -126,7 +123,7 @@ pub(crate) fn content_words(text: &str) -> impl Iterator<Item = String> + '_ {
 
 /// Returns whether a word in lower case carries content.
 pub(crate) fn has_content(word: &str) -> bool {
-    word.chars().count() > 1 && STOP.binary_search(&word).is_err()
+    word.chars().count() > 1 && STOP_WORDS.binary_search(&word).is_err()
 }
 
 /// Returns whether a phrase occurs as whole words. Both are in lower case, and the text is as returned by [`spaced`].
@@ -154,7 +151,7 @@ mod tests {
 
     #[test]
     fn stop_words_are_sorted() {
-        assert!(STOP.is_sorted());
+        assert!(STOP_WORDS.is_sorted());
     }
 
     #[test]

@@ -97,7 +97,7 @@ mod tests {
     fn heights_of_columns() {
         assert_eq!((eighths(0, 10, 4), eighths(0, 0, 4), eighths(5, 0, 4)), (0, 0, 0));
         assert_eq!((eighths(7, 7, 1), eighths(7, 7, 4)), (8, 32), "equal ones are all full");
-        assert_eq!(eighths(1, u64::MAX, 4), 1, "what is not nothing is seen");
+        assert_eq!(eighths(1, u64::MAX, 4), 1, "a value above 0 is visible");
         assert_eq!((eighths(u64::MAX, u64::MAX, 9), eighths(9, 3, 1)), (72, 8), "never over the top");
         assert_eq!(eighths(1, 2, 1), 4);
     }

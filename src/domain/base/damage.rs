@@ -35,7 +35,7 @@ pub enum BackupOutcome {
 
 /// A backup, and whether it still contains items that were removed from the store.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Holding {
+pub struct BackupReport {
     /// The backup.
     pub backup: BackupCard,
     /// Number of its messages and sessions that were removed from the store for good; 0 once the backup is deleted.
@@ -48,7 +48,7 @@ pub struct Holding {
     pub fault: Option<String>,
 }
 
-impl Holding {
+impl BackupReport {
     /// Returns the file, its date and size, and its state, on one line.
     pub fn line(&self) -> String {
         let about = format!("{}  {}", self.backup.path, self.backup.about());
@@ -81,8 +81,8 @@ pub enum BackupAct {
 }
 
 /// Returns a sentence about backups that still contain removed items; `None` if there are none.
-pub fn holding_sentence(all: &[Holding]) -> Option<String> {
-    let paths = |of: &dyn Fn(&Holding) -> bool| {
+pub fn deleted_text_sentence(all: &[BackupReport]) -> Option<String> {
+    let paths = |of: &dyn Fn(&BackupReport) -> bool| {
         all.iter().filter(|copy| of(copy)).map(|copy| copy.backup.path.as_str()).collect::<Vec<_>>()
     };
     let (still, unread) = (paths(&|copy| copy.removed > 0), paths(&|copy| copy.fault.is_some() && copy.removed == 0));
@@ -185,33 +185,39 @@ mod tests {
 
     #[test]
     fn backups_with_removed_items_are_named() {
-        let copy = |removed, fault: Option<&str>| Holding {
+        let copy = |removed, fault: Option<&str>| BackupReport {
             backup: backup("2026-02-01", 1),
             removed,
             fate: BackupOutcome::Kept,
             older: false,
             fault: fault.map(String::from),
         };
-        assert_eq!(holding_sentence(&[copy(0, None)]), None);
-        let sentences = holding_sentence(&[copy(0, None), copy(2, None), copy(0, Some("it can't be read"))]).unwrap();
+        assert_eq!(deleted_text_sentence(&[copy(0, None)]), None);
+        let sentences =
+            deleted_text_sentence(&[copy(0, None), copy(2, None), copy(0, Some("it can't be read"))]).unwrap();
         assert!(
             sentences.starts_with("One backup still contains deleted text: /s/b-2026-02-01. Deleted text may also")
         );
         assert!(sentences.contains("--rewrite removes it from them;") && sentences.contains("--delete"), "{sentences}");
-        let older = Holding { older: true, ..copy(1, None) };
-        assert!(holding_sentence(std::slice::from_ref(&older)).unwrap().contains("deletes those from before a change"));
+        let older = BackupReport { older: true, ..copy(1, None) };
+        assert!(
+            deleted_text_sentence(std::slice::from_ref(&older)).unwrap().contains("deletes those from before a change")
+        );
         let (deleted, why) = (BackupOutcome::Deleted, Some("it can't be read".to_owned()));
         for (copy, end) in [
             (copy(0, None), ")"),
             (copy(1, None), "  contains one item that was deleted from the store"),
             (copy(3, None), "  contains 3 items that were deleted from the store"),
-            (Holding { fate: BackupOutcome::Rewritten, ..copy(0, None) }, "  was rewritten without the deleted text"),
-            (Holding { fate: deleted, ..copy(0, None) }, "  was deleted"),
             (
-                Holding { fate: deleted, ..older.clone() },
+                BackupReport { fate: BackupOutcome::Rewritten, ..copy(0, None) },
+                "  was rewritten without the deleted text",
+            ),
+            (BackupReport { fate: deleted, ..copy(0, None) }, "  was deleted"),
+            (
+                BackupReport { fate: deleted, ..older.clone() },
                 "only an older version of pleach could have rewritten it without the deleted text",
             ),
-            (Holding { fault: why, fate: deleted, ..older }, "  it can't be read"),
+            (BackupReport { fault: why, fate: deleted, ..older }, "  it can't be read"),
         ] {
             assert!(copy.line().starts_with("/s/b-2026-02-01  ") && copy.line().ends_with(end), "{}", copy.line());
         }

@@ -1,4 +1,4 @@
-//! Basics of the domain: ids, hashes, failures, sanitized text, secrets in text, times, bar charts, reports of the doctor,
+//! Basics of the domain: ids, hashes, failures, sanitized text, secrets in text, times, bar charts, findings of `pleach doctor`,
 //! families of values.
 //! Not for: anything about conversations or calls.
 

@@ -150,7 +150,6 @@ impl CodeSet {
     }
 }
 
-/// Returns a query as it is recorded.
 fn beginning(query: &str) -> String {
     if query.chars().nth(MAX_QUERY_CHARS).is_none() {
         return query.to_owned();
@@ -254,9 +253,12 @@ mod tests {
 
     #[test]
     fn each_decision_has_its_sentence() {
-        let said = |gate| CodeSet { gate, ..set(Vec::new()) }.sentence();
-        assert_eq!(said(Gate::Pass(PassReason::Named)), "Searched 1,200 symbols: the message names a symbol or file.");
-        assert!(said(Gate::Skipped(SkipReason::ModeOff)).contains("the mode or the policy searches nothing"));
-        assert!(said(Gate::Inherited(SkipReason::NoContent)).ends_with("Code of the question before was kept."));
+        let sentence = |gate| CodeSet { gate, ..set(Vec::new()) }.sentence();
+        assert_eq!(
+            sentence(Gate::Pass(PassReason::Named)),
+            "Searched 1,200 symbols: the message names a symbol or file."
+        );
+        assert!(sentence(Gate::Skipped(SkipReason::ModeOff)).contains("the mode or the policy searches nothing"));
+        assert!(sentence(Gate::Inherited(SkipReason::NoContent)).ends_with("Code of the question before was kept."));
     }
 }

@@ -322,8 +322,8 @@ pub struct Supports {
 }
 
 impl Supports {
-    /// Returns the words for a list of models, such as `tools, reasoning`; empty if nothing is known.
-    pub fn to_words(self) -> String {
+    /// Returns the features as text, such as `tools, reasoning`; empty if nothing is known.
+    pub fn to_text(self) -> String {
         let tools = self.tools.map(|tools| if tools { "tools" } else { "no tools" });
         let reasoning = self.reasoning.filter(|reasons| *reasons).map(|_| "reasoning");
         tools.into_iter().chain(reasoning).collect::<Vec<_>>().join(", ")

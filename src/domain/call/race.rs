@@ -47,7 +47,7 @@ pub struct RaceUsage {
 }
 
 impl Limits {
-    /// Returns these limits, with those of `other` in place of limits that are not set.
+    /// Returns these limits; limits that are not set are taken from `other`.
     #[must_use]
     pub fn over(self, other: Self) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Limits {
         }
     }
 
-    /// Returns the limits without those that are 0.
+    /// Returns the limits; a limit of 0 is not set.
     #[must_use]
     pub fn without_zeros(self) -> Self {
         Self {
@@ -65,11 +65,6 @@ impl Limits {
             cost_micro: self.cost_micro.filter(|most| *most > 0),
             seconds: self.seconds.filter(|most| *most > 0),
         }
-    }
-
-    /// Returns whether no limit is set.
-    pub fn is_empty(self) -> bool {
-        self.without_zeros() == Self::default()
     }
 
     /// Returns the limit that was reached, tokens before cost before time; `None` if none was.
@@ -205,7 +200,7 @@ mod tests {
         let most = ["10 tok", "$0.000005", "2 s"].map(|most| format!("Stopped at its limit of {most}."));
         assert_eq!(sentences, most, "each names its own limit only");
         let none = Limits { tokens: Some(0), ..Limits::default() };
-        assert!(none.is_empty() && none.reached(RaceUsage { tokens: 9, ..RaceUsage::default() }).is_none());
-        assert_eq!(none.over(limits).tokens, Some(0), "a limit of 0 lifts the one of the settings");
+        assert!(none.reached(RaceUsage { tokens: 9, ..RaceUsage::default() }).is_none());
+        assert_eq!(none.over(limits).tokens, Some(0), "a limit of 0 lifts the limit from the settings");
     }
 }

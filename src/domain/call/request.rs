@@ -191,7 +191,7 @@ pub fn check(body: &str) -> Result<(), BodyFault> {
     let broken = messages.iter().position(|message| role(message).is_none());
     let Some(at) = broken else { return Ok(()) };
     let start = ranges(body).messages.get(at).map_or(0, |range| range.start);
-    let (line, column) = position(body, start);
+    let (line, column) = line_and_column(body, start);
     Err(BodyFault { line, column, what: format!("message {} has no role", at + 1) })
 }
 
@@ -202,8 +202,7 @@ fn column(body: &str, line: usize, bytes: usize) -> usize {
     chars.max(1)
 }
 
-/// Returns line and column of a position.
-fn position(body: &str, at: usize) -> (usize, usize) {
+fn line_and_column(body: &str, at: usize) -> (usize, usize) {
     let before = body.get(..at).unwrap_or(body);
     let start = before.rfind('\n').map_or(0, |end| end + 1);
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1)

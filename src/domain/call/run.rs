@@ -18,10 +18,11 @@ pub const CAUTION: &str = "The same request can give different answers: a differ
 pub const DIAGNOSTICS: usize = 16;
 
 /// The status of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     /// In progress.
+    #[default]
     Open,
     /// Ended by a finish reason.
     Complete,
@@ -50,7 +51,7 @@ impl RunStatus {
 }
 
 /// A call, as shown in lists and under a message.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct RunCard {
     /// The id.
     pub id: RunId,
@@ -147,37 +148,7 @@ impl RunCard {
 
     /// Creates the record of an open call without a plan.
     pub(crate) fn blank(id: RunId, session: SessionId, branch: BranchId) -> Self {
-        Self {
-            id,
-            session,
-            branch,
-            user: None,
-            answer: None,
-            round: 1,
-            plan: Hash::default(),
-            request_digest: Hash::default(),
-            profile: String::new(),
-            model: String::new(),
-            policy: String::new(),
-            mode: Mode::Light,
-            status: RunStatus::Open,
-            est_total: 0,
-            items: 0,
-            attached: 0,
-            usage: Usage::default(),
-            short_read: None,
-            edited: false,
-            cost_micro: None,
-            finish_reason: None,
-            ttft_ms: None,
-            total_ms: None,
-            attempts: 0,
-            error: None,
-            diagnostics: Vec::new(),
-            aside: false,
-            uses: None,
-            at: 0,
-        }
+        Self { id, session, branch, round: 1, ..Self::default() }
     }
 
     /// Adds a diagnostic, unless the maximum is reached.

@@ -107,7 +107,7 @@ impl RuleState {
 pub struct ProjectItem {
     /// The kind of the item.
     pub kind: ProjectKind,
-    /// The atom by which marks identify it; for a skill, that of the list of all skills.
+    /// The atom by which marks identify it; for a skill, the atom of the list of all skills.
     #[serde(skip)]
     pub atom: Option<Atom>,
     /// The path for display: relative to the workspace (with `../` for folders above it), absolute for the person's own
@@ -146,7 +146,7 @@ pub struct ProjectList {
     pub root: String,
     /// Whether the workspace is trusted.
     pub trusted: bool,
-    /// Rules (the person's own first, then those of the project from the topmost folder down), then skills by name.
+    /// Rules (the person's own first, then the project's from the topmost folder down), then skills by name.
     pub items: Vec<ProjectItem>,
 }
 

@@ -74,8 +74,8 @@ pub struct Overrides {
     /// Items without which a repeated call gave a different answer, in a person's judgment. They are suggested as pins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mattered: Vec<Atom>,
-    /// Tools that are switched off: those of servers as named by [`crate::domain::tool::mcp::switch`], the program's
-    /// own by their names.
+    /// Tools that are switched off: tools of servers by their [switch](crate::domain::tool::mcp::switch), the program's
+    /// own tools by their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools_off: Vec<String>,
     /// The branch's tasks, oldest first; only the last one can be running.
@@ -125,7 +125,7 @@ impl Overrides {
 }
 
 /// A named pointer to a node of the session's tree, with marks and settings of its own.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Branch {
     /// The id.
     pub id: BranchId,
@@ -168,24 +168,7 @@ impl Branch {
     /// Creates a branch without overrides, marks, or a state.
     #[must_use]
     pub fn new(id: BranchId, session: SessionId, name: &str, head: Option<NodeId>, created_at: i64) -> Self {
-        Self {
-            id,
-            session,
-            name: name.to_owned(),
-            head,
-            parent: None,
-            fork: None,
-            archived: false,
-            created_at,
-            seq: 0,
-            overrides: Overrides::default(),
-            anchor: None,
-            marks: Vec::new(),
-            state: None,
-            offered: None,
-            reply: None,
-            summaries: Vec::new(),
-        }
+        Self { id, session, name: name.to_owned(), head, created_at, ..Self::default() }
     }
 }
 

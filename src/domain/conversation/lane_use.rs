@@ -62,8 +62,8 @@ pub fn of(tree: &Tree, path: &[Slot]) -> Vec<LaneUse> {
     found
 }
 
-/// Returns a lane's title: that of a lane of replies is the beginning of the message that they reply to, with
-/// `ellipsis` where it is cut. If the tree does not contain the message, returns the lane's own title.
+/// Returns a lane's title. The title of a lane of replies is the beginning of the message that they reply to, with
+/// `ellipsis` where it is cut, or the lane's own title if the tree does not contain the message.
 pub fn title(tree: &Tree, lane: &Lane, ellipsis: &str) -> String {
     let Lane::Reply(root) = lane else { return lane.title() };
     let beginning = root_message(tree, root).map(|head| beginning(&head.preview, ellipsis));
@@ -92,29 +92,16 @@ fn beginning(line: &str, ellipsis: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::ids::NodeId;
     use crate::domain::conversation::message::{Content, Role};
 
     fn head(at: u128, role: Role, lane: &str) -> NodeHead {
         let content = Content::text("12345678");
         NodeHead {
-            id: NodeId(uuid::Uuid::from_u128(at)),
-            key: crate::domain::base::hash::Hash::of(&at.to_le_bytes()),
-            parent: (at > 1).then(|| NodeId(uuid::Uuid::from_u128(at - 1))),
-            ord: 0,
-            role,
-            end: End::Complete,
             at: i64::try_from(at).unwrap(),
             bytes: content.bytes(),
-            calls: 0,
-            hidden: false,
-            imported: false,
             content: Some(content.hash()),
-            preview: String::new(),
-            model: None,
-            name: None,
             lane: lane.to_owned(),
-            external_id: None,
+            ..tree::tests::head(at, (at > 1).then(|| at - 1), role)
         }
     }
 

@@ -3,8 +3,9 @@
 
 use super::facts::Task;
 use super::plan::{Basis, Budget, Row};
+use super::reason::count;
 use super::tuning::Milli;
-use crate::domain::call::tokens::{self, Encoding};
+use crate::domain::call::tokens::Encoding;
 use crate::domain::conversation::mark::Atom;
 use serde::{Deserialize, Serialize};
 
@@ -116,11 +117,6 @@ pub enum Warning {
     },
 }
 
-/// A number of tokens with thousands separators.
-fn grouped(tokens: u32) -> String {
-    tokens::grouped(tokens.into())
-}
-
 impl Warning {
     /// Returns whether something that the person decided does not happen.
     pub fn is_about_decision(&self) -> bool {
@@ -131,7 +127,7 @@ impl Warning {
     pub fn sentence(&self) -> String {
         match self {
             Self::WindowAssumed { tokens } => {
-                format!("The model's context window is unknown; {} tokens are assumed.", grouped(*tokens))
+                format!("The model's context window is unknown; {} tokens are assumed.", count(*tokens))
             }
             Self::TokenizerUnused { why, instead } => {
                 format!("Tokens are estimated with {}: {why}.", instead.title())
@@ -143,7 +139,7 @@ impl Warning {
                 format!("{count} marks inactive: their messages are on another branch.")
             }
             Self::DecisionLeftOut { title, tokens, why } => {
-                format!("Left out although you included it: {title} ({} tokens). {why}", grouped(*tokens))
+                format!("Left out although you included it: {title} ({} tokens). {why}", count(*tokens))
             }
             Self::HiddenCharacters { count } => format!("The request contains {count} invisible characters."),
             Self::StateMissing => "The last answer had no state block; the previous state is sent.".into(),
@@ -173,15 +169,15 @@ impl Warning {
                 let task = task.name();
                 format!(
                     "Adjusted context window to {} tokens (complexity: {complexity}, {task} × {times}{limit}).",
-                    grouped(*tokens)
+                    count(*tokens)
                 )
             }
             Self::LevelOver { level, used, budget } => {
-                let (used, budget) = (grouped(*used), grouped(*budget));
+                let (used, budget) = (count(*used), count(*budget));
                 format!("The {level} level holds {used} tokens, more than its budget of {budget}; turns get less room.")
             }
             Self::LevelsCannotFit { over, percent } => {
-                let over = grouped(*over);
+                let over = count(*over);
                 format!("The levels exceed {percent} % by {over} tokens, and no other item is old enough to remove.")
             }
         }
@@ -227,17 +223,17 @@ impl BlockedRemedy {
     /// Returns the remedy as a clause.
     pub fn sentence(&self) -> String {
         match self {
-            Self::LargerBudget { at_least } => format!("raise the budget to {} tokens or more", grouped(*at_least)),
+            Self::LargerBudget { at_least } => format!("raise the budget to {} tokens or more", count(*at_least)),
             Self::OtherModel => "choose a model with a larger context window".into(),
             Self::Unpin { atoms, frees } => {
-                format!("unpin {} (frees {} tokens, estimated)", atoms.len(), grouped(*frees))
+                format!("unpin {} (frees {} tokens, estimated)", atoms.len(), count(*frees))
             }
             Self::ShortenBodies { frees } => {
-                let frees = grouped(*frees);
+                let frees = count(*frees);
                 format!("switch to policy layered, which shortens tool results (frees up to {frees} tokens, estimated)")
             }
-            Self::FewerTools { frees } => format!("switch the tools off (frees {} tokens, estimated)", grouped(*frees)),
-            Self::ShorterMessage { by } => format!("shorten the message by {} tokens (estimated)", grouped(*by)),
+            Self::FewerTools { frees } => format!("switch the tools off (frees {} tokens, estimated)", count(*frees)),
+            Self::ShorterMessage { by } => format!("shorten the message by {} tokens (estimated)", count(*by)),
         }
     }
 }
@@ -266,8 +262,8 @@ impl Blocked {
         format!(
             "This request needs at least {} tokens (estimated), but the prompt budget is {}; nothing was sent \
                 and nothing was cut.",
-            grouped(self.needed),
-            grouped(self.budget.prompt)
+            count(self.needed),
+            count(self.budget.prompt)
         )
     }
 }

@@ -107,6 +107,23 @@ pub struct OmittedItem {
     pub scores: Scores,
 }
 
+impl OmittedItem {
+    /// Creates the entry of a block that is left out.
+    #[must_use]
+    pub fn of(block: &Block, reason: Reason, remedy: (String, String)) -> Self {
+        Self {
+            atom: block.atom.unwrap_or(Atom::Section { text: block.text }),
+            kind: block.kind,
+            title: block.title.clone(),
+            tokens: block.tokens,
+            reason,
+            remedy,
+            source: block.source.clone(),
+            scores: block.scores.clone(),
+        }
+    }
+}
+
 /// The candidates of one source for this call, in sending order. Admission decides which of them are sent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Offer {
@@ -315,7 +332,7 @@ pub struct SummaryInput {
     pub older: bool,
 }
 
-/// What the round before of a turn did with a closed turn that its policy sent or withheld.
+/// What the previous round of a turn did with a closed turn that its policy sent or withheld.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TurnBefore {
     /// The turn.
@@ -388,7 +405,7 @@ pub struct PlanInput {
     pub covered: Vec<CoveredTurn>,
     /// The start of the last call's window.
     pub anchor: Option<Anchor>,
-    /// For a later round of a turn: what its policy decided for the round before, which stays as it is.
+    /// For a later round of a turn: what its policy decided for the previous round, which stays as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_before: Option<Vec<TurnBefore>>,
     /// Warnings from collecting the input.

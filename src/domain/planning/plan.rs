@@ -7,7 +7,7 @@ use super::policy::{Layout, Section};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::call::tokens::{Certainty, Encoding};
-use crate::domain::code::symbols::CodeRef;
+use crate::domain::code::symbols::{CodeRef, is_zero};
 use crate::domain::conversation::mark::{Atom, MarkKind};
 use crate::domain::conversation::message::Role;
 use crate::domain::tool::cards::ToolCost;
@@ -318,11 +318,6 @@ pub struct Budget {
     pub results: u32,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(tokens: &u32) -> bool {
-    *tokens == 0
-}
-
 impl Budget {
     /// Computes the budget. `reserved_output` is the requested limit, otherwise min(4,096, a quarter of the window).
     /// `safety` is max(256, 3 % of the window), but at most an eighth of the room.
@@ -345,6 +340,11 @@ impl Budget {
         let results = tokens.min((self.most() - margin).saturating_sub(self.prompt));
         let (cap, prompt) = (cap.saturating_add(tokens).min(self.most()), self.prompt + results);
         Self { cap: Some(cap), prompt, safety: cap.saturating_sub(prompt), results, ..self }
+    }
+
+    /// Returns the prompt budget without the tokens that the turn's own results add to it.
+    pub fn without_results(&self) -> u32 {
+        self.prompt.saturating_sub(self.results)
     }
 
     /// Returns the largest cap that has an effect; the model has no room beyond it.

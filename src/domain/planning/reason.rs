@@ -82,7 +82,7 @@ pub enum Reason {
         /// Number of symbols searched.
         among: u32,
     },
-    /// In: code of the question before, kept for a message that asks for nothing new.
+    /// In: code of the previous question, kept for a message that asks for nothing new.
     KeptCode {
         /// The rank in the search for that question, from 1; 0 for the heading.
         rank: u32,
@@ -493,6 +493,6 @@ fn earned_sentence(renewals: u32) -> String {
 }
 
 /// A number of tokens with thousands separators.
-fn count(tokens: u32) -> String {
+pub(super) fn count(tokens: u32) -> String {
     grouped(tokens.into())
 }

@@ -241,7 +241,7 @@ pub fn settings(before: &ContextPlan, after: &ContextPlan) -> Vec<SettingDiff> {
             ("policy", format!("{} v{}", plan.policy, plan.policy_version)),
             ("mode", plan.mode.title().to_owned()),
             ("layout", plan.layout.name().to_owned()),
-            ("budget", grouped(u64::from(plan.budget.prompt))),
+            ("budget", grouped(plan.budget.without_results().into())),
             ("tools", grouped(u64::from(plan.tools))),
         ]
     };

@@ -124,15 +124,10 @@ impl PlanFigures {
         }
     }
 
-    /// Returns the share of the prompt that may be cached, in percent; `None` if it is unknown.
-    pub fn same_pct(&self) -> Option<u32> {
-        let percent = u64::from(self.same?) * 100 / u64::from(self.est.max(1));
-        Some(u32::try_from(percent).unwrap_or(100))
-    }
-
-    /// Returns the share as text: `82 %`, or `?`.
+    /// Returns the share of the prompt that may be cached, such as `82 %`; `?` if it is unknown.
     pub fn same_text(&self) -> String {
-        self.same_pct().map_or_else(|| "?".to_owned(), |percent| format!("{percent} %"))
+        let percent = |same: u32| u64::from(same) * 100 / u64::from(self.est.max(1));
+        self.same.map_or_else(|| "?".to_owned(), |same| format!("{} %", percent(same)))
     }
 }
 

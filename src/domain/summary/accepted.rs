@@ -58,9 +58,9 @@ impl SummarySource {
         }
     }
 
-    /// Returns the origin in words.
+    /// Returns the author as a phrase, such as `by the model`.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn phrase(self) -> &'static str {
         match self {
             Self::Llm => "by the model",
             Self::Extractive => "extracted",
@@ -213,22 +213,8 @@ pub struct MessagesSince {
     pub ms: i64,
 }
 
-/// How much may follow a summary before it is stale. Exceeding any limit makes it stale.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct StalenessLimits {
-    /// Maximum number of messages.
-    pub messages: u32,
-    /// Maximum number of tokens.
-    pub tokens: u32,
-    /// Maximum number of milliseconds.
-    pub ms: i64,
-}
-
-impl Default for StalenessLimits {
-    fn default() -> Self {
-        Self { messages: 30, tokens: 2_500, ms: 24 * 3_600 * 1_000 }
-    }
-}
+/// The most that may follow a summary. Exceeding any of these limits makes it stale.
+pub const MAX_SINCE: MessagesSince = MessagesSince { messages: 30, tokens: 2_500, ms: 24 * 3_600 * 1_000 };
 
 /// The relation of a summary to a path: everything that its state depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -271,9 +257,9 @@ impl SummaryState {
         }
     }
 
-    /// Returns the state in words; `None` if the summary is valid.
+    /// Returns why the summary is stale, as a phrase; `None` if it is valid.
     #[must_use]
-    pub fn words(self) -> Option<&'static str> {
+    pub fn phrase(self) -> Option<&'static str> {
         match self {
             Self::Fresh => None,
             Self::StaleSource => Some("a turn changed"),
@@ -296,8 +282,8 @@ pub enum SummaryUse {
 }
 
 impl SummaryPosition {
-    /// Returns the state: the worst one that applies.
-    pub fn state(&self, lag: StalenessLimits) -> SummaryState {
+    /// Returns the worst state that applies.
+    pub fn state(&self) -> SummaryState {
         let MessagesSince { messages, tokens, ms } = self.newer;
         if !self.on_path {
             SummaryState::Orphan
@@ -305,7 +291,7 @@ impl SummaryPosition {
             SummaryState::StaleSource
         } else if self.file_changed {
             SummaryState::StaleFile
-        } else if messages > lag.messages || tokens > lag.tokens || ms > lag.ms {
+        } else if messages > MAX_SINCE.messages || tokens > MAX_SINCE.tokens || ms > MAX_SINCE.ms {
             SummaryState::StaleLag
         } else {
             SummaryState::Fresh
@@ -315,7 +301,7 @@ impl SummaryPosition {
     /// Returns how a summary in this position may be sent in a mode. A summary of excluded or removed turns is never
     /// sent; other stale summaries are sent only in Heavy, with a label.
     pub fn usage(&self, mode: Mode) -> SummaryUse {
-        match (self.state(StalenessLimits::default()), self.source) {
+        match (self.state(), self.source) {
             (SummaryState::Fresh | SummaryState::StaleLag, _) => SummaryUse::Plain,
             (SummaryState::StaleSource, Some(SourceFault::Changed)) if mode == Mode::Heavy => {
                 SummaryUse::Labelled("a turn in it has changed since")
@@ -338,19 +324,18 @@ mod tests {
 
     #[test]
     fn the_worst_fault_is_the_state() {
-        let lag = StalenessLimits::default();
         let newer = |messages, tokens, ms| {
-            SummaryPosition { newer: MessagesSince { messages, tokens, ms }, ..on_path() }.state(lag)
+            SummaryPosition { newer: MessagesSince { messages, tokens, ms }, ..on_path() }.state()
         };
-        assert_eq!(on_path().state(lag), SummaryState::Fresh);
+        assert_eq!(on_path().state(), SummaryState::Fresh);
         assert_eq!(newer(30, 2_500, 86_400_000), SummaryState::Fresh, "the limits themselves are not passed");
         assert_eq!(newer(31, 0, 0), SummaryState::StaleLag);
         assert_eq!(newer(0, 2_501, 0), SummaryState::StaleLag);
         assert_eq!(newer(0, 0, 86_400_001), SummaryState::StaleLag);
         let changed = SummaryPosition { source: Some(SourceFault::Changed), file_changed: true, ..on_path() };
-        assert_eq!(changed.state(lag), SummaryState::StaleSource);
-        assert_eq!(SummaryPosition { on_path: false, ..changed }.state(lag), SummaryState::Orphan);
-        assert_eq!(SummaryPosition { file_changed: true, ..on_path() }.state(lag), SummaryState::StaleFile);
+        assert_eq!(changed.state(), SummaryState::StaleSource);
+        assert_eq!(SummaryPosition { on_path: false, ..changed }.state(), SummaryState::Orphan);
+        assert_eq!(SummaryPosition { file_changed: true, ..on_path() }.state(), SummaryState::StaleFile);
     }
 
     #[test]

@@ -80,9 +80,6 @@ pub enum AutoSummaryOverride {
 }
 
 impl AutoSummaryOverride {
-    /// All values.
-    pub const ALL: [Self; 3] = [Self::Off, Self::Draft, Self::Auto];
-
     /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
@@ -350,9 +347,11 @@ mod tests {
     /// Stores and digests contain the first names; files contain either.
     #[test]
     fn values_are_written_under_their_first_names_and_read_under_both() {
-        for (chosen, names) in
-            AutoSummaryOverride::ALL.into_iter().zip([["off"; 2], ["ask", "draft"], ["self", "auto"]])
-        {
+        for (chosen, names) in [
+            (AutoSummaryOverride::Off, ["off"; 2]),
+            (AutoSummaryOverride::Draft, ["ask", "draft"]),
+            (AutoSummaryOverride::Auto, ["self", "auto"]),
+        ] {
             assert_eq!(serde_json::to_value(chosen).unwrap(), names[0]);
             for name in names {
                 assert_eq!(serde_json::from_value::<AutoSummaryOverride>(name.into()).unwrap(), chosen);

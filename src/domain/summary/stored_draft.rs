@@ -46,7 +46,7 @@ impl StoredDraft {
         }
     }
 
-    /// Returns the id by which acts and other programs name this draft: that of the summary that it would become.
+    /// Returns the id by which acts and other programs name this draft: the id of the summary that it would become.
     pub fn id(&self) -> Hash {
         self.summary.id
     }

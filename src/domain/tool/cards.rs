@@ -1,4 +1,4 @@
-//! All tools of a branch, the program's own and those of servers, with their costs and states, for display.
+//! All tools of a branch, the program's own and the servers', with their costs and states, for display.
 //! Not for: calling them (`trace`, `mcp`).
 
 use super::mcp::{Origin, ServerState, ToolHints};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Returns the places of the words that contain a script with such a command.
+/// Returns the indices of the words that contain a script that runs a program or writes a file.
 pub(super) fn words_that_run(args: &[String]) -> BTreeSet<usize> {
     // A plain word is the script unless a script was given by an option, or the script came before.
     let (mut found, mut by_option, mut had_plain) = (BTreeSet::new(), false, false);
@@ -74,7 +74,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns whether a command runs or writes something; `None` for an unreadable script.
+    /// Returns whether a command runs a program or writes a file; `None` for an unreadable script.
     fn runs(&mut self) -> Option<bool> {
         loop {
             self.skip(|c| c.is_whitespace() || c == ';');

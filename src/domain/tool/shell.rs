@@ -158,7 +158,6 @@ fn without_prefixes(mut words: Vec<String>) -> Vec<String> {
     }
 }
 
-/// A parsed command.
 struct Command<'a> {
     /// The program and its subcommand.
     base: Vec<&'a str>,
@@ -169,7 +168,6 @@ struct Command<'a> {
 }
 
 impl<'a> Command<'a> {
-    /// Parses the words of a command.
     fn of(words: &'a [String]) -> Self {
         let mut rest = words.iter().map(String::as_str).filter(|word| !word.starts_with('+')).peekable();
         let program = rest.next().unwrap_or_default().trim_start_matches("./");
@@ -259,7 +257,6 @@ fn pieces(line: &str) -> Option<Vec<Piece>> {
     Some(reader.found)
 }
 
-/// Splits a line into words and operators.
 struct Reader<'a> {
     chars: Peekable<Chars<'a>>,
     found: Vec<Piece>,

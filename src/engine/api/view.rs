@@ -2,7 +2,7 @@
 //! Not for: what is reported without a request (`event`).
 
 use super::traces::TraceWhole;
-use crate::domain::base::damage::Holding;
+use crate::domain::base::damage::BackupReport;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::finding::Finding;
 use crate::domain::base::hash::Hash;
@@ -142,7 +142,7 @@ pub enum Answer {
     /// The findings of a check of the setup.
     Doctor(Vec<Finding>),
     /// The backups of the store, newest first.
-    Backups(Vec<Holding>),
+    Backups(Vec<BackupReport>),
     /// The state of a workspace's code index.
     Indexed(Box<IndexStatus>),
     /// Code that matches a query.

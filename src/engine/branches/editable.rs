@@ -111,7 +111,7 @@ impl Core {
             editable.in_use |= card.included;
             let at = editable.versions.len();
             editable.versions.push(Version {
-                what: format!("summary {}, {}", level + 1, card.summary.source.words()),
+                what: format!("summary {}, {}", level + 1, card.summary.source.phrase()),
                 at: None,
                 text: card.summary.text.clone().unwrap_or_default().into(),
                 current: card.included,

@@ -3,7 +3,7 @@
 
 use super::input_builder::Contents;
 use crate::context::render::render_forms::{self, WireState};
-use crate::domain::base::damage::{BackupAct, holding_sentence};
+use crate::domain::base::damage::{BackupAct, deleted_text_sentence};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, NodeId};
 use crate::domain::call::address;
@@ -311,7 +311,7 @@ fn store_findings(store: &Store) -> Vec<Finding> {
             time.",
         ));
     }
-    if let Some(held) = store.copies(BackupAct::List).ok().and_then(|all| holding_sentence(&all)) {
+    if let Some(held) = store.copies(BackupAct::List).ok().and_then(|all| deleted_text_sentence(&all)) {
         found.push(plain("backups", held, ""));
     }
     if store.purge_pending() {

@@ -2,7 +2,7 @@
 //! Not for: what happens inside a session.
 
 use super::session::{Session, cleared_key, cleared_texts, draft_key, earlier_cleared_key, state_at};
-use crate::domain::base::damage::{BackupAct, holding_sentence};
+use crate::domain::base::damage::{BackupAct, deleted_text_sentence};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
@@ -222,7 +222,7 @@ impl Core {
 
     /// Adds to a sentence where deleted text still exists: in the log while another program reads it, and in backups.
     fn with_remaining_copies(&self, mut done: String) -> String {
-        if let Some(held) = self.store.copies(BackupAct::List).ok().and_then(|all| holding_sentence(&all)) {
+        if let Some(held) = self.store.copies(BackupAct::List).ok().and_then(|all| deleted_text_sentence(&all)) {
             done = format!("{done} {held}");
         }
         if !self.store.purge_pending() {

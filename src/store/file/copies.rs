@@ -3,7 +3,7 @@
 
 use super::backup;
 use super::pool::reader;
-use crate::domain::base::damage::{BackupAct, BackupCard, BackupOutcome, Holding};
+use crate::domain::base::damage::{BackupAct, BackupCard, BackupOutcome, BackupReport};
 use crate::domain::base::ids::{NodeId, SessionId};
 use crate::store::sql::all_rows;
 use crate::store::transaction::WriteTransaction;
@@ -24,7 +24,7 @@ struct RemovedContent {
 impl Store {
     /// Applies `act` to the backups with removed content, and returns all backups beside the store, newest first,
     /// including those that this call deleted.
-    pub fn copies(&self, act: BackupAct) -> Result<Vec<Holding>, StoreError> {
+    pub fn copies(&self, act: BackupAct) -> Result<Vec<BackupReport>, StoreError> {
         if act != BackupAct::List && self.read_only() {
             return Err(StoreError::ReadOnly);
         }
@@ -35,19 +35,19 @@ impl Store {
     }
 
     /// Applies `act` to one backup, and describes it.
-    fn copy_after(&self, act: BackupAct, backup: BackupCard, older: bool) -> Holding {
+    fn copy_after(&self, act: BackupAct, backup: BackupCard, older: bool) -> BackupReport {
         let file = PathBuf::from(&backup.path);
-        let kept = Holding { backup, removed: 0, fate: BackupOutcome::Kept, older, fault: None };
+        let kept = BackupReport { backup, removed: 0, fate: BackupOutcome::Kept, older, fault: None };
         let found = match self.removed_content_in(&file) {
             Ok(found) => found,
             Err(_) if act == BackupAct::Delete && std::fs::remove_file(&file).is_ok() => {
-                return Holding { fate: BackupOutcome::Deleted, ..kept };
+                return BackupReport { fate: BackupOutcome::Deleted, ..kept };
             }
-            Err(error) => return Holding { fault: Some(format!("it can't be read: {error}")), ..kept },
+            Err(error) => return BackupReport { fault: Some(format!("it can't be read: {error}")), ..kept },
         };
         let removed = (found.sessions.len() + found.nodes.len()) as u64;
         if removed == 0 || act == BackupAct::List {
-            return Holding { removed, ..kept };
+            return BackupReport { removed, ..kept };
         }
         // A backup from before a schema change is for the older program, which could not read a rewritten one.
         let (fate, done) = if act == BackupAct::Rewrite && !older {
@@ -60,8 +60,8 @@ impl Store {
         let bytes = std::fs::metadata(&file).map_or(kept.backup.bytes, |file| file.len());
         let backup = BackupCard { bytes, ..kept.backup.clone() };
         match done {
-            Ok(()) => Holding { backup, fate, ..kept },
-            Err(error) => Holding { backup, removed, fault: Some(error.to_string()), ..kept },
+            Ok(()) => BackupReport { backup, fate, ..kept },
+            Err(error) => BackupReport { backup, removed, fault: Some(error.to_string()), ..kept },
         }
     }
 

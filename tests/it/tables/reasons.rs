@@ -106,9 +106,27 @@ fn exclusion_reasons() -> Vec<Reason> {
         R::LaneCount { messages: 6 },
         R::SoftTarget { tokens: 700 },
         R::LevelFull { budget: 600 },
+        R::SessionFull { budget: 400 },
         R::LevelsOver { percent: 90 },
         R::EditedAway,
     ]
+}
+
+#[test]
+fn every_reason_is_in_the_tables() {
+    let source = syn::parse_file(include_str!("../../../src/domain/planning/reason.rs")).unwrap();
+    let reasons = source.items.iter().find_map(|item| match item {
+        syn::Item::Enum(item) if item.ident == "Reason" => Some(item),
+        _ => None,
+    });
+    let listed: Vec<String> = [inclusion_reasons(), exclusion_reasons()].concat().iter().map(variant).collect();
+    let missing = reasons.unwrap().variants.iter().map(|variant| variant.ident.to_string());
+    assert_eq!(missing.filter(|name| !listed.contains(name)).collect::<Vec<_>>(), [""; 0]);
+}
+
+/// The name of a reason's variant.
+fn variant(reason: &Reason) -> String {
+    format!("{reason:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
 }
 
 #[test]

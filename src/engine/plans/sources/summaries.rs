@@ -14,7 +14,7 @@ use crate::domain::planning::input::{CoveredTurn, Gap};
 use crate::domain::planning::mode::Mode;
 use crate::domain::planning::plan::Warning;
 use crate::domain::summary::accepted::{
-    MessagesSince, SourceFault, StalenessLimits, Summary, SummaryKind, SummaryPosition, SummarySource, SummaryState,
+    MAX_SINCE, MessagesSince, SourceFault, Summary, SummaryKind, SummaryPosition, SummarySource, SummaryState,
     SummaryUse,
 };
 use crate::engine::sessions::session::Session;
@@ -225,12 +225,12 @@ pub(crate) fn title(summary: &Summary) -> String {
 
 /// Returns the state that a list shows.
 pub(crate) fn state(view: &SummaryView<'_>, held: &LoadedSummary) -> SummaryState {
-    view.position(held).state(StalenessLimits::default())
+    view.position(held).state()
 }
 
 /// Describes the messages after a summary of this time. Their tokens are counted up to the limit of stale summaries.
 fn messages_since(tree: &Tree, after: &[Slot], since: i64) -> MessagesSince {
-    let enough = u64::from(StalenessLimits::default().tokens) * 4 + 4;
+    let enough = u64::from(MAX_SINCE.tokens) * 4 + 4;
     let mut bytes = 0;
     for slot in after {
         bytes += tree.head(*slot).bytes;
@@ -257,7 +257,7 @@ mod tests {
             let id = u128::from(at) + 1;
             NodeHead { bytes, at: 100 * i64::from(at), ..head(id, (at > 0).then_some(id - 1), Role::User) }
         };
-        let enough = u64::from(StalenessLimits::default().tokens) * 4 + 4;
+        let enough = u64::from(MAX_SINCE.tokens) * 4 + 4;
         let tree = Tree::build((0..).zip([7, 9, 2 * enough, 400]).map(sized).collect());
         let since = |after: &[Slot]| {
             let MessagesSince { messages, tokens, ms } = messages_since(&tree, after, 50);

@@ -172,7 +172,7 @@ fn model_columns(profile: &str, info: &ModelInfo) -> Columns {
         Some(price) if price.input <= 0.0 && price.output <= 0.0 => ["free".to_owned(), "free".to_owned()],
         Some(price) => [price.input, price.output].map(|price| format!("${}", dollars(price))),
     };
-    [short(u64::from(info.context_window)), input, output, answer, info.supports.to_words(), profile.to_owned()]
+    [short(u64::from(info.context_window)), input, output, answer, info.supports.to_text(), profile.to_owned()]
 }
 
 /// A price with two decimals, or more if it has more: `0.40`, `0.075`.

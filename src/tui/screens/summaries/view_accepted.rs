@@ -51,8 +51,8 @@ fn one(view: &ViewContext<'_>, card: &SummaryCard, area: Rect, buf: &mut Buffer)
     let depth = if card.active { "" } else { view.theme.glyphs.corner };
     let ink = if card.included { Ink::Text } else { Ink::Dim };
     let mut label = Line::of(ink, &format!("{depth}{sign} turns {from}–{to}"));
-    label.push(Ink::Dim, &format!("  {}", card.summary.source.words()));
-    if let Some(state) = card.state.words() {
+    label.push(Ink::Dim, &format!("  {}", card.summary.source.phrase()));
+    if let Some(state) = card.state.phrase() {
         label.push(Ink::Warn, &format!("  {state}"));
     }
     let ratio = card.summary.ratio_milli();
