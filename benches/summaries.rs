@@ -171,7 +171,7 @@ fn main() {
     let pairs = talk();
     let bench = Bench::new(&Model::new([]));
     let mut client = bench.start_with(|setup| {
-        setup.models = Arc::new(|name, _| ModelInfo {
+        setup.settings.models = Arc::new(|name, _| ModelInfo {
             name: name.into(),
             context_window: 48_000,
             input_limit: None,
