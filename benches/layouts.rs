@@ -88,14 +88,14 @@ fn replay(talk: &Talk, way: &Configuration, counter: &Arc<Tokenizers>) -> Vec<Ve
     let clock = Arc::new(AtomicI64::new(talk.exchanges.first().map_or(0, |one| one.at)));
     let now = clock.clone();
     let mut client = bench.start_with(|setup| {
-        setup.policies = [(way.policy.name.clone(), way.policy.clone())].into();
+        setup.settings.policies = [(way.policy.name.clone(), way.policy.clone())].into();
         setup.counter = counter.clone();
-        setup.prompts = shared::prompts();
-        setup.defaults.policy = Some(way.policy.name.clone());
-        setup.defaults.layout = Some(way.layout.name().into());
-        setup.defaults.mode = Some(way.mode);
-        setup.defaults.budget = Some(way.budget);
-        setup.models = shared::models(1_047_576);
+        setup.settings.prompts = shared::prompts();
+        setup.settings.defaults.policy = Some(way.policy.name.clone());
+        setup.settings.defaults.layout = Some(way.layout.name().into());
+        setup.settings.defaults.mode = Some(way.mode);
+        setup.settings.defaults.budget = Some(way.budget);
+        setup.settings.models = shared::models(1_047_576);
         setup.now = Arc::new(move || now.fetch_add(1_000, Ordering::Relaxed));
     });
     let branch = client.session();

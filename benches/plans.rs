@@ -55,8 +55,8 @@ fn talk(budget: u32, turns: usize) {
     let model = Model::new((0..turns).map(|turn| text(&words(turn * 2, 80))));
     let bench = Bench::new(&model);
     let mut client = bench.start_with(|setup| {
-        setup.policies = shared::presets();
-        setup.models = shared::models(200_000);
+        setup.settings.policies = shared::presets();
+        setup.settings.models = shared::models(200_000);
     });
     let branch = client.session();
     client.must(Request::Branch(BranchRequest::Override {

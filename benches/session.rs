@@ -94,14 +94,14 @@ fn started(
     let now = clock.clone();
     let client = bench.start_with(|setup| {
         setup.patient = true;
-        setup.policies = [(policy.name.clone(), policy.clone())].into();
+        setup.settings.policies = [(policy.name.clone(), policy.clone())].into();
         setup.counter = counter.clone();
-        setup.prompts = shared::prompts();
-        setup.defaults.policy = Some(policy.name.clone());
-        setup.defaults.mode = Some(mode);
-        setup.defaults.budget = Some(BUDGET);
-        setup.tool_rules = vec![Rule { tool: "edit_file".into(), on: None, verdict: Verdict::Allow }];
-        setup.models = shared::models(128_000);
+        setup.settings.prompts = shared::prompts();
+        setup.settings.defaults.policy = Some(policy.name.clone());
+        setup.settings.defaults.mode = Some(mode);
+        setup.settings.defaults.budget = Some(BUDGET);
+        setup.settings.tool_rules = vec![Rule { tool: "edit_file".into(), on: None, verdict: Verdict::Allow }];
+        setup.settings.models = shared::models(128_000);
         setup.now = Arc::new(move || now.load(Ordering::Relaxed));
     });
     (client, model)

@@ -171,7 +171,7 @@ fn main() {
     let pairs = talk();
     let bench = Bench::new(&Model::new([]));
     let mut client = bench.start_with(|setup| {
-        setup.models = Arc::new(|name, _| ModelInfo { context_window: 48_000, ..model_of(name) });
+        setup.settings.models = Arc::new(|name, _| ModelInfo { context_window: 48_000, ..model_of(name) });
     });
     let branch = client.session();
     let each = ((pairs.len().saturating_sub(8)) / SUMMARIES).max(1);

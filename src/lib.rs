@@ -73,7 +73,7 @@
 //!    event decoder ([`llm::sse`]), and the received text is saved every 150 ms.
 //! 5. The pure turn machine ([`engine::turns::machine`]) decides the next step. The first event turns the user message
 //!    into a node. An answer with tool calls waits for all results and is committed together with them; then the longer
-//!    turn is planned and sent again, with the turns, the code, and the rules of the round before in the same bytes
+//!    turn is planned and sent again, with the turns, the code, and the rules of the previous round in the same bytes
 //!    (`engine::plans::sources::rounds`). The effect of a call that would make changes is determined first
 //!    ([`domain::tool::consent`]); then the call waits for a rule or a person to allow it (`engine::turns::consent`).
 //!    Its changes are an operation, so undo reverts them. Each turn ends in one transaction that moves the branch's
@@ -116,7 +116,8 @@
 //! * a request to the engine: its family in `engine::api::request`, a line in `engine::dispatch`
 //! * state of the engine: the part that owns it (`engine::sessions::state`, `turns::state`, `plans::state`,
 //!   `summaries::state`, `tools::state`), which does not depend on the core that contains it
-//! * work beside the engine's thread: [`engine`]'s `jobs`, the only place that starts threads; it answers every ticket
+//! * work beside the engine's thread: [`engine`]'s `jobs`, which starts every thread, cancels jobs, and answers every
+//!   ticket
 //! * a theme: a TOML file in `config/themes`, named in [`config::themes`]; an ink: [`tui::theme`]
 //! * a screen: a folder in `tui::screens` with `model`, `update` and `view`, whose `mod.rs` implements
 //!   [`tui::screens::screen::Screen`], and one line in `tui::screens`. An action pushes it on `Model::layers`. A

@@ -4,10 +4,7 @@
 use pleach::cli::{self, Formats, system::repair};
 use pleach::config::{commands::args::Args, load};
 use pleach::domain::{base::failure::Failure, conversation::record::IncomingPieces};
-use pleach::engine::{
-    Engine,
-    startup::{setup, wiring},
-};
+use pleach::engine::{Engine, startup::wiring};
 use pleach::{export, import, telemetry, tools, tui};
 
 const FORMATS: Formats = Formats {
@@ -53,8 +50,9 @@ fn run(args: &Args, config: &load::Config) -> Result<u8, Failure> {
 fn tour(config: &load::Config) -> tui::OpenTour {
     let config = config.clone();
     Box::new(move || {
-        let setup = wiring::setup(&config, true)?;
-        let (engine, events) = Engine::start(setup::Setup { trusted: false, patient: false, ..setup })?;
+        let mut setup = wiring::setup(&config, true)?;
+        (setup.settings.trusted, setup.patient) = (false, false);
+        let (engine, events) = Engine::start(setup)?;
         let commands = cli::command_runner(config.clone(), Box::new(engine.sender()), FORMATS);
         Ok(tui::TourEngine { sender: Box::new(engine.sender()), events, commands, engine: Box::new(engine) })
     })

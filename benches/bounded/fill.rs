@@ -83,8 +83,8 @@ pub(crate) fn start(store: &Path) -> (Bench, Client) {
     let client = bench.start_with(|setup| {
         setup.store = store;
         setup.counter = Arc::new(Tokenizers::new());
-        setup.policies = shared::presets();
-        setup.models = shared::models(1_047_576);
+        setup.settings.policies = shared::presets();
+        setup.settings.models = shared::models(1_047_576);
     });
     (bench, client)
 }

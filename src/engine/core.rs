@@ -62,7 +62,7 @@ impl Core {
         inbox: Sender<Inbox>,
         events: Sender<Event>,
     ) -> Result<Self, Failure> {
-        setup.tools = setup.tools.take().map(|inner| with_skills(inner, &project));
+        setup.settings.tools = setup.settings.tools.take().map(|inner| with_skills(inner, &project));
         Ok(Self {
             learned: LearnedSettings { code: Some(code.book()), ..LearnedSettings::default() },
             workers: Workers {
@@ -79,7 +79,7 @@ impl Core {
                 servers: ServerRegistry::default(),
                 files: FileNames::default(),
                 project,
-                trusted: setup.trusted,
+                trusted: setup.settings.trusted,
             },
             jobs: Jobs::new(inbox.clone()),
             store: setup.store.clone(),

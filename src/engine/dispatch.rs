@@ -15,6 +15,7 @@ use super::plans::queries;
 use super::plans::worker::WorkerEvent;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::BranchId;
+use crate::domain::conversation::branch::Overrides;
 use crate::domain::summary::draft::SummaryAuthor;
 use crate::store::types::Write;
 
@@ -118,7 +119,7 @@ impl Core {
 
     /// Sends an answer at once.
     #[expect(clippy::unnecessary_wraps, reason = "the last step of handlers that can fail")]
-    fn answer_now(&self, ticket: Ticket, result: Result<Answer, Failure>) -> Result<(), Failure> {
+    pub(super) fn answer_now(&self, ticket: Ticket, result: Result<Answer, Failure>) -> Result<(), Failure> {
         self.answer(ticket, result);
         Ok(())
     }
@@ -142,7 +143,9 @@ impl Core {
             }
             SessionRequest::Import { reading } => self.import(&reading),
             SessionRequest::Markdown { branch } => self.markdown(branch),
-            SessionRequest::Transcript { session, branch } => self.transcript(session.as_deref(), branch),
+            SessionRequest::Transcript { session, branch } => {
+                self.transcript(session.as_deref(), branch).map(|transcript| Answer::Transcript(Box::new(transcript)))
+            }
             SessionRequest::Bodies { nodes } => queries::bodies(self, &nodes),
             SessionRequest::Undo => self.undo(),
             SessionRequest::Redo => self.redo(),
@@ -225,8 +228,8 @@ impl Core {
             PlanRequest::Exact { branch, act: Exact::Show } => self.raw_request(branch),
             PlanRequest::Why { branch, item, most } => return self.compare_item(ticket, branch, &item, most),
             PlanRequest::Retrieve { session, branch, query, at, budget, anyway } => {
-                let wish = RetrievalRequest { query, at, budget, anyway };
-                return self.retrieve(ticket, session.as_deref(), branch.as_deref(), wish);
+                let request = RetrievalRequest { query, at, budget, anyway };
+                return self.retrieve(ticket, session.as_deref(), branch.as_deref(), request);
             }
             PlanRequest::RowText { branch, atom } => self.row_text(branch, &atom),
             PlanRequest::WireText { branch } => self.wire_text(branch),
@@ -286,7 +289,10 @@ impl Core {
     /// Handles requests about editable texts.
     fn on_editable(&mut self, ticket: Ticket, request: EditableAct) -> Result<(), Failure> {
         let result = match request {
-            EditableAct::TryPolicy { branch, draft, policy } => return self.try_policy(ticket, branch, draft, policy),
+            EditableAct::TryPolicy { branch, draft, policy } => {
+                let trial = Overrides { policy: Some(policy), ..Overrides::default() };
+                return self.what_if(ticket, branch, draft, &[trial], false);
+            }
             EditableAct::List { branch, kind } => return self.list_editables(ticket, branch, kind),
             EditableAct::SavePolicy { name, text, preset } => self.save_policy(&name, &text, preset.as_deref()),
             EditableAct::StepPolicy { name, forward } => self.step_policy(&name, forward),

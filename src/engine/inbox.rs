@@ -12,7 +12,7 @@ use super::turns::state::RerunEvent;
 use super::turns::stream::Report;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, RunId};
-use crate::domain::call::model::ModelInfo;
+use crate::domain::call::model::{ModelInfo, Profile};
 use crate::store::file::claims::Claim;
 
 /// A message to the engine's thread.
@@ -81,8 +81,8 @@ pub(crate) enum OutsideChange {
     Code,
     /// Rules or skills of the project changed.
     Project,
-    /// The models that servers reported, each with its profile's name.
-    Models(Vec<(String, ModelInfo)>),
+    /// The models that servers reported, each with the profile under which its server was asked.
+    Models(Vec<(Profile, ModelInfo)>),
     /// Another window may have written to the store.
     Store,
 }
@@ -98,7 +98,7 @@ impl Jobs<Inbox> {
         self.report(
             name,
             move |failure| Inbox::Answer(ticket, Box::new(Err(failure))),
-            move || Inbox::Answer(ticket, Box::new(work())),
+            move |_| Inbox::Answer(ticket, Box::new(work())),
         );
     }
 }

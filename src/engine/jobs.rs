@@ -1,14 +1,14 @@
-//! Starts all threads of the engine. A *job* is work with an end: it has a name, is counted, and always reports, even
-//! if its thread cannot be started or its work panics. A *service* works until its queue closes.
+//! Starts all threads of the engine. A *job* is work with an end: it has a name, is counted, can be canceled, and always
+//! reports, even if its thread cannot be started or its work panics. A *service* works until its queue closes.
 //! A service answers a ticket also when the work for it panics ([`guarded`]).
 //! `tests/architecture.rs` rejects threads that other files of the engine start.
-//! Not for: what jobs do and when they start; canceling a job, which carries its own flag for that.
+//! Not for: what jobs do, when they start, and how often their work checks whether it was canceled.
 
 use crate::domain::base::failure::{Failure, FailureKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 /// The maximum number of jobs that run at the same time. Ordinary use needs a handful; more means that jobs hang.
@@ -17,40 +17,75 @@ const MOST: usize = 64;
 /// Starts jobs, which report to the engine's thread by messages `M`.
 pub(crate) struct Jobs<M> {
     inbox: Sender<M>,
-    running: Arc<AtomicUsize>,
+    running: Running,
     most: usize,
+}
+
+/// Cancels a job. The job's work has one copy and checks it; the starter keeps another. A canceled job still reports.
+#[derive(Clone, Default)]
+pub(crate) struct CancelToken(pub(crate) Arc<AtomicBool>);
+
+impl CancelToken {
+    pub(crate) fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_canceled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The tokens of the running jobs.
+#[derive(Clone, Default)]
+struct Running(Arc<Mutex<Vec<CancelToken>>>);
+
+impl Running {
+    fn tokens(&self) -> MutexGuard<'_, Vec<CancelToken>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl<M: Send + 'static> Jobs<M> {
     /// Returns a starter of jobs that report to the engine's thread through `inbox`.
     pub(crate) fn new(inbox: Sender<M>) -> Self {
-        Self { inbox, running: Arc::default(), most: MOST }
+        Self { inbox, running: Running::default(), most: MOST }
     }
 
-    /// Runs work on a thread of its own. Calls `lost` if the thread cannot be started, if too many jobs run, or if the
-    /// work panics.
+    /// Runs work on a thread of its own and returns the token that cancels it. Calls `lost` if the thread cannot be
+    /// started, if too many jobs run, or if the work panics.
     pub(crate) fn run(
         &self,
         name: &str,
-        work: impl FnOnce() + Send + 'static,
+        work: impl FnOnce(&CancelToken) + Send + 'static,
         lost: impl FnOnce(Failure) + Send + 'static,
-    ) {
-        let others = self.running.fetch_add(1, Ordering::SeqCst);
-        let mut job = Job { running: Arc::clone(&self.running), lost: Some(lost), why: NOT_STARTED };
-        if others >= self.most {
+    ) -> CancelToken {
+        let cancel = CancelToken::default();
+        let mut job = Job { running: self.running.clone(), cancel: cancel.clone(), lost: Some(lost), why: NOT_STARTED };
+        let count = {
+            let mut running = self.running.tokens();
+            running.push(cancel.clone());
+            running.len()
+        };
+        if count > self.most {
             job.why = TOO_MANY;
-            return;
+            return cancel;
         }
         // If the thread cannot be started, the closure is dropped and the job with it.
         let body = move || {
             let mut job = job;
             job.why = PANICKED;
-            work();
+            work(&job.cancel);
             job.lost = None;
         };
         if let Err(error) = std::thread::Builder::new().name(format!("pleach-{name}")).spawn(body) {
             tracing::error!(%error, name, "a thread could not be started");
         }
+        cancel
+    }
+
+    /// Cancels all running jobs.
+    pub(crate) fn cancel_all(&self) {
+        self.running.tokens().iter().for_each(CancelToken::cancel);
     }
 
     /// Runs work that ends in one message to the engine's thread. If the work fails to produce it, `lost` does.
@@ -58,10 +93,11 @@ impl<M: Send + 'static> Jobs<M> {
         &self,
         name: &str,
         lost: impl FnOnce(Failure) -> M + Send + 'static,
-        work: impl FnOnce() -> M + Send + 'static,
-    ) {
+        work: impl FnOnce(&CancelToken) -> M + Send + 'static,
+    ) -> CancelToken {
         let (inbox, otherwise) = (self.inbox.clone(), self.inbox.clone());
-        self.run(name, move || drop(inbox.send(work())), move |failure| drop(otherwise.send(lost(failure))));
+        let work = move |cancel: &CancelToken| drop(inbox.send(work(cancel)));
+        self.run(name, work, move |failure| drop(otherwise.send(lost(failure))))
     }
 }
 
@@ -71,14 +107,15 @@ const PANICKED: &str = "An internal error stopped this.";
 
 /// A counted job. If it is dropped before its work is done, it reports the reason.
 struct Job<L: FnOnce(Failure)> {
-    running: Arc<AtomicUsize>,
+    running: Running,
+    cancel: CancelToken,
     lost: Option<L>,
     why: &'static str,
 }
 
 impl<L: FnOnce(Failure)> Drop for Job<L> {
     fn drop(&mut self) {
-        self.running.fetch_sub(1, Ordering::SeqCst);
+        self.running.tokens().retain(|token| !Arc::ptr_eq(&token.0, &self.cancel.0));
         if let Some(lost) = self.lost.take() {
             let (kind, todo) = match self.why {
                 PANICKED => (FailureKind::Internal, "Please report it with the log."),
@@ -152,7 +189,7 @@ mod tests {
         let (jobs, out) = jobs(1);
         jobs.answer("test", Ticket(7), || Ok(Answer::Done("made".into())));
         let (ticket, result) = answered(&out);
-        assert_eq!((ticket, matches!(result, Ok(Answer::Done(said)) if said == "made")), (Ticket(7), true));
+        assert_eq!((ticket, matches!(result, Ok(Answer::Done(notice)) if notice == "made")), (Ticket(7), true));
     }
 
     #[test]
@@ -179,11 +216,50 @@ mod tests {
         assert_eq!((ticket, result.err().map(|failure| failure.kind)), (Ticket(2), Some(FailureKind::Busy)));
         drop(go);
         assert!(answered(&out).1.is_ok());
-        while jobs.running.load(Ordering::SeqCst) > 0 {
+        while !jobs.running.tokens().is_empty() {
             std::thread::yield_now();
         }
         jobs.answer("test", Ticket(3), || Ok(Answer::Done(String::new())));
         assert!(answered(&out).1.is_ok());
+    }
+
+    /// Starts a job that ends only when it is canceled, and then answers or panics.
+    fn endless(jobs: &Jobs<Inbox>, ticket: u64, panics: bool) -> CancelToken {
+        let answer = move |result| Inbox::Answer(Ticket(ticket), Box::new(result));
+        jobs.report(
+            "test",
+            move |failure| answer(Err(failure)),
+            move |cancel| {
+                while !cancel.is_canceled() {
+                    std::thread::yield_now();
+                }
+                assert!(!panics, "planted by the test");
+                answer(Ok(Answer::Done(String::new())))
+            },
+        )
+    }
+
+    #[test]
+    fn a_canceled_job_answers_its_ticket_and_cancels_no_other() {
+        let (jobs, out) = jobs(2);
+        let (first, second) = (endless(&jobs, 1, false), endless(&jobs, 2, true));
+        first.cancel();
+        let (ticket, result) = answered(&out);
+        assert_eq!((ticket, result.is_ok(), second.is_canceled()), (Ticket(1), true, false));
+        second.cancel();
+        let (ticket, result) = answered(&out);
+        assert_eq!((ticket, result.err().map(|failure| failure.what)), (Ticket(2), Some(PANICKED.to_owned())));
+    }
+
+    #[test]
+    fn all_running_jobs_are_canceled_together_and_each_answers() {
+        let (jobs, out) = jobs(3);
+        let tokens = [1, 2, 3].map(|ticket| endless(&jobs, ticket, false));
+        jobs.cancel_all();
+        assert!(tokens.iter().all(CancelToken::is_canceled));
+        let mut tickets = [1, 2, 3].map(|_| answered(&out).0.0);
+        tickets.sort_unstable();
+        assert_eq!(tickets, [1, 2, 3]);
     }
 
     #[test]

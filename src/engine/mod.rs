@@ -1,9 +1,9 @@
-//! The engine: the only room that orchestrates the others. All requests come in through [`api`].
+//! The engine: the only module that orchestrates the others. All requests come in through [`api`].
 //!
 //! One thread owns the state (`core`). Planning (`plans::worker`), calls (`turns::stream`) and tools
 //! (`turns::tool_calls`) run on other threads, which send their results to it (`inbox`). A pure state machine makes the
 //! decisions of a turn ([`turns::machine`]). Every change is written to the store first and shown afterwards.
-//! Not for: what one room can do alone (`context`, `store`, `llm`, …), or how anything looks.
+//! Not for: work of a single module (`context`, `store`, `llm`, …), or display.
 
 pub mod api;
 mod branches;
@@ -39,7 +39,7 @@ use std::time::Duration;
 /// How often the engine checks whether another window wrote to the store. A check reads one number.
 const STORE_CHECK_INTERVAL: Duration = Duration::from_millis(700);
 
-/// A running engine. Dropping it cancels all calls and saves the text that has arrived.
+/// A running engine. Dropping it cancels all jobs and saves the text that has arrived.
 pub struct Engine {
     inbox: Sender<Inbox>,
     thread: Option<JoinHandle<()>>,
@@ -103,15 +103,8 @@ impl Engine {
     }
 
     /// Stops the engine and waits until everything is saved.
-    pub fn stop(mut self) {
-        self.end();
-    }
-
-    fn end(&mut self) {
-        let _ = self.inbox.send(Inbox::Stop);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+    pub fn stop(self) {
+        drop(self);
     }
 }
 
@@ -142,6 +135,9 @@ fn report_storage_failure(before: &mut Option<String>, now: Option<String>, even
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.end();
+        let _ = self.inbox.send(Inbox::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }

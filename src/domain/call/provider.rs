@@ -149,6 +149,23 @@ pub struct Outcome {
     pub total_ms: u64,
 }
 
+impl Outcome {
+    /// Returns the outcome of one POST that ended in this way before anything arrived.
+    #[must_use]
+    pub fn of(end: CallEnd) -> Self {
+        Self {
+            end,
+            any: false,
+            finish_reason: None,
+            usage: Usage::default(),
+            error: None,
+            attempts: 1,
+            ttft_ms: None,
+            total_ms: 0,
+        }
+    }
+}
+
 /// A model that can be called.
 pub trait Provider: Send + Sync {
     /// Posts the bytes unchanged and passes events to `sink` until the end. Blocks, so it must run on its own thread.

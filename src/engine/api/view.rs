@@ -181,7 +181,7 @@ pub enum Answer {
         /// The names of all policies.
         names: Vec<String>,
         /// A sentence about the change.
-        said: String,
+        notice: String,
     },
     /// A text that was refused as invalid.
     Refused(PolicyFault),
@@ -355,20 +355,20 @@ mod tests {
     use crate::domain::conversation::transition::Subject;
 
     #[test]
-    fn steps_are_told_in_a_sentence() {
+    fn steps_become_sentences() {
         use ItemState::{Excluded, Leased, None as Free};
-        let said = |(from, to), by, reason: &str, at_turn| {
+        let text = |(from, to), by, reason: &str, at_turn| {
             let item = Subject::Item(Atom::Message { node: Hash::default() });
             let step = Transition { item, from, to, reason: reason.into(), turn: None, branch: None, by, at: 0 };
             TransitionReport { step, title: String::new(), turn: None, at_turn }.sentence()
         };
-        for (told, expected) in [
-            (said((Free, Leased), Actor::Engine, "named again", Some(12)), "turn 12: leased by pleach, named again"),
-            (said((Leased, Leased), Actor::Model, "", None), "renewed by the model"),
-            (said((Leased, Free), Actor::User, "decided by the person", Some(3)), "turn 3: removed by you"),
-            (said((Free, Excluded), Actor::User, "", None), "excluded by you"),
+        for (found, expected) in [
+            (text((Free, Leased), Actor::Engine, "named again", Some(12)), "turn 12: leased by pleach, named again"),
+            (text((Leased, Leased), Actor::Model, "", None), "renewed by the model"),
+            (text((Leased, Free), Actor::User, "decided by the person", Some(3)), "turn 3: removed by you"),
+            (text((Free, Excluded), Actor::User, "", None), "excluded by you"),
         ] {
-            assert_eq!(told, expected);
+            assert_eq!(found, expected);
         }
     }
 }

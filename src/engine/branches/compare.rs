@@ -66,7 +66,7 @@ impl DiffContext<'_> {
             turns.push(Turn {
                 number,
                 atom: crate::engine::plans::labels::atom_of(number, &heads),
-                messages: self.said(session, own)?,
+                messages: self.messages(session, own)?,
                 pin: None,
             });
         }
@@ -95,8 +95,8 @@ impl DiffContext<'_> {
         })
     }
 
-    fn said(&self, session: &SessionSnapshot, slots: &[Slot]) -> Result<Vec<ComparedMessage>, Failure> {
-        let mut said = Vec::new();
+    fn messages(&self, session: &SessionSnapshot, slots: &[Slot]) -> Result<Vec<ComparedMessage>, Failure> {
+        let mut messages = Vec::new();
         for slot in slots {
             let head = session.tree.head(*slot);
             let content = content(self.store, head.id)?;
@@ -110,9 +110,9 @@ impl DiffContext<'_> {
             for (_, name, _) in content.calls() {
                 text = format!("{text}{}[calls {name}]", if text.is_empty() { "" } else { "\n" });
             }
-            said.push(ComparedMessage { node: head.id, role: head.role, text });
+            messages.push(ComparedMessage { node: head.id, role: head.role, text });
         }
-        Ok(said)
+        Ok(messages)
     }
 
     /// Returns the tools that messages call, the most called first.

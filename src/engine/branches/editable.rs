@@ -51,8 +51,7 @@ impl Core {
                 return Ok(());
             }
         };
-        self.answer(ticket, Ok(Answer::Editables(kind, editables)));
-        Ok(())
+        self.answer_now(ticket, Ok(Answer::Editables(kind, editables)))
     }
 
     /// Returns the state block of a branch with all versions on its path, including undone ones.
@@ -125,7 +124,8 @@ impl Core {
         let policy_in_use = self.rules(&self.sessions.branch(id)?)?.policy.name;
         let folder = self.setup.policies_dir.clone().unwrap_or_default();
         let all = policy_files::list(&folder).map_err(|error| error.failure())?;
-        let about = |name: &str| self.setup.policies.get(name).map(|spec| spec.about.clone()).unwrap_or_default();
+        let about =
+            |name: &str| self.setup.settings.policies.get(name).map(|spec| spec.about.clone()).unwrap_or_default();
         Ok(all.into_iter().map(|policy| policy_editable(&policy, about(&policy.name), &policy_in_use)).collect())
     }
 
@@ -276,9 +276,9 @@ fn memory_editables(store: &Store, session: SessionId) -> Result<Vec<Editable>, 
                 let Change::Memory { before, after } = change else { continue };
                 for (side, undone) in [(before, false), (after, undone)] {
                     let Some(memory) = side else { continue };
-                    let said = versions_by_id.entry(memory.id.to_string()).or_default();
-                    if said.last().is_none_or(|(_, last)| !last.same(&memory)) {
-                        said.push((undone, *memory));
+                    let versions = versions_by_id.entry(memory.id.to_string()).or_default();
+                    if versions.last().is_none_or(|(_, last)| !last.same(&memory)) {
+                        versions.push((undone, *memory));
                     }
                 }
             }
@@ -298,13 +298,13 @@ fn memory_editable(memory: &Memory, recorded: Option<Vec<(bool, Memory)>>) -> Ed
     }
     let current = all.iter().rposition(is_current);
     let count = all.len();
-    let version = |(place, (undone, said)): (usize, &(bool, Memory))| {
+    let version = |(place, (undone, version)): (usize, &(bool, Memory))| {
         let undone = if *undone { ", undone" } else { "" };
         let at = count - 1 - place;
         Version {
-            what: format!("version {}, {}{undone}", place + 1, said.status.name()),
-            at: Some(said.updated_at),
-            text: said.text.as_str().into(),
+            what: format!("version {}, {}{undone}", place + 1, version.status.name()),
+            at: Some(version.updated_at),
+            text: version.text.as_str().into(),
             current: current == Some(place),
             from: (at + 1 < count).then_some(at + 1),
         }
@@ -361,12 +361,12 @@ mod tests {
             (format!("version {number}, {status}"), text.to_owned(), current, from)
         };
         let first = line(1, "confirmed", "a", true, None);
-        assert_eq!(shown(&a, &[]), std::slice::from_ref(&first), "nothing was told of it");
+        assert_eq!(shown(&a, &[]), std::slice::from_ref(&first), "nothing was recorded");
         let version = (false, a.clone());
         assert_eq!(shown(&a, std::slice::from_ref(&version)), [first]);
         let second = line(2, "confirmed", "b", true, Some(1));
         let older = line(1, "confirmed", "a", false, None);
-        assert_eq!(shown(&b, &[(false, a.clone())]), [second.clone(), older.clone()], "the newest was not told of");
+        assert_eq!(shown(&b, &[(false, a.clone())]), [second.clone(), older.clone()], "the newest was not recorded");
         assert_eq!(shown(&b, &[(false, a.clone()), (false, b.clone())]), [second, older]);
         // After an edit was undone, the first version is current again.
         let undone = line(2, "confirmed, undone", "b", false, Some(1));

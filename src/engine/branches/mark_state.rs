@@ -1,16 +1,40 @@
-//! The state of an item as marks and transitions record it: the mark that results from an automatic step, the
-//! transition that is stored, and its sentence.
+//! The state of an item as marks and transitions record it: a mark's update, the mark that results from an automatic
+//! step, the transition that is stored, and its sentence.
 //! Not for: deciding the steps (`context::activation`), or when they are taken (`turns::reflect`).
 
 use crate::context::activation::ItemChange;
 use crate::domain::base::failure::Failure;
+use crate::domain::base::ids::BranchId;
 use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
+use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::transition::{ItemState, Subject, Transition};
 use crate::engine::sessions::session::Session;
-use crate::engine::turns::reflect::{MarkUpdate, TurnEndInput};
+use crate::engine::turns::reflect::TurnEndInput;
 use crate::store::types::Write;
+
+/// A mark that changes.
+#[derive(Clone, Debug)]
+pub(crate) struct MarkUpdate {
+    pub(crate) target: Atom,
+    pub(crate) before: Option<Mark>,
+    pub(crate) after: Option<Mark>,
+}
+
+impl MarkUpdate {
+    /// Returns the update as a change of an operation.
+    pub(crate) fn change(&self, branch: BranchId) -> Change {
+        let boxed = |mark: &Option<Mark>| mark.clone().map(Box::new);
+        Change::Mark { branch, target: self.target, before: boxed(&self.before), after: boxed(&self.after) }
+    }
+
+    /// Returns the update as a write.
+    pub(crate) fn write(&self, branch: BranchId) -> Write {
+        let expect = self.before.as_ref().map(|mark| mark.revision);
+        Write::PutMark { branch, target: self.target, expect, mark: self.after.clone() }
+    }
+}
 
 /// Returns a person's pin on an atom.
 pub(crate) fn pin_on(target: Atom) -> Mark {

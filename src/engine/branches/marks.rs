@@ -3,7 +3,7 @@
 //! Not for: undoing (`undo`), the state block (`state_block`), or turns (`turns::live`).
 
 use super::fork::ensure_name_free;
-use super::mark_state::{noted, pin_on};
+use super::mark_state::{MarkUpdate, noted, pin_on};
 use super::undo::store_anchor_for_head;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
@@ -36,21 +36,20 @@ impl Core {
             return self.reply(&branch, target);
         }
         let marked = self.mark_changes(&branch, items, act)?;
-        let Some(said) = marked.sentence() else { return Ok(Answer::Done("Select an item first.".into())) };
+        let Some(notice) = marked.sentence() else { return Ok(Answer::Done("Select an item first.".into())) };
         let mut writes = Vec::new();
-        for (change, why) in &marked.changes {
-            let Change::Mark { target, before, after, .. } = change else { continue };
-            let expect = before.as_ref().map(|mark| mark.revision);
-            let mark = after.as_deref().cloned();
-            writes.push(Write::PutMark { branch: id, target: *target, expect, mark });
-            writes.extend(self.mark_step(change, why));
+        let mut changes = Vec::new();
+        for (update, why) in &marked.updates {
+            let change = update.change(id);
+            writes.push(update.write(id));
+            writes.extend(self.mark_step(&change, why));
+            changes.push(change);
         }
-        let changes: Vec<Change> = marked.changes.into_iter().map(|(change, _)| change).collect();
-        writes.push(self.operation(branch.session, said.clone(), changes.clone()));
+        writes.push(self.operation(branch.session, notice.clone(), changes.clone()));
         self.store.write(writes)?;
         self.with_branch(id, |branch| apply_to(branch, &changes));
         self.show_branch(id);
-        Ok(Answer::Done(format!("{said}. u undoes it.")))
+        Ok(Answer::Done(format!("{notice}. u undoes it.")))
     }
 
     /// Returns the mark changes of an act on items without applying them. An item that is named twice is changed once.
@@ -69,10 +68,11 @@ impl Core {
             let after = self.resulting_mark(branch, before.as_ref(), target, note, act)?;
             marked.items += 1;
             marked.last = sentence(before.as_ref(), after.as_ref());
-            marked.put(branch.id, target, before, after, "decided by the person");
+            marked.updates.push((MarkUpdate { target, before, after }, "decided by the person"));
             for mark in if pins { self.replaced_marks(branch, &target) } else { Vec::new() } {
                 if !marked.holds(&mark.target) {
-                    marked.put(branch.id, mark.target, Some(mark), None, "pinned instead");
+                    let update = MarkUpdate { target: mark.target, before: Some(mark), after: None };
+                    marked.updates.push((update, "pinned instead"));
                 }
             }
         }
@@ -198,8 +198,8 @@ impl Core {
         self.store.write(vec![Write::SetReply { branch: branch.id, reply }])?;
         self.with_branch(branch.id, |branch| branch.reply = reply);
         self.show_branch(branch.id);
-        let said = reply.map_or("Your next message is no longer a reply.", |_| "Your next message replies to it.");
-        Ok(Answer::Done(said.into()))
+        let notice = reply.map_or("Your next message is no longer a reply.", |_| "Your next message replies to it.");
+        Ok(Answer::Done(notice.into()))
     }
 
     /// Renames a branch.
@@ -306,20 +306,15 @@ impl Core {
 /// The mark changes of an act.
 #[derive(Default)]
 pub(crate) struct MarkChange {
-    /// The changes, each with its reason.
-    pub(crate) changes: Vec<(Change, &'static str)>,
+    /// The updates, each with its reason.
+    pub(crate) updates: Vec<(MarkUpdate, &'static str)>,
     items: usize,
     last: String,
 }
 
 impl MarkChange {
     fn holds(&self, atom: &Atom) -> bool {
-        self.changes.iter().any(|(change, _)| matches!(change, Change::Mark { target, .. } if target == atom))
-    }
-
-    fn put(&mut self, branch: BranchId, target: Atom, before: Option<Mark>, after: Option<Mark>, why: &'static str) {
-        let (before, after) = (before.map(Box::new), after.map(Box::new));
-        self.changes.push((Change::Mark { branch, target, before, after }, why));
+        self.updates.iter().any(|(update, _)| update.target == *atom)
     }
 
     /// Returns the sentence about the act; `None` if nothing changes.

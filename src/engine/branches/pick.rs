@@ -2,7 +2,7 @@
 //! its origin; an item that both branches share is only marked.
 //! Not for: marks on a branch's own messages (`marks`).
 
-use super::mark_state::pin_on;
+use super::mark_state::{MarkUpdate, pin_on};
 use super::marks::apply_to;
 use crate::context::render::render_forms;
 use crate::domain::base::failure::Failure;
@@ -11,7 +11,6 @@ use crate::domain::base::ids::BranchId;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind, Origin};
 use crate::domain::conversation::message::Role;
-use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::tree::{self, Slot};
 use crate::engine::api::{Answer, ItemName};
 use crate::engine::core::Core;
@@ -149,23 +148,17 @@ impl Core {
         let mut changes = Vec::new();
         let mut writes = Vec::new();
         for (old, new) in swaps {
-            let target = new.target;
-            let before = old.as_ref().filter(|old| old.target == target).cloned();
-            if let Some(gone) = old.filter(|old| old.target != target) {
-                writes.push(Write::PutMark {
-                    branch: onto,
-                    target: gone.target,
-                    expect: Some(gone.revision),
-                    mark: None,
-                });
-                let (target, before) = (gone.target, Some(Box::new(gone)));
-                changes.push(Change::Mark { branch: onto, target, before, after: None });
+            let (before, gone) =
+                if old.as_ref().is_some_and(|old| old.target == new.target) { (old, None) } else { (None, old) };
+            if let Some(gone) = gone {
+                let removal = MarkUpdate { target: gone.target, before: Some(gone), after: None };
+                writes.push(removal.write(onto));
+                changes.push(removal.change(onto));
             }
-            let expect = before.as_ref().map(|mark| mark.revision);
-            let new = Mark { revision: expect.unwrap_or(0) + 1, ..new };
-            writes.push(Write::PutMark { branch: onto, target, expect, mark: Some(new.clone()) });
-            let change =
-                Change::Mark { branch: onto, target, before: before.map(Box::new), after: Some(Box::new(new)) };
+            let revision = before.as_ref().map_or(0, |mark| mark.revision) + 1;
+            let update = MarkUpdate { target: new.target, before, after: Some(Mark { revision, ..new }) };
+            let change = update.change(onto);
+            writes.push(update.write(onto));
             writes.extend(self.mark_step(&change, "copied from another branch"));
             changes.push(change);
         }
@@ -182,15 +175,8 @@ impl Core {
     pub(crate) fn remove_copied_texts(session: &Session, keys: &[Hash]) -> Vec<Write> {
         let made = |mark: &&Mark| mark.origin.as_ref().is_some_and(|o| o.sources.iter().any(|key| keys.contains(key)));
         let of = |branch: &Branch| -> Vec<Write> {
-            let brought = branch.marks.iter().filter(made);
-            brought
-                .map(|mark| Write::PutMark {
-                    branch: branch.id,
-                    target: mark.target,
-                    expect: Some(mark.revision),
-                    mark: None,
-                })
-                .collect()
+            let removal = |mark: &Mark| MarkUpdate { target: mark.target, before: Some(mark.clone()), after: None };
+            branch.marks.iter().filter(made).map(|mark| removal(mark).write(branch.id)).collect()
         };
         session.branches.iter().flat_map(of).collect()
     }

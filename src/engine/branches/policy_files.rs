@@ -1,14 +1,12 @@
-//! Policies that a person wrote: saves one, steps between its versions, and plans the next call under it.
+//! Policies that a person wrote: saves one and steps between its versions.
 //! Not for: the syntax of a policy (`config::policies`), or the list of its versions (`editable`).
 
 use crate::config::error::ConfigError;
 use crate::config::policy_files;
 use crate::domain::base::failure::Failure;
-use crate::domain::base::ids::BranchId;
-use crate::domain::conversation::branch::Overrides;
 use crate::domain::planning::policy::PolicySpec;
 use crate::domain::summary::versions::PolicyFault;
-use crate::engine::api::{Answer, Draft, Ticket};
+use crate::engine::api::Answer;
 use crate::engine::core::Core;
 use std::path::PathBuf;
 
@@ -67,9 +65,9 @@ impl Core {
     }
 
     /// Replaces a policy, which makes plans under it stale.
-    fn take_policy(&mut self, name: &str, spec: PolicySpec, said: String) -> Answer {
-        let same = self.setup.policies.get(name) == Some(&spec);
-        self.setup.policies.insert(name.to_owned(), spec);
+    fn take_policy(&mut self, name: &str, spec: PolicySpec, notice: String) -> Answer {
+        let same = self.setup.settings.policies.get(name) == Some(&spec);
+        self.setup.settings.policies.insert(name.to_owned(), spec);
         if !same {
             for branch in self.sessions.branch_ids() {
                 let rules = self.sessions.branch(branch).and_then(|branch| self.rules(&branch));
@@ -78,19 +76,7 @@ impl Core {
                 }
             }
         }
-        Answer::Policies { names: self.setup.policies.keys().cloned().collect(), said }
-    }
-
-    /// Compares the next call under a policy with the present one.
-    pub(crate) fn try_policy(
-        &mut self,
-        ticket: Ticket,
-        branch: BranchId,
-        draft: Draft,
-        policy: String,
-    ) -> Result<(), Failure> {
-        let arm = Overrides { policy: Some(policy), ..Overrides::default() };
-        self.what_if(ticket, branch, draft, &[arm], false)
+        Answer::Policies { names: self.setup.settings.policies.keys().cloned().collect(), notice }
     }
 }
 

@@ -20,8 +20,6 @@ use crate::engine::core::Core;
 use crate::engine::inbox::Inbox;
 use crate::engine::sessions::session::{state_at, undoable};
 use crate::store::types::Write;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// The maximum tokens of messages that the model reads, and an allowance for the framing of the request.
 const MAX_READ: u32 = 24_000;
@@ -111,12 +109,13 @@ impl Core {
         }
         let provider = self.setup.servers.provider(&rules.profile)?;
         self.sessions.states_in_progress.insert(id);
-        let call = self.auxiliary_call(&branch, rules, Some(provider), Arc::new(AtomicBool::new(false)));
+        let mut call = self.auxiliary_call(&branch, rules, Some(provider));
         let ended = move |result, runs| Inbox::State(Box::new(WrittenState { ticket, branch: id, result, runs }));
         self.jobs.report(
             "state",
             move |failure| ended(Err(failure), Vec::new()),
-            move || {
+            move |cancel| {
+                call.cancel = cancel.clone();
                 let mut runs = Vec::new();
                 let result = write(&call, &sources, &mut runs);
                 ended(result, runs)
@@ -153,9 +152,9 @@ fn write(call: &AuxiliaryCall, sources: &[NodeId], runs: &mut Vec<RunCard>) -> R
         otherwise: "Write the state block yourself.",
         keeps_state: true,
     };
-    let (said, _) = call.ask(&prompt, &mut |_| {}, runs)?;
-    let (said, _) = secrets::mask(&said);
-    let text = state::find(&said, true).map_or_else(|| said.trim().to_owned(), |block| block.text);
+    let (answer, _) = call.ask(&prompt, &mut |_| {}, runs)?;
+    let (answer, _) = secrets::mask(&answer);
+    let text = state::find(&answer, true).map_or_else(|| answer.trim().to_owned(), |block| block.text);
     let text = state_suggestions::read(&text).state;
     let is_field = |line: &str| FIELDS.iter().any(|field| line.trim_start_matches(['-', '*', ' ']).starts_with(field));
     if !text.lines().any(is_field) {

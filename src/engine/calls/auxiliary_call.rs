@@ -20,6 +20,7 @@ use crate::domain::planning::input::{Block, MessageInput, PlanInput, RequestShap
 use crate::domain::planning::plan::{Basis, ContextPlan, Form, Reason, RowKind, Source};
 use crate::domain::planning::policy::{Layout, PolicySpec, Section};
 use crate::engine::core::Core;
+use crate::engine::jobs::CancelToken;
 use crate::engine::plans::input_builder::Contents;
 use crate::engine::plans::queries::provider_failure;
 use crate::engine::plans::worker::Stored;
@@ -28,7 +29,6 @@ use crate::store::Store;
 use crate::store::types::Write;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use uuid::Uuid;
 
 /// The maximum number of forms of a request that are tried after refusals.
@@ -43,7 +43,8 @@ pub(crate) struct AuxiliaryCall {
     pub(crate) provider: Option<Arc<dyn Provider>>,
     pub(crate) store: Store,
     pub(crate) counter: Arc<dyn CountTokens>,
-    pub(crate) cancel: Arc<AtomicBool>,
+    /// The token of the job that makes the calls.
+    pub(crate) cancel: CancelToken,
     /// Milliseconds since 1970.
     pub(crate) now: i64,
 }
@@ -75,7 +76,6 @@ impl Core {
         branch: &Branch,
         rules: Rules,
         provider: Option<Arc<dyn Provider>>,
-        cancel: Arc<AtomicBool>,
     ) -> AuxiliaryCall {
         AuxiliaryCall {
             session: branch.session,
@@ -84,7 +84,7 @@ impl Core {
             provider,
             store: self.store.clone(),
             counter: self.setup.counter.clone(),
-            cancel,
+            cancel: CancelToken::default(),
             now: self.now(),
         }
     }
@@ -94,11 +94,6 @@ impl AuxiliaryCall {
     /// Counts the tokens of a text with the model's encoding.
     pub(crate) fn count(&self, text: &str) -> u32 {
         self.counter.count(self.rules.model.encoding, text)
-    }
-
-    /// Whether the work was canceled.
-    pub(crate) fn stopped(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed)
     }
 
     /// Makes one call. If the server refuses the form of the request, it is sent again in another form. `hear` receives
@@ -149,7 +144,7 @@ impl AuxiliaryCall {
                     | Delta::Usage(_)
                     | Delta::Retry { .. } => {}
                 }
-                !self.stopped()
+                !self.cancel.is_canceled()
             });
             outcome.usage = outcome.usage.bounded(plan.est_total);
             self.close(&mut card, &plan, &outcome)?;

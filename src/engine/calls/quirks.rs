@@ -19,7 +19,7 @@ impl Core {
     /// Reads the quirks that this and other windows learned. Returns whether they changed.
     pub(crate) fn load_quirks(&mut self) -> bool {
         let mut all = std::collections::HashMap::new();
-        for profile in self.setup.profiles.values() {
+        for profile in self.setup.settings.profiles.values() {
             let stored = self.stored_quirks(profile);
             all.extend(stored.into_iter().map(|(model, quirks)| ((profile.name.clone(), model), quirks)));
         }
@@ -34,7 +34,7 @@ impl Core {
 
     /// Changes the stored quirks of a profile, based on the present ones in the store, and updates those in memory.
     fn change_quirks(&mut self, profile: &str, change: &mut dyn FnMut(&mut Stored)) -> Result<(), Failure> {
-        let Some(profile) = self.setup.profiles.get(profile).cloned() else { return Ok(()) };
+        let Some(profile) = self.setup.settings.profiles.get(profile).cloned() else { return Ok(()) };
         let mut stored = self.stored_quirks(&profile);
         change(&mut stored);
         stored.retain(|_, quirks| !quirks.is_empty());

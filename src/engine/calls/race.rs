@@ -30,7 +30,8 @@ impl Core {
         self.ensure_idle_everywhere(id)?;
         let branch = self.sessions.branch(id)?;
         let (mut new_branches, mut records) = (Vec::new(), Vec::new());
-        let (race, at, limits) = (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.race).without_zeros());
+        let (race, at, limits) =
+            (RaceId(Uuid::now_v7()), self.now(), limits.over(self.setup.settings.race).without_zeros());
         let mut taken = 1;
         for arm in arms {
             let overrides = variant::merge(&branch.overrides, arm);

@@ -10,6 +10,7 @@ use crate::domain::tool::trace::{ToolOutcome, ToolTrace, TraceDetails};
 use crate::engine::api::{Answer, Event, ToolEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
+use crate::engine::jobs::CancelToken;
 use crate::engine::startup::learned;
 use crate::engine::tools::trace_records;
 use crate::engine::turns::consent::{decide_by_rules, no_longer_waits, protection, visibility_of, with_rule_warning};
@@ -18,7 +19,6 @@ use crate::engine::turns::tool_calls::{CallDecision, CallHost, SingleCall, lost_
 use crate::store::Store;
 use crate::store::types::Write;
 use crate::tools;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -51,24 +51,21 @@ impl Core {
             ..of.clone()
         };
         let view = Rerun { branch, of: of.id(), state: RerunState::Runs, trace, change: None };
-        let cancel = Arc::new(AtomicBool::new(false));
         let before = self.result_of(&of);
         let runner = self.runner(branch);
         let sight = self.file_visibility(branch);
-        let (inbox, stopped, trace) = (self.inbox.clone(), cancel.clone(), view.trace.clone());
-        let store = self.store.clone();
+        let (inbox, store, trace) = (self.inbox.clone(), self.store.clone(), view.trace.clone());
         let ended = |done, millis| Inbox::Turn(TurnReport::Rerun(Box::new(RerunEvent::Ended(done, millis))));
-        let work = move || {
+        let work = move |cancel: &CancelToken| {
             let host = SideCall { inbox: Mutex::new(inbox), id: trace.id(), store, session };
             let mut began = Instant::now();
             let (runner, host) = (runner.as_deref(), &host);
-            let call =
-                SingleCall { name: &trace.name, args: &trace.args, runner, cancel: &stopped, host, sight: &sight };
+            let call = SingleCall { name: &trace.name, args: &trace.args, runner, cancel, host, sight: &sight };
             let done = Box::new(call.run(&mut began));
             let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             ended(done, millis)
         };
-        self.jobs.report("again", move |failure| ended(Box::new(lost_call(&failure)), 0), work);
+        let cancel = self.jobs.report("again", move |failure| ended(Box::new(lost_call(&failure)), 0), work);
         self.emit(Event::Tool(ToolEvent::Rerun(Box::new(view.clone()))));
         self.turns.rerun = Some(RunningCall { session, view, before, reply: None, cancel });
         Ok(Answer::Done(String::new()))
@@ -84,7 +81,7 @@ impl Core {
 
     fn approve_rerun(&mut self, effect: ToolEffect, reply: Sender<CallDecision>) {
         // A rerun that was stopped in the meantime needs no decision.
-        let rerun = self.turns.rerun.as_ref().filter(|rerun| !rerun.cancel.load(Ordering::Relaxed));
+        let rerun = self.turns.rerun.as_ref().filter(|rerun| !rerun.cancel.is_canceled());
         let Some(branch) = rerun.map(|rerun| rerun.view.branch) else { return };
         let rules = self.all_rules(branch);
         let sight = visibility_of(&rules);
@@ -138,7 +135,7 @@ impl Core {
     /// Stops the rerun.
     pub(crate) fn stop_rerun(&mut self) -> Result<Answer, Failure> {
         let rerun = self.turns.rerun.as_ref().ok_or_else(|| Failure::user("No rerun is in progress."))?;
-        rerun.cancel.store(true, Ordering::Relaxed);
+        rerun.cancel.cancel();
         Ok(Answer::Done("Stopped.".into()))
     }
 

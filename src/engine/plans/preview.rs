@@ -43,7 +43,7 @@ impl Core {
             )
         })?;
         let marked = self.mark_changes(&branch, items, act)?;
-        let changes: Vec<Change> = marked.changes.into_iter().map(|(change, _)| change).collect();
+        let changes: Vec<Change> = marked.updates.iter().map(|(update, _)| update.change(branch.id)).collect();
         let mut there = branch.clone();
         apply_to(&mut there, &changes);
         let question = self.asked(&there, draft)?;

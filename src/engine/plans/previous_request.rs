@@ -60,7 +60,7 @@ impl Core {
         self.jobs.report(
             "recall",
             move |_| Inbox::Plan(PlanReport::PreviousRequest(branch, id, None)),
-            move || {
+            move |_| {
                 let session = Session::load(&store, run.session).ok();
                 Inbox::Plan(PlanReport::PreviousRequest(
                     branch,

@@ -130,13 +130,13 @@ impl Core {
 
     /// Returns the profiles that a request about servers concerns.
     fn wanted_profiles(&self, only: Option<&str>) -> Result<Vec<Profile>, Failure> {
-        let all = self.setup.profiles.values();
+        let all = self.setup.settings.profiles.values();
         let chosen: Vec<Profile> = match only {
             Some(name) => all.filter(|profile| profile.name == name).cloned().collect(),
             None => all.filter(|profile| self.setup.servers.ready(profile).is_ok()).cloned().collect(),
         };
         if chosen.is_empty() {
-            let known: Vec<&str> = self.setup.profiles.keys().map(String::as_str).collect();
+            let known: Vec<&str> = self.setup.settings.profiles.keys().map(String::as_str).collect();
             return Err(Failure::user("There is no such profile, or no profile is set up.")
                 .todo(format!("Profiles: {}.", known.join(", "))));
         }
@@ -147,7 +147,7 @@ impl Core {
     pub(crate) fn models(&self, ticket: crate::engine::api::Ticket, only: Option<&str>) -> Result<(), Failure> {
         let profiles = self.wanted_profiles(only)?;
         let (servers, inbox) = (self.setup.servers.clone(), self.inbox.clone());
-        let (lookup, counter) = (self.setup.models.clone(), self.setup.counter.clone());
+        let (lookup, counter) = (self.setup.settings.models.clone(), self.setup.counter.clone());
         let quirks = self.learned.quirks.clone();
         self.jobs.answer("models", ticket, move || {
             let ask = |profile: Profile| -> Part<_> {
@@ -171,7 +171,8 @@ impl Core {
                 };
                 let found = found.map(|models| models.into_iter().map(whole).collect::<Vec<ModelInfo>>());
                 if let Ok(models) = &found {
-                    learned.extend(models.iter().filter(|m| m.source == "server").map(|m| (name.clone(), m.clone())));
+                    learned
+                        .extend(models.iter().filter(|m| m.source == "server").map(|m| (profile.clone(), m.clone())));
                 }
                 all.push((name, found.map_err(provider_failure)));
             }
@@ -188,17 +189,17 @@ impl Core {
         if rules.model.source != "assumed" || !openai || self.setup.servers.ready(&rules.profile).is_err() {
             return;
         }
-        let (servers, lookup) = (self.setup.servers.clone(), self.setup.models.clone());
+        let (servers, lookup) = (self.setup.servers.clone(), self.setup.settings.models.clone());
         self.jobs.report(
             "models",
             |_| Inbox::Changed(OutsideChange::Models(Vec::new())),
-            move || {
+            move |_| {
                 let models = servers.models(&rules.profile).unwrap_or_default();
                 let told = models
                     .into_iter()
                     .map(|model| complete_model_info(model, &rules.profile, &lookup))
                     .filter(|m| m.source == "server");
-                Inbox::Changed(OutsideChange::Models(told.map(|model| (rules.profile.name.clone(), model)).collect()))
+                Inbox::Changed(OutsideChange::Models(told.map(|model| (rules.profile.clone(), model)).collect()))
             },
         );
     }
@@ -207,11 +208,11 @@ impl Core {
     pub(crate) fn doctor(&self, ticket: crate::engine::api::Ticket) {
         let (store, workspace) = (self.store.clone(), self.workspace_findings());
         let (tools, quirks) = (self.examine_servers(), self.quirk_findings());
-        let profiles: Vec<Profile> = self.setup.profiles.values().cloned().collect();
+        let profiles: Vec<Profile> = self.setup.settings.profiles.values().cloned().collect();
         let servers = self.setup.servers.clone();
-        let (chosen, embedder) = (self.setup.profile.clone(), self.setup.embedder.clone());
+        let (chosen, embedder) = (self.setup.settings.profile.clone(), self.setup.embedder.clone());
         let (lookup, counter, model) =
-            (self.setup.models.clone(), self.setup.counter.clone(), self.setup.model.clone());
+            (self.setup.settings.models.clone(), self.setup.counter.clone(), self.setup.settings.model.clone());
         self.jobs.answer("doctor", ticket, move || {
             let named = profiles.iter().find(|profile| profile.name == chosen);
             let asked = |named: &Profile| lookup(model.as_ref().unwrap_or(&named.model), named);

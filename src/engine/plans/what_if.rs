@@ -73,7 +73,7 @@ impl Core {
         let blank = Overrides::default;
         let mut arms: Vec<Overrides> =
             Mode::ALL.into_iter().map(|mode| Overrides { mode: Some(mode), ..blank() }).collect();
-        let policies = self.setup.policies.keys().filter(|name| **name != rules.policy.name).take(POLICIES);
+        let policies = self.setup.settings.policies.keys().filter(|name| **name != rules.policy.name).take(POLICIES);
         arms.extend(policies.map(|name| Overrides { policy: Some(name.clone()), ..blank() }));
         let layouts = [Layout::Classic, Layout::CacheFriendly].into_iter().filter(|layout| *layout != rules.layout);
         arms.extend(layouts.map(|layout| Overrides { layout: Some(layout.name().into()), ..blank() }));

@@ -31,8 +31,8 @@ impl Core {
         let lines = lineage(&session.branches, &branch);
         steps.retain(|step| step.branch.is_none_or(|of| reaches(&lines, of, step.at)));
         let older = steps.len().saturating_sub(MOST);
-        let told = steps.split_off(older).into_iter().map(|step| told(session, &path, &memories, step));
-        Ok(Answer::Steps(told.collect()))
+        let newest = steps.split_off(older).into_iter();
+        Ok(Answer::Steps(newest.map(|step| report(session, &path, &memories, step)).collect()))
     }
 }
 
@@ -61,12 +61,9 @@ fn keys(session: &Session, branch: &Branch, path: &PathView, memories: &[Memory]
     keys
 }
 
-fn told(session: &Session, path: &PathView, memories: &[Memory], step: Transition) -> TransitionReport {
-    let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
-    let number = |key: Hash| {
-        let turn = path.turn_of(&session.tree, key)?;
-        u32::try_from((turn + 1).saturating_sub(preamble)).ok().filter(|number| *number > 0)
-    };
+fn report(session: &Session, path: &PathView, memories: &[Memory], step: Transition) -> TransitionReport {
+    let number =
+        |key: Hash| path.turn_of(&session.tree, key).map(|turn| path.number(turn)).filter(|number| *number > 0);
     let node = match step.item {
         Subject::Item(atom) => crate::engine::plans::snapshot::anchor_key(&atom),
         Subject::Memory(_) => None,

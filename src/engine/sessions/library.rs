@@ -235,7 +235,7 @@ impl Core {
     }
 
     /// Returns a session, or one branch of it, as neutral records.
-    pub(crate) fn transcript(&mut self, named: Option<&str>, branch: Option<BranchId>) -> Result<Answer, Failure> {
+    pub(crate) fn transcript(&self, named: Option<&str>, branch: Option<BranchId>) -> Result<Transcript, Failure> {
         let id = self.named_session(named)?.ok_or_else(|| Failure::user("There is no session yet."))?;
         let session = Session::load(&self.store, id)?;
         let only = branch.map(|branch| session.branch(branch).cloned()).transpose()?;
@@ -253,17 +253,13 @@ impl Core {
         let current = standing.and_then(|branch| branch.head).and_then(|id| session.tree.get(id)).map(public_id);
         let source = self.store.setting(&origin_key(id))?.unwrap_or_else(|| format!("pleach:{id}"));
         let branches = if only.is_some() { Vec::new() } else { pointers(&session) };
-        let transcript = Transcript { source, title: session.card.title.clone(), records, current, branches };
-        Ok(Answer::Transcript(Box::new(transcript)))
+        Ok(Transcript { source, title: session.card.title.clone(), records, current, branches })
     }
 
     /// Returns a branch's path as Markdown, with secrets masked.
-    pub(crate) fn markdown(&mut self, branch: BranchId) -> Result<Answer, Failure> {
+    pub(crate) fn markdown(&self, branch: BranchId) -> Result<Answer, Failure> {
         let id = self.sessions.of_branch(branch)?.card.id.to_string();
-        match self.transcript(Some(&id), Some(branch))? {
-            Answer::Transcript(transcript) => Ok(Answer::Text(crate::export::markdown(&transcript, true))),
-            other => Ok(other),
-        }
+        Ok(Answer::Text(crate::export::markdown(&self.transcript(Some(&id), Some(branch))?, true)))
     }
 }
 

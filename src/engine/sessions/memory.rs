@@ -329,8 +329,8 @@ fn scope_in(scope: MemoryScope, session: SessionId) -> Scope {
 
 /// Checks and normalizes the text of a memory: it must be one line, not too long, and contain nothing that looks like a
 /// secret.
-pub(crate) fn checked_text(said: &str) -> Result<String, Failure> {
-    let text = memory::one_line(said);
+pub(crate) fn checked_text(typed: &str) -> Result<String, Failure> {
+    let text = memory::one_line(typed);
     if text.is_empty() {
         return Err(Failure::user("A memory needs text."));
     }
@@ -339,7 +339,7 @@ pub(crate) fn checked_text(said: &str) -> Result<String, Failure> {
         let what = format!("A memory can have at most {} characters; this one has {length}.", memory::LONGEST);
         return Err(Failure::user(what).todo("Shorten it, or pin a note."));
     }
-    if secrets::count(&text) + secrets::count(said) > 0 {
+    if secrets::count(&text) + secrets::count(typed) > 0 {
         return Err(Failure::new(FailureKind::User, "That looks like a secret, and memories never contain secrets.")
             .kept("The memory was not saved.")
             .todo("Write where the secret is stored instead."));

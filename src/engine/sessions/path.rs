@@ -109,6 +109,16 @@ impl PathView {
         self.turns.partition_point(|turn| turn.nodes.end <= position)
     }
 
+    /// Returns 1 if messages precede the first question, and 0 otherwise.
+    pub(crate) fn preamble(&self) -> usize {
+        usize::from(self.turns.first().is_some_and(|turn| !turn.asked))
+    }
+
+    /// Returns the number of a turn by its index: 1 for the first question, 0 for the messages before it.
+    pub(crate) fn number(&self, turn: usize) -> u32 {
+        u32::try_from((turn + 1).saturating_sub(self.preamble())).unwrap_or(u32::MAX)
+    }
+
     /// Returns the index of the turn that contains a message; `None` if the message is not on the path.
     pub(crate) fn turn_of(&self, tree: &Tree, key: Hash) -> Option<usize> {
         position(tree, &self.slots, key).map(|at| self.turn_at(at))
@@ -166,7 +176,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_visible_and_no_instruction_speaks() {
+    fn empty_hidden_removed_and_system_messages_have_no_text_to_send() {
         let usual = NodeHead { bytes: 1, ..head(1, None, Role::Assistant) };
         assert!(PathNode::of(&usual).speaks);
         for silent in [

@@ -99,7 +99,9 @@ impl Session {
         let first = session.branches.iter().find(|b| !b.archived).or(session.branches.first()).map(|b| b.id);
         session.current =
             last.filter(|b| open(*b)).or(first).ok_or_else(|| Failure::user("That session has no branch."))?;
-        session.refresh_states();
+        for id in session.branches.iter().map(|branch| branch.id).collect::<Vec<_>>() {
+            session.refresh_state(id);
+        }
         Ok(session)
     }
 
@@ -211,11 +213,6 @@ impl Session {
         self.nearest(branch, tip, |state| !state.offered)
     }
 
-    /// Returns the imported state that would apply there if it were adopted.
-    fn offered_on(&self, branch: &Branch, tip: Option<Slot>) -> Option<StateVersion> {
-        self.nearest(branch, tip, |_| true).filter(|state| state.offered)
-    }
-
     fn nearest(&self, branch: &Branch, tip: Option<Slot>, may: impl Fn(&StateVersion) -> bool) -> Option<StateVersion> {
         if self.states.is_empty() {
             return None;
@@ -238,16 +235,10 @@ impl Session {
     pub(crate) fn refresh_state(&mut self, id: BranchId) {
         let Some(at) = self.branches.iter().position(|branch| branch.id == id) else { return };
         let tip = self.head(&self.branches[at]);
-        let (state, offered) = (self.state_on(&self.branches[at], tip), self.offered_on(&self.branches[at], tip));
+        let state = self.state_on(&self.branches[at], tip);
+        let nearest = self.nearest(&self.branches[at], tip, |_| true);
         self.branches[at].state = state;
-        self.branches[at].offered = offered;
-    }
-
-    /// Recomputes the states of all branches.
-    pub(crate) fn refresh_states(&mut self) {
-        for id in self.branches.iter().map(|branch| branch.id).collect::<Vec<_>>() {
-            self.refresh_state(id);
-        }
+        self.branches[at].offered = nearest.filter(|state| state.offered);
     }
 
     /// Returns a summary by its id.

@@ -12,7 +12,7 @@ use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::task::{self, TaskSpan};
 use crate::domain::conversation::transition::ItemState;
 use crate::engine::api::{Answer, TaskAct};
-use crate::engine::branches::mark_state::state_of_mark;
+use crate::engine::branches::mark_state::{MarkUpdate, state_of_mark};
 use crate::engine::branches::marks::overrides_change;
 use crate::engine::core::Core;
 use crate::engine::turns::state_suggestions::first_transition;
@@ -70,12 +70,11 @@ impl Core {
         let (write, change) = overrides_change(branch, overrides);
         let (mut writes, mut changes) = (vec![write], vec![change]);
         for mark in branch.marks.iter().filter(|mark| ended && mark.by == Actor::Engine) {
-            let (target, expect) = (mark.target, Some(mark.revision));
-            writes.push(Write::PutMark { branch: branch.id, target, expect, mark: None });
-            let change = Change::Mark { branch: branch.id, target, before: Some(Box::new(mark.clone())), after: None };
+            let update = MarkUpdate { target: mark.target, before: Some(mark.clone()), after: None };
+            writes.push(update.write(branch.id));
             let step = (state_of_mark(Some(mark)), ItemState::None);
-            writes.push(self.item_transition(branch, target, step, "its task ended", Actor::Engine));
-            changes.push(change);
+            writes.push(self.item_transition(branch, mark.target, step, "its task ended", Actor::Engine));
+            changes.push(update.change(branch.id));
         }
         if let Some(text) = outcome {
             let memory = self.persons_memory(branch, MemoryKind::Outcome, text, Scope::Session(branch.session));

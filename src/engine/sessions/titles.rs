@@ -22,7 +22,6 @@ use crate::engine::plans::input_builder::send_barrier;
 use crate::engine::summaries::writer::source_text;
 use crate::store::types::Write;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// The maximum length in characters of a title from the first question.
 const MAX_FIRST_WORDS: usize = 48;
@@ -34,7 +33,7 @@ const MAX_READ: usize = 4_000;
 impl Core {
     /// Titles a session after its first question, if its title is only a date. Called when a question becomes a node.
     pub(crate) fn title_from_first_question(&mut self, branch: BranchId) {
-        if self.setup.titles == Titles::Date {
+        if self.setup.settings.titles == Titles::Date {
             return;
         }
         let Ok(session) = self.sessions.of_branch(branch) else { return };
@@ -55,7 +54,8 @@ impl Core {
 
     /// Asks the model for a title after the first turn, if the settings want that.
     pub(crate) fn title_automatically(&mut self, branch: BranchId, completed: bool) {
-        let wanted = self.setup.titles == Titles::Model && completed && !self.setup.patient && !self.store.read_only();
+        let wanted =
+            self.setup.settings.titles == Titles::Model && completed && !self.setup.patient && !self.store.read_only();
         let first = wanted
             && self.sessions.of_branch(branch).is_ok_and(|session| {
                 let own = |title: &str| {
@@ -98,7 +98,7 @@ impl Core {
         if !self.sessions.titles_in_progress.insert(id) {
             return Err(Failure::new(FailureKind::Busy, "A title is already being written.").todo("Wait for it."));
         }
-        let auxiliary_call = self.auxiliary_call(branch, rules, Some(provider), Arc::new(AtomicBool::new(false)));
+        let mut auxiliary_call = self.auxiliary_call(branch, rules, Some(provider));
         let sources: Vec<NodeId> = heads.iter().map(|head| head.id).collect();
         let ended = move |result, sources, runs| {
             Inbox::Title(Box::new(TitleResult { ticket, session: id, sources, result, runs }))
@@ -106,7 +106,8 @@ impl Core {
         self.jobs.report(
             "title",
             move |failure| ended(Err(failure), Vec::new(), Vec::new()),
-            move || {
+            move |cancel| {
+                auxiliary_call.cancel = cancel.clone();
                 let mut runs = Vec::new();
                 let result = ask(&auxiliary_call, &sources, &mut runs);
                 ended(result, sources, runs)
@@ -141,9 +142,9 @@ impl Core {
             Write::SetModelTitle { session: id, title: title.clone(), sources },
             operation,
         ])?;
-        let said = format!("The session's title is now {title:?}; u undoes it.");
+        let notice = format!("The session's title is now {title:?}; u undoes it.");
         self.show_title(card, title);
-        Ok(said)
+        Ok(notice)
     }
 
     /// Applies a title in memory and on the screen.
@@ -174,9 +175,9 @@ fn ask(auxiliary_call: &AuxiliaryCall, sources: &[NodeId], runs: &mut Vec<RunCar
         otherwise: "Type a title yourself.",
         keeps_state: false,
     };
-    let (said, _) = auxiliary_call.ask(&prompt, &mut |_| {}, runs)?;
-    let (said, _) = secrets::mask(&said);
-    let title = title_from_answer(&said);
+    let (answer, _) = auxiliary_call.ask(&prompt, &mut |_| {}, runs)?;
+    let (answer, _) = secrets::mask(&answer);
+    let title = title_from_answer(&answer);
     if title.is_empty() {
         return Err(Failure::new(FailureKind::Provider, "The model returned no title."));
     }
@@ -241,8 +242,8 @@ fn shortened(line: &str, most: usize) -> String {
 }
 
 /// Converts a model's answer to a title: its first line without quotation marks, Markdown, a label or a period.
-fn title_from_answer(said: &str) -> String {
-    let Some(line) = said.lines().map(str::trim).find(|line| !line.is_empty()) else { return String::new() };
+fn title_from_answer(answer: &str) -> String {
+    let Some(line) = answer.lines().map(str::trim).find(|line| !line.is_empty()) else { return String::new() };
     let odd =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '“' | '”' | '„' | '«' | '»' | '*' | '#' | '`' | '_');
     let line = line.trim_matches(odd);

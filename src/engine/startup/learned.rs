@@ -3,7 +3,7 @@
 //! Not for: the settings themselves (`setup`), or reading quirks from the store (`calls::quirks`).
 
 use super::rules::{CodeRules, Rules};
-use super::setup::Setup;
+use super::setup::{ReloadableSettings, Setup};
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::call::model::{ModelInfo, Profile, Quirk};
 use crate::domain::call::tokens::Encoding;
@@ -38,7 +38,7 @@ pub(crate) struct LearnedSettings {
 impl LearnedSettings {
     /// Whether the tools for code are offered to the model.
     pub(crate) fn offers_code(&self, setup: &Setup) -> bool {
-        let wanted = setup.orient.enabled && setup.orient.tools;
+        let wanted = setup.settings.orient.enabled && setup.settings.orient.tools;
         wanted && self.code.as_ref().is_some_and(CodeWorkspace::holds_code)
     }
 
@@ -60,26 +60,28 @@ pub(crate) fn rules(
     branch: &Branch,
     trusted: bool,
 ) -> Result<Rules, Failure> {
+    let Setup { settings, call, .. } = setup;
     let pick = |get: &dyn Fn(&Overrides) -> Option<String>| {
-        get(&setup.call).or_else(|| get(&branch.overrides)).or_else(|| get(&setup.defaults))
+        get(call).or_else(|| get(&branch.overrides)).or_else(|| get(&settings.defaults))
     };
-    let name = pick(&|o| o.profile.clone()).unwrap_or_else(|| setup.profile.clone());
-    let mut profile = setup.profiles.get(&name).cloned().ok_or_else(|| unknown("profile", &name, setup))?;
-    let model = model_name(setup, branch, &profile);
+    let name = pick(&|o| o.profile.clone()).unwrap_or_else(|| settings.profile.clone());
+    let mut profile = settings.profiles.get(&name).cloned().ok_or_else(|| unknown("profile", &name, setup))?;
+    let model = model_of(setup, [call, &branch.overrides], &profile);
     for quirk in learned.quirks.get(&(name, model.clone())).into_iter().flatten() {
         quirk.apply(&mut profile.dialect);
     }
-    let set = (setup.models)(&model, &profile);
+    let set = (settings.models)(&model, &profile);
     // The encoding comes from the present settings, not from those at the time when the server reported its window.
-    let counted = |told: ModelInfo| ModelInfo { encoding: set.encoding, exact_encoding: set.exact_encoding, ..told };
+    let counted = |info: ModelInfo| ModelInfo { encoding: set.encoding, exact_encoding: set.exact_encoding, ..info };
     let model = learned.models.get(&(profile.name.clone(), model)).cloned().map_or_else(|| set.clone(), counted);
     let policy_name = pick(&|o| o.policy.clone()).unwrap_or_else(|| "layered".into());
-    let mut policy = setup.policies.get(&policy_name).cloned().ok_or_else(|| unknown("policy", &policy_name, setup))?;
-    if let Some(wish) = setup.state_block {
+    let mut policy =
+        settings.policies.get(&policy_name).cloned().ok_or_else(|| unknown("policy", &policy_name, setup))?;
+    if let Some(wish) = settings.state_block {
         policy.state_block = wish;
     }
     policy.lane_window &= branch.overrides.lane.is_some();
-    let layers = [&setup.call, &branch.overrides, &setup.defaults];
+    let layers = [call, &branch.overrides, &settings.defaults];
     let layout = pick(&|o| o.layout.clone()).unwrap_or_else(|| policy.layout.name().into());
     let layout = Layout::from_name(&layout).ok_or_else(|| {
         Failure::new(FailureKind::Config, format!("There is no layout {layout:?}."))
@@ -88,7 +90,7 @@ pub(crate) fn rules(
     let own_cap = layers.iter().find_map(|o| o.budget);
     let cap = own_cap.or(Some(policy.user_cap).filter(|cap| *cap > 0));
     let asked = Some(profile.max_output).filter(|limit| *limit > 0);
-    let own = setup.tools.as_ref().filter(|_| trusted && profile.dialect.tools);
+    let own = settings.tools.as_ref().filter(|_| trusted && profile.dialect.tools);
     let (tools, tools_off) = own.map_or_else(Default::default, |own| {
         switched(learned.own_specs(setup, &**own), &learned.offered, &branch.overrides.tools_off)
     });
@@ -97,12 +99,12 @@ pub(crate) fn rules(
         cap_by_policy: own_cap.is_none(),
         window_turns: layers.iter().find_map(|o| o.window).unwrap_or(policy.window_turns),
         mode: layers.iter().find_map(|o| o.mode).unwrap_or_default(),
-        personality: pick(&|o| o.personality.clone()).unwrap_or_else(|| setup.prompts.personality.clone()),
-        prompts: setup.prompts.clone(),
+        personality: pick(&|o| o.personality.clone()).unwrap_or_else(|| settings.prompts.personality.clone()),
+        prompts: settings.prompts.clone(),
         tools,
         tools_off,
-        code: (setup.orient.enabled && trusted).then(|| CodeRules {
-            orienting: setup.orient,
+        code: (settings.orient.enabled && trusted).then(|| CodeRules {
+            orienting: settings.orient,
             focus: branch.overrides.focus.clone(),
             sight: FileVisibility::default(),
         }),
@@ -116,8 +118,8 @@ pub(crate) fn rules(
 
 pub(crate) fn unknown(what: &str, name: &str, setup: &Setup) -> Failure {
     let known: Vec<&str> = match what {
-        "policy" => setup.policies.keys().map(String::as_str).collect(),
-        _ => setup.profiles.keys().map(String::as_str).collect(),
+        "policy" => setup.settings.policies.keys().map(String::as_str).collect(),
+        _ => setup.settings.profiles.keys().map(String::as_str).collect(),
     };
     Failure::new(FailureKind::Config, format!("There is no {what} {name:?}."))
         .todo(format!("Available: {}.", known.join(", ")))
@@ -125,10 +127,6 @@ pub(crate) fn unknown(what: &str, name: &str, setup: &Setup) -> Failure {
 
 /// Returns the model's name. A model chosen for one profile does not apply to another: the nearest layer that names a
 /// model decides, unless a nearer layer names a profile.
-pub(crate) fn model_name(setup: &Setup, branch: &Branch, profile: &Profile) -> String {
-    model_of(setup, [&setup.call, &branch.overrides], profile)
-}
-
 fn model_of(setup: &Setup, layers: [&Overrides; 2], profile: &Profile) -> String {
     for layer in layers {
         if let Some(model) = &layer.model {
@@ -138,13 +136,15 @@ fn model_of(setup: &Setup, layers: [&Overrides; 2], profile: &Profile) -> String
             return profile.model.clone();
         }
     }
-    setup.model.clone().filter(|_| profile.name == setup.profile).unwrap_or_else(|| profile.model.clone())
+    let ReloadableSettings { model, profile: usual, .. } = &setup.settings;
+    model.clone().filter(|_| profile.name == *usual).unwrap_or_else(|| profile.model.clone())
 }
 
 /// Returns the encoding when no branch is open, from the command line and the settings.
 pub(crate) fn encoding(setup: &Setup) -> Encoding {
-    let layers = [&setup.call, &setup.defaults];
-    let name = layers.iter().find_map(|layer| layer.profile.as_ref()).unwrap_or(&setup.profile);
-    let Some(profile) = setup.profiles.get(name) else { return Encoding::Approximate };
-    (setup.models)(&model_of(setup, layers, profile), profile).encoding
+    let settings = &setup.settings;
+    let layers = [&setup.call, &settings.defaults];
+    let name = layers.iter().find_map(|layer| layer.profile.as_ref()).unwrap_or(&settings.profile);
+    let Some(profile) = settings.profiles.get(name) else { return Encoding::Approximate };
+    (settings.models)(&model_of(setup, layers, profile), profile).encoding
 }

@@ -5,7 +5,7 @@
 use crate::domain::base::failure::Failure;
 use crate::domain::base::ids::{BranchId, NodeId, SessionId};
 use crate::domain::call::address;
-use crate::domain::call::model::ModelInfo;
+use crate::domain::call::model::{ModelInfo, Profile};
 use crate::domain::call::run::{RunCard, RunStatus};
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::message::{Content, End, Node, NodeHead, Role};
@@ -22,8 +22,8 @@ use uuid::Uuid;
 impl Core {
     /// Ends the runs of dead programs.
     pub(crate) fn recover(&mut self) {
-        let said = self.recover_where(|_| true);
-        self.sessions.recovered.extend(said);
+        let notices = self.recover_where(|_| true);
+        self.sessions.recovered.extend(notices);
     }
 
     /// Ends an open run on a branch whose program died while this one was running, or that this program gave up.
@@ -119,7 +119,7 @@ impl Core {
     /// Reads the quirks and models of servers that were learned earlier.
     pub(crate) fn load_learned(&mut self) {
         self.load_quirks();
-        for (name, profile) in &self.setup.profiles {
+        for (name, profile) in &self.setup.settings.profiles {
             let key = model_key(&profile.base_url, name);
             let models: Vec<ModelInfo> = self.stored_value(&key).unwrap_or_default();
             for model in models {
@@ -134,27 +134,29 @@ impl Core {
         if profiles.is_empty() {
             return;
         }
-        self.learned.quirks.retain(|(of, _), _| !profiles.contains(of));
         self.learned.models.retain(|(of, _), _| !profiles.contains(of));
         self.load_learned();
         self.outdate_all_plans();
     }
 
-    /// Stores what a server reported about its models. Plans become stale only if something is new.
-    pub(crate) fn learn_models(&mut self, models: Vec<(String, ModelInfo)>) {
+    /// Stores what a server reported about its models, unless its profile has another address now. Plans become stale
+    /// only if something is new.
+    pub(crate) fn learn_models(&mut self, models: Vec<(Profile, ModelInfo)>) {
         let mut changed = BTreeSet::new();
-        for (profile, model) in models {
-            let name = (profile.clone(), model.name.clone());
-            if self.learned.models.get(&name) != Some(&model) {
+        for (asked, model) in models {
+            let name = (asked.name.clone(), model.name.clone());
+            let now = self.setup.settings.profiles.get(&asked.name);
+            let same_server = now.is_some_and(|now| now.base_url == asked.base_url);
+            if same_server && self.learned.models.get(&name) != Some(&model) {
                 self.learned.models.insert(name, model);
-                changed.insert(profile);
+                changed.insert(asked.name);
             }
         }
         for profile in &changed {
             let mut known: Vec<&ModelInfo> =
                 self.learned.models.iter().filter(|((of, _), _)| of == profile).map(|(_, model)| model).collect();
             known.sort_by(|a, b| a.name.cmp(&b.name));
-            let url = self.setup.profiles.get(profile).map(|p| p.base_url.as_str()).unwrap_or_default();
+            let url = self.setup.settings.profiles.get(profile).map(|p| p.base_url.as_str()).unwrap_or_default();
             let value = serde_json::to_string(&known).ok();
             let _ = self.store.write(vec![Write::SetValue { key: model_key(url, profile), value }]);
         }

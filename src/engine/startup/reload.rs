@@ -13,35 +13,23 @@ impl Core {
     pub(crate) fn reload_config(&mut self) -> Result<Answer, Failure> {
         let Some(read) = self.setup.read_again.clone() else { return Ok(Answer::Done(String::new())) };
         let fresh = read()?;
-        let said = sentence(&fresh.changed, &fresh.later);
+        let notice = sentence(&fresh.changed, &fresh.later);
         if fresh.changed.is_empty() {
-            return Ok(Answer::Done(said));
+            return Ok(Answer::Done(notice));
         }
-        let moved = moved_profiles(&self.setup.profiles, &fresh.profiles);
-        let setup = &mut self.setup;
-        setup.profiles = fresh.profiles;
-        setup.profile = fresh.profile;
-        setup.model = fresh.model;
-        setup.policies = fresh.policies;
-        setup.defaults = fresh.defaults;
-        setup.state_block = fresh.state_block;
-        setup.prompts = fresh.prompts;
-        setup.tools = fresh.tools.map(|inner| with_skills(inner, &self.tools.project));
-        setup.named = setup.named.take().map(|_| fresh.named);
-        setup.output_limit = fresh.output_limit;
-        setup.project = fresh.project.clone();
-        setup.orient = fresh.orient;
-        setup.tool_rules = fresh.tool_rules;
-        setup.rounds = fresh.rounds;
-        setup.race = fresh.race;
-        setup.titles = fresh.titles;
-        setup.models = fresh.models;
+        let before = &self.setup.settings;
+        let moved = moved_profiles(&before.profiles, &fresh.settings.profiles);
+        let mut settings = fresh.settings;
+        settings.tools = settings.tools.map(|inner| with_skills(inner, &self.tools.project));
+        settings.named = settings.named.filter(|_| before.named.is_some());
+        self.tools.trusted = settings.trusted;
+        let project = settings.project.clone();
+        self.setup.settings = settings;
         self.forget_learned(&moved);
-        self.tools.trusted = fresh.trusted;
         self.set_servers();
-        self.tools.project.configure(Some(fresh.project), fresh.trusted);
+        self.tools.project.configure(Some(project), self.tools.trusted);
         self.show_all_branches();
-        Ok(Answer::Done(said))
+        Ok(Answer::Done(notice))
     }
 }
 
@@ -69,10 +57,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_said_what_waits() {
-        let words = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    fn settings_that_wait_for_a_restart_are_named() {
+        let names = |all: &[&str]| all.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!(sentence(&[], &[]), "");
-        let said = sentence(&words(&["mode", "store"]), &words(&["store"]));
-        assert_eq!(said, "Settings reloaded: mode. After a restart: store.");
+        let notice = sentence(&names(&["mode", "store"]), &names(&["store"]));
+        assert_eq!(notice, "Settings reloaded: mode. After a restart: store.");
     }
 }

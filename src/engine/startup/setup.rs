@@ -73,7 +73,8 @@ pub struct ProjectSetup {
 }
 
 /// The settings that a reload of the configuration changes.
-pub struct ReloadedSettings {
+#[derive(Clone)]
+pub struct ReloadableSettings {
     /// All profiles by name.
     pub profiles: BTreeMap<String, Profile>,
     /// The profile for branches that name none.
@@ -90,8 +91,8 @@ pub struct ReloadedSettings {
     pub prompts: Arc<Prompts>,
     /// The workspace's tools, if any.
     pub tools: Option<Arc<dyn RunTools>>,
-    /// Reads the configured tool servers again.
-    pub named: Arc<dyn Fn() -> ConfiguredServers + Send + Sync>,
+    /// Reads the configured tool servers again; `None` starts none.
+    pub named: Option<Arc<dyn Fn() -> ConfiguredServers + Send + Sync>>,
     /// The maximum size of a tool server's results, in bytes.
     pub output_limit: usize,
     /// How calls use the workspace's code.
@@ -110,6 +111,12 @@ pub struct ReloadedSettings {
     pub trusted: bool,
     /// Looks up models.
     pub models: ModelLookup,
+}
+
+/// The result of reading the configuration again.
+pub struct Reloaded {
+    /// The settings as they are now.
+    pub settings: ReloadableSettings,
     /// Settings that changed.
     pub changed: Vec<String>,
     /// Those of them that apply only after a restart.
@@ -126,7 +133,7 @@ pub struct FolderFile {
 }
 
 /// Reads the configuration again; fails if it is invalid.
-pub type ReadAgain = Arc<dyn Fn() -> Result<ReloadedSettings, Failure> + Send + Sync>;
+pub type ReadAgain = Arc<dyn Fn() -> Result<Reloaded, Failure> + Send + Sync>;
 
 /// The configured embedder.
 #[derive(Clone)]
@@ -145,54 +152,20 @@ pub struct Setup {
     pub backups: usize,
     /// Sentences about how the store was opened.
     pub notices: Vec<String>,
-    /// All profiles by name.
-    pub profiles: BTreeMap<String, Profile>,
-    /// The profile for branches that name none.
-    pub profile: String,
-    /// The model for branches that name none.
-    pub model: Option<String>,
-    /// All policies by name.
-    pub policies: BTreeMap<String, PolicySpec>,
+    /// The settings that a reload changes.
+    pub settings: ReloadableSettings,
     /// The folder of the person's own policies; `None` if nothing is saved.
     pub policies_dir: Option<PathBuf>,
-    /// Configured defaults for mode, policy, layout, budget and window.
-    pub defaults: Overrides,
     /// Overrides from the command line, above all others.
     pub call: Overrides,
-    /// Overrides the policies' setting for the state block.
-    pub state_block: Option<StateBlock>,
-    /// The texts of every call.
-    pub prompts: Arc<Prompts>,
-    /// The workspace's tools, if any.
-    pub tools: Option<Arc<dyn RunTools>>,
     /// Tool servers.
     pub foreign: Arc<dyn ToolServers>,
-    /// Reads the configured tool servers again; `None` starts none.
-    pub named: Option<Arc<dyn Fn() -> ConfiguredServers + Send + Sync>>,
-    /// The maximum size of a tool server's results, in bytes.
-    pub output_limit: usize,
-    /// How calls use the workspace's code.
-    pub orient: CodeSettings,
-    /// Rules for tool calls from the settings.
-    pub tool_rules: Vec<Rule>,
-    /// The maximum number of rounds in a turn.
-    pub rounds: u32,
-    /// Default limits of a branch in a race.
-    pub race: Limits,
-    /// Which rules and skills of the workspace are used.
-    pub project: ProjectSetup,
-    /// How sessions without a title are named.
-    pub titles: Titles,
     /// The workspace folder.
     pub workspace: String,
-    /// Whether the workspace folder is trusted.
-    pub trusted: bool,
     /// Stores whether the folder is trusted.
     pub save_trust: Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>,
     /// The folder's own settings file; `None` if nothing is stored.
     pub folder: Option<FolderFile>,
-    /// Looks up models.
-    pub models: ModelLookup,
     /// Creates providers and knows their servers.
     pub servers: Arc<dyn Servers>,
     /// Counts tokens.

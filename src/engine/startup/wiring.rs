@@ -1,7 +1,9 @@
 //! Creates an engine's setup from the configuration: store, models, tools, prompts.
 //! Not for: decisions while the engine runs.
 
-use super::setup::{FolderFile, ModelLookup, ProjectSetup, Prompts, ReadAgain, ReloadedSettings, Servers, Setup};
+use super::setup::{
+    FolderFile, ModelLookup, ProjectSetup, Prompts, ReadAgain, ReloadableSettings, Reloaded, Servers, Setup,
+};
 use crate::config::load::{self, Config, Environment};
 use crate::config::paths::expand;
 use crate::config::prompts;
@@ -63,51 +65,56 @@ fn plain(config: &Config) -> Result<Setup, Failure> {
     let opened = Store::open(&OpenOptions { path: config.paths.store.clone(), read_only: false })
         .map_err(|error| unopened(error, &config.paths.store))?;
     let counter = Arc::new(Tokenizers::new());
-    let models = models(config, &counter);
-    warm(config, &counter, models.clone());
+    let settings = reloadable(config, &counter);
+    warm(config, &counter, settings.models.clone());
     let mut notices = config.notes.clone();
     notices.extend(opened.notices);
-    let start = first_profile(config);
-    let again = reload_config(config, counter.clone());
-    let settings = &config.settings;
     Ok(Setup {
         store: opened.store,
-        backups: usize::try_from(settings.store.backups).unwrap_or(usize::MAX),
+        backups: usize::try_from(config.settings.store.backups).unwrap_or(usize::MAX),
         notices,
-        profiles: settings.profiles.clone(),
-        profile: start,
-        model: Some(settings.model.clone()).filter(|model| !model.is_empty()),
-        policies: config.policies.clone(),
+        settings,
         policies_dir: Some(config.paths.policies_dir()),
-        defaults: defaults(config),
         call: call(config),
-        state_block: state_block(settings.state_block),
-        prompts: own_texts(config),
-        tools: tools(config),
         foreign: crate::mcp::servers(),
-        named: Some(named(config)),
-        output_limit: usize::try_from(settings.tools.output_limit).unwrap_or(usize::MAX),
-        orient: settings.code,
-        tool_rules: settings.tools.rules.clone(),
-        rounds: settings.tools.rounds.max(1),
-        race: settings.race.limits(),
-        project: project(config),
-        titles: settings.titles,
         workspace: config.workspace.display().to_string(),
-        trusted: config.is_trusted(&config.workspace),
         save_trust: save_trust(config),
         folder: Some(folder(config)),
-        models,
         servers: Arc::new(Network { env: config.env.clone(), counter: counter.clone() }),
+        read_again: Some(reload_config(config, counter.clone())),
         counter,
         embedder: super::embedder::of(config)?,
         patient: true,
         code: Some(beside(&config.paths.store)),
         reading: None,
         temporary: None,
-        read_again: Some(again),
         now: Arc::new(|| jiff::Timestamp::now().as_millisecond()),
     })
+}
+
+/// Returns the settings that apply without a restart.
+fn reloadable(config: &Config, counter: &Arc<Tokenizers>) -> ReloadableSettings {
+    let settings = &config.settings;
+    ReloadableSettings {
+        profiles: settings.profiles.clone(),
+        profile: config.start_profile().map_or_else(|| "offline".to_owned(), |profile| profile.name.clone()),
+        model: Some(settings.model.clone()).filter(|model| !model.is_empty()),
+        policies: config.policies.clone(),
+        defaults: defaults(config),
+        state_block: state_block(settings.state_block),
+        prompts: own_texts(config),
+        tools: tools(config),
+        named: Some(named(config)),
+        output_limit: usize::try_from(settings.tools.output_limit).unwrap_or(usize::MAX),
+        orient: settings.code,
+        tool_rules: settings.tools.rules.clone(),
+        rounds: settings.tools.rounds.max(1),
+        race: settings.race.limits(),
+        titles: settings.titles,
+        project: project(config),
+        trusted: config.is_trusted(&config.workspace),
+        models: models(config, counter),
+    }
 }
 
 fn own_texts(config: &Config) -> Arc<Prompts> {
@@ -133,11 +140,6 @@ fn project(config: &Config) -> ProjectSetup {
     }
 }
 
-/// Returns the profile for branches that name none.
-fn first_profile(config: &Config) -> String {
-    config.start_profile().map_or_else(|| "offline".to_owned(), |profile| profile.name.clone())
-}
-
 /// Settings that apply only when the program starts.
 const AT_START: [&str; 3] = ["store", "log", "embedder"];
 
@@ -154,25 +156,8 @@ fn reload_config(config: &Config, counter: Arc<Tokenizers>) -> ReadAgain {
             changed.push("policies".into());
         }
         *last = config.clone();
-        Ok(ReloadedSettings {
-            profiles: config.settings.profiles.clone(),
-            profile: first_profile(&config),
-            model: Some(config.settings.model.clone()).filter(|model| !model.is_empty()),
-            policies: config.policies.clone(),
-            defaults: defaults(&config),
-            state_block: state_block(config.settings.state_block),
-            prompts: own_texts(&config),
-            tools: tools(&config),
-            named: named(&config),
-            output_limit: usize::try_from(config.settings.tools.output_limit).unwrap_or(usize::MAX),
-            orient: config.settings.code,
-            tool_rules: config.settings.tools.rules.clone(),
-            rounds: config.settings.tools.rounds.max(1),
-            race: config.settings.race.limits(),
-            titles: config.settings.titles,
-            project: project(&config),
-            trusted: config.is_trusted(&config.workspace),
-            models: models(&config, &counter),
+        Ok(Reloaded {
+            settings: reloadable(&config, &counter),
             later: changed.iter().filter(|name| AT_START.contains(&name.as_str())).cloned().collect(),
             changed,
         })
@@ -286,17 +271,9 @@ fn tour(config: &Config) -> Result<Setup, Failure> {
     let save_trust: SaveTrust = Arc::new(|_| Err("the demo saves nothing".into()));
     let mut setup = plain(&config)?;
     // The offline model is the only one, and a branch may choose between its variants.
-    setup.profiles.retain(|name, _| name == "offline");
-    (setup.call.profile, setup.model) = (None, None);
-    Ok(Setup {
-        reading: Some(reading),
-        temporary: Some(folder),
-        save_trust,
-        policies_dir: None,
-        named: None,
-        folder: None,
-        ..setup
-    })
+    setup.settings.profiles.retain(|name, _| name == "offline");
+    (setup.call.profile, setup.settings.model, setup.settings.named) = (None, None, None);
+    Ok(Setup { reading: Some(reading), temporary: Some(folder), save_trust, policies_dir: None, folder: None, ..setup })
 }
 
 const DEMO_PREFIX: &str = "pleach-demo-";

@@ -65,8 +65,8 @@ fn a_reload_applies_what_it_reports_and_protects_the_open_store() {
     std::fs::write(folder.join("config.toml"), "titles = \"model\"\n[race]\nmax_seconds = 7\n").unwrap();
     let fresh = reload().unwrap();
     assert_eq!(fresh.changed, ["race", "titles"]);
-    assert_eq!((fresh.titles, fresh.race.seconds), (Titles::Model, Some(7)));
-    let tools = fresh.tools.unwrap();
+    assert_eq!((fresh.settings.titles, fresh.settings.race.seconds), (Titles::Model, Some(7)));
+    let tools = fresh.settings.tools.unwrap();
     let writes = |path: &str| tools.effect("write_file", &format!("{{\"path\":{path:?},\"text\":\"x\"}}")).is_ok();
     assert_eq!((writes("other.txt"), writes("open.db")), (true, false));
 }

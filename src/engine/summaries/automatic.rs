@@ -243,8 +243,7 @@ impl Core {
         }
         let session = self.sessions.of_branch(id)?;
         let path = session.paths.get(&session.tree, session.head(&branch));
-        let before = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
-        let end = (up_to as usize + before).min(path.turns.len());
+        let end = (up_to as usize + path.preamble()).min(path.turns.len());
         if path.bytes(&session.tree, 0..end) > MOST_BYTES {
             self.report_too_long(id);
             return Ok(());
@@ -323,10 +322,10 @@ impl Core {
             Ok(if short { Some((summary, self.accept(branch, number)?)) } else { None })
         });
         match accepted {
-            Ok(Some((summary, Answer::Done(said)))) => {
+            Ok(Some((summary, Answer::Done(notice)))) => {
                 let (before, after) = (grouped(summary.original_tokens.into()), grouped(summary.tokens.into()));
                 self.notify(format!(
-                    "{said} ({before} est. tokens became {after}; the policy accepts drafts automatically.)"
+                    "{notice} ({before} est. tokens became {after}; the policy accepts drafts automatically.)"
                 ));
             }
             Ok(_) => {}

@@ -10,7 +10,6 @@ use super::state::{DraftInProgress, DraftResult};
 use super::writer::Job;
 use crate::context::summary::{keep, sources};
 use crate::domain::base::failure::{Failure, FailureKind};
-use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
 use crate::domain::call::model::Backend;
 use crate::domain::conversation::branch::Branch;
@@ -18,10 +17,10 @@ use crate::domain::summary::accepted::{KeptSentence, Summary, SummaryKind, Summa
 use crate::domain::summary::draft::{SourceTurn, SummaryAuthor, SummaryDraft};
 use crate::engine::api::{Answer, Event, SummaryAct, SummaryEvent, Ticket};
 use crate::engine::core::Core;
+use crate::engine::jobs::CancelToken;
 use crate::engine::plans::sources::summaries::LoadedSummary;
 use crate::store::types::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Core {
     /// Starts a draft. Its ticket is answered when the draft is written. An automatic draft has no ticket but a cause.
@@ -48,10 +47,8 @@ impl Core {
         let choice = sources::choose(&light, up_to, already)?;
         let mut turns: Vec<Option<_>> = turns.into_iter().map(Some).collect();
         let turns: Vec<_> = choice.covered.iter().filter_map(|at| turns[*at].take()).collect();
-        let tip = turns.last().map(|(turn, _)| turn.tip).unwrap_or_default();
-        let (number, cancel) = self.register_draft(id, ticket.is_none(), None, (lane.clone(), tip));
         let job = Job {
-            number,
+            number: self.summaries.drafts.next_number(),
             ticket,
             kind,
             lane,
@@ -61,33 +58,39 @@ impl Core {
             by,
             cause,
             restored: None,
-            auxiliary_call: self.auxiliary_call(&branch, rules, provider, cancel),
+            auxiliary_call: self.auxiliary_call(&branch, rules, provider),
             events: self.events.clone(),
         };
-        if self.setup.patient && job.cause.is_some() {
-            self.finish_draft(job.made());
-            return Ok(());
-        }
-        job.start(&self.jobs);
+        self.write_draft(job);
         Ok(())
     }
 
-    /// Registers a draft that is being written, or that `restores` a stored one. Only one per branch is written at a
-    /// time; an older one is stopped.
-    pub(crate) fn register_draft(
-        &mut self,
-        id: BranchId,
-        automatic: bool,
-        restores: Option<Hash>,
-        reach: (String, Hash),
-    ) -> (u64, Arc<AtomicBool>) {
-        self.summaries.drafts.last += 1;
-        let (number, cancel) = (self.summaries.drafts.last, Arc::new(AtomicBool::new(false)));
-        let making = DraftInProgress { number, cancel: cancel.clone(), automatic, restores, reach };
-        if let Some(old) = self.summaries.drafts.making.insert(id, making) {
-            old.cancel.store(true, Ordering::Relaxed);
+    /// Has a draft written or restored. A single command waits for a draft that nobody asked for. Only one per branch is
+    /// written at a time; an older one is canceled.
+    pub(crate) fn write_draft(&mut self, job: Job) {
+        let (number, branch, asked) = (job.number, job.auxiliary_call.branch, job.ticket.is_some());
+        let restored = job.restored.as_ref().map(|(draft, _)| draft);
+        let tip = match restored {
+            Some(draft) => draft.summary.tip(),
+            None => job.turns.last().map(|(turn, _)| turn.tip),
+        };
+        let mut making = DraftInProgress {
+            number,
+            cancel: CancelToken::default(),
+            automatic: !asked && restored.is_none(),
+            restores: restored.map(|draft| draft.id()),
+            reach: (job.lane.clone(), tip.unwrap_or_default()),
+        };
+        let mut at_once = Some(job);
+        if asked || !self.setup.patient {
+            making.cancel = at_once.take().map(|job| job.start(&self.jobs)).unwrap_or_default();
         }
-        (number, cancel)
+        if let Some(old) = self.summaries.drafts.making.insert(branch, making) {
+            old.cancel.cancel();
+        }
+        if let Some(job) = at_once {
+            self.finish_draft(job.made());
+        }
     }
 
     /// Lets a finished draft wait, or reports why there is none. It is stored, except one that a single command made to
@@ -289,7 +292,7 @@ impl Core {
     fn stop_draft(&mut self, id: BranchId) -> Result<Answer, Failure> {
         let making =
             self.summaries.drafts.making.remove(&id).ok_or_else(|| Failure::user("No summary is being written."))?;
-        making.cancel.store(true, Ordering::Relaxed);
+        making.cancel.cancel();
         if let (true, Ok(branch)) = (making.automatic, self.sessions.branch(id)) {
             self.record_rejection(&branch, &making.reach.0, making.reach.1);
         }
@@ -301,7 +304,7 @@ impl Core {
     fn drop_draft(&mut self, branch: BranchId) -> bool {
         let making = self.summaries.drafts.making.remove(&branch);
         if let Some(making) = &making {
-            making.cancel.store(true, Ordering::Relaxed);
+            making.cancel.cancel();
         }
         let was = self.summaries.drafts.forget(branch) || making.is_some();
         if was {

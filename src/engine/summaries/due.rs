@@ -73,7 +73,6 @@ pub(super) fn unsummarized_turns(
     from: usize,
     (lane, now): (&str, i64),
 ) -> Vec<Turn> {
-    let before = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
     let mut found = Vec::new();
     for (index, turn) in path.turns.iter().enumerate().skip(from) {
         let heads: Vec<&NodeHead> = turn.nodes.clone().map(|at| session.tree.head(path.slots[at])).collect();
@@ -84,8 +83,7 @@ pub(super) fn unsummarized_turns(
         let age = seconds(now, last.at);
         let read = readable(branch, &heads);
         if stays(branch, &heads, read.is_empty()).is_none() {
-            let number = u32::try_from(index + 1 - before).unwrap_or(u32::MAX);
-            found.push(Turn { number, age, heads: read });
+            found.push(Turn { number: path.number(index), age, heads: read });
         }
     }
     found
@@ -125,7 +123,7 @@ impl DueCheck {
             });
             Inbox::Summary(SummaryReport::Due(Box::new(DueResult { branch, opened, due })))
         };
-        jobs.report("due", move |failure| ended(Err(failure)), move || ended(self.due()));
+        jobs.report("due", move |failure| ended(Err(failure)), move |_| ended(self.due()));
     }
 
     /// Returns the turns to summarize and the reason, if a summary is due.

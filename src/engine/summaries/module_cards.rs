@@ -18,11 +18,6 @@ pub(crate) fn root_of(project: &Project) -> String {
     workspace.canonicalize().unwrap_or_else(|_| workspace.clone()).display().to_string()
 }
 
-/// Returns the atom of a module summary.
-pub(crate) fn atom_of(root: &str, path: &str) -> Atom {
-    atom(ProjectKind::Module, root, path)
-}
-
 /// Returns the current module summaries of a workspace with their staleness. Empty if the folder is not trusted;
 /// summaries of files that a rule denies are omitted.
 pub(crate) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, ModuleCard, Staleness)>, Failure> {
@@ -41,7 +36,7 @@ pub(crate) fn current(store: &Store, project: &Project) -> Result<Vec<(Atom, Mod
     }
     let with_staleness = |card: ModuleCard| {
         let stale = project.stale(Path::new(&root), &card);
-        (atom_of(&root, &card.path), card, stale)
+        (atom(ProjectKind::Module, &root, &card.path), card, stale)
     };
     Ok(all.into_iter().map(with_staleness).collect())
 }

@@ -86,30 +86,30 @@ pub(crate) fn rewrite_by_model(
         otherwise: "Summarize it without a model.",
         keeps_state: false,
     };
-    if job.stopped() {
+    if job.cancel.is_canceled() {
         return Err(Failure::user("Stopped."));
     }
     let files = (card.files.len(), card.files.len());
     progress.report(files, 0);
     let mut last_report = 0;
-    let mut on_text = |said: &str| {
-        if said.len() > last_report + REPORT_BYTES {
-            last_report = said.len();
-            progress.report(files, count(said));
+    let mut on_text = |text: &str| {
+        if text.len() > last_report + REPORT_BYTES {
+            last_report = text.len();
+            progress.report(files, count(text));
         }
     };
-    let (said, end) = job.ask(&prompt, &mut on_text, runs)?;
-    let (said, _) = secrets::mask(&said);
-    let mut said = said.trim().to_owned();
-    if said.is_empty() {
+    let (answer, end) = job.ask(&prompt, &mut on_text, runs)?;
+    let (answer, _) = secrets::mask(&answer);
+    let mut answer = answer.trim().to_owned();
+    if answer.is_empty() {
         return Err(Failure::new(FailureKind::Provider, "The model returned no summary."));
     }
     if end == CallEnd::Truncated {
-        said.push_str("\n[cut at the model's output limit]");
+        answer.push_str("\n[cut at the model's output limit]");
     }
     Ok(ModuleCard {
-        confidence: share_of_known_names(&said, &text),
-        text: said,
+        confidence: share_of_known_names(&answer, &text),
+        text: answer,
         source: SummarySource::Llm,
         model: Some(job.rules.model.name.clone()),
         version: prompts::MODULE_VERSION,

@@ -5,7 +5,7 @@
 
 use super::module_cards::{bounds, root_of, sent, shown};
 use super::module_model::{self, ProgressReporter};
-use super::state::ModuleResult;
+use super::state::{ModuleResult, PendingModule};
 use crate::code::find::module_summary::{self, Summary};
 use crate::code::index::build::renew;
 use crate::code::index::records::Index;
@@ -23,11 +23,11 @@ use crate::engine::api::{Answer, ModuleAct, Ticket};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, SummaryReport};
 use crate::engine::indexing::code_workspace::WorkspaceFiles;
+use crate::engine::jobs::CancelToken;
 use crate::engine::tools::workspace::{Project, beneath};
 use crate::store::Store;
 use crate::store::types::Write;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// The maximum number of files of one summary.
 const FILES: usize = 400;
@@ -48,8 +48,7 @@ impl Core {
             ModuleAct::Step { path, forward } => self.step_module(&path, forward),
             ModuleAct::Stop { branch } => self.stop_module(branch),
         };
-        self.answer(ticket, result);
-        Ok(())
+        self.answer_now(ticket, result)
     }
 
     fn make_module(&mut self, ticket: Ticket, id: BranchId, path: &str, by: SummaryAuthor) -> Result<(), Failure> {
@@ -67,8 +66,9 @@ impl Core {
         let root = self.module_root();
         let outside = || kept(Failure::user(format!("{path:?} is outside this folder.")));
         let path = beneath(path.trim()).ok_or_else(outside)?;
-        let cancel = self.summaries.modules.begin(ticket, id, &path)?;
-        let job = rules.map(|rules| self.auxiliary_call(&branch, rules, provider, cancel.clone()));
+        let name = shown(&path);
+        self.summaries.modules.ensure_idle(&name)?;
+        let mut call = rules.map(|rules| self.auxiliary_call(&branch, rules, provider));
         let progress = ProgressReporter::new(self.events.clone(), id, &path, by);
         let (now, denied) = (self.now(), self.tools.project.denied());
         let ended = move |result: Result<ModuleCard, Failure>, root, runs| {
@@ -78,14 +78,19 @@ impl Core {
         };
         let lost_root = root.clone();
         let lost = move |failure| ended(Err(failure), lost_root, Vec::new());
-        self.jobs.report("module", lost, move || {
+        let cancel = self.jobs.report("module", lost, move |cancel| {
             let mut runs = Vec::new();
-            let made = make(Path::new(&root), &path, now, &cancel, (&progress, &denied)).and_then(|card| match &job {
-                Some(job) => module_model::rewrite_by_model(job, Path::new(&root), card, &mut runs, &progress),
-                None => Ok(card),
-            });
+            let made =
+                make(Path::new(&root), &path, now, cancel, (&progress, &denied)).and_then(|card| match &mut call {
+                    Some(call) => {
+                        call.cancel = cancel.clone();
+                        module_model::rewrite_by_model(call, Path::new(&root), card, &mut runs, &progress)
+                    }
+                    None => Ok(card),
+                });
             ended(made, root, runs)
         });
+        self.summaries.modules.0.push(PendingModule { ticket, branch: id, path: name, cancel });
         Ok(())
     }
 
@@ -113,13 +118,13 @@ impl Core {
         let stored = result.and_then(|card| {
             let files = if card.files.len() == 1 { "file" } else { "files" };
             let how = if instead { " (the offline model can't summarize, so from names and comments)" } else { "" };
-            let said = format!(
+            let notice = format!(
                 "Summarized {} from {} {files}{how}; mode Heavy sends it, marked as a summary.",
                 card.path,
                 grouped(card.files.len() as u64)
             );
             self.store.write(vec![Write::PutModule { root, card: Box::new(card) }])?;
-            Ok(Answer::Done(said))
+            Ok(Answer::Done(notice))
         });
         let done = stored.is_ok();
         self.answer(ticket, stored);
@@ -260,7 +265,7 @@ fn make(
     root: &Path,
     path: &Path,
     now: i64,
-    stop: &AtomicBool,
+    cancel: &CancelToken,
     (progress, sight): (&ProgressReporter, &FileVisibility),
 ) -> Result<ModuleCard, Failure> {
     let shown = shown(path);
@@ -278,7 +283,7 @@ fn make(
     let mut index = Index::default();
     let inner = folder.strip_prefix(root).unwrap_or(Path::new(""));
     let bounds = bounds(sight.clone(), inner.to_owned());
-    renew(&mut index, &folder, &bounds, stop, &mut |_| {}, &mut |read| progress.report_reading(read))
+    renew(&mut index, &folder, &bounds, &cancel.0, &mut |_| {}, &mut |read| progress.report_reading(read))
         .map_err(|error| Failure::user(format!("{error}.")))?;
     let made = module_summary::summary(&index, &WorkspaceFiles(&folder), &shown, only.as_deref());
     let none = || Failure::user(format!("{shown} has no code in a supported language."));

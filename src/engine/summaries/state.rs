@@ -3,7 +3,6 @@
 //! Not for: writing them (`writer`, `modules`), or a person's acts on drafts (`drafts`).
 
 use super::draft_text::PendingDraft;
-use super::module_cards;
 use crate::domain::base::failure::Failure;
 use crate::domain::base::hash::Hash;
 use crate::domain::base::ids::BranchId;
@@ -12,9 +11,8 @@ use crate::domain::call::tokens::Encoding;
 use crate::domain::summary::accepted::Summary;
 use crate::domain::summary::module::ModuleCard;
 use crate::engine::api::Ticket;
+use crate::engine::jobs::CancelToken;
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The state of summaries.
@@ -31,7 +29,7 @@ pub(crate) struct Summaries {
 pub(crate) struct Drafts {
     pub(crate) waiting: HashMap<BranchId, PendingDraft>,
     pub(crate) making: HashMap<BranchId, DraftInProgress>,
-    pub(crate) last: u64,
+    last: u64,
     /// Branches whose automatic draft is accepted as soon as their open turn ends.
     pub(crate) own: HashSet<BranchId>,
     /// Stored drafts that are not shown because their sources changed.
@@ -56,6 +54,12 @@ impl Drafts {
         self.waiting.keys().chain(self.hidden.keys()).copied().collect()
     }
 
+    /// Returns the number of a new draft.
+    pub(crate) fn next_number(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
     /// Drops what is known of a branch's draft. Returns whether one waited.
     pub(crate) fn forget(&mut self, branch: BranchId) -> bool {
         self.own.remove(&branch);
@@ -73,7 +77,7 @@ impl Drafts {
 /// A draft that is being written.
 pub(crate) struct DraftInProgress {
     pub(crate) number: u64,
-    pub(crate) cancel: Arc<AtomicBool>,
+    pub(crate) cancel: CancelToken,
     /// Whether the draft is automatic.
     pub(crate) automatic: bool,
     /// The stored draft that is only restored.
@@ -129,31 +133,27 @@ pub(crate) struct PendingModule {
     pub(crate) ticket: Ticket,
     pub(crate) branch: BranchId,
     pub(crate) path: String,
-    pub(crate) cancel: Arc<AtomicBool>,
+    pub(crate) cancel: CancelToken,
 }
 
 impl PendingModules {
-    /// Registers a summary that is being written. Fails while another one of the same path is being written. The
-    /// returned flag is set when the summary is canceled.
-    pub(crate) fn begin(&mut self, ticket: Ticket, branch: BranchId, path: &Path) -> Result<Arc<AtomicBool>, Failure> {
-        let path = module_cards::shown(path);
+    /// Fails while a summary of this path is being written.
+    pub(crate) fn ensure_idle(&self, path: &str) -> Result<(), Failure> {
         if self.0.iter().any(|one| one.path == path) {
             return Err(Failure::user(format!("{path} is already being summarized.")).kept("That summary continues."));
         }
-        let cancel = Arc::new(AtomicBool::new(false));
-        self.0.push(PendingModule { ticket, branch, path, cancel: cancel.clone() });
-        Ok(cancel)
+        Ok(())
     }
 
     /// Cancels the summaries of a branch and returns their paths.
     pub(crate) fn stop(&self, branch: BranchId) -> Vec<String> {
         let own = self.0.iter().filter(|one| one.branch == branch);
-        own.inspect(|one| one.cancel.store(true, Ordering::Relaxed)).map(|one| one.path.clone()).collect()
+        own.inspect(|one| one.cancel.cancel()).map(|one| one.path.clone()).collect()
     }
 
     /// Removes a summary and returns whether it was canceled.
     pub(crate) fn end(&mut self, ticket: Ticket) -> bool {
         let Some(at) = self.0.iter().position(|one| one.ticket == ticket) else { return false };
-        self.0.swap_remove(at).cancel.load(Ordering::Relaxed)
+        self.0.swap_remove(at).cancel.is_canceled()
     }
 }

@@ -104,10 +104,8 @@ impl Core {
     fn restore_draft(&mut self, branch: &Branch, draft: StoredDraft, own: bool) -> Result<(), Failure> {
         let rules = self.rules(branch)?;
         let turns = self.sources_of(branch, &draft.summary)?;
-        let reach = (draft.summary.lane.clone(), draft.summary.tip().unwrap_or_default());
-        let (number, cancel) = self.register_draft(branch.id, false, Some(draft.id()), reach);
         let job = Job {
-            number,
+            number: self.summaries.drafts.next_number(),
             ticket: None,
             kind: draft.summary.kind,
             lane: draft.summary.lane.clone(),
@@ -117,14 +115,10 @@ impl Core {
             by: SummaryAuthor::Extractive,
             cause: draft.cause.clone(),
             restored: Some((Box::new(draft), own)),
-            auxiliary_call: self.auxiliary_call(branch, rules, None, cancel),
+            auxiliary_call: self.auxiliary_call(branch, rules, None),
             events: self.events.clone(),
         };
-        if self.setup.patient {
-            self.finish_draft(job.made());
-        } else {
-            job.start(&self.jobs);
-        }
+        self.write_draft(job);
         Ok(())
     }
 

@@ -23,7 +23,7 @@ use crate::domain::summary::stored_draft::StoredDraft;
 use crate::engine::api::{Event, SummaryEvent, Ticket};
 use crate::engine::calls::auxiliary_call::{AuxiliaryCall, Prompt};
 use crate::engine::inbox::{Inbox, SummaryReport};
-use crate::engine::jobs::{Jobs, guarded};
+use crate::engine::jobs::{CancelToken, Jobs, guarded};
 use crate::engine::plans::input_builder::send_barrier;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -59,15 +59,18 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Writes the draft on a thread of its own.
-    pub(crate) fn start(self, jobs: &Jobs<Inbox>) {
+    /// Writes the draft on a thread of its own and returns the token that cancels it.
+    pub(crate) fn start(mut self, jobs: &Jobs<Inbox>) -> CancelToken {
         let (number, ticket, branch) = (self.number, self.ticket, self.auxiliary_call.branch);
         let ended = |made| Inbox::Summary(SummaryReport::Draft(Box::new(made)));
         let lost = move |failure: Failure| {
             let result = Err(failure.kept("Nothing was changed."));
             ended(DraftResult { number, ticket, branch, result, runs: Vec::new() })
         };
-        jobs.report("summary", lost, move || ended(self.made()));
+        jobs.report("summary", lost, move |cancel| {
+            self.auxiliary_call.cancel = cancel.clone();
+            ended(self.made())
+        })
     }
 
     /// Writes the draft on the present thread.
@@ -207,7 +210,7 @@ impl Job {
                 let content = head.content.unwrap_or_default();
                 turn.messages.push(SourceMessage { node: head.key, content, role: head.role, text: text.into_owned() });
             }
-            if self.auxiliary_call.stopped() {
+            if self.auxiliary_call.cancel.is_canceled() {
                 return Err(Failure::user("Stopped.").kept("Nothing was changed."));
             }
             sources.extend((!turn.messages.is_empty()).then_some(turn));
@@ -270,10 +273,10 @@ impl Job {
             keeps_state: false,
         };
         let mut reported = 0;
-        let mut on_text = |said: &str| {
-            if said.len() > reported + REPORT_BYTES {
-                reported = said.len();
-                self.report_progress(part, self.count(said));
+        let mut on_text = |text: &str| {
+            if text.len() > reported + REPORT_BYTES {
+                reported = text.len();
+                self.report_progress(part, self.count(text));
             }
         };
         self.auxiliary_call.ask(&prompt, &mut on_text, runs)

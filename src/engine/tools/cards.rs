@@ -17,7 +17,7 @@ impl Core {
     /// Returns all tools as a branch sees them.
     pub(crate) fn toolbox(&mut self, branch: Option<BranchId>) -> Result<Toolbox, Failure> {
         // A server file that was changed in the meantime is read again.
-        let fresh = self.setup.named.as_ref().map(|read| read());
+        let fresh = self.setup.settings.named.as_ref().map(|read| read());
         if fresh.is_some_and(|fresh| fresh != self.tools.servers.named) {
             self.set_servers();
         }
@@ -26,20 +26,20 @@ impl Core {
         let encoding = rules.as_ref().map_or_else(|| learned::encoding(&self.setup), |rules| rules.model.encoding);
         let off = branch.map(|branch: Branch| branch.overrides.tools_off).unwrap_or_default();
         let own_specs = |own: &Arc<dyn RunTools>| self.learned.own_specs(&self.setup, &**own);
-        let own = self.setup.tools.as_ref().map(|own| self.own_card(own_specs(own), &off, encoding));
+        let own = self.setup.settings.tools.as_ref().map(|own| self.own_card(own_specs(own), &off, encoding));
         let servers = self.setup.foreign.servers();
         let cards = servers.iter().map(|server| self.server_card(server, &off, encoding));
         let servers: Vec<ServerCard> = own.into_iter().chain(cards).collect();
         let specs = if let Some(rules) = &rules {
             rules.tools.clone()
         } else {
-            let own = self.setup.tools.as_ref().filter(|_| self.tools.trusted);
+            let own = self.setup.settings.tools.as_ref().filter(|_| self.tools.trusted);
             own.map_or_else(Vec::new, |own| switched(own_specs(own), &self.learned.offered, &off).0)
         };
         Ok(Toolbox {
             built: crate::mcp::BUILT,
             trusted: self.tools.trusted,
-            enabled: self.setup.tools.is_some() && rules.is_none_or(|rules| rules.profile.dialect.tools),
+            enabled: self.setup.settings.tools.is_some() && rules.is_none_or(|rules| rules.profile.dialect.tools),
             file: self.tools.servers.named.file.as_ref().map(|file| self.file_card(file)),
             servers,
             tokens: self.setup.counter.count(encoding, &crate::context::render::tools_text(&specs)),

@@ -1,6 +1,6 @@
 //! The model's tools for code: the symbols for a question, the source of a symbol, its callers, and its callees. They
 //! only read the index that plans use, and every piece of an answer names its file and lines.
-//! Not for: other tools (the room `tools`), consent (`turns::consent`), or code that plans include
+//! Not for: other tools (the module `tools`), consent (`turns::consent`), or code that plans include
 //! (`plans::sources::code`).
 
 use super::added::LookupTools;
@@ -287,15 +287,15 @@ impl CodeTools {
                 continue;
             }
             let by_name = if is_guess { "  (by name)" } else { "" };
-            let said = format!("{} {}{by_name}", symbol.kind.name(), held.index.qualified(id));
-            lines.push((symbol.test || file.test, file.shown.to_string(), symbol.lines.0, said));
+            let label = format!("{} {}{by_name}", symbol.kind.name(), held.index.qualified(id));
+            lines.push((symbol.test || file.test, file.shown.to_string(), symbol.lines.0, label));
         }
         lines.sort();
         lines.dedup();
         let left = lines.len().saturating_sub(LISTED);
         let mut out = String::new();
-        for (_, path, line, said) in lines.into_iter().take(LISTED) {
-            let _ = writeln!(out, "{path}:{line}  {said}");
+        for (_, path, line, label) in lines.into_iter().take(LISTED) {
+            let _ = writeln!(out, "{path}:{line}  {label}");
         }
         if left > 0 {
             let _ = writeln!(out, "[{left} more]");

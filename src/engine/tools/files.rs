@@ -18,7 +18,7 @@ const LARGEST: u64 = 200_000;
 
 impl Core {
     fn readable(&self) -> Result<Arc<dyn RunTools>, Failure> {
-        let tools = self.setup.tools.clone();
+        let tools = self.setup.settings.tools.clone();
         let tools = tools.ok_or_else(|| Failure::user("Files in this folder can't be read: tools are off."))?;
         let untrusted = || Failure::user("This folder is not trusted, so its files are neither listed nor read.");
         Some(tools).filter(|_| self.tools.trusted).ok_or_else(|| untrusted().todo("/trust-folder changes that."))
@@ -51,16 +51,13 @@ impl Core {
     pub(crate) fn ask_code(&self, ticket: Ticket, act: CodeAct, root: Option<PathBuf>) -> Result<(), Failure> {
         let branch = self.sessions.current().ok().map(|session| session.current);
         self.apply_denials(branch);
-        let wanted = self.setup.orient.enabled || !act.is_names();
+        let wanted = self.setup.settings.orient.enabled || !act.is_names();
         let allowed = if act.is_own() { self.readable().map(drop) } else { Ok(()) };
         match allowed {
             Ok(()) if wanted => {
                 self.workers.code.ask(ticket, act, root, crate::engine::startup::learned::encoding(&self.setup))
             }
-            Ok(()) | Err(_) if act.is_names() => {
-                self.answer(ticket, Ok(Answer::Symbols(Vec::new())));
-                Ok(())
-            }
+            Ok(()) | Err(_) if act.is_names() => self.answer_now(ticket, Ok(Answer::Symbols(Vec::new()))),
             other => other,
         }
     }
@@ -68,9 +65,7 @@ impl Core {
     /// Reads a file or skill as an attachment, on a thread of its own.
     pub(crate) fn attach(&self, ticket: Ticket, path: String) -> Result<(), Failure> {
         if let Some(name) = path.strip_prefix(PREFIX) {
-            let text = self.skill_text(name);
-            self.answer(ticket, text);
-            return Ok(());
+            return self.answer_now(ticket, self.skill_text(name));
         }
         let (tools, denied) = (self.readable()?, self.denied());
         self.jobs.answer("files", ticket, move || {

@@ -15,7 +15,7 @@ impl Core {
     /// read.
     pub(crate) fn examine_servers(&self) -> Vec<Finding> {
         let ConfiguredServers { servers, file } =
-            self.setup.named.as_ref().map_or_else(ConfiguredServers::default, |read| read());
+            self.setup.settings.named.as_ref().map_or_else(ConfiguredServers::default, |read| read());
         let mut found: Vec<Finding> = servers.iter().map(|spec| finding(spec, self.state_of(spec, None))).collect();
         let Some(file) = file else { return found };
         match &file.servers {

@@ -78,9 +78,9 @@ impl Core {
         if !self.tools.servers.wanted {
             return;
         }
-        let read = self.setup.named.clone();
+        let read = self.setup.settings.named.clone();
         self.tools.servers.named = read.map_or_else(ConfiguredServers::default, |read| read());
-        let may = self.tools.trusted && self.setup.tools.is_some();
+        let may = self.tools.trusted && self.setup.settings.tools.is_some();
         let specs = if may { self.usable() } else { Vec::new() };
         self.setup.foreign.set(&specs);
         self.report_folder_servers(may);
@@ -107,9 +107,9 @@ impl Core {
     }
 
     pub(crate) fn file_decision(&self, digest: Hash) -> FileDecision {
-        match self.stored_value(&self.file_key()).filter(|said: &FolderAnswer| said.digest == digest) {
+        match self.stored_value(&self.file_key()).filter(|decision: &FolderAnswer| decision.digest == digest) {
             None => FileDecision::Waits,
-            Some(said) if said.yes => FileDecision::Yes,
+            Some(decision) if decision.yes => FileDecision::Yes,
             Some(_) => FileDecision::No,
         }
     }
@@ -139,7 +139,7 @@ impl Core {
         self.update_offered();
         for server in self.setup.foreign.servers() {
             let (name, state) = (server.spec.name.clone(), server.state.clone());
-            let before = self.tools.servers.stood.insert(name.clone(), state.clone());
+            let before = self.tools.servers.reported_states.insert(name.clone(), state.clone());
             if let ServerState::Failed { why, todo } = &state
                 && before.as_ref() != Some(&state)
             {
@@ -165,7 +165,7 @@ impl Core {
             let (known, strange): (Vec<_>, Vec<_>) = server.tools.iter().partition(fits);
             let news: Vec<&ServerTool> = strange
                 .into_iter()
-                .filter(|tool| self.tools.servers.told.insert((server.spec.name.clone(), tool.digest())))
+                .filter(|tool| self.tools.servers.reported_tools.insert((server.spec.name.clone(), tool.digest())))
                 .collect();
             if !news.is_empty() {
                 self.alarm(otherwise(&server.spec.name, &news, &approved));
@@ -261,12 +261,12 @@ impl Core {
 
     /// Returns the runner for the tools of a branch; `None` without trust or tools.
     pub(crate) fn runner(&self, branch: BranchId) -> Option<Arc<Runner>> {
-        let tools = self.setup.tools.clone().filter(|_| self.tools.trusted)?;
+        let tools = self.setup.settings.tools.clone().filter(|_| self.tools.trusted)?;
         let keep = tools.keeps();
         let own = self.with_code(branch, Some(tools))?;
         let off = self.sessions.branch(branch).map(|branch| branch.overrides.tools_off).unwrap_or_default();
         let (foreign, offered) = (self.setup.foreign.clone(), self.learned.offered.clone());
-        Some(Arc::new(Runner { own, foreign, offered, off, limit: self.setup.output_limit, keep }))
+        Some(Arc::new(Runner { own, foreign, offered, off, limit: self.setup.settings.output_limit, keep }))
     }
 }
 

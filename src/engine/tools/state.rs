@@ -33,9 +33,9 @@ pub(crate) struct ServerRegistry {
     /// Requests that wait until all servers have started.
     pub(crate) waiting: Vec<(Ticket, Request)>,
     /// The state of each server as reported last.
-    pub(crate) stood: BTreeMap<String, ServerState>,
+    pub(crate) reported_states: BTreeMap<String, ServerState>,
     /// Tools that were reported because they differ from the approved ones.
-    pub(crate) told: BTreeSet<(String, Hash)>,
+    pub(crate) reported_tools: BTreeSet<(String, Hash)>,
     /// The digest of the folder's server file that was reported.
     pub(crate) reported_file: Option<Hash>,
 }

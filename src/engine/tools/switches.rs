@@ -60,7 +60,7 @@ impl Core {
     }
 
     fn families(&self) -> Vec<Family> {
-        let own = self.setup.tools.as_ref().map(|own| self.learned.own_specs(&self.setup, &**own));
+        let own = self.setup.settings.tools.as_ref().map(|own| self.learned.own_specs(&self.setup, &**own));
         let own = own.into_iter().flatten().map(|spec| spec.name).collect();
         let servers = self.setup.foreign.servers();
         let foreign = servers.iter().map(|server| {

@@ -116,8 +116,8 @@ impl Project {
     pub(crate) fn new(setup: &Setup) -> Arc<Self> {
         let workspace = PathBuf::from(&setup.workspace);
         let known = Known {
-            set: setup.project.clone(),
-            trusted: setup.trusted,
+            set: setup.settings.project.clone(),
+            trusted: setup.settings.trusted,
             atoms: HashSet::new(),
             sent: HashMap::new(),
             skills: Arc::default(),
@@ -586,7 +586,7 @@ mod tests {
             below: PathBuf::from(below),
             name: "repo".into(),
         };
-        let told = |below: &str, near: &[&str], most: usize| -> Vec<String> {
+        let described = |below: &str, near: &[&str], most: usize| -> Vec<String> {
             let near: Vec<String> = near.iter().map(|path| (*path).to_owned()).collect();
             let all = places(&top(below), &near, most).into_iter();
             all.map(|place| {
@@ -594,13 +594,13 @@ mod tests {
             })
             .collect()
         };
-        assert_eq!(told("", &[], 9), [" |  | the workspace | false"]);
+        assert_eq!(described("", &[], 9), [" |  | the workspace | false"]);
         assert_eq!(
-            told("a/b", &[], 9),
+            described("a/b", &[], 9),
             [" | ../../ | all of repo | false", "a | ../ | a/ | false", "a/b |  | the workspace | false"]
         );
         assert_eq!(
-            told("a", &["x/y", "./x", "x/../z", "", "/etc"], 9),
+            described("a", &["x/y", "./x", "x/../z", "", "/etc"], 9),
             [
                 " | ../ | all of repo | false",
                 "a |  | the workspace | false",
@@ -608,7 +608,7 @@ mod tests {
                 "a/x/y | x/y/ | x/y/ | true"
             ]
         );
-        assert_eq!(told("", &["a/b/c/d/e/f"], 1).len(), 1 + 4, "four times as many are looked at");
+        assert_eq!(described("", &["a/b/c/d/e/f"], 1).len(), 1 + 4, "four times as many are looked at");
         assert_eq!(short(Path::new("/home/me/x"), Some(Path::new("/home/me"))), "~/x");
         assert_eq!(short(Path::new("/home/you/x"), Some(Path::new("/home/me"))), "/home/you/x");
     }

@@ -74,8 +74,7 @@ impl Core {
             ProjectAct::Set { branch, path, on, once } => self.set_item(branch, &path, on, once),
             ProjectAct::Save { branch, path, text, expected } => self.save_rules(branch, &path, &text, expected),
         };
-        self.answer(ticket, result);
-        Ok(())
+        self.answer_now(ticket, result)
     }
 
     fn answer_in_background(
@@ -88,7 +87,7 @@ impl Core {
         let input = ListInput {
             denied: self.denied(),
             project: self.tools.project.clone(),
-            tools: self.setup.tools.clone().filter(|_| self.tools.trusted),
+            tools: self.setup.settings.tools.clone().filter(|_| self.tools.trusted),
             marks: branch.marks.clone(),
             plan: self.plans.drawn.get(&branch.id).map(|drawn| drawn.solved.plan.clone()),
             counter: self.setup.counter.clone(),
@@ -143,7 +142,7 @@ impl Core {
             return Err(kept(Failure::user(format!("{path} is not a valid name for a rules file."))));
         }
         let text = if text.ends_with('\n') || text.is_empty() { text.to_owned() } else { format!("{text}\n") };
-        let tools = self.setup.tools.clone().filter(|_| self.tools.trusted);
+        let tools = self.setup.settings.tools.clone().filter(|_| self.tools.trusted);
         let tools =
             tools.ok_or_else(|| kept(Failure::user("Files are written only in a trusted folder, with tools on.")))?;
         let denied = self.denied();

@@ -24,7 +24,6 @@ use crate::engine::plans::worker::{Solution, Solved, Stored};
 use crate::engine::startup::learned::rules;
 use crate::store::types::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use uuid::Uuid;
 
 impl Core {
@@ -69,7 +68,6 @@ impl Core {
             Write::PutRun(Box::new(kept.clone())),
         ])?;
         self.sessions.of_branch_mut(branch.id)?.put_run(&kept);
-        let cancel = Arc::new(AtomicBool::new(false));
         let call = Call {
             run,
             wire: solved.wire.clone(),
@@ -77,7 +75,6 @@ impl Core {
             store: self.store.clone(),
             counter: self.setup.counter.clone(),
             encoding: rules.model.encoding,
-            cancel: cancel.clone(),
             until: None,
             saves: false,
         };
@@ -96,11 +93,12 @@ impl Core {
         self.emit(Event::Turn(TurnEvent::Run(Box::new(card.clone()))));
         self.emit(Event::Turn(TurnEvent::Aside(Box::new(view.clone()))));
         let (arrived, price) = (Arrived::default(), rules.model.price);
+        let inbox = self.inbox.clone();
+        let report = move |report| drop(inbox.send(Inbox::Turn(TurnReport::Aside(Box::new(report)))));
+        let cancel = call.start(&self.jobs, report);
         let aside =
             Aside { view, base: waiting.base, card, solved, arrived, price, prompt_micro, cancel, dropped: false };
         self.turns.asides.insert(run, aside);
-        let inbox = self.inbox.clone();
-        call.start(&self.jobs, move |report| drop(inbox.send(Inbox::Turn(TurnReport::Aside(Box::new(report))))));
         Ok(run)
     }
 
@@ -111,8 +109,8 @@ impl Core {
                 let Some(aside) = self.turns.asides.get_mut(&run) else { return };
                 for delta in &deltas {
                     aside.arrived.add(delta);
-                    if let Delta::Diagnostic(told) = delta {
-                        aside.card.diagnose(told.clone());
+                    if let Delta::Diagnostic(diagnostic) = delta {
+                        aside.card.diagnose(diagnostic.clone());
                     }
                 }
                 let words = |delta: &Delta| matches!(delta, Delta::Text(_) | Delta::Reasoning(_));
@@ -172,19 +170,12 @@ impl Core {
             Some(false) => {
                 if let Some(aside) = self.turns.asides.get_mut(&run) {
                     aside.dropped = true;
-                    aside.cancel.store(true, Ordering::Relaxed);
+                    aside.cancel.cancel();
                 }
             }
             None => return Err(gone()),
         }
         Ok(Answer::Done("The side question is discarded; the cost of its call still counts.".into()))
-    }
-
-    /// Stops all side questions under way, because the program ends.
-    pub(crate) fn stop_asides(&mut self) {
-        for aside in self.turns.asides.values() {
-            aside.cancel.store(true, Ordering::Relaxed);
-        }
     }
 
     /// Makes a branch from an answered side question, at the place where it was asked.

@@ -80,7 +80,7 @@ impl Core {
         let store = self.store.clone();
         let (now, workbench) = (self.setup.now.clone(), !self.setup.patient);
         let lost = move |failure| Inbox::Answer(ticket, Box::new(Err(failure)));
-        self.jobs.report("line", lost, move || {
+        self.jobs.report("line", lost, move |_| {
             let claim = store.await_claim(branch, || claim_owner(&now, workbench));
             Inbox::Turn(TurnReport::Claimed(ticket, branch, Box::new(claim)))
         });

@@ -4,7 +4,7 @@
 
 use super::live::new_head;
 use super::machine::Phase;
-use super::reflect::{MarkUpdate, TurnEndChanges};
+use super::reflect::TurnEndChanges;
 use super::state::LiveTurn;
 use crate::domain::base::failure::{Failure, FailureKind};
 use crate::domain::base::ids::{BranchId, NodeId};
@@ -17,6 +17,7 @@ use crate::domain::conversation::operation::{Change, Operation};
 use crate::domain::planning::policy::StateBlock;
 use crate::domain::planning::reason::Reason;
 use crate::engine::api::{DraftKind, Event, SessionEvent, ToolEvent, TurnEvent};
+use crate::engine::branches::mark_state::MarkUpdate;
 use crate::engine::branches::marks::apply_to;
 use crate::engine::branches::undo::store_anchor_for_head;
 use crate::engine::core::Core;
@@ -53,13 +54,8 @@ impl Core {
         Ok(())
     }
 
-    /// At the first event, stores the user message as a node and moves the branch's head to it.
-    pub(crate) fn commit_user(&mut self, branch: BranchId) -> Result<(), Failure> {
-        self.with_live(branch, |core, live| core.write_user(branch, live))
-    }
-
     /// Works on an open turn that is removed from the map for the duration.
-    fn with_live(
+    pub(super) fn with_live(
         &mut self,
         branch: BranchId,
         work: impl FnOnce(&mut Self, &mut LiveTurn) -> Result<(), Failure>,
@@ -70,7 +66,8 @@ impl Core {
         result
     }
 
-    fn write_user(&mut self, branch: BranchId, live: &mut LiveTurn) -> Result<(), Failure> {
+    /// At the first event, stores the user message as a node and moves the branch's head to it.
+    pub(super) fn commit_user(&mut self, branch: BranchId, live: &mut LiveTurn) -> Result<(), Failure> {
         let Some((planned, content)) = live.user.clone() else { return Ok(()) };
         let head = self.commit(branch, live, |core, live, _| {
             let grown = core.next_head(branch, live, Role::User, &content, End::Complete)?;
@@ -157,11 +154,7 @@ impl Core {
 
     /// Stores the answer as a node and closes the run. If the answer is complete, the turn-end reflection (`reflect`)
     /// is part of the transaction.
-    pub(crate) fn commit_answer(&mut self, branch: BranchId, content: &Content, end: End) -> Result<(), Failure> {
-        self.with_live(branch, |core, live| core.write_answer(branch, live, content, end))
-    }
-
-    fn write_answer(
+    pub(super) fn commit_answer(
         &mut self,
         branch: BranchId,
         live: &mut LiveTurn,
@@ -254,16 +247,7 @@ impl Core {
     }
 
     /// Stores the calling message and all results as nodes, in call order, in one transaction.
-    pub(crate) fn commit_episode(
-        &mut self,
-        branch: BranchId,
-        content: &Content,
-        results: &[Content],
-    ) -> Result<(), Failure> {
-        self.with_live(branch, |core, live| core.write_episode(branch, live, content, results))
-    }
-
-    fn write_episode(
+    pub(super) fn commit_episode(
         &mut self,
         branch: BranchId,
         live: &mut LiveTurn,
@@ -346,12 +330,12 @@ impl Core {
         // The last round ended with tool results; an answer that was cut off says so itself.
         let uncut = live.card.status == RunStatus::Complete && !completed && live.failure.is_none();
         if uncut && live.state.round >= live.state.rounds {
-            let said = if live.solved.edited {
+            let notice = if live.solved.edited {
                 "An edited request is a single call; c continues with the usual plan.".to_owned()
             } else {
                 format!("Stopped after {} rounds of tool calls; c continues.", live.state.rounds)
             };
-            self.notify(said);
+            self.notify(notice);
         }
         let elsewhere = live.head != live.before.0 && live.after == live.head;
         if let (true, Some(tip)) = (elsewhere, live.head) {

@@ -134,7 +134,7 @@ impl Core {
         let own = session.map(|id| self.rules_in_scope(RuleScope::Session, id)).unwrap_or_default();
         let folder: Vec<Rule> = self.stored_value(&self.folder_key()).unwrap_or_default();
         let of = |scope: RuleScope| move |rule: Rule| (scope, rule);
-        let config = self.setup.tool_rules.iter().cloned();
+        let config = self.setup.settings.tool_rules.iter().cloned();
         let all = own.into_iter().map(of(RuleScope::Session)).chain(folder.into_iter().map(of(RuleScope::Folder)));
         all.chain(config.map(of(RuleScope::Config))).collect()
     }
@@ -270,7 +270,7 @@ impl Core {
             let what = format!("The earlier content of {path} was not kept.");
             return Err(Failure::user(what).kept("The file was left as it is."));
         }
-        let Some(tools) = &self.setup.tools else {
+        let Some(tools) = &self.setup.settings.tools else {
             return Err(Failure::user(format!("{path} can't be changed: tools are off."))
                 .kept("The file was left as it is.")
                 .todo("Enable tools in the settings ([tools] enabled = true)."));
@@ -387,13 +387,13 @@ mod tests {
 
     #[test]
     fn three_files_are_named_and_the_others_counted() {
-        let told = |count: u32| remaining_results_sentence(2, &(0..count).map(|n| format!("f{n}")).collect());
+        let sentence = |count: u32| remaining_results_sentence(2, &(0..count).map(|n| format!("f{n}")).collect());
         for count in [1, 3, 4, 9] {
-            let told = told(count);
-            assert!(told.contains("f0") && !told.contains("f3"), "{told}");
+            let sentence = sentence(count);
+            assert!(sentence.contains("f0") && !sentence.contains("f3"), "{sentence}");
             let more = if count > 3 { Some(format!(" and {} more", count - 3)) } else { None };
-            assert_eq!(told.contains(" more"), more.is_some(), "{told}");
-            assert!(more.is_none_or(|more| told.contains(&more)), "{told}");
+            assert_eq!(sentence.contains(" more"), more.is_some(), "{sentence}");
+            assert!(more.is_none_or(|more| sentence.contains(&more)), "{sentence}");
         }
     }
 }

@@ -13,9 +13,8 @@ use crate::domain::call::tokens::Certainty;
 use crate::domain::tool::trace::{ToolOutcome, ToolOutput, ToolStatus, ToolTrace, TraceDetails};
 use crate::engine::api::{Event, ToolEvent, TurnEvent};
 use crate::engine::core::Core;
-use crate::engine::inbox::{Inbox, TurnReport};
+use crate::engine::inbox::{Inbox, SummaryReport, TurnReport};
 use crate::store::types::Write;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How long calls and tools may take to stop when the program ends.
@@ -170,10 +169,10 @@ impl Core {
 
     fn perform(&mut self, branch: BranchId, effect: &Effect) -> Result<(), Failure> {
         match effect {
-            Effect::CommitUser => self.commit_user(branch),
-            Effect::StopCall | Effect::StopTools => {
+            Effect::CommitUser => self.with_live(branch, |core, live| core.commit_user(branch, live)),
+            Effect::Stop => {
                 if let Some(live) = self.turns.live.get(&branch) {
-                    live.cancel.store(true, Ordering::Relaxed);
+                    live.cancel.cancel();
                 }
                 Ok(())
             }
@@ -181,8 +180,12 @@ impl Core {
                 self.run_tools(branch, calls);
                 Ok(())
             }
-            Effect::CommitAnswer { content, end } => self.commit_answer(branch, content, *end),
-            Effect::CommitEpisode { content, results } => self.commit_episode(branch, content, results),
+            Effect::CommitAnswer { content, end } => {
+                self.with_live(branch, |core, live| core.commit_answer(branch, live, content, *end))
+            }
+            Effect::CommitEpisode { content, results } => {
+                self.with_live(branch, |core, live| core.commit_episode(branch, live, content, results))
+            }
             Effect::CloseRun => self.close_run(branch),
             Effect::NextRound => {
                 if let Err(failure) = self.next_round(branch)
@@ -205,7 +208,7 @@ impl Core {
         let now = self.now();
         let turn = self.turns.live.get(&branch).and_then(|live| live.card.user);
         let turn = turn.and_then(|user| self.sessions.of_branch(branch).ok()?.tree.get(user).map(|head| head.key));
-        let (runner, sight) = (self.runner(branch), self.file_visibility(branch));
+        let (runner, sight, report) = (self.runner(branch), self.file_visibility(branch), self.reporter(branch));
         let Some(live) = self.turns.live.get_mut(&branch) else { return };
         let ids: Vec<String> = live.state.arrived.with_calls().calls().map(|(id, _, _)| id.to_owned()).collect();
         let traces = calls.iter().map(|(index, name, args)| ToolTrace {
@@ -232,13 +235,12 @@ impl Core {
             run: live.card.id,
             calls: calls.to_vec(),
             runner,
-            cancel: live.cancel.clone(),
             ids,
             session: live.session,
             store: self.store.clone(),
             sight,
         };
-        episode.start(&self.jobs, self.reporter(branch));
+        live.cancel = episode.start(&self.jobs, report);
     }
 
     fn tool_began(&mut self, branch: BranchId, index: usize) {
@@ -287,7 +289,7 @@ impl Core {
     /// Ends a turn that cannot continue, because its run was ended elsewhere or a person gave up waiting for the store.
     fn fail_turn(&mut self, branch: BranchId, failure: Failure) {
         let Some(mut live) = self.turns.live.remove(&branch) else { return };
-        live.cancel.store(true, Ordering::Relaxed);
+        live.cancel.cancel();
         live.card.status = RunStatus::Interrupted;
         self.finish_race_record(branch, &live);
         let draft = live.user.is_some().then(|| live.draft.clone());
@@ -296,10 +298,11 @@ impl Core {
         self.emit(Event::Turn(TurnEvent::Closed { branch, draft, failure: Some(failure.kept(kept)) }));
     }
 
-    /// Stops all calls and the rerun at the program's end and commits what has arrived, within about 1.5 seconds.
+    /// Cancels all jobs at the program's end and commits what has arrived, within about 1.5 seconds.
     pub(crate) fn end_all_turns(&mut self, inbox: &std::sync::mpsc::Receiver<Inbox>) {
-        self.stop_asides();
-        let _ = self.stop_rerun();
+        self.jobs.cancel_all();
+        // An automatic draft that the end of the program cancels did not fail; the next start tries again.
+        self.summaries.drafts.making.clear();
         let branches: Vec<BranchId> = self.turns.live.keys().copied().collect();
         for branch in &branches {
             self.feed(*branch, TurnInput::Cancel);
@@ -310,9 +313,16 @@ impl Core {
         let until = Instant::now() + STOP_TIMEOUT;
         while self.turns.rerun.is_some() || self.turns.live.values().any(|live| live.state.phase != Phase::Closed) {
             match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Inbox::Turn(TurnReport::Call(branch, report))) => self.on_call_report(branch, *report),
-                Ok(Inbox::Turn(TurnReport::Rerun(event))) => self.on_rerun_event(*event),
-                Ok(_) => {}
+                // These could start new work.
+                Ok(
+                    Inbox::Request(..)
+                    | Inbox::Plan(_)
+                    | Inbox::Changed(_)
+                    | Inbox::Stop
+                    | Inbox::Summary(SummaryReport::Due(_))
+                    | Inbox::Turn(TurnReport::Claimed(..)),
+                ) => {}
+                Ok(report) => self.handle(report),
                 Err(_) => break,
             }
         }
@@ -325,7 +335,7 @@ impl Core {
     fn abandon_turn(&mut self, branch: BranchId) {
         let Some(live) = self.turns.live.get(&branch) else { return };
         match live.state.phase {
-            Phase::Calling => self.feed(branch, TurnInput::Ended(stopped())),
+            Phase::Calling => self.feed(branch, TurnInput::Ended(Outcome::of(CallEnd::Cancelled))),
             Phase::Tools => {
                 for index in 0..live.state.results.len() {
                     let body = "[cancelled]".to_owned();
@@ -336,18 +346,5 @@ impl Core {
             Phase::Planning => self.feed(branch, TurnInput::RoundRefused),
             Phase::Closed => self.run_pending_effects(branch),
         }
-    }
-}
-
-fn stopped() -> Outcome {
-    Outcome {
-        end: CallEnd::Cancelled,
-        any: false,
-        finish_reason: None,
-        usage: crate::domain::call::usage::Usage::default(),
-        error: None,
-        attempts: 1,
-        ttft_ms: None,
-        total_ms: 0,
     }
 }

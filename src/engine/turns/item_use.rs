@@ -17,7 +17,7 @@ use crate::store::types::Write;
 
 impl Core {
     /// Queues an answer that was just written. An edited request has no items that could be distinguished.
-    pub(crate) fn check_uses_later(&mut self, branch: BranchId, live: &LiveTurn, said: &Content, traces: &[ToolTrace]) {
+    pub(crate) fn check_uses_later(&mut self, branch: BranchId, live: &LiveTurn, text: &Content, traces: &[ToolTrace]) {
         if live.solved.edited || !live.solved.plan.included().any(counts) {
             return;
         }
@@ -27,7 +27,7 @@ impl Core {
             run: live.card.id,
             plan: live.solved.plan.clone(),
             contents: live.solved.contents.clone(),
-            said: said.clone(),
+            content: text.clone(),
             traces: traces.to_vec(),
         });
     }
@@ -78,8 +78,8 @@ fn uses(answer: &AnswerToCheck, calls: &[ToolUse]) -> CallUses {
         })
         .collect();
     let known: Vec<String> = rest.iter().map(|row| text_of_others(row, &answer.contents)).collect();
-    let said = render_forms::message_text(answer.plan.id, Role::Assistant, &answer.said, Form::NoState);
-    let found = find_uses(&sent, &known.join("\n"), &said, calls);
+    let text = render_forms::message_text(answer.plan.id, Role::Assistant, &answer.content, Form::NoState);
+    let found = find_uses(&sent, &known.join("\n"), &text, calls);
     let items = items.iter().zip(found).filter_map(|(row, by)| {
         let section = row.section()?;
         Some(ItemUse { item: row.atom.key(), section, tokens: row.tokens, by })

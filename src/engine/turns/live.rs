@@ -16,13 +16,12 @@ use crate::domain::conversation::tree::{Slot, Tree};
 use crate::engine::api::{Draft, DraftKind, Event, Planned, TurnEvent};
 use crate::engine::core::Core;
 use crate::engine::inbox::{Inbox, TurnReport};
+use crate::engine::jobs::CancelToken;
 use crate::engine::plans::snapshot::{Question, fresh_key};
 use crate::engine::plans::worker::{Solution, Solved};
 use crate::engine::sessions::session::Session;
 use crate::store::types::{OpenRun, Write};
 use std::collections::{HashSet, VecDeque};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use uuid::Uuid;
 
 impl Core {
@@ -39,7 +38,7 @@ impl Core {
         let user = question.text.as_ref().map(|text| asked_node(session, base, text, question.reply, at, &lane));
         let rules = self.rules(&branch)?;
         let mut live = LiveTurn {
-            state: TurnState::new(if solved.edited { 1 } else { self.setup.rounds }, user.is_some()),
+            state: TurnState::new(if solved.edited { 1 } else { self.setup.settings.rounds }, user.is_some()),
             session: session.card.id,
             draft: draft.clone(),
             user,
@@ -57,7 +56,7 @@ impl Core {
             counted: HashSet::new(),
             traces: Vec::new(),
             asks: None,
-            cancel: Arc::new(AtomicBool::new(false)),
+            cancel: CancelToken::default(),
             quirk: None,
             refused: None,
             pending: VecDeque::new(),
@@ -69,10 +68,10 @@ impl Core {
         let run = live.card.id;
         let call = self.open_run(id, &mut live)?;
         let card = Box::new(live.card.clone());
+        live.cancel = call.start(&self.jobs, self.reporter(id));
         self.turns.live.insert(id, live);
         self.emit(Event::Turn(TurnEvent::Opened { branch: id, text: draft.text.clone(), after: question.base }));
         self.emit(Event::Turn(TurnEvent::Run(card)));
-        call.start(&self.jobs, self.reporter(id));
         Ok(run)
     }
 
@@ -121,7 +120,6 @@ impl Core {
         self.tools.project.record_sent(id, &live.solved.plan);
         live.sent.extend(live.solved.plan.included().map(|row| row.atom));
         live.counted.extend(live.solved.marks.iter().copied());
-        live.cancel = Arc::new(AtomicBool::new(false));
         Ok(Call {
             run: live.card.id,
             wire: live.solved.wire.clone(),
@@ -129,7 +127,6 @@ impl Core {
             store: self.store.clone(),
             counter: self.setup.counter.clone(),
             encoding: live.model.encoding,
-            cancel: live.cancel.clone(),
             until: live.watch.as_ref().and_then(LimitWatch::until),
             saves: true,
         })
@@ -194,8 +191,8 @@ impl Core {
         };
         let event = match opened {
             Ok(Some(call)) => {
+                live.cancel = call.start(&self.jobs, self.reporter(branch));
                 self.turns.live.insert(branch, live);
-                call.start(&self.jobs, self.reporter(branch));
                 return self.feed(branch, TurnInput::RoundOpened);
             }
             Ok(None) => TurnInput::RoundRefused,

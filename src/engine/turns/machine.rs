@@ -50,10 +50,8 @@ pub enum TurnInput {
 pub enum Effect {
     /// Store the user message as a node and make it the branch's head.
     CommitUser,
-    /// Stop the running call.
-    StopCall,
-    /// Stop the running tools.
-    StopTools,
+    /// Stop the running call or the running tools.
+    Stop,
     /// Run these calls of the answer: index, name, arguments.
     RunTools(Vec<(usize, String, String)>),
     /// Store the answer as a node and close the run.
@@ -206,22 +204,18 @@ impl TurnState {
 pub fn step(turn: &mut TurnState, event: TurnInput) -> Vec<Effect> {
     match (turn.phase, event) {
         (Phase::Calling, TurnInput::Delta(delta)) => arrive(turn, &delta),
-        (Phase::Calling, TurnInput::Cancel) => {
+        (Phase::Calling | Phase::Tools, TurnInput::Cancel) => {
             turn.cancelled = true;
-            vec![Effect::StopCall]
+            vec![Effect::Stop]
         }
         (Phase::Calling, TurnInput::Ended(outcome)) => ended(turn, &outcome),
         (Phase::Tools, TurnInput::ToolDone { index, output }) => tool_done(turn, index, output),
-        (Phase::Tools, TurnInput::Cancel) => {
-            turn.cancelled = true;
-            vec![Effect::StopTools]
-        }
         (Phase::Planning, TurnInput::RoundOpened) => {
             turn.phase = Phase::Calling;
             turn.round += 1;
             turn.arrived = Arrived::default();
             turn.results.clear();
-            if turn.cancelled { vec![Effect::StopCall] } else { Vec::new() }
+            if turn.cancelled { vec![Effect::Stop] } else { Vec::new() }
         }
         (Phase::Planning, TurnInput::RoundRefused) => {
             let nothing_yet = !turn.committed;
@@ -319,22 +313,12 @@ mod tests {
     use super::*;
     use crate::domain::base::cases::cases;
     use crate::domain::call::provider::ProviderError;
-    use crate::domain::call::usage::Usage;
     use crate::domain::tool::trace::ToolStatus;
     use proptest::prelude::*;
 
     fn outcome(end: CallEnd, error: Option<ProviderErrorKind>) -> Outcome {
         let error = error.map(|kind| ProviderError { kind, what: "no".into(), hint: String::new(), status: None });
-        Outcome {
-            end,
-            any: true,
-            finish_reason: None,
-            usage: Usage::default(),
-            error,
-            attempts: 1,
-            ttft_ms: None,
-            total_ms: 1,
-        }
+        Outcome { any: true, error, ..Outcome::of(end) }
     }
 
     /// Pieces of several calls arrive interleaved: indexes, ids, pieces of names and of arguments.
@@ -417,7 +401,7 @@ mod tests {
                     *closes += 1;
                     assert!(!(*draft_back && (*completed || turn.committed)));
                 }
-                Effect::StopCall | Effect::StopTools | Effect::RunTools(_) | Effect::CloseRun | Effect::NextRound => {}
+                Effect::Stop | Effect::RunTools(_) | Effect::CloseRun | Effect::NextRound => {}
             }
         }
         assert_eq!(turn.phase == Phase::Closed, *closes == 1);
@@ -468,7 +452,7 @@ mod tests {
         ] {
             let mut turn = TurnState::new(4, true);
             if cancelled {
-                assert_eq!(step(&mut turn, TurnInput::Cancel), [Effect::StopCall]);
+                assert_eq!(step(&mut turn, TurnInput::Cancel), [Effect::Stop]);
             }
             let effects = step(&mut turn, TurnInput::Ended(outcome(CallEnd::Errored, kind.clone())));
             let then = if again { Effect::NextRound } else { Effect::Close { draft_back: true, completed: false } };
@@ -503,7 +487,7 @@ mod tests {
                     let effects = step(&mut turn, TurnInput::Ended(outcome(end, None)));
                     let nameless = calls.contains(&"");
                     let runs = end == CallEnd::Complete && !calls.is_empty() && !nameless && !cancelled;
-                    let told = match (something, runs) {
+                    let expected = match (something, runs) {
                         (false, _) => "nothing",
                         (true, true) => "tools",
                         (true, false) => "answer",
@@ -512,11 +496,11 @@ mod tests {
                         [Effect::CloseRun, Effect::Close { draft_back: true, completed: false }] => "nothing",
                         [Effect::RunTools(all)] if all.len() == calls.len() => "tools",
                         [
-                            Effect::CommitAnswer { content, end: told },
+                            Effect::CommitAnswer { content, end: ended },
                             Effect::Close { draft_back: false, completed },
                         ] => {
-                            assert_eq!(*completed, *told == End::Complete);
-                            assert_eq!(*told == End::Complete, end == CallEnd::Complete && !nameless);
+                            assert_eq!(*completed, *ended == End::Complete);
+                            assert_eq!(*ended == End::Complete, end == CallEnd::Complete && !nameless);
                             assert_eq!(
                                 content.extra.is_some(),
                                 !calls.is_empty(),
@@ -526,7 +510,7 @@ mod tests {
                         }
                         other => panic!("{other:?}"),
                     };
-                    assert_eq!(seen, told, "{end:?} {words:?} {calls:?} {cancelled}");
+                    assert_eq!(seen, expected, "{end:?} {words:?} {calls:?} {cancelled}");
                 }
             }
         }

@@ -18,12 +18,11 @@ use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::lane::Lane;
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
 use crate::domain::conversation::message::{Content, End, NodeHead, Role};
-use crate::domain::conversation::operation::Change;
 use crate::domain::conversation::transition::{ItemState, Subject};
 use crate::domain::planning::plan::{Form, Reason, Row, RowKind};
 use crate::domain::tool::trace::ToolStatus;
 use crate::engine::branches::mark_state::{
-    mark_transition, resulting_mark, state_of_mark, step_text, suggestion_transition,
+    MarkUpdate, mark_transition, resulting_mark, state_of_mark, step_text, suggestion_transition,
 };
 use crate::engine::core::Core;
 use crate::engine::plans::labels::atom_of;
@@ -38,28 +37,6 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 const OTHERS: usize = 64;
 /// Estimated tokens of a card besides the text of its messages.
 const LABEL: u32 = 40;
-
-/// A mark that changes at a turn's end.
-#[derive(Clone, Debug)]
-pub(crate) struct MarkUpdate {
-    pub(crate) target: Atom,
-    pub(crate) before: Option<Mark>,
-    pub(crate) after: Option<Mark>,
-}
-
-impl MarkUpdate {
-    /// Returns the update as a change of an operation.
-    pub(crate) fn change(&self, branch: BranchId) -> Change {
-        let boxed = |mark: &Option<Mark>| mark.clone().map(Box::new);
-        Change::Mark { branch, target: self.target, before: boxed(&self.before), after: boxed(&self.after) }
-    }
-
-    /// Returns the update as a write.
-    pub(crate) fn write(&self, branch: BranchId) -> Write {
-        let expect = self.before.as_ref().map(|mark| mark.revision);
-        Write::PutMark { branch, target: self.target, expect, mark: self.after.clone() }
-    }
-}
 
 /// The changes at a turn's end besides its nodes.
 #[derive(Default)]
@@ -110,15 +87,10 @@ impl TurnEndInput<'_> {
         }
     }
 
-    pub(super) fn number(&self, turn: usize) -> u32 {
-        let preamble = usize::from(self.path.turns.first().is_some_and(|turn| !turn.asked));
-        u32::try_from((turn + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
-    }
-
     pub(super) fn atom(&self, turn: usize) -> Atom {
         let nodes = self.path.turns[turn].nodes.clone();
         let heads: Vec<NodeHead> = nodes.map(|at| self.session.tree.head(self.path.slots[at]).clone()).collect();
-        atom_of(self.number(turn), &heads)
+        atom_of(self.path.number(turn), &heads)
     }
 }
 
@@ -215,17 +187,18 @@ impl Core {
             let text = row.text.and_then(|text| input.live.solved.contents.blocks.get(&text));
             texts.extend(text.map(|text| (turn, references::symbols(text))));
         }
-        let asked = self.asked_words(input)?;
-        let said = render_forms::message_text(input.head.key, Role::Assistant, content, Form::NoState);
+        let asked = input.live.card.user.map(|id| self.content(id)).transpose()?;
+        let asked = asked.map(|content| content.plain_text()).unwrap_or_default();
+        let answer = render_forms::message_text(input.head.key, Role::Assistant, content, Form::NoState);
         let mut refers: [BTreeSet<usize>; 2] = [BTreeSet::new(), BTreeSet::new()];
         let path = input.path;
-        for (turns, text) in refers.iter_mut().zip([&asked, &said]) {
+        for (turns, text) in refers.iter_mut().zip([&asked, &answer]) {
             for name in references::find_references(text) {
                 let key = self.resolve_name(&name, input.session, &path.slots, &path.turns)?;
                 turns.extend(key.and_then(|key| input.turn_of(key)));
             }
         }
-        let (own, spoken) = (references::symbols(&asked), references::symbols(&said));
+        let (own, spoken) = (references::symbols(&asked), references::symbols(&answer));
         refers[0].extend(references::holders(&texts, &own));
         refers[1].extend(references::holders(&texts, &spoken.difference(&own).cloned().collect()));
         refers[0].extend(self.replied_turn(input));
@@ -244,7 +217,7 @@ impl Core {
         let cluster = input.live.solved.contents.subject.map(|placed| placed.id);
         let touched = found.into_iter().map(|(turn, touch)| Touch { item: input.first(turn), ..touch });
         let code_set = input.live.solved.contents.code_set.as_ref().map(|set| set.id);
-        let symbols = self.touched_symbols(input, (&asked, &said))?;
+        let symbols = self.touched_symbols(input, (&asked, &answer))?;
         Ok(Touches { cluster, touched: touched.collect(), symbols, code_set })
     }
 
@@ -261,12 +234,6 @@ impl Core {
             trace.status == Some(ToolStatus::Failed) && trace.node.is_some_and(|node| results.contains(&node))
         });
         Ok(failed.flat_map(|trace| references::symbols(&format!("{} {}", trace.args, trace.preview))).collect())
-    }
-
-    /// Returns the person's message of this turn.
-    fn asked_words(&self, input: &TurnEndInput<'_>) -> Result<String, Failure> {
-        let node = input.live.card.user.map(|id| self.content(id)).transpose()?;
-        Ok(node.map(|content| content.plain_text()).unwrap_or_default())
     }
 
     /// Returns the index of the older turn to which the turn's message replies.

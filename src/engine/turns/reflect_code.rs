@@ -30,12 +30,12 @@ impl Core {
     pub(super) fn touched_symbols(
         &self,
         input: &TurnEndInput<'_>,
-        (asked, said): (&str, &str),
+        (asked, answer): (&str, &str),
     ) -> Result<Vec<SymbolTouch>, Failure> {
         if input.rules.code.is_none() {
             return Ok(Vec::new());
         }
-        let spoken = format!("{said}\n{}", self.texts_of_tools(input)?);
+        let spoken = format!("{answer}\n{}", self.texts_of_tools(input)?);
         let mut found: BTreeMap<Hash, SymbolTouch> = BTreeMap::new();
         for row in input.live.solved.plan.included().filter(|row| row.kind == RowKind::Code) {
             let Some(code) = row.source.code.as_deref() else { continue };

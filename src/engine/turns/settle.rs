@@ -19,11 +19,11 @@ pub(crate) fn settle(
     wire: &Wire,
     expected: u32,
 ) -> Vec<Diagnostic> {
-    let mut told = Vec::new();
-    told.extend(bound(&mut outcome.usage, expected));
+    let mut diagnostics = Vec::new();
+    diagnostics.extend(bound(&mut outcome.usage, expected));
     for (at, call) in arrived.calls.iter().enumerate().filter(|(_, call)| call.name.is_empty()) {
         let what = format!("Call {} of the answer names no tool; it was not run and is kept here.", at + 1);
-        told.push(Diagnostic { what, raw: call.args.chars().take(2_000).collect() });
+        diagnostics.push(Diagnostic { what, raw: call.args.chars().take(2_000).collect() });
     }
     if outcome.end == CallEnd::Complete && !arrived.is_empty() {
         if let Some(what) = unfit(arrived) {
@@ -35,10 +35,10 @@ pub(crate) fn settle(
                 status: None,
             });
         } else if !arrived.calls.is_empty() {
-            told.extend(unique(run, arrived, wire));
+            diagnostics.extend(unique(run, arrived, wire));
         }
     }
-    told
+    diagnostics
 }
 
 /// Returns why a complete answer is a failure; `None` if it is not.
@@ -53,7 +53,7 @@ fn unfit(arrived: &Arrived) -> Option<&'static str> {
 /// Gives a new id to each call whose id is not unique in the answer and the request.
 fn unique(run: RunId, arrived: &mut Arrived, wire: &Wire) -> Vec<Diagnostic> {
     let mut taken = ids(wire);
-    let mut told = Vec::new();
+    let mut diagnostics = Vec::new();
     for (at, call) in arrived.calls.iter_mut().enumerate() {
         if call.id.is_empty() || taken.insert(call.id.clone()) {
             continue;
@@ -66,9 +66,9 @@ fn unique(run: RunId, arrived: &mut Arrived, wire: &Wire) -> Vec<Diagnostic> {
             call.name,
             call.id
         );
-        told.push(Diagnostic { what, raw: String::new() });
+        diagnostics.push(Diagnostic { what, raw: String::new() });
     }
-    told
+    diagnostics
 }
 
 /// Returns a new id of nine letters and digits, the only form that every server accepts.
@@ -99,8 +99,8 @@ fn bound(usage: &mut Usage, expected: u32) -> Option<Diagnostic> {
         number(before.cache_write),
         number(before.prompt)
     );
-    let told = before.cached_read == Some(u32::MAX) || before.cache_write == Some(u32::MAX);
-    (before != *usage && !told).then_some(Diagnostic { what, raw: String::new() })
+    let is_reported = before.cached_read == Some(u32::MAX) || before.cache_write == Some(u32::MAX);
+    (before != *usage && !is_reported).then_some(Diagnostic { what, raw: String::new() })
 }
 
 #[cfg(test)]
@@ -110,32 +110,19 @@ mod tests {
     use proptest::prelude::*;
     use uuid::Uuid;
 
-    fn outcome() -> Outcome {
-        Outcome {
-            end: CallEnd::Complete,
-            any: true,
-            finish_reason: Some("stop".into()),
-            usage: Usage::default(),
-            error: None,
-            attempts: 1,
-            ttft_ms: None,
-            total_ms: 1,
-        }
-    }
-
     fn settled(arrived: &mut Arrived, sent: &[String]) -> (Outcome, Vec<Diagnostic>) {
         let calls: Vec<Value> = sent.iter().map(|id| serde_json::json!({ "id": id })).collect();
         let body = serde_json::json!({ "messages": [{ "role": "assistant", "tool_calls": calls }] });
-        let mut outcome = outcome();
+        let mut outcome = Outcome { finish_reason: Some("stop".into()), ..Outcome::of(CallEnd::Complete) };
         let wire = Wire::new(body.to_string().into_bytes());
-        let told = settle(RunId(Uuid::nil()), arrived, &mut outcome, &wire, 100);
-        (outcome, told)
+        let diagnostics = settle(RunId(Uuid::nil()), arrived, &mut outcome, &wire, 100);
+        (outcome, diagnostics)
     }
 
     #[test]
     fn an_answer_without_text_or_a_tool_name_is_a_failure() {
         let call = |name: &str| PartialCall { name: name.into(), args: "{\"x\":1}".into(), ..PartialCall::default() };
-        for (text, reasoning, calls, end, told) in [
+        for (text, reasoning, calls, end, count) in [
             ("hi", "", vec![], CallEnd::Complete, 0),
             ("", "hm", vec![], CallEnd::Errored, 0),
             (" \n", "", vec![], CallEnd::Errored, 0),
@@ -144,9 +131,9 @@ mod tests {
         ] {
             let mut arrived = Arrived { text: text.into(), reasoning: reasoning.into(), calls };
             let (outcome, diagnostics) = settled(&mut arrived, &[]);
-            assert_eq!((outcome.end, diagnostics.len()), (end, told), "{arrived:?}");
+            assert_eq!((outcome.end, diagnostics.len()), (end, count), "{arrived:?}");
             assert_eq!(outcome.error.is_some(), end == CallEnd::Errored);
-            assert!(diagnostics.iter().all(|told| told.raw == "{\"x\":1}"));
+            assert!(diagnostics.iter().all(|diagnostic| diagnostic.raw == "{\"x\":1}"));
         }
     }
 
@@ -157,13 +144,13 @@ mod tests {
         ) {
             let call = |id: &String| PartialCall { id: id.clone(), name: "f".into(), ..PartialCall::default() };
             let mut arrived = Arrived { calls: ids.iter().map(call).collect(), ..Arrived::default() };
-            let (_, told) = settled(&mut arrived, &sent);
+            let (_, diagnostics) = settled(&mut arrived, &sent);
             let after: Vec<&str> = arrived.calls.iter().map(|call| call.id.as_str()).collect();
             let all: HashSet<&str> = after.iter().copied().chain(sent.iter().map(String::as_str)).collect();
             let sent: HashSet<&String> = sent.iter().collect();
             prop_assert_eq!(all.len(), after.len() + sent.len());
             let renamed = ids.iter().zip(&after).filter(|(old, new)| old != *new).count();
-            prop_assert_eq!(told.len(), renamed);
+            prop_assert_eq!(diagnostics.len(), renamed);
             let first = |id: &String, at: usize| !sent.contains(id) && !ids[..at].contains(id);
             for (at, id) in ids.iter().enumerate() {
                 prop_assert_eq!(first(id, at), id == after[at], "only a taken id is changed");

@@ -18,12 +18,12 @@ use crate::domain::tool::consent::{PendingApproval, ToolEffect};
 use crate::domain::tool::rerun::Rerun;
 use crate::domain::tool::trace::{ToolOutcome, ToolTrace};
 use crate::engine::api::{AsideView, Draft, Ticket};
+use crate::engine::jobs::CancelToken;
 use crate::engine::plans::input_builder::Contents;
 use crate::engine::plans::worker::Solved;
 use crate::store::file::claims::Claim;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
@@ -83,7 +83,8 @@ pub(crate) struct LiveTurn {
     pub(crate) traces: Vec<ToolTrace>,
     /// The tool call that waits for a person's decision.
     pub(crate) asks: Option<WaitingCall>,
-    pub(crate) cancel: Arc<AtomicBool>,
+    /// Cancels the present call or its tools.
+    pub(crate) cancel: CancelToken,
     pub(crate) quirk: Option<Quirk>,
     /// The request that was refused because of its form, until the next one is sent.
     pub(crate) refused: Option<RefusedRequest>,
@@ -165,7 +166,7 @@ pub(crate) struct Aside {
     pub(crate) arrived: Arrived,
     pub(crate) price: Option<Price>,
     pub(crate) prompt_micro: Option<u64>,
-    pub(crate) cancel: Arc<AtomicBool>,
+    pub(crate) cancel: CancelToken,
     /// Whether the answer was discarded; its call still counts.
     pub(crate) dropped: bool,
 }
@@ -177,7 +178,7 @@ pub(crate) struct AnswerToCheck {
     pub(crate) run: RunId,
     pub(crate) plan: Arc<ContextPlan>,
     pub(crate) contents: Arc<Contents>,
-    pub(crate) said: Content,
+    pub(crate) content: Content,
     pub(crate) traces: Vec<ToolTrace>,
 }
 
@@ -189,7 +190,7 @@ pub(crate) struct RunningCall {
     pub(crate) before: Option<String>,
     /// Where to send the decision.
     pub(crate) reply: Option<Sender<CallDecision>>,
-    pub(crate) cancel: Arc<AtomicBool>,
+    pub(crate) cancel: CancelToken,
 }
 
 /// An event of the rerun's thread.

@@ -197,8 +197,8 @@ impl Core {
     /// Whether a message contains these words in this order, without its state block.
     fn contains_words(&self, head: &NodeHead, words: &str) -> Result<bool, Failure> {
         let form = if head.role == Role::Assistant { Form::NoState } else { Form::Full };
-        let said = render_forms::message_text(head.key, head.role, &self.content(head.id)?, form);
-        Ok(format!(" {} ", memory::normalized(&said)).contains(&format!(" {words} ")))
+        let text = render_forms::message_text(head.key, head.role, &self.content(head.id)?, form);
+        Ok(format!(" {} ", memory::normalized(&text)).contains(&format!(" {words} ")))
     }
 }
 

@@ -1,18 +1,17 @@
 //! The thread of a call to a model, and the reports of such threads.
-//! Not for: decisions (the thread only reports and obeys a flag), or tools (`tool_calls`).
+//! Not for: decisions (the thread only reports and can be canceled), or tools (`tool_calls`).
 
 use super::machine::{Arrived, PartialCall};
 use super::tool_calls::CallDecision;
 use crate::domain::base::ids::RunId;
-use crate::domain::call::provider::{Delta, Outcome, Provider, Wire};
+use crate::domain::call::provider::{CallEnd, Delta, Outcome, Provider, ProviderError, ProviderErrorKind, Wire};
 use crate::domain::call::tokens::{CountTokens, Encoding};
 use crate::domain::tool::consent::ToolEffect;
 use crate::domain::tool::trace::ToolOutcome;
-use crate::engine::jobs::Jobs;
+use crate::engine::jobs::{CancelToken, Jobs};
 use crate::store::Store;
 use crate::store::types::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
@@ -45,7 +44,6 @@ pub(crate) struct Call {
     pub(crate) store: Store,
     pub(crate) counter: Arc<dyn CountTokens>,
     pub(crate) encoding: Encoding,
-    pub(crate) cancel: Arc<AtomicBool>,
     /// The time at which the call is stopped.
     pub(crate) until: Option<Instant>,
     /// Whether the text is saved while it arrives.
@@ -53,11 +51,15 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Starts the call on a thread of its own. `report` must not block.
-    pub(crate) fn start(self, jobs: &Jobs<impl Send + 'static>, report: impl Fn(Report) + Send + Clone + 'static) {
+    /// Starts the call on a thread of its own and returns the token that cancels it. `report` must not block.
+    pub(crate) fn start(
+        self,
+        jobs: &Jobs<impl Send + 'static>,
+        report: impl Fn(Report) + Send + Clone + 'static,
+    ) -> CancelToken {
         let (run, failed) = (self.run, report.clone());
-        let work = move || {
-            let mut buffer = StreamBuffer::new(&self, &report);
+        let work = move |cancel: &CancelToken| {
+            let mut buffer = StreamBuffer::new(&self, cancel, &report);
             let asked =
                 std::panic::AssertUnwindSafe(|| self.provider.post(run, &self.wire, &mut |delta| buffer.push(delta)));
             let outcome = std::panic::catch_unwind(asked).unwrap_or_else(|_| panicked());
@@ -65,31 +67,23 @@ impl Call {
             buffer.save();
             report(Report::Ended { run, outcome: Box::new(outcome) });
         };
-        jobs.run("call", work, move |_| failed(Report::Ended { run, outcome: Box::new(panicked()) }));
+        jobs.run("call", work, move |_| failed(Report::Ended { run, outcome: Box::new(panicked()) }))
     }
 }
 
 fn panicked() -> Outcome {
-    use crate::domain::call::provider::{CallEnd, ProviderError, ProviderErrorKind};
-    Outcome {
-        end: CallEnd::Errored,
-        any: false,
-        finish_reason: None,
-        usage: crate::domain::call::usage::Usage::default(),
-        error: Some(ProviderError {
-            kind: ProviderErrorKind::Protocol,
-            what: "An internal error stopped reading the answer.".into(),
-            hint: "Please report it with the log.".into(),
-            status: None,
-        }),
-        attempts: 1,
-        ttft_ms: None,
-        total_ms: 0,
-    }
+    let error = ProviderError {
+        kind: ProviderErrorKind::Protocol,
+        what: "An internal error stopped reading the answer.".into(),
+        hint: "Please report it with the log.".into(),
+        status: None,
+    };
+    Outcome { error: Some(error), ..Outcome::of(CallEnd::Errored) }
 }
 
 struct StreamBuffer<'a> {
     call: &'a Call,
+    cancel: &'a CancelToken,
     report: &'a dyn Fn(Report),
     unreported: Vec<Delta>,
     unsaved: Arrived,
@@ -100,9 +94,10 @@ struct StreamBuffer<'a> {
 }
 
 impl<'a> StreamBuffer<'a> {
-    fn new(call: &'a Call, report: &'a dyn Fn(Report)) -> Self {
+    fn new(call: &'a Call, cancel: &'a CancelToken, report: &'a dyn Fn(Report)) -> Self {
         Self {
             call,
+            cancel,
             report,
             unreported: Vec::new(),
             unsaved: Arrived::default(),
@@ -128,7 +123,7 @@ impl<'a> StreamBuffer<'a> {
             self.save();
         }
         let late = self.call.until.is_some_and(|until| Instant::now() >= until);
-        !late && !self.call.cancel.load(Ordering::Relaxed)
+        !late && !self.cancel.is_canceled()
     }
 
     fn report_deltas(&mut self) {

@@ -8,11 +8,10 @@ use crate::domain::base::ids::{RunId, SessionId};
 use crate::domain::tool::consent::{Consent, DENIED_BY_PERSON, ToolEffect};
 use crate::domain::tool::trace::{self, KEPT, ToolObserver, ToolOutcome, ToolOutput, ToolStatus, kept_path};
 use crate::domain::tool::visibility::FileVisibility;
-use crate::engine::jobs::Jobs;
+use crate::engine::jobs::{CancelToken, Jobs};
 use crate::store::Store;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -34,7 +33,6 @@ pub(crate) struct AnswerCalls {
     pub(crate) run: RunId,
     pub(crate) calls: Vec<(usize, String, String)>,
     pub(crate) runner: Option<Arc<Runner>>,
-    pub(crate) cancel: Arc<AtomicBool>,
     /// The model's ids of all calls of the answer.
     pub(crate) ids: Vec<String>,
     pub(crate) session: SessionId,
@@ -44,32 +42,32 @@ pub(crate) struct AnswerCalls {
 }
 
 impl AnswerCalls {
-    /// Starts the calls, one after the other, on a thread of their own. If the thread cannot be started, each of them
-    /// fails.
+    /// Starts the calls, one after the other, on a thread of their own, and returns the token that cancels them. If the
+    /// thread cannot be started, each of them fails.
     pub(crate) fn start(
         self,
         jobs: &Jobs<impl Send + 'static>,
         report: impl Fn(Report) + Send + Sync + Clone + 'static,
-    ) {
+    ) -> CancelToken {
         let (run, all, failed) = (self.run, self.calls.iter().map(|call| call.0).collect::<Vec<_>>(), report.clone());
         let lost = move |failure: Failure| {
             for index in all {
                 failed(Report::ToolEnded { run, index, done: Box::new(lost_call(&failure)), millis: 0 });
             }
         };
-        let work = move || {
+        let work = move |cancel: &CancelToken| {
             for (index, name, args) in &self.calls {
                 report(Report::ToolBegan { run: self.run, index: *index });
                 let mut began = Instant::now();
                 let host = RequestedCall { episode: &self, index: *index, report: &report };
                 let (runner, sight) = (self.runner.as_deref(), &self.sight);
-                let call = SingleCall { name, args, runner, cancel: &self.cancel, host: &host, sight };
+                let call = SingleCall { name, args, runner, cancel, host: &host, sight };
                 let done = Box::new(call.run(&mut began));
                 let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                 report(Report::ToolEnded { run: self.run, index: *index, done, millis });
             }
         };
-        jobs.run("tools", work, lost);
+        jobs.run("tools", work, lost)
     }
 }
 
@@ -99,7 +97,7 @@ pub(crate) struct SingleCall<'a> {
     pub(crate) name: &'a str,
     pub(crate) args: &'a str,
     pub(crate) runner: Option<&'a Runner>,
-    pub(crate) cancel: &'a AtomicBool,
+    pub(crate) cancel: &'a CancelToken,
     pub(crate) host: &'a dyn CallHost,
     pub(crate) sight: &'a FileVisibility,
 }
@@ -114,7 +112,7 @@ impl SingleCall<'_> {
     /// Runs the call and returns its outcome. Sets `began` to the time of the decision, after which the
     /// tool starts.
     pub(crate) fn run(&self, began: &mut Instant) -> ToolOutcome {
-        if self.cancelled() {
+        if self.cancel.is_canceled() {
             return outcome(ToolStatus::Cancelled, "[cancelled]".into());
         }
         let Some(tools) = self.runner else {
@@ -124,8 +122,8 @@ impl SingleCall<'_> {
         let Ok(read) = serde_json::from_str::<serde_json::Value>(args) else {
             return outcome(ToolStatus::Failed, "[failed] The arguments are not valid JSON; nothing was done.".into());
         };
-        let kept =
-            read["path"].as_str().and_then(|path| path.strip_prefix(KEPT)).filter(|_| self.reads_stored_results());
+        let is_reader = matches!(self.name, "read_file" | "search");
+        let kept = read["path"].as_str().and_then(|path| path.strip_prefix(KEPT)).filter(|_| is_reader);
         let panicked = || outcome(ToolStatus::Failed, "[failed] An internal error stopped the tool.".into());
         let effect = match kept {
             Some(id) => ToolEffect::Look { what: kept_path(id) },
@@ -168,18 +166,9 @@ impl SingleCall<'_> {
         std::panic::catch_unwind(running).unwrap_or_else(|_| panicked())
     }
 
-    fn cancelled(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed)
-    }
-
     /// Returns the path that the arguments name, if a rule denies it.
     fn denied_path<'v>(&self, read: &'v serde_json::Value) -> Option<&'v str> {
         read["path"].as_str().filter(|path| self.sight.denies(self.name, path).is_some())
-    }
-
-    /// Whether the tool can read the stored result of an earlier call.
-    fn reads_stored_results(&self) -> bool {
-        matches!(self.name, "read_file" | "search")
     }
 
     /// Waits for a decision; `None` if a person stopped the call.
@@ -189,7 +178,7 @@ impl SingleCall<'_> {
         loop {
             match answer.recv_timeout(POLL_INTERVAL) {
                 Ok(decision) => return Some(decision),
-                Err(RecvTimeoutError::Timeout) if !self.cancelled() => {}
+                Err(RecvTimeoutError::Timeout) if !self.cancel.is_canceled() => {}
                 Err(_) => return None,
             }
         }
@@ -198,7 +187,7 @@ impl SingleCall<'_> {
 
 impl ToolObserver for ActiveCall<'_> {
     fn cancelled(&self) -> bool {
-        self.one.cancelled()
+        self.one.cancel.is_canceled()
     }
 
     fn file_visibility(&self) -> FileVisibility {

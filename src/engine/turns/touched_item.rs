@@ -1,11 +1,12 @@
 //! An item that turns touched: an older turn, or a symbol of the workspace's code, with what a decision needs of it.
 //! Not for: what touched it (`reflect`, `reflect_code`), or the decision (`context::activation`).
 
-use super::reflect::{MarkUpdate, TurnEndInput, by_engine, card_tokens};
+use super::reflect::{TurnEndInput, by_engine, card_tokens};
 use crate::context::activation::ItemMarks;
 use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::activation::{Touch, Touches};
 use crate::domain::conversation::mark::{Actor, Atom, LeaseTurns, Mark, MarkKind};
+use crate::engine::branches::mark_state::MarkUpdate;
 use crate::engine::plans::sources::code::SYMBOL_TOKENS;
 use crate::engine::plans::sources::code_rows::atom_of;
 use crate::engine::plans::sources::suggested_pins;
@@ -62,7 +63,7 @@ impl TouchedItem {
     /// Returns the name inside a sentence.
     pub(super) fn name(&self, input: &TurnEndInput<'_>) -> String {
         match self {
-            Self::Turn(turn) => format!("turn {}", input.number(*turn)),
+            Self::Turn(turn) => format!("turn {}", input.path.number(*turn)),
             Self::Symbol(code) => code.qualified.clone(),
         }
     }
@@ -70,7 +71,7 @@ impl TouchedItem {
     /// Returns the name at the start of a sentence.
     pub(super) fn title(&self, input: &TurnEndInput<'_>) -> String {
         match self {
-            Self::Turn(turn) => format!("Turn {}", input.number(*turn)),
+            Self::Turn(turn) => format!("Turn {}", input.path.number(*turn)),
             Self::Symbol(code) => code.qualified.clone(),
         }
     }

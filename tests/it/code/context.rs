@@ -450,7 +450,7 @@ fn turn_about_a_neighbor_is_one_hop_away() {
         let policy = crate::engine::activation::spec();
         let mut client = bench.start_with(|setup| {
             setup.patient = true;
-            setup.policies.insert(policy.name.clone(), policy.clone());
+            setup.settings.policies.insert(policy.name.clone(), policy.clone());
         });
         let branch = client.session();
         for words in ["The fault is in retry_request, I think.", "Tell me of tea.", "Of coffee?", "Of water?"] {

@@ -41,8 +41,8 @@ fn client(bench: &Bench, policy: &PolicySpec) -> Client {
     let policy = policy.clone();
     bench.start_with(|setup| {
         setup.patient = true;
-        setup.defaults.policy = Some(policy.name.clone());
-        setup.policies.insert(policy.name.clone(), policy);
+        setup.settings.defaults.policy = Some(policy.name.clone());
+        setup.settings.policies.insert(policy.name.clone(), policy);
     })
 }
 

@@ -348,8 +348,8 @@ fn each_round_of_a_turn_begins_with_the_round_before() {
         let rule = |tool: &str| Rule { tool: tool.into(), on: None, verdict: Verdict::Allow };
         let mut client = bench.start_with(|setup| {
             setup.patient = true;
-            setup.rounds = 10;
-            setup.tool_rules = vec![rule("write_file")];
+            setup.settings.rounds = 10;
+            setup.settings.tool_rules = vec![rule("write_file")];
         });
         let branch = client.session();
         set(&mut client, branch, |o| (o.mode, o.layout) = (Some(Mode::Heavy), Some(layout.into())));
@@ -401,7 +401,7 @@ fn leasing(model: &Arc<Model>) -> (Bench, Client, BranchId) {
     let policy = PolicySpec { retrieval: true, lease_turns: 4, ..crate::engine::activation::spec() };
     let mut client = bench.start_with(|setup| {
         setup.patient = true;
-        setup.policies.insert(policy.name.clone(), policy.clone());
+        setup.settings.policies.insert(policy.name.clone(), policy.clone());
     });
     let branch = client.session();
     set(&mut client, branch, |_| {});

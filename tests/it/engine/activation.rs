@@ -33,8 +33,8 @@ pub(crate) fn spec() -> PolicySpec {
 
 fn client(bench: &Bench, spec: PolicySpec) -> Client {
     bench.start_with(|setup| {
-        setup.rounds = 10;
-        setup.policies.insert(spec.name.clone(), spec);
+        setup.settings.rounds = 10;
+        setup.settings.policies.insert(spec.name.clone(), spec);
     })
 }
 

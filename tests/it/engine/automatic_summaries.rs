@@ -47,8 +47,8 @@ fn lanes(accept: AutoSummaryAcceptance, by: SummaryAuthor) -> PolicySpec {
 fn client(bench: &Bench, spec: &PolicySpec) -> Client {
     let spec = spec.clone();
     bench.start_with(|setup| {
-        setup.defaults.policy = Some(spec.name.clone());
-        setup.policies.insert(spec.name.clone(), spec);
+        setup.settings.defaults.policy = Some(spec.name.clone());
+        setup.settings.policies.insert(spec.name.clone(), spec);
     })
 }
 
@@ -382,8 +382,8 @@ fn commands_make_due_summaries() {
         spec.auto_summaries.by = by;
         let mut client = bench.start_with(|setup| {
             setup.patient = true;
-            setup.defaults.policy = Some(spec.name.clone());
-            setup.policies.insert(spec.name.clone(), spec.clone());
+            setup.settings.defaults.policy = Some(spec.name.clone());
+            setup.settings.policies.insert(spec.name.clone(), spec.clone());
         });
         let branch = client.session();
         say(&mut client, branch, 1..=10);

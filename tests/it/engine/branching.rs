@@ -1,7 +1,7 @@
 //! Work across branches: picking, comparing, racing and keeping a winner, side questions, names, and tags; with undo
 //! and redo, restarts, removals, and a second window on the same store.
 
-use crate::support::bench::{Bench, Client, Dice, Echo, Model, Say, histories, message, model_of, path, text};
+use crate::support::bench::{Bench, Client, Dice, Echo, Model, Say, histories, message, model_of, path, run_sql, text};
 use pleach::domain::base::failure::FailureKind;
 use pleach::domain::base::hash::Hash;
 use pleach::domain::base::ids::{BranchId, NodeId};
@@ -16,8 +16,8 @@ use pleach::domain::conversation::tag::Tag;
 use pleach::domain::planning::mode::Mode;
 use pleach::domain::planning::plan::RowKind;
 use pleach::engine::api::{
-    Act, Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, Request, SessionEvent, SessionRequest,
-    SessionView, TagAct, TurnEvent, TurnRequest,
+    Act, Answer, BranchRequest, CallRequest, Event, ItemName, PlanRequest, ProgramEvent, Request, SessionEvent,
+    SessionRequest, SessionView, TagAct, TurnEvent, TurnRequest,
 };
 use pleach::store::types::Write;
 use std::sync::Arc;
@@ -463,6 +463,36 @@ fn races_are_recorded() {
 }
 
 #[test]
+fn race_record_ends_with_a_turn_that_is_given_up() {
+    let model = Model::new([vec![Say::Text("precious".into()), Say::Hold]]);
+    let bench = Bench::new(&model);
+    let mut client = bench.start();
+    let main = client.session();
+    let arms = vec![Overrides::default(), Overrides { mode: Some(Mode::Off), ..Overrides::default() }];
+    let Answer::Race(made) =
+        client.must(Request::Call(CallRequest::Race { branch: main, arms, limits: Limits::default() }))
+    else {
+        panic!("no race")
+    };
+    let arm = made[0].id;
+    let from = client.seen.len();
+    client.send(arm, &message("which?")).unwrap();
+    client.wait(from, |event| matches!(event, Event::Turn(TurnEvent::Stream { .. })));
+    let full = "CREATE TRIGGER full BEFORE INSERT ON node BEGIN SELECT RAISE(ABORT, 'disk full'); END;";
+    run_sql(&bench.store_path(), full);
+    model.release();
+    client.wait(
+        from,
+        |event| matches!(event, Event::Program(ProgramEvent::Notice(notice)) if notice.contains("stays on the screen")),
+    );
+    client.must(Request::Turn(TurnRequest::Cancel { branch: arm }));
+    assert_eq!(client.closed(from, arm).failure.map(|failure| failure.kind), Some(FailureKind::Store));
+    assert_eq!(record(&client.open(), arm).ended, Some(RunStatus::Interrupted));
+    client.stop();
+    assert_eq!(record(&bench.start().open(), arm).ended, Some(RunStatus::Interrupted), "survives a restart");
+}
+
+#[test]
 fn race_token_limit_keeps_partial_answers() {
     let long = || vec![Say::Text("word ".repeat(40)), Say::Hold, Say::Text("too much".into())];
     let bench = Bench::new(&Model::new([long(), long()]));
@@ -503,8 +533,8 @@ fn race_cost_is_limited() {
     let bench = Bench::new(&model);
     let mut client = bench.start_with(|setup| {
         let price = Price { input: 10.0, output: 10.0, ..Price::default() };
-        setup.models = Arc::new(move |name, _| ModelInfo { price: Some(price), ..model_of(name) });
-        setup.race = Limits { cost_micro: Some(1), ..Limits::default() };
+        setup.settings.models = Arc::new(move |name, _| ModelInfo { price: Some(price), ..model_of(name) });
+        setup.settings.race = Limits { cost_micro: Some(1), ..Limits::default() };
     });
     let main = client.session();
     let arms = vec![Overrides { mode: Some(Mode::Off), ..Overrides::default() }; 2];

@@ -74,7 +74,7 @@ fn quoting() -> (Bench, Client, BranchId, RunId) {
     let model = Model::new([text("Well."), text("Well."), text("Good."), text("Fine."), text(quotation)]);
     let bench = Bench::new(&model);
     let spec = spec();
-    let mut client = bench.start_with(|setup| drop(setup.policies.insert(spec.name.clone(), spec)));
+    let mut client = bench.start_with(|setup| drop(setup.settings.policies.insert(spec.name.clone(), spec)));
     let branch = client.session();
     for words in [
         "Remember that the blue kettle boils water within ninety heartbeats.",
@@ -188,7 +188,7 @@ fn coding(name: &str, args: &Value) -> (Client, BranchId) {
     bench.tools = Some(Arc::new(space));
     let mut client = bench.start_with(|setup| {
         setup.patient = true;
-        setup.tool_rules = vec![Rule { tool: "edit_file".into(), on: None, verdict: Verdict::Allow }];
+        setup.settings.tool_rules = vec![Rule { tool: "edit_file".into(), on: None, verdict: Verdict::Allow }];
     });
     let branch = client.session();
     let overrides = Overrides { mode: Some(Mode::Heavy), ..Overrides::default() };

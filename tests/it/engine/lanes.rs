@@ -16,8 +16,8 @@ use pleach::engine::api::{Act, Answer, BranchRequest, ItemName, Request, Session
 
 fn client(bench: &Bench, spec: PolicySpec) -> Client {
     bench.start_with(|setup| {
-        setup.defaults.policy = Some(spec.name.clone());
-        setup.policies.insert(spec.name.clone(), spec);
+        setup.settings.defaults.policy = Some(spec.name.clone());
+        setup.settings.policies.insert(spec.name.clone(), spec);
     })
 }
 

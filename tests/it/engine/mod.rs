@@ -12,6 +12,7 @@ mod lanes;
 mod memory;
 mod plan_diffs;
 mod project;
+mod reloading;
 mod replanning;
 mod sent_requests;
 mod summary_drafts;

@@ -135,7 +135,7 @@ fn nearest_rules_come_last_and_nested_ones_when_named_or_touched() {
     put(&work.join("deep/CLAUDE.md"), "rule of deep");
     put(&work.join("deep/er/x.rs"), "fn x() {}");
     put(&above.join("own/AGENTS.md"), "my own rule");
-    let mut client = bench.start_with(|setup| setup.project.own = Some(above.join("own")));
+    let mut client = bench.start_with(|setup| setup.settings.project.own = Some(above.join("own")));
     let branch = client.session();
     let plan = client.whole_plan(branch, &hello());
     let own = above.join("own/AGENTS.md").display().to_string();
@@ -184,7 +184,7 @@ fn rules_of_a_turn(rounds: u32) {
     put(&work.join("AGENTS.md"), "rule of the root");
     put(&work.join("src/AGENTS.md"), "rule of src");
     bench.tools = Some(Arc::new(Editing(work)));
-    let mut client = bench.start_with(|setup| setup.rounds = rounds);
+    let mut client = bench.start_with(|setup| setup.settings.rounds = rounds);
     let branch = client.session();
     client.say(branch, "What is in those files?");
     if model.bodies().len() < 4 {
@@ -303,7 +303,7 @@ fn large_and_linked_rules_are_cut_or_refused() {
     fs::create_dir_all(work.join("linked")).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink("../../secret.md", work.join("linked/AGENTS.md")).unwrap();
-    let mut client = bench.start_with(|setup| setup.project.limit = 2_000);
+    let mut client = bench.start_with(|setup| setup.settings.project.limit = 2_000);
     let branch = client.session();
     let plan = client.whole_plan(branch, &message("see @latin/x and @linked/y"));
     assert_eq!(paths(&plan), ["AGENTS.md"]);
@@ -397,7 +397,7 @@ fn rules_are_disabled_by_path_and_never_block_a_call() {
     let bench = bench(&model);
     put(&bench.workspace.join("AGENTS.md"), "short rule");
     put(&bench.workspace.join("src/AGENTS.md"), "w ".repeat(20_000));
-    let mut client = bench.start_with(|setup| setup.project.off = vec!["AGENTS.*".into()]);
+    let mut client = bench.start_with(|setup| setup.settings.project.off = vec!["AGENTS.*".into()]);
     let branch = client.session();
     let plan = client.whole_plan(branch, &message("@src/x"));
     assert!(paths(&plan).is_empty(), "{:?}", paths(&plan));
@@ -410,7 +410,7 @@ fn rules_are_disabled_by_path_and_never_block_a_call() {
     assert_eq!(times(&body(&model, 0), "short rule"), 1);
     assert!(paths(&client.whole_plan(branch, &hello())).is_empty());
     drop(client);
-    let mut client = bench.start_with(|setup| setup.project.rules = false);
+    let mut client = bench.start_with(|setup| setup.settings.project.rules = false);
     client.open();
     assert!(rules(&client.whole_plan(branch, &hello())).is_empty());
 }
@@ -480,7 +480,7 @@ fn skills_are_listed_loaded_and_excluded() {
     let home = bench.workspace.parent().unwrap().join("home");
     put(&home.join(".agents/skills/x/SKILL.md"), "no frontmatter");
     put(&home.join(".agents/skills/y/SKILL.md"), "---\nname: pdf\n---\nanother of that name");
-    let mut client = bench.start_with(|setup| setup.project.home = Some(home));
+    let mut client = bench.start_with(|setup| setup.settings.project.home = Some(home));
     let branch = client.session();
     let plan = client.whole_plan(branch, &hello());
     let row = plan.rows.iter().find(|row| row.kind == RowKind::Skills).unwrap();

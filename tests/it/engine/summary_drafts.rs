@@ -394,7 +394,7 @@ fn accepting_makes_no_plan_larger() {
     let model = Model::new((1..=14).map(reply));
     let bench = Bench::new(&model);
     let all = pleach::config::policies::load(std::path::Path::new("no policies of one's own")).unwrap();
-    let mut client = bench.start_with(|setup| setup.policies.extend(all.clone()));
+    let mut client = bench.start_with(|setup| setup.settings.policies.extend(all.clone()));
     let branch = talk(&mut client, 14);
     let measure = |client: &mut Client| -> Vec<(String, Arc<ContextPlan>)> {
         let mut plans = Vec::new();

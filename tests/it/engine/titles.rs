@@ -35,7 +35,7 @@ impl Servers for Keyless {
 }
 
 fn started(bench: &Bench, titles: Titles) -> (Client, BranchId) {
-    let mut client = bench.start_with(|setup| setup.titles = titles);
+    let mut client = bench.start_with(|setup| setup.settings.titles = titles);
     match client.must(Request::Session(SessionRequest::New { title: String::new() })) {
         Answer::Opened(view) => (client, view.current),
         other => panic!("{other:?}"),
@@ -114,6 +114,16 @@ fn model_title_is_undone() {
     assert_eq!(occurrences(b"Xyzzyplugh"), 0, "a title made from a removed turn is removed");
     assert!(occurrences(b"piers") > 0);
     assert_eq!(title(&mut client), "untitled");
+}
+
+#[test]
+fn program_end_cancels_a_title_that_is_being_written() {
+    let model = Model::new([text("By ballast."), vec![Say::Text("Cranes".into()), Say::Hold]]);
+    let (mut client, branch) = started(&Bench::new(&model), Titles::Words);
+    client.say(branch, "Why do cranes not fall over?");
+    client.post(Request::Session(SessionRequest::Rename { session: None, title: None }));
+    client.stop();
+    model.wait_until_canceled();
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn setup(rules: Vec<Rule>) -> Setup {
     let mut bench = Bench::new(&model);
     let acting = EffectOptions { program: Some(env!("CARGO_BIN_EXE_pleach").into()), ..EffectOptions::default() };
     bench.tools = Some(Arc::new(Workspace::open_with_effects(&bench.workspace, LIMIT, acting).unwrap()));
-    let mut client = bench.start_with(|setup| setup.tool_rules = rules);
+    let mut client = bench.start_with(|setup| setup.settings.tool_rules = rules);
     let branch = client.session();
     Setup { bench, client, branch, model }
 }

@@ -19,10 +19,11 @@ const ROUNDS: usize = 8;
 /// A client with the policies as they are shipped and a model with a large context window.
 fn client(bench: &Bench, rounds: u32) -> Client {
     bench.start_with(|setup| {
-        setup.rounds = rounds;
-        setup.policies = pleach::config::policies::load(std::path::Path::new("/nowhere")).unwrap();
-        let model = setup.models.clone();
-        setup.models = Arc::new(move |name, profile| ModelInfo { context_window: 128_000, ..model(name, profile) });
+        setup.settings.rounds = rounds;
+        setup.settings.policies = pleach::config::policies::load(std::path::Path::new("/nowhere")).unwrap();
+        let model = setup.settings.models.clone();
+        setup.settings.models =
+            Arc::new(move |name, profile| ModelInfo { context_window: 128_000, ..model(name, profile) });
     })
 }
 

@@ -170,7 +170,7 @@ fn every_failure_has_its_own_outcome() {
 #[test]
 fn cut_off_answer_in_the_last_round_does_not_count_as_too_many_rounds() {
     let model = Model::new([vec![Say::Text("cut".into()), Say::Cut]]);
-    let mut client = Bench::new(&model).start_with(|setup| setup.rounds = 1);
+    let mut client = Bench::new(&model).start_with(|setup| setup.settings.rounds = 1);
     let branch = client.session();
     assert!(client.say(branch, "hi").failure.is_none());
     let is_about_rounds = |notice: &String| notice.contains("rounds of tool calls");
@@ -187,7 +187,7 @@ fn adapted_body_is_a_second_run_and_never_a_third() {
     ]);
     let bench = Bench::new(&model);
     let warm = |setup: &mut pleach::engine::startup::setup::Setup| {
-        setup.profiles.values_mut().for_each(|profile| profile.temperature = Some(0.5));
+        setup.settings.profiles.values_mut().for_each(|profile| profile.temperature = Some(0.5));
     };
     let mut client = bench.start_with(warm);
     let branch = client.session();

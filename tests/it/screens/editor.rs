@@ -180,7 +180,7 @@ fn policy_is_copied_edited_fixed_applied_and_undone() {
     let Request::Editable(EditableAct::SavePolicy { text, .. }) = asked(&stage).clone() else { panic!() };
     assert!(text.contains("\n#user_cap = 32000\n"), "the cursor is at the fault: {text}");
     let names = vec!["layered".to_owned(), "lean".to_owned()];
-    stage.reply(saves, Answer::Policies { names, said: "Saved policy lean.".into() });
+    stage.reply(saves, Answer::Policies { names, notice: "Saved policy lean.".into() });
     assert!(
         stage
             .sent

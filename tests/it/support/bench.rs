@@ -22,7 +22,7 @@ use pleach::engine::api::{
     Answer, CallRequest, Draft, DraftKind, Event, Events, PlanRequest, Planned, Request, RequestSender, SessionRequest,
     SessionView, Ticket, TurnEvent, TurnRequest,
 };
-use pleach::engine::startup::setup::{ProjectSetup, Prompts, Servers, Setup};
+use pleach::engine::startup::setup::{ProjectSetup, Prompts, ReloadableSettings, Servers, Setup};
 use pleach::engine::{Engine, EngineSender};
 use pleach::llm::openai::{OpenAi, Timing};
 use pleach::store::{OpenOptions, Store};
@@ -70,6 +70,7 @@ pub(crate) struct Model {
     scripts: Mutex<VecDeque<Vec<Say>>>,
     bodies: Mutex<Vec<Vec<u8>>>,
     gate: (Mutex<u32>, Condvar),
+    canceled: (Mutex<u32>, Condvar),
 }
 
 impl Model {
@@ -92,6 +93,13 @@ impl Model {
     pub(crate) fn release(&self) {
         *self.gate.0.lock().unwrap() += 1;
         self.gate.1.notify_all();
+    }
+
+    /// Waits until a call was canceled.
+    pub(crate) fn wait_until_canceled(&self) {
+        let count = self.canceled.0.lock().unwrap();
+        let (count, _) = self.canceled.1.wait_timeout_while(count, PATIENCE, |count| *count == 0).unwrap();
+        assert!(*count > 0, "no call was canceled");
     }
 
     fn hold(&self, sink: &mut dyn FnMut(Delta) -> bool) -> bool {
@@ -141,6 +149,8 @@ impl Provider for Model {
                 }
             };
             if !on {
+                *self.canceled.0.lock().unwrap() += 1;
+                self.canceled.1.notify_all();
                 return Outcome { end: CallEnd::Cancelled, finish_reason: None, ..end };
             }
         }
@@ -326,33 +336,36 @@ fn setup(bench: &Bench, store: Store) -> Setup {
         personality: "Be brief.".into(),
     };
     let clock = bench.clock.clone();
-    Setup {
-        store,
-        notices: Vec::new(),
+    let settings = ReloadableSettings {
         profiles,
         profile: "one".into(),
         model: None,
         policies: [("layered".to_owned(), layered), ("window".to_owned(), window)].into(),
-        policies_dir: Some(bench.folder.path().join("policies")),
         defaults: pleach::domain::conversation::branch::Overrides::default(),
-        call: pleach::domain::conversation::branch::Overrides::default(),
         state_block: None,
         prompts: Arc::new(prompts),
         tools: bench.tools.clone(),
-        foreign: pleach::mcp::servers(),
         named: None,
         output_limit: 100_000,
+        orient: bench.orient,
         tool_rules: Vec::new(),
         rounds: bench.rounds,
         race: pleach::domain::call::race::Limits::default(),
-        project: ProjectSetup { rules: true, skills: true, limit: 32_768, ..ProjectSetup::default() },
         titles: pleach::config::settings::Titles::default(),
-        workspace: bench.workspace.display().to_string(),
+        project: ProjectSetup { rules: true, skills: true, limit: 32_768, ..ProjectSetup::default() },
         trusted: bench.trusted,
-        orient: bench.orient,
+        models: Arc::new(|name, _| model_of(name)),
+    };
+    Setup {
+        store,
+        notices: Vec::new(),
+        settings,
+        policies_dir: Some(bench.folder.path().join("policies")),
+        call: pleach::domain::conversation::branch::Overrides::default(),
+        foreign: pleach::mcp::servers(),
+        workspace: bench.workspace.display().to_string(),
         save_trust: Arc::new(|_| Ok(())),
         folder: None,
-        models: Arc::new(|name, _| model_of(name)),
         servers: bench.back.clone(),
         counter: Arc::new(Quarter),
         embedder: None,

@@ -93,7 +93,7 @@ const FILES: [(&str, &str); 3] = [
 #[allow(clippy::too_many_lines, reason = "one history, act by act")]
 fn sessions_as_a_library() {
     let model = Model::new([text("The crane is red."), text("Nine tons."), text("**\"A title by the model.\"**")]);
-    let (bench, mut talk) = begin(&model, |setup| setup.titles = Titles::Words);
+    let (bench, mut talk) = begin(&model, |setup| setup.settings.titles = Titles::Words);
     talk.turn("Which color has the crane? Tell me.");
     for (label, title) in [("dated", ""), ("named", "  harbor works "), ("twice", "harbor walls"), ("odd", "9f")] {
         talk.ask(label, Request::Session(S::New { title: title.into() }));
@@ -297,7 +297,7 @@ fn missing_state_blocks() {
             vec![text(&long), text(&long), text(&long), text(&long), state("With one.", "Goal: end"), text("Without.")];
         scripts.push(vec![Say::Text("Cut off".into()), Say::Cut]);
         let turns = scripts.len();
-        let (_bench, mut talk) = begin(&Model::new(scripts), |setup| setup.state_block = Some(block));
+        let (_bench, mut talk) = begin(&Model::new(scripts), |setup| setup.settings.state_block = Some(block));
         talk.record.say(&format!("{block:?}"));
         for n in 0..turns {
             let from = talk.client.seen.len();
@@ -314,7 +314,7 @@ fn missing_state_blocks() {
 #[allow(clippy::too_many_lines, reason = "one history, act by act")]
 fn state_block_suggestions() {
     let model = Model::new(blocks());
-    let (bench, mut talk) = begin(&model, |setup| setup.state_block = Some(StateBlock::Required));
+    let (bench, mut talk) = begin(&model, |setup| setup.settings.state_block = Some(StateBlock::Required));
     let branch = talk.branch;
     let list = |scope| Request::Memory(MemoryRequest::List { session: None, words: None, scope });
     for n in 0..blocks().len() {

@@ -169,9 +169,9 @@ impl Work {
         let mut client = bench.start_with(|setup| {
             setup.patient = true;
             setup.foreign = foreign;
-            setup.named = Some(Arc::new(move || read.lock().unwrap().clone()));
-            setup.output_limit = LIMIT;
-            setup.tool_rules =
+            setup.settings.named = Some(Arc::new(move || read.lock().unwrap().clone()));
+            setup.settings.output_limit = LIMIT;
+            setup.settings.tool_rules =
                 vec![rule("mcp__alpha__look", None, Verdict::Allow), rule("mcp__alpha__fail", None, Verdict::Allow)];
         });
         let record = Record::new(&bench);

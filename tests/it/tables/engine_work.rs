@@ -73,7 +73,7 @@ fn work() -> Work {
     ];
     let mut client = bench.start_with(|setup| {
         setup.patient = true;
-        setup.tool_rules = rules;
+        setup.settings.tool_rules = rules;
     });
     let record = Record::new(&bench);
     let branch = client.session();

@@ -101,7 +101,7 @@ fn setup(answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> Setup {
     let mut bench = Bench::new(&model);
     let files = Arc::new(MemoryFiles::default());
     bench.tools = Some(files.clone());
-    let mut client = bench.start_with(|setup| setup.tool_rules = rules);
+    let mut client = bench.start_with(|setup| setup.settings.tool_rules = rules);
     let branch = client.session();
     Setup { bench, client, branch, files, model }
 }

@@ -345,8 +345,8 @@ fn setup(servers: Vec<ServerSpec>, answers: Vec<Vec<Say>>, rules: Vec<Rule>) -> 
 fn open(bench: &Bench, named: &Arc<Mutex<ConfiguredServers>>, rules: Vec<Rule>, fresh: bool) -> (Client, BranchId) {
     let named = named.clone();
     let mut client = bench.start_with(|setup| {
-        setup.tool_rules = rules;
-        setup.named = Some(Arc::new(move || named.lock().unwrap().clone()));
+        setup.settings.tool_rules = rules;
+        setup.settings.named = Some(Arc::new(move || named.lock().unwrap().clone()));
     });
     let branch = if fresh { client.session() } else { client.open().current };
     (client, branch)
@@ -600,9 +600,9 @@ fn reading(mode: &str) -> Setup {
     let named = Arc::new(Mutex::new(ConfiguredServers { servers: vec![spec("s", mode)], file: None }));
     let (read, rules) = (named.clone(), vec![rule("mcp__*", Verdict::Allow)]);
     let mut client = bench.start_with(|setup| {
-        setup.tool_rules = rules;
-        setup.output_limit = 3_000;
-        setup.named = Some(Arc::new(move || read.lock().unwrap().clone()));
+        setup.settings.tool_rules = rules;
+        setup.settings.output_limit = 3_000;
+        setup.settings.named = Some(Arc::new(move || read.lock().unwrap().clone()));
     });
     let branch = client.session();
     let mut setup = Setup { client, branch, model, bench, named };

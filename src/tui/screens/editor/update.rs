@@ -181,7 +181,7 @@ fn changed(model: &mut Model, ticket: u64, result: Result<Answer, Failure>, out:
     let (fault, text) = match result {
         Ok(Answer::Refused(fault)) => (Some(fault), String::new()),
         Err(failure) => (Some(PolicyFault { place: None, words: failure.to_string() }), String::new()),
-        Ok(Answer::Policies { names, said: text }) => {
+        Ok(Answer::Policies { names, notice: text }) => {
             model.facts.policies = names;
             (None, text)
         }

@@ -8,8 +8,8 @@ fn turns_by_commands(bench: &Bench) -> BranchId {
     spec.auto_summaries.measure = AutoSummaryTrigger::Off;
     let mut client = bench.start_with(|setup| {
         setup.patient = true;
-        setup.defaults.policy = Some(spec.name.clone());
-        setup.policies.insert(spec.name.clone(), spec);
+        setup.settings.defaults.policy = Some(spec.name.clone());
+        setup.settings.policies.insert(spec.name.clone(), spec);
     });
     let branch = client.session();
     say(&mut client, branch, 1..=10);

@@ -12,8 +12,8 @@ fn command(bench: &Bench, spec: &PolicySpec) -> Client {
     let spec = spec.clone();
     bench.start_with(|setup| {
         setup.patient = true;
-        setup.defaults.policy = Some(spec.name.clone());
-        setup.policies.insert(spec.name.clone(), spec);
+        setup.settings.defaults.policy = Some(spec.name.clone());
+        setup.settings.policies.insert(spec.name.clone(), spec);
     })
 }
 
