@@ -73,7 +73,7 @@
 //!    event decoder ([`llm::sse`]), and the received text is saved every 150 ms.
 //! 5. The pure turn machine ([`engine::turns::machine`]) decides the next step. The first event turns the user message
 //!    into a node. An answer with tool calls waits for all results and is committed together with them; then the longer
-//!    turn is planned and sent again, with the turns, the code, and the rules of the round before in the same bytes
+//!    turn is planned and sent again, with the turns, the code, and the rules of the previous round in the same bytes
 //!    (`engine::plans::sources::rounds`). The effect of a call that would make changes is determined first
 //!    ([`domain::tool::consent`]); then the call waits for a rule or a person to allow it (`engine::turns::consent`).
 //!    Its changes are an operation, so undo reverts them. Each turn ends in one transaction that moves the branch's

@@ -90,9 +90,9 @@ impl Core {
         let look = |held: &LoadedWorkspace| scope(&held.index, focus).unknown;
         let known = self.tools.trusted.then(|| self.workers.code.book().look(look)).flatten();
         match (answer, known.filter(|unknown| !unknown.is_empty())) {
-            (Answer::Done(said), Some(unknown)) => {
+            (Answer::Done(notice), Some(unknown)) => {
                 let unknown = unknown.join(", ");
-                Answer::Done(format!("{said} There is no file, folder, or symbol {unknown} here."))
+                Answer::Done(format!("{notice} There is no file, folder, or symbol {unknown} here."))
             }
             (answer, _) => answer,
         }

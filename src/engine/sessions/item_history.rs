@@ -62,11 +62,7 @@ fn keys(session: &Session, branch: &Branch, path: &PathView, memories: &[Memory]
 }
 
 fn told(session: &Session, path: &PathView, memories: &[Memory], step: Transition) -> TransitionReport {
-    let preamble = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
-    let number = |key: Hash| {
-        let turn = path.turn_of(&session.tree, key)?;
-        u32::try_from((turn + 1).saturating_sub(preamble)).ok().filter(|number| *number > 0)
-    };
+    let number = |key: Hash| path.turn_of(&session.tree, key).map(|turn| path.turn_number(turn)).filter(|n| *n > 0);
     let node = match step.item {
         Subject::Item(atom) => crate::engine::plans::snapshot::anchor_key(&atom),
         Subject::Memory(_) => None,

@@ -109,6 +109,16 @@ impl PathView {
         self.turns.partition_point(|turn| turn.nodes.end <= position)
     }
 
+    /// Returns the number of turns before the first question: 0 or 1.
+    pub(crate) fn preamble(&self) -> usize {
+        usize::from(self.turns.first().is_some_and(|turn| !turn.asked))
+    }
+
+    /// Returns the number of the turn at an index, from 1; 0 for the preamble.
+    pub(crate) fn turn_number(&self, index: usize) -> u32 {
+        u32::try_from((index + 1).saturating_sub(self.preamble())).unwrap_or(u32::MAX)
+    }
+
     /// Returns the index of the turn that contains a message; `None` if the message is not on the path.
     pub(crate) fn turn_of(&self, tree: &Tree, key: Hash) -> Option<usize> {
         position(tree, &self.slots, key).map(|at| self.turn_at(at))

@@ -243,7 +243,7 @@ impl Core {
         }
         let session = self.sessions.of_branch(id)?;
         let path = session.paths.get(&session.tree, session.head(&branch));
-        let before = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
+        let before = path.preamble();
         let end = (up_to as usize + before).min(path.turns.len());
         if path.bytes(&session.tree, 0..end) > MOST_BYTES {
             self.report_too_long(id);

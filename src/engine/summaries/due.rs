@@ -73,7 +73,7 @@ pub(super) fn unsummarized_turns(
     from: usize,
     (lane, now): (&str, i64),
 ) -> Vec<Turn> {
-    let before = usize::from(path.turns.first().is_some_and(|turn| !turn.asked));
+    let before = path.preamble();
     let mut found = Vec::new();
     for (index, turn) in path.turns.iter().enumerate().skip(from) {
         let heads: Vec<&NodeHead> = turn.nodes.clone().map(|at| session.tree.head(path.slots[at])).collect();

@@ -111,8 +111,7 @@ impl TurnEndInput<'_> {
     }
 
     pub(super) fn number(&self, turn: usize) -> u32 {
-        let preamble = usize::from(self.path.turns.first().is_some_and(|turn| !turn.asked));
-        u32::try_from((turn + 1).saturating_sub(preamble)).unwrap_or(u32::MAX)
+        self.path.turn_number(turn)
     }
 
     pub(super) fn atom(&self, turn: usize) -> Atom {

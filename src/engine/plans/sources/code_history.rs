@@ -1,5 +1,5 @@
-//! What earlier calls of a path have to do with the search of the code: the symbols of the question before, which a
-//! message without content keeps, and the set that a call records.
+//! The history of the search of the code: the symbols of the previous question, which a message without content keeps,
+//! and the set that a call records.
 //! Not for: searching (`code_search`), or the rounds of one turn (`rounds`).
 
 use super::code_search::{own_words, read_message};
@@ -52,11 +52,8 @@ pub(crate) fn kept(
     snapshot: &Snapshot,
     book: &CodeWorkspace,
 ) -> Result<Vec<CodeCandidate>, Failure> {
-    let path = &snapshot.path;
-    let closed = path.turns.partition_point(|turn| turn.nodes.start < snapshot.open_at);
-    let tips: Vec<Hash> =
-        path.turns[..closed].iter().rev().take(HORIZON).map(|turn| path.nodes[turn.nodes.end - 1].key).collect();
-    let touches = builder.touches(snapshot.session, &tips)?;
+    let tips: Vec<Hash> = snapshot.closed_tips().take(HORIZON).collect();
+    let touches = builder.store().touches(snapshot.session, &tips)?;
     let Some(id) = tips.iter().find_map(|tip| touches.get(tip)?.code_set) else { return Ok(Vec::new()) };
     let focus = snapshot.rules.code.as_ref().map(|rules| rules.focus.as_slice()).unwrap_or_default();
     let same = |set: &CodeSet| set.workspace == workspace(book) && set.focus == focus;
