@@ -66,7 +66,7 @@ type NewestNames = Arc<Mutex<Option<Box<IndexQuestion>>>>;
 /// A handle to the thread. Dropping it ends the thread: the reading under way is aborted, and the files that were read
 /// are kept.
 pub(crate) struct CodeIndexer {
-    book: CodeWorkspace,
+    workspace: CodeWorkspace,
     names: NewestNames,
     events: Sender<Event>,
     stop: Arc<AtomicBool>,
@@ -84,25 +84,25 @@ impl CodeIndexer {
         let (jobs, receiver) = sync_channel(MOST);
         let names = NewestNames::default();
         let stop = Arc::new(AtomicBool::new(false));
-        let workspace = PathBuf::from(&setup.workspace);
-        let book = CodeWorkspace::new(jobs, workspace, Arc::clone(&setup.counter), setup.patient);
+        let folder = PathBuf::from(&setup.workspace);
+        let workspace = CodeWorkspace::new(jobs, folder, Arc::clone(&setup.counter), setup.patient);
         let worker = Worker {
             events: events.clone(),
             names: names.clone(),
             stop: Arc::clone(&stop),
             kept: setup.code.clone().filter(|_| !setup.store.read_only()),
             counter: Arc::clone(&setup.counter),
-            book: book.clone(),
+            workspace: workspace.clone(),
             changed: Box::new(changed),
             analyzer: Analyzer::default(),
         };
         let thread = Some(jobs::service("code", move || worker.run(&receiver))?);
-        Ok(Self { book, names, events, stop, thread })
+        Ok(Self { workspace, names, events, stop, thread })
     }
 
     /// Returns the index that plans and tools read.
-    pub(crate) fn book(&self) -> CodeWorkspace {
-        self.book.clone()
+    pub(crate) fn workspace(&self) -> CodeWorkspace {
+        self.workspace.clone()
     }
 
     /// Queues a question, which is answered by an event.
@@ -119,12 +119,12 @@ impl CodeIndexer {
         let is_names = act.is_names();
         let asked = Box::new(IndexQuestion { ticket, act, root, encoding });
         if !is_names {
-            return self.book.send(Job::Ask(asked)).map_err(|error| unsent(&error));
+            return self.workspace.send(Job::Ask(asked)).map_err(|error| unsent(&error));
         }
         // A request that replaces a waiting one keeps its place in the queue.
         let mut newest = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if newest.is_none() {
-            self.book.send(Job::Names).map_err(|error| unsent(&error))?;
+            self.workspace.send(Job::Names).map_err(|error| unsent(&error))?;
         }
         if let Some(replaced) = newest.replace(asked) {
             let result = Ok(Answer::Symbols(Vec::new()));
@@ -145,7 +145,7 @@ fn unsent(error: &TrySendError<Job>) -> Failure {
 impl Drop for CodeIndexer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.book.close();
+        self.workspace.close();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -159,7 +159,7 @@ struct Worker {
     /// The folder of the index files; `None` keeps indexes in memory only.
     kept: Option<PathBuf>,
     counter: Arc<dyn CountTokens>,
-    book: CodeWorkspace,
+    workspace: CodeWorkspace,
     changed: Box<dyn Fn() + Send>,
     analyzer: Analyzer,
 }
@@ -174,7 +174,7 @@ impl Worker {
                         Ok(())
                     });
                     if checked.is_err() {
-                        self.book.end_check(true);
+                        self.workspace.end_check(true);
                     }
                     continue;
                 }
@@ -190,33 +190,33 @@ impl Worker {
 
     /// Checks the program's own workspace for plans. If it cannot be read, plans are made without code.
     fn refresh(&mut self) {
-        let wanted = self.book.begin_check();
-        let root = self.book.own();
+        let wanted = self.workspace.begin_check();
+        let root = self.workspace.own();
         let before = self.read().as_ref().filter(|held| held.root == root).map(|held| held.round);
         let ready = guarded("indexing the code", || self.ready(&root, false));
         let held = self.read();
         let now = held.as_ref().map(|held| held.round);
-        let drawn = held.as_ref().is_some_and(|held| self.book.update_maps(held, wanted));
+        let drawn = held.as_ref().is_some_and(|held| self.workspace.update_maps(held, wanted));
         drop(held);
-        self.book.end_check(ready.is_err());
+        self.workspace.end_check(ready.is_err());
         if ready.is_ok() && (drawn || before != now) {
             (self.changed)();
         }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Option<LoadedWorkspace>> {
-        self.book.held().read().unwrap_or_else(PoisonError::into_inner)
+        self.workspace.held().read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Option<LoadedWorkspace>> {
-        self.book.held().write().unwrap_or_else(PoisonError::into_inner)
+        self.workspace.held().write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn work(&mut self, asked: IndexQuestion) -> Result<Answer, Failure> {
         let IndexQuestion { act, root, encoding, .. } = asked;
         let explicit = act == CodeAct::Index;
         // Code for a message comes only from the program's own workspace.
-        let root = if act.is_own() { self.book.own() } else { self.root(root, explicit)? };
+        let root = if act.is_own() { self.workspace.own() } else { self.root(root, explicit)? };
         self.ready(&root, explicit)?;
         if explicit && let Some(folder) = &self.kept {
             // This is only a convenience: without it, the next command may have to name its folder.
@@ -245,14 +245,14 @@ impl Worker {
 
     /// Returns the canonical path of the requested folder.
     fn root(&self, named: Option<PathBuf>, explicit: bool) -> Result<PathBuf, Failure> {
-        let chosen = named.unwrap_or_else(|| if explicit { self.book.own() } else { self.usual() });
+        let chosen = named.unwrap_or_else(|| if explicit { self.workspace.own() } else { self.usual() });
         let full = std::fs::canonicalize(&chosen);
         full.map_err(|error| Failure::user(format!("The folder {} can't be read: {error}.", chosen.display())))
     }
 
     /// Returns the program's own folder if it was indexed, or else the one indexed last, or else the program's own.
     fn usual(&self) -> PathBuf {
-        let own = self.book.own();
+        let own = self.workspace.own();
         let known = self.read().as_ref().is_some_and(|held| held.root == own)
             || self.kept.as_ref().is_some_and(|folder| folder.join(file_name(&own)).exists());
         let last = || {
@@ -274,13 +274,13 @@ impl Worker {
         let begun = Instant::now();
         if self.read().as_ref().is_none_or(|held| held.root != root) {
             self.write().take();
-            self.book.forget_maps();
+            self.workspace.forget_maps();
             let opened = self.open(root);
             *self.write() = Some(opened);
         }
         let lately = |at: Option<Instant>, limit: Duration| at.is_some_and(|at| at.elapsed() < limit);
         let long = |held: &LoadedWorkspace| WHOLE.max(held.long * RARER);
-        let sight = self.book.sight();
+        let sight = self.workspace.sight();
         let (fresh, whole) = self.with(|held| {
             let same = held.sight == sight;
             (same && lately(held.seen, FRESH), !(same && lately(held.surveyed, long(held))))
@@ -366,11 +366,11 @@ impl Worker {
             Cache::open(&folder.join(file_name(root)), root, &mut held.index)
         });
         match opened {
-            Ok((cache, loaded)) => {
+            Ok((cache, is_damaged)) => {
                 if !cache.writes() {
                     held.notes.push("Another process maintains this index; this run's changes are not saved.".into());
                 }
-                if loaded.damaged {
+                if is_damaged {
                     let what = "The saved index was damaged or from another version;";
                     held.notes.push(format!("{what} the missing parts are indexed again."));
                 }
@@ -496,9 +496,9 @@ mod tests {
     fn requests_for_names_replace_each_other_and_what_does_not_fit_is_refused() {
         let (jobs, queue) = sync_channel(2);
         let (events, answers) = channel();
-        let book = CodeWorkspace::new(jobs, PathBuf::from("."), Arc::new(Tokenizers::new()), false);
+        let workspace = CodeWorkspace::new(jobs, PathBuf::from("."), Arc::new(Tokenizers::new()), false);
         let names = NewestNames::default();
-        let indexer = CodeIndexer { book, names: names.clone(), events, stop: Arc::default(), thread: None };
+        let indexer = CodeIndexer { workspace, names: names.clone(), events, stop: Arc::default(), thread: None };
         let ask =
             |ticket, act| indexer.ask(Ticket(ticket), act, None, Encoding::O200kBase).map_err(|failure| failure.kind);
         let complete = |typed: &str| CodeAct::Names { typed: typed.into(), most: 9 };

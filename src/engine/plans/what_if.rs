@@ -73,17 +73,17 @@ impl Core {
     /// other budgets.
     fn standard_variants(&self, branch: &Branch, rules: &Rules) -> Vec<Overrides> {
         let blank = Overrides::default;
-        let mut arms: Vec<Overrides> =
+        let mut variants: Vec<Overrides> =
             Mode::ALL.into_iter().map(|mode| Overrides { mode: Some(mode), ..blank() }).collect();
         let policies = self.setup.policies.keys().filter(|name| **name != rules.policy.name).take(POLICIES);
-        arms.extend(policies.map(|name| Overrides { policy: Some(name.clone()), ..blank() }));
+        variants.extend(policies.map(|name| Overrides { policy: Some(name.clone()), ..blank() }));
         let layouts = [Layout::Classic, Layout::CacheFriendly].into_iter().filter(|layout| *layout != rules.layout);
-        arms.extend(layouts.map(|layout| Overrides { layout: Some(layout.name().into()), ..blank() }));
+        variants.extend(layouts.map(|layout| Overrides { layout: Some(layout.name().into()), ..blank() }));
         let models = self.other_models(branch, rules).into_iter();
-        arms.extend(models.map(|model| Overrides { model: Some(model), ..blank() }));
+        variants.extend(models.map(|model| Overrides { model: Some(model), ..blank() }));
         let budgets = budgets(&rules.budget).into_iter();
-        arms.extend(budgets.map(|budget| Overrides { budget: Some(budget), ..blank() }));
-        arms
+        variants.extend(budgets.map(|budget| Overrides { budget: Some(budget), ..blank() }));
+        variants
     }
 
     /// Returns other models of the same profile: those that this session called, the profile's own, and those that its

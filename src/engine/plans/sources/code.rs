@@ -43,7 +43,7 @@ const LABEL: u32 = 60;
 
 /// A symbol search that runs once the lines that the request contains anyway are known.
 pub(crate) struct SymbolSearch {
-    book: CodeWorkspace,
+    workspace: CodeWorkspace,
     limits: CodeLimits,
     /// The search; `None` if only short cards are compared with the lines that the request contains.
     request: Option<SymbolRequest>,
@@ -58,7 +58,7 @@ impl SymbolSearch {
         already_in: &AlreadyIn,
         found: &mut BuiltInput,
     ) -> Result<(), Failure> {
-        let lines = sent_lines::already_sent(builder, &self.book, already_in, found)?;
+        let lines = sent_lines::already_sent(builder, &self.workspace, already_in, found)?;
         let count = builder.counting(snapshot.rules.model.encoding);
         let vectors = builder.finder.vectors.clone();
         let compares = self.request.as_ref().filter(|request| request.depth == Depth::Full && request.kept.is_empty());
@@ -66,7 +66,7 @@ impl SymbolSearch {
             .as_ref()
             .zip(compares)
             .map(|(vectors, request)| Meaning::new(vectors, own_words(&request.asked), snapshot.priority));
-        let mut writer = CodeWriter { snapshot, book: &self.book, found, count: &count, limits: self.limits };
+        let mut writer = CodeWriter { snapshot, workspace: &self.workspace, found, count: &count, limits: self.limits };
         writer.omit_short_cards(&lines);
         if let Some(request) = &self.request {
             writer.touchpoints(request, lines, meaning.as_ref(), &mut builder.analyzer);
@@ -83,7 +83,7 @@ pub(crate) fn add(
     asked: Option<&str>,
     found: &mut BuiltInput,
 ) -> Result<Option<SymbolSearch>, Failure> {
-    let (Some(rules), Some(book)) = (&snapshot.rules.code, builder.code.clone()) else { return Ok(None) };
+    let (Some(rules), Some(workspace)) = (&snapshot.rules.code, builder.code.clone()) else { return Ok(None) };
     let limits = rules.orienting.limits(snapshot.rules.mode);
     let asked = asked.unwrap_or_default();
     let attached = attached(snapshot, asked);
@@ -93,10 +93,10 @@ pub(crate) fn add(
     let round = snapshot.round_before.as_ref();
     let request = match round {
         Some(_) => None,
-        None => request(builder, snapshot, (&book, asked), (focus, searches), attached, found)?,
+        None => request(builder, snapshot, (&workspace, asked), (focus, searches), attached, found)?,
     };
     let useful = focus || snapshot.rules.mode == Mode::Heavy || !snapshot.rules.tools.is_empty();
-    let maps = limits.map > 0 && useful && book.holds_code();
+    let maps = limits.map > 0 && useful && workspace.holds_code();
     if !maps && request.is_none() && !marked && round.is_none() {
         return Ok(None);
     }
@@ -104,23 +104,23 @@ pub(crate) fn add(
     let map_request =
         MapRequest { encoding: snapshot.rules.model.encoding, tokens: limits.map, anchors: limits.anchors };
     if maps {
-        drop(book.map(map_request));
+        drop(workspace.map(map_request));
     }
-    book.refresh();
+    workspace.refresh();
     if let Some(round) = round {
-        rounds::repeat_code(round, snapshot, &book, found);
+        rounds::repeat_code(round, snapshot, &workspace, found);
     }
     let maps = maps && (round.is_none() || rounds::excludes_map(snapshot));
     let parts = if maps && limits.anchors > 0 { parts(builder, snapshot, found)? } else { Vec::new() };
-    let mut writer = CodeWriter { snapshot, book: &book, found, count: &count, limits };
+    let mut writer = CodeWriter { snapshot, workspace: &workspace, found, count: &count, limits };
     if maps {
-        writer.map(book.map(map_request).as_deref(), &parts);
+        writer.map(workspace.map(map_request).as_deref(), &parts);
     }
     if marked {
         writer.marked();
     }
     let short = round.is_none() && found.input.blocks.iter().any(is_short_card);
-    Ok((short || request.is_some()).then_some(SymbolSearch { book, limits, request }))
+    Ok((short || request.is_some()).then_some(SymbolSearch { workspace, limits, request }))
 }
 
 /// Returns the search for a message; `None` if nothing is searched, which is recorded. A message without content
@@ -128,7 +128,7 @@ pub(crate) fn add(
 fn request(
     builder: &mut InputBuilder,
     snapshot: &Snapshot,
-    (book, asked): (&CodeWorkspace, &str),
+    (workspace, asked): (&CodeWorkspace, &str),
     (focus, searches): (bool, bool),
     attached: Vec<(String, Option<(u32, u32)>)>,
     found: &mut BuiltInput,
@@ -139,7 +139,7 @@ fn request(
     let depth = depth(builder, snapshot, (focus, searches), asked);
     let may_keep = matches!(depth, Ok(_) | Err(SkipReason::NotNamed)) && attached.is_empty();
     let kept = if may_keep && code_history::is_follow_up(&mut builder.analyzer, asked) {
-        code_history::kept(builder, snapshot, book)?
+        code_history::kept(builder, snapshot, workspace)?
     } else {
         Vec::new()
     };
@@ -147,9 +147,9 @@ fn request(
         Ok(depth) => depth,
         Err(SkipReason::NotNamed) if !kept.is_empty() => Depth::Mentioned,
         Err(why) => {
-            let set = code_history::set(snapshot, book, own_words(asked), Gate::Skipped(why));
-            found.contents.code_set = book.holds_code().then(|| Arc::new(set));
-            if why == SkipReason::ModeOff && book.holds_code() {
+            let set = code_history::set(snapshot, workspace, own_words(asked), Gate::Skipped(why));
+            found.contents.code_set = workspace.holds_code().then(|| Arc::new(set));
+            if why == SkipReason::ModeOff && workspace.holds_code() {
                 let row = nothing(Reason::ModeOff, 0);
                 found.contents.round_parts.near.push(row.clone());
                 found.input.near.push(row);
@@ -209,7 +209,7 @@ fn attached(snapshot: &Snapshot, asked: &str) -> Vec<(String, Option<(u32, u32)>
 /// Writes the parts of a plan's input that concern code.
 pub(super) struct CodeWriter<'a> {
     pub(super) snapshot: &'a Snapshot,
-    pub(super) book: &'a CodeWorkspace,
+    pub(super) workspace: &'a CodeWorkspace,
     pub(super) found: &'a mut BuiltInput,
     pub(super) count: &'a dyn Fn(&str) -> u32,
     pub(super) limits: CodeLimits,
@@ -241,7 +241,7 @@ impl CodeWriter<'_> {
 
     /// Offers the map of folders with a hint on how to explore further, and in Heavy the most central symbols.
     fn map(&mut self, map: Option<&CodeMap>, parts: &[String]) {
-        let name = self.book.name();
+        let name = self.workspace.name();
         let title = format!("map of {name}");
         let mark = self.mark(Atom::code_map()).map(|mark| mark.kind);
         let row = |reason: Reason, tokens: u32, remedy: (&str, &str)| {
@@ -298,7 +298,7 @@ impl CodeWriter<'_> {
                 if let Some(mut block) = rounds::marked(round, mark.target, section) {
                     rounds::copy_text(round, block.text, self.found);
                     self.found.contents.round_parts.marked.push(block.clone());
-                    rounds::note_change(&mut block, self.book);
+                    rounds::note_change(&mut block, self.workspace);
                     self.require(block);
                     continue;
                 }
@@ -307,7 +307,7 @@ impl CodeWriter<'_> {
                     continue;
                 }
             }
-            let now = self.book.look(|loaded| now(loaded, code, engine.then_some(self.count)));
+            let now = self.workspace.look(|loaded| now(loaded, code, engine.then_some(self.count)));
             let Some(now) = now else {
                 self.near_by_mark(out(Reason::CodeReading));
                 continue;
@@ -334,7 +334,7 @@ impl CodeWriter<'_> {
     /// Adds the row of a symbol that a person excluded.
     fn excluded(&mut self, mark: &Mark, code: &CodeRef) {
         let once = mark.kind == MarkKind::ExcludeOnce;
-        let now = self.book.look(|loaded| now(loaded, code, None)).flatten();
+        let now = self.workspace.look(|loaded| now(loaded, code, None)).flatten();
         let tokens = now.map_or(0, |(_, text)| (self.count)(&text));
         let remedy = (if once { "exclude-once" } else { "exclude" }, "removes the exclusion");
         self.near_by_mark(near_row(code.clone(), tokens, Reason::UserExcluded { once }, remedy, Scores::default()));

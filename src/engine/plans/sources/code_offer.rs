@@ -83,7 +83,7 @@ impl CodeWriter<'_> {
             tokens: self.limits.tokens,
             excerpts: 50,
         };
-        let found_symbols = self.book.look(|loaded| {
+        let found_symbols = self.workspace.look(|loaded| {
             let wanted = Wanted {
                 asked: &asked,
                 depth,
@@ -128,7 +128,7 @@ impl CodeWriter<'_> {
         among: usize,
         (candidates, embedder): (Vec<CodeCandidate>, Option<String>),
     ) {
-        let set = code_history::set(self.snapshot, self.book, own_words(&request.asked), gate);
+        let set = code_history::set(self.snapshot, self.workspace, own_words(&request.asked), gate);
         let among = u32::try_from(among).unwrap_or(u32::MAX);
         self.found.contents.code_set = Some(Arc::new(CodeSet { among, embedder, candidates, ..set }));
     }
@@ -203,7 +203,7 @@ impl CodeWriter<'_> {
         let kept = matches!(gate, Gate::Inherited(_));
         let masked: Vec<String> = items.iter().map(|(item, _)| secrets::mask(&item.text).0.into_owned()).collect();
         let mark = render_forms::delimiter(&masked.concat());
-        let name = self.book.name();
+        let name = self.workspace.name();
         let heading = format!("## Code of {name} that may bear on this, as it is now\n\n<<<{mark}\n");
         let among = u32::try_from(*among).unwrap_or(u32::MAX);
         let (title, reason) = if kept {

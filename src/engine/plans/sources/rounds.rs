@@ -81,17 +81,17 @@ pub(crate) fn marked(round: &RoundBefore, atom: Atom, section: Section) -> Optio
 
 /// Offers the map and the touchpoints that the previous round sent, and repeats the rows of what it left out. Symbols
 /// that a person marked since then are left to their marks.
-pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, book: &CodeWorkspace, found: &mut BuiltInput) {
+pub(crate) fn repeat_code(round: &RoundBefore, snapshot: &Snapshot, workspace: &CodeWorkspace, found: &mut BuiltInput) {
     let parts = &round.contents.round_parts;
     let map = parts.map.as_ref().filter(|_| !excludes_map(snapshot));
     if let Some(map) = map.and_then(|map| sent_again(round, map, &|_| true)) {
         found.contents.round_parts.map = Some(map.clone());
-        offer(round, as_noted(map, book), found);
+        offer(round, as_noted(map, workspace), found);
     }
     let unmarked = |one: &Candidate| !is_marked(snapshot, one.block.atom);
     if let Some(touchpoints) = parts.touchpoints.as_ref().and_then(|offer| sent_again(round, offer, &unmarked)) {
         found.contents.round_parts.touchpoints = Some(touchpoints.clone());
-        offer(round, as_noted(touchpoints, book), found);
+        offer(round, as_noted(touchpoints, workspace), found);
     }
     let left = |near: &&OmittedItem| !is_marked(snapshot, Some(near.atom));
     let near: Vec<OmittedItem> = parts.near.iter().filter(left).cloned().collect();
@@ -152,10 +152,10 @@ fn sent_again(round: &RoundBefore, offer: &Offer, stays: &dyn Fn(&Candidate) -> 
 }
 
 /// Returns an offer of code that is sent whatever turns are sent, with notes on files that have changed.
-fn as_noted(mut offer: Offer, book: &CodeWorkspace) -> Offer {
+fn as_noted(mut offer: Offer, workspace: &CodeWorkspace) -> Offer {
     for one in &mut offer.candidates {
         one.turn = None;
-        note_change(&mut one.block, book);
+        note_change(&mut one.block, workspace);
     }
     offer
 }
@@ -200,9 +200,10 @@ fn as_sent(round: &RoundBefore, one: &Candidate) -> Option<Candidate> {
 }
 
 /// Notes in a row's title that its file changed after it was sent.
-pub(crate) fn note_change(block: &mut Block, book: &CodeWorkspace) {
+pub(crate) fn note_change(block: &mut Block, workspace: &CodeWorkspace) {
     let Some(code) = &block.source.code else { return };
-    let now = book.look(|loaded| WorkspaceFiles(&loaded.root).text(Path::new(&code.path)).map(|text| Hash::of(&text)));
+    let now =
+        workspace.look(|loaded| WorkspaceFiles(&loaded.root).text(Path::new(&code.path)).map(|text| Hash::of(&text)));
     if now.is_some_and(|now| now != Some(code.file)) {
         block.title.push_str("; its file has changed since it was sent");
     }

@@ -42,23 +42,23 @@ pub(crate) type Margin = Vec<(Atom, SentLines)>;
 /// file no longer contains do not count; the plan warns of them.
 pub(crate) fn already_sent(
     builder: &mut InputBuilder,
-    book: &CodeWorkspace,
+    workspace: &CodeWorkspace,
     already_in: &AlreadyIn,
     found: &mut BuiltInput,
 ) -> Result<(SentLines, Margin), Failure> {
     let (replaceable, certain): (Vec<&Row>, Vec<&Row>) =
         already_in.rows.iter().partition(|row| is_covered(row, &found.input));
-    let (taken, mut changed) = lines(builder, book, found, certain.into_iter().flat_map(|row| &row.items))?;
+    let (taken, mut changed) = lines(builder, workspace, found, certain.into_iter().flat_map(|row| &row.items))?;
     let mut margin = Margin::new();
     for row in replaceable {
-        let (taken, more) = lines(builder, book, found, row.items.iter())?;
+        let (taken, more) = lines(builder, workspace, found, row.items.iter())?;
         changed.extend(more);
         margin.push((row.atom, taken));
     }
     found.input.warnings.extend(changed.into_iter().take(MAX_WARNINGS).map(|path| Warning::FileChanged { path }));
     for row in context::already_in(&found.input, 0).unwrap_or_default().rows {
         if is_marginal(&row, already_in) && margin.iter().all(|(turn, _)| *turn != row.atom) {
-            margin.push((row.atom, lines(builder, book, found, row.items.iter())?.0));
+            margin.push((row.atom, lines(builder, workspace, found, row.items.iter())?.0));
         }
     }
     Ok((taken, margin))
@@ -81,7 +81,7 @@ fn is_covered(row: &Row, input: &PlanInput) -> bool {
 /// Returns the lines of some messages that their files still contain, and the files that have other lines there now.
 fn lines<'i>(
     builder: &mut InputBuilder,
-    book: &CodeWorkspace,
+    workspace: &CodeWorkspace,
     found: &BuiltInput,
     items: impl Iterator<Item = &'i Item>,
 ) -> Result<(SentLines, BTreeSet<String>), Failure> {
@@ -98,7 +98,7 @@ fn lines<'i>(
     }
     let mut changed = BTreeSet::new();
     for piece in pieces {
-        let now = book.look(|held| WorkspaceFiles(&held.root).text(Path::new(&piece.path)));
+        let now = workspace.look(|held| WorkspaceFiles(&held.root).text(Path::new(&piece.path)));
         let Some(now) = now.flatten() else { continue };
         let line_count = piece.text.lines().count();
         // Possible secrets were masked when the text was sent.

@@ -5,8 +5,8 @@
 //! A suggestion waits while its answer and the message that it names are on the branch's path, nobody marked that
 //! message or its turn, and nobody dismissed it. It is never sent and never blocks a call.
 
+use super::retrieval::source;
 use crate::domain::base::hash::{Fields, Hash};
-use crate::domain::base::ids::SessionId;
 use crate::domain::code::symbols::CodeRef;
 use crate::domain::conversation::branch::Branch;
 use crate::domain::conversation::mark::{Actor, Atom, Mark, MarkKind};
@@ -31,9 +31,10 @@ const REMEDY: (&str, &str) = ("pin", "pins it permanently");
 #[derive(Clone, Debug)]
 pub(crate) struct Suggestion {
     head: NodeHead,
-    turn: u32,
+    /// The position of the message on the path.
+    at: usize,
+    /// The size of its turn.
     bytes: u64,
-    session: SessionId,
     why: Reason,
 }
 
@@ -128,13 +129,8 @@ pub(crate) fn on(session: &Session, branch: &Branch, path: &PathView, after: u32
 
 fn at_place(session: &Session, path: &PathView, at: usize, why: Reason) -> Suggestion {
     let turn = path.turn_at(at);
-    Suggestion {
-        head: session.tree.head(path.slots[at]).clone(),
-        turn: path.turn_number(turn),
-        bytes: path.bytes(&session.tree, turn..turn + 1),
-        session: session.card.id,
-        why,
-    }
+    let bytes = path.bytes(&session.tree, turn..turn + 1);
+    Suggestion { head: session.tree.head(path.slots[at]).clone(), at, bytes, why }
 }
 
 /// Returns the first message of an item, by key; `None` for items without messages.
@@ -182,17 +178,9 @@ pub(crate) fn add(snapshot: &Snapshot, input: &mut PlanInput) {
 }
 
 fn add_messages(snapshot: &Snapshot, input: &mut PlanInput) {
-    input.near.extend(snapshot.suggested.iter().map(|Suggestion { head, turn, bytes, session, why }| {
+    input.near.extend(snapshot.suggested.iter().map(|Suggestion { head, at, bytes, why }| {
         let tokens = u32::try_from(bytes / 4).unwrap_or(u32::MAX);
-        let source = Source {
-            session: Some(*session),
-            branch: Some(snapshot.branch.id),
-            turn: Some(*turn).filter(|turn| *turn > 0),
-            message: Some(head.id),
-            external_id: head.external_id.clone(),
-            at: Some(head.at),
-            ..Source::default()
-        };
+        let source = source(snapshot, *at, head.id, head.external_id.clone(), None);
         let item = OmittedItem::new(atom(head.key), RowKind::Message, &head.preview, tokens, why.clone(), REMEDY);
         OmittedItem { source, ..item }
     }));
